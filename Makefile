@@ -1,0 +1,51 @@
+# Every target sets up what it needs in .venv; a machine with Python 3.11+, make and a network is enough.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test check bench format clean
+.DEFAULT_GOAL := help
+
+help: ## what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+.venv/core: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "setting up .venv (once)"
+	@$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+.venv/test: .venv/core
+	@$(PIP) install -c constraints.txt -e '.[test]'
+	@touch $@
+
+.venv/check: .venv/test
+	@$(PIP) install -c constraints.txt -e '.[check]'
+	@touch $@
+
+.venv/bench: .venv/core
+	@$(PIP) install -c constraints.txt -e '.[bench]'
+	@touch $@
+
+demo: .venv/core ## see it work, on a site that comes with it
+	@$(BIN)/periplus demo
+
+test: .venv/test ## all tests
+	@$(BIN)/python -m pytest -n auto --dist loadgroup
+
+check: .venv/check ## style, types, the plan of the house, the docs
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py tests/test_exports.py
+
+bench: .venv/bench ## compare with every peer, in one run on this machine
+	@$(BIN)/python -m bench
+
+format: .venv/check ## put the code in its one form
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+clean: ## forget .venv and every cache
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/results

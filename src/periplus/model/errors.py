@@ -1,0 +1,55 @@
+"""What *we* did wrong, as exceptions. What the web does to us is a value with a reason, never one of these.
+
+    PeriplusError
+    ├── UsageError            what was typed cannot be done; the message says what to type
+    ├── ConfigError           a setting is unknown or wrong; names file and key
+    ├── CollectionError       a collection on disk
+    │   ├── CollectionInUse   another process holds it
+    │   └── CollectionDamaged it cannot be read; the message says which part
+    └── InvariantError        a rule of a state machine does not hold: a bug of ours
+
+Foreign exceptions are translated into these once, in the adapter that meets them. Each class carries the exit code
+that the command line ends with.
+"""
+
+from __future__ import annotations
+
+
+class PeriplusError(Exception):
+    """The root: everything we raise on purpose. `hint` is the next step for a person."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(PeriplusError):
+    """What was typed cannot be done."""
+
+    exit_code = 2
+
+
+class ConfigError(PeriplusError):
+    """A setting is unknown or wrong."""
+
+    exit_code = 2
+
+
+class CollectionError(PeriplusError):
+    """Something is wrong with a collection on disk."""
+
+    exit_code = 3
+
+
+class CollectionInUse(CollectionError):  # noqa: N818 - reads as what is the case
+    """Another process holds the collection."""
+
+
+class CollectionDamaged(CollectionError):  # noqa: N818 - reads as what is the case
+    """The collection cannot be read."""
+
+
+class InvariantError(PeriplusError):
+    """A rule that a state machine promises does not hold: a bug of ours, not of the web."""

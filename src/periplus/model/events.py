@@ -1,0 +1,75 @@
+"""What observers are told: the display, the tables and the tests read these, and nobody answers.
+
+One event is one fact that has happened, with its time. The six tables at rest are these facts written down:
+`discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
+`sitemap_entries` from `SitemapRead`, `changes` from `ChangeSeen`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from msgspec import Struct
+
+from .page import Page
+from .types import Discovery, FetchOutcome, Lastmod, Problem, Url
+
+
+class ChangeLevel(IntEnum):
+    """How much of a page differs between two visits (ALGORITHMS section G). From MAJOR on it counts as changed."""
+
+    SAME = 0
+    RAW_ONLY = 1
+    MINOR = 2
+    MAJOR = 3
+
+
+class Discovered(Struct, frozen=True, tag=True):
+    """A URL was offered. `is_new` says whether anybody had offered it before."""
+
+    discovery: Discovery
+    is_new: bool
+
+
+class Refused(Struct, frozen=True, tag=True):
+    """A filter would not have this URL."""
+
+    discovery: Discovery
+    reason: str
+    rule: str
+
+
+class FetchEnded(Struct, frozen=True, tag=True):
+    """A task came back, well or not."""
+
+    outcome: FetchOutcome
+    ended_at: float
+
+
+class PageRead(Struct, frozen=True, tag=True):
+    """A body was understood as a page."""
+
+    page: Page
+    read_at: float
+
+
+class SitemapRead(Struct, frozen=True, tag=True):
+    """A sitemap, or what was served in its place, was read to its end."""
+
+    url: Url
+    read_at: float
+    entries: int
+    children: int
+    lastmod: Lastmod | None
+    problems: tuple[Problem, ...]
+
+
+class ChangeSeen(Struct, frozen=True, tag=True):
+    """Two visits to a URL were compared."""
+
+    url: Url
+    seen_at: float
+    level: ChangeLevel
+
+
+Event = Discovered | Refused | FetchEnded | PageRead | SitemapRead | ChangeSeen

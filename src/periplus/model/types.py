@@ -1,0 +1,269 @@
+"""The words that pass between rooms: URLs, discoveries, records, tasks, outcomes and verdicts.
+
+What a page says is in `model.page`; what observers are told is in `model.events`. A value here is frozen, small and
+cheap to build (`msgspec.Struct`), knows no room, and has no `meta` dict: a new fact gets a field.
+
+Times are POSIX seconds as `float` and end in `_at`; lengths of time are seconds as `float` and say what they measure.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import NewType
+
+from msgspec import Struct
+
+Url = NewType("Url", str)
+"""A URL in our canonical form. Only `urls.canonical` and its batch form make one."""
+
+Site = NewType("Site", str)
+"""Host and, where it is not the default of the scheme, port: the unit of politeness and of distribution."""
+
+Domain = NewType("Domain", str)
+"""A registrable domain: one label below a public suffix."""
+
+Fingerprint = NewType("Fingerprint", int)
+"""64 unsigned bits that stand for a canonical URL in seen tests and keys."""
+
+
+class Source(Enum):
+    """Where we know a URL from. The two sides of Schonfeld & Shivakumar 2009 and their relatives."""
+
+    SEED = "seed"
+    LINK = "link"
+    SITEMAP = "sitemap"
+    FEED = "feed"
+    PING = "ping"
+    ARCHIVE = "archive"
+    FORM = "form"
+    REDIRECT = "redirect"
+
+
+class Lane(Enum):
+    """Which budget a fetch is paid from."""
+
+    DISCOVERY = "discovery"
+    SITEMAPS = "sitemaps"
+    REFRESH = "refresh"
+
+
+class Purpose(Enum):
+    """What a fetch is for, and so who reads the body."""
+
+    PAGE = "page"
+    ROBOTS = "robots"
+    SITEMAP = "sitemap"
+    FEED = "feed"
+    ARCHIVE = "archive"
+    FORM = "form"
+
+
+class Granularity(IntEnum):
+    """How finely a date was written: a date-only `lastmod` says nothing about the hour.
+
+    Ordered from coarse to fine; `seconds` is the length of the period that the date names.
+    """
+
+    YEAR = 0
+    MONTH = 1
+    DAY = 2
+    MINUTE = 3
+    SECOND = 4
+    FRACTION = 5
+
+    @property
+    def seconds(self) -> float:
+        """The length of the named period; months and years in their longest form."""
+        return _PERIODS[self]
+
+
+_PERIODS = (366 * 86400.0, 31 * 86400.0, 86400.0, 60.0, 1.0, 0.0)
+
+
+class ChangeFreq(Enum):
+    """The `changefreq` values of the Sitemaps protocol."""
+
+    ALWAYS = "always"
+    HOURLY = "hourly"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    MONTHLY = "monthly"
+    YEARLY = "yearly"
+    NEVER = "never"
+
+
+class Lastmod(Struct, frozen=True):
+    """When something says it changed: the start of the period it names, and how long that period is."""
+
+    at: float
+    granularity: Granularity
+
+
+class Problem(Struct, frozen=True):
+    """What was wrong with something a site published: a reason to count, and detail to show a person.
+
+    `reason` is one of a small documented set per reader (kebab-case, stable: it is a column of a table); `detail` is
+    free text, bounded in length; `at` is the byte offset in the decoded stream where that is known.
+    """
+
+    reason: str
+    detail: str = ""
+    at: int | None = None
+
+
+class Validators(Struct, frozen=True):
+    """What a conditional request sends back to a server (RFC 9110 section 13)."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class Digests(Struct, frozen=True):
+    """The same page at several depths, so that "changed" has degrees (ALGORITHMS section G).
+
+    `raw` is of the bytes as decoded from the wire; `text` of all visible text; `main` of the main text with volatile
+    tokens masked; `links` of the sorted out-links. 64 bits each: they are compared with one other value, not searched.
+    """
+
+    raw: int
+    text: int
+    main: int
+    links: int
+
+
+class Hints(Struct, frozen=True):
+    """What the source of a URL said about it."""
+
+    lastmod: Lastmod | None = None
+    changefreq: ChangeFreq | None = None
+    priority: float | None = None
+    anchor: str | None = None
+    title: str | None = None
+
+
+NO_HINTS = Hints()
+
+
+class Discovery(Struct, frozen=True):
+    """A URL somebody told us of. Everything that enters the frontier arrives as one of these."""
+
+    url: Url
+    source: Source
+    found_at: float
+    depth: int = 0
+    referrer: Url | None = None
+    hints: Hints = NO_HINTS
+
+
+class FirstSeen(Struct, frozen=True):
+    """When a source first told us of a URL: `SeenDelta` is the difference of two of these."""
+
+    source: Source
+    at: float
+
+
+class UrlRecord(Struct, frozen=True):
+    """What is known of a URL between visits."""
+
+    url: Url
+    first_seen: tuple[FirstSeen, ...]
+    depth: int = 0
+    lastmod: Lastmod | None = None
+    validators: Validators | None = None
+    digests: Digests | None = None
+    visits: int = 0
+    changes: int = 0
+    fetched_at: float | None = None
+    due_at: float | None = None
+
+
+class FetchTask(Struct, frozen=True):
+    """One permission to fetch one URL, lent until the lease ends."""
+
+    url: Url
+    site: Site
+    purpose: Purpose
+    lane: Lane
+    lease_ends_at: float
+    validators: Validators | None = None
+    attempt: int = 1
+
+
+class Fetched(Struct, frozen=True, tag=True):
+    """The server sent a body. `body` is as it came over the wire; `headers` in order, names as sent."""
+
+    task: FetchTask
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    started_at: float
+    duration: float
+    ip: str | None = None
+    is_truncated: bool = False
+
+
+class NotModified(Struct, frozen=True, tag=True):
+    """The server answered 304: what we have is what it has."""
+
+    task: FetchTask
+    headers: tuple[tuple[str, str], ...]
+    started_at: float
+    duration: float
+    ip: str | None = None
+
+
+class Redirected(Struct, frozen=True, tag=True):
+    """The server named another place. `target` is canonical; following it is a new discovery."""
+
+    task: FetchTask
+    status: int
+    target: Url
+    headers: tuple[tuple[str, str], ...]
+    started_at: float
+    duration: float
+    ip: str | None = None
+
+
+class Failed(Struct, frozen=True, tag=True):
+    """The web said no, or nothing. `reason` is a row of the retry table; a status only where one arrived."""
+
+    task: FetchTask
+    reason: str
+    started_at: float
+    duration: float
+    status: int | None = None
+    retry_after: float | None = None
+    detail: str = ""
+    ip: str | None = None
+
+
+class Excluded(Struct, frozen=True, tag=True):
+    """We were asked not to fetch this: robots rules, or an address that is nobody's business."""
+
+    task: FetchTask
+    reason: str
+    rule: str = ""
+
+
+FetchOutcome = Fetched | NotModified | Redirected | Failed | Excluded
+
+
+class Accept(Struct, frozen=True, tag=True):
+    """A filter has nothing against this URL."""
+
+
+class Reject(Struct, frozen=True, tag=True):
+    """A filter refuses this URL, and says by which rule: a row in a table, never silence."""
+
+    reason: str
+    rule: str = ""
+
+
+class Rewrite(Struct, frozen=True, tag=True):
+    """A filter knows the same page by another URL."""
+
+    url: Url
+    rule: str = ""
+
+
+Verdict = Accept | Reject | Rewrite

@@ -1,0 +1,1 @@
+"""The urls room."""
