@@ -1,0 +1,122 @@
+"""`python -m bench`: run every comparison, print one table each, write JSON, and on request the page of figures.
+
+The modules of `MODULES` each measure one subject against its peers. Nothing is asserted here: a target that is missed
+is printed as missed. Figures of `docs/benchmarks.md` come from `--write` and from nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from bench.harness import Group
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+MODULES = ("urls", "robots", "sitemaps", "pages", "logs")
+PEERS = (
+    "ada-url", "beautifulsoup4", "isal", "lxml", "msgspec", "numpy", "protego", "rensa", "resiliparse", "selectolax",
+    "ultimate-sitemap-parser", "xxhash",
+)  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """What took part, by version; what is not installed did not."""
+    found = {"python": platform.python_version()}
+    for name in PEERS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def table(group: Group) -> list[str]:
+    """One group as Markdown: rates, and the ratio to every peer that a target names."""
+    lines = [f"### {group.title}", "", f"| contestant | {group.unit} |", "|---|---:|"]
+    lines += [f"| {name} | {rate:,.0f} |" for name, rate in sorted(group.rates.items(), key=lambda row: -row[1])]
+    if group.targets:
+        lines += ["", "| promise | wanted | measured | kept |", "|---|---:|---:|---|"]
+    for target in group.targets:
+        ratio = group.rates[target.ours] / group.rates[target.peer]
+        kept = "yes" if ratio >= target.ratio else "**no**"
+        lines.append(f"| {target.ours} against {target.peer} | {target.ratio:g}x | {ratio:.2f}x | {kept} |")
+    if group.facts:
+        lines += ["", *(f"- {name}: {fact}" for name, fact in group.facts.items())]
+    if group.notes:
+        lines += ["", *group.notes]
+    return [*lines, ""]
+
+
+def as_json(groups: list[Group], *, quick: bool, at: datetime) -> str:
+    """The run as one object, for programs that compare runs."""
+    run = {
+        "at": at.isoformat(timespec="seconds"),
+        "mode": "quick" if quick else "full",
+        "machine": {"arch": platform.machine(), "system": platform.system(), "cores": os.cpu_count()},
+        "versions": versions(),
+        "groups": [
+            {
+                "title": group.title,
+                "unit": group.unit,
+                "rates": dict(group.rates),
+                "targets": [
+                    {
+                        "ours": t.ours,
+                        "peer": t.peer,
+                        "wanted": t.ratio,
+                        "measured": group.rates[t.ours] / group.rates[t.peer],
+                    }
+                    for t in group.targets
+                ],
+                "facts": dict(group.facts),
+            }
+            for group in groups
+        ],
+    }
+    return json.dumps(run, indent=1)
+
+
+def write_page(groups: list[Group], *, quick: bool, at: datetime) -> None:
+    """Put the figures between the two marks of the page; the prose around them stays."""
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    peers = ", ".join(f"{name} {number}" for name, number in versions().items() if name != "python")
+    head = [f"Measured {at:%Y-%m-%d}, {'quick' if quick else 'full'} mode, on {machine}. With {peers}.", ""]
+    body = "\n".join([BEGIN, "", *head, *(line for group in groups for line in table(group)), END])
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(before + body + after)
+
+
+def main() -> int:
+    """Run what was asked for."""
+    ask = argparse.ArgumentParser(prog="python -m bench", description="Periplus beside its peers, in one run.")
+    ask.add_argument("--quick", action="store_true", help="about a minute in all; figures are rougher")
+    ask.add_argument("--only", choices=MODULES, action="append", help="only this subject (may be given again)")
+    ask.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
+    asked = ask.parse_args()
+    groups: list[Group] = []
+    for name in asked.only or MODULES:
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        for group in importlib.import_module(f"bench.{name}").measure(asked.quick):
+            print("\n".join(table(group)), flush=True)
+            groups.append(group)
+    at = datetime.now(UTC)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{at:%Y%m%dT%H%M%SZ}.json").write_text(as_json(groups, quick=asked.quick, at=at))
+    if asked.write:
+        write_page(groups, quick=asked.quick, at=at)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,10 @@
+"""Bytes at rest: who remembers what the crawl has learnt.
+
+Each port of storage in `model.ports` has its implementations here. `memory` is the first of each: it fixes the contract
+that `tests/conformance` states and that every implementation on disk must pass, and it serves tests and simulations,
+where a world of a million URLs fits and nothing must outlive the process.
+"""
+
+from .memory import MemoryEventSink, MemorySeenSet, MemoryUrlRecords
+
+__all__ = ["MemoryEventSink", "MemorySeenSet", "MemoryUrlRecords"]

@@ -1,0 +1,80 @@
+"""The docs say what is there: links resolve, files named exist, every command, target and reason has its line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "periplus"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_between_our_pages_resolve(page: Path) -> None:
+    """A relative link leads to a file of the project."""
+    targets = [
+        target for target in LINK.findall(page.read_text()) if "://" not in target and not target.startswith("#")
+    ]
+    missing = [target for target in targets if not (page.parent / target.partition("#")[0]).exists()]
+    assert missing == []
+
+
+def test_the_map_of_the_house_names_files_that_exist() -> None:
+    """Every `room/file.py` that docs/architecture.md names is there, so that a newcomer finds it."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    files = set(re.findall(r"`((?:model|urls|formats|content|store|cli)/[\w/]+(?:\.py|/))`", text))
+    assert len(files) > 20
+    assert [file for file in sorted(files) if not (SOURCE / file).exists()] == []
+
+
+def test_every_module_has_its_place_on_the_map() -> None:
+    """Every file or package of the built rooms is named in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for room in ("urls", "formats", "content"):
+        for module in sorted((SOURCE / room).iterdir()):
+            if module.name.startswith("_") or (module.is_file() and module.suffix != ".py"):
+                continue
+            assert f"{room}/{module.name}" in text, f"docs/architecture.md does not name {room}/{module.name}"
+
+
+def test_every_make_target_is_in_the_readme() -> None:
+    """What can be made is told on the first page."""
+    targets = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    readme = (ROOT / "README.md").read_text()
+    assert {"demo", "test", "check", "bench"} <= set(targets)
+    assert [target for target in targets if f"make {target}" not in readme] == []
+
+
+def problem_reasons() -> set[str]:
+    """Every reason written in the code as the first argument of a `Problem`, or as a constant for one."""
+    reasons = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if "problem" in name.lower() and isinstance(node.args[0].value, str):
+                    reasons.add(node.args[0].value)
+    return reasons
+
+
+def test_every_reason_of_a_problem_is_documented() -> None:
+    """A reason is a column of a table that people will read: docs/problems.md says what it means."""
+    text = (ROOT / "docs" / "problems.md").read_text()
+    reasons = problem_reasons()
+    assert len(reasons) > 20
+    assert sorted(reason for reason in reasons if f"`{reason}`" not in text) == []
+
+
+def test_the_docs_speak_of_the_product_alone() -> None:
+    """No path of the machine that a page was written on."""
+    pattern = re.compile(r"/(?:root|home|work|tmp)/")
+    assert [named(page) for page in PAGES if pattern.search(page.read_text())] == []

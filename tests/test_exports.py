@@ -1,0 +1,43 @@
+"""What a room offers: a paragraph to open with, a list of names, and a line on each of them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import periplus
+
+
+def packages() -> list[str]:
+    found = pkgutil.walk_packages(periplus.__path__, "periplus.")
+    return ["periplus", *(module.name for module in found if module.ispkg)]
+
+
+@pytest.fixture(params=packages())
+def package(request: pytest.FixtureRequest) -> ModuleType:
+    return importlib.import_module(request.param)
+
+
+def test_package_opens_with_prose(package: ModuleType) -> None:
+    """A newcomer reads what the room is before any code."""
+    assert package.__doc__
+    assert len(package.__doc__.split()) >= 10
+
+
+def test_exports_exist_and_are_sorted_once(package: ModuleType) -> None:
+    """`__all__` names what is there, each once."""
+    names = list(getattr(package, "__all__", []))
+    assert len(names) == len(set(names))
+    assert [name for name in names if not hasattr(package, name)] == []
+
+
+def test_exported_classes_and_functions_are_documented(package: ModuleType) -> None:
+    """Every public name says in a line what it is for."""
+    for name in getattr(package, "__all__", []):
+        value = getattr(package, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), f"{package.__name__}.{name} has no docstring"
