@@ -1,0 +1,197 @@
+"""Dates: the forms that standards allow, the dirt that is common, and what is no date at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from periplus.formats import dates
+from periplus.model import Granularity, Lastmod
+
+G = Granularity
+
+W3C = {
+    # W3C NOTE-datetime, its six granularities
+    "1997": ("1997", G.YEAR),
+    "1997-07": ("1997-07", G.MONTH),
+    "1997-07-16": ("1997-07-16", G.DAY),
+    "1997-07-16T19:20+01:00": ("1997-07-16T18:20Z", G.MINUTE),
+    "1997-07-16T19:20:30+01:00": ("1997-07-16T18:20:30Z", G.SECOND),
+    "1997-07-16T19:20:30.45+01:00": ("1997-07-16T18:20:30.450000Z", G.FRACTION),
+    "1997-07-16T19:20Z": ("1997-07-16T19:20Z", G.MINUTE),
+    "1997-07-16T19:20:30-08:00": ("1997-07-17T03:20:30Z", G.SECOND),
+    "2004-02-29": ("2004-02-29", G.DAY),
+    "1969-12-31T23:59:59Z": ("1969-12-31T23:59:59Z", G.SECOND),
+    "9999-12-31T23:59:59Z": ("9999-12-31T23:59:59Z", G.SECOND),
+    "0001-01-02": ("0001-01-02", G.DAY),
+    # near misses
+    "1997-07-16t19:20:30z": ("1997-07-16T19:20:30Z", G.SECOND),
+    "1997-07-16 19:20:30": ("1997-07-16T19:20:30Z", G.SECOND),
+    "1997-07-16 19:20": ("1997-07-16T19:20Z", G.MINUTE),
+    "1997-07-16T19:20:30": ("1997-07-16T19:20:30Z", G.SECOND),
+    "1997-07-16T19:20:30+0100": ("1997-07-16T18:20:30Z", G.SECOND),
+    "1997-07-16T19:20:30+01": ("1997-07-16T18:20:30Z", G.SECOND),
+    "1997-07-16 19:20:30 +0100": ("1997-07-16T18:20:30Z", G.SECOND),
+    "1997-07-16 19:20:30 UTC": ("1997-07-16T19:20:30Z", G.SECOND),
+    "1997-07-16 19:20:30 EST": ("1997-07-17T00:20:30Z", G.SECOND),
+    "1997-07-16T19:20:30.12345678901Z": ("1997-07-16T19:20:30.123457Z", G.FRACTION),
+    "1997-07-16T19:20:30,5Z": ("1997-07-16T19:20:30.500000Z", G.FRACTION),
+    "1997-07-16T9:05:30Z": ("1997-07-16T09:05:30Z", G.SECOND),
+    "1997-7-6": ("1997-07-06", G.DAY),
+    "1997/07/16": ("1997-07-16", G.DAY),
+    "1997.07.16": ("1997-07-16", G.DAY),
+    "19970716": ("1997-07-16", G.DAY),
+    "19970716T192030Z": ("1997-07-16T19:20:30Z", G.SECOND),
+    "19970716192030": ("1997-07-16T19:20:30Z", G.SECOND),
+    "\t 1997-07-16T19:20:30Z \r\n": ("1997-07-16T19:20:30Z", G.SECOND),
+    " 1997-07-16\n": ("1997-07-16", G.DAY),
+    "1997-07-16T24:00:00Z": ("1997-07-17T00:00:00Z", G.SECOND),
+    "1997-07-16T24:00Z": ("1997-07-17T00:00Z", G.MINUTE),
+    "1998-12-31T23:59:60Z": ("1999-01-01T00:00:00Z", G.SECOND),
+    "1997-07-16T19:20:30+99:99": ("1997-07-16T19:20:30Z", G.SECOND),
+    "1997-07-16T": ("1997-07-16", G.DAY),
+    "1997-07-16T19": ("1997-07-16", G.DAY),
+}
+
+NOT_W3C = [
+    "",
+    " ",
+    "yesterday",
+    "0000",
+    "0000-00-00",
+    "0000-00-00T00:00:00Z",
+    "0001",
+    "0001-01-01",
+    "0001-01-01T00:00:00+00:00",
+    "-0001-11-30T00:00:00+00:00",
+    "2005-02-30",
+    "2005-02-30T10:00:00Z",
+    "2005-13-01",
+    "2005-00-10",
+    "2005-01-00",
+    "1900-02-29",
+    "2005-01-01T25:00:00Z",
+    "2005-01-01T10:60:00Z",
+    "2005-01-01T10:00:61Z",
+    "2005-01-01T24:00:01Z",
+    "9999-12-31T23:59:59-05:00",
+    "0001-01-02T00:00:00+23:59junk",
+    "2005-01/01",
+    "10000-01-01",
+    "２００５-01-01",
+    "2005-01-01" + " " * 60 + "x",
+    "2005-01-01T10:00:00." + "1" * 80 + "Z",
+]
+
+
+@pytest.mark.parametrize("text", W3C)
+def test_every_w3c_form_is_read_with_its_granularity(text: str) -> None:
+    """A date is worth as much as it says: the start of the period it names, and how long that is."""
+    read = dates.read_w3c(text)
+    assert read is not None
+    written, granularity = W3C[text]
+    assert (dates.write_w3c(read), read.granularity) == (written, granularity)
+
+
+@pytest.mark.parametrize("text", NOT_W3C)
+def test_what_is_no_date_is_none(text: str) -> None:
+    """Impossible days, zero dates of databases and overlong texts are not guessed at."""
+    assert dates.read_w3c(text) is None
+
+
+def test_known_moments() -> None:
+    """POSIX seconds, as other implementations count them."""
+    assert dates.read_w3c("1970-01-01") == Lastmod(0.0, G.DAY)
+    assert dates.read_w3c("2000-03-01T00:00:00Z") == Lastmod(951868800.0, G.SECOND)
+    assert dates.read_w3c("2038-01-19T03:14:08Z") == Lastmod(2147483648.0, G.SECOND)
+    assert dates.read_w3c("2005-06-01T12:00:00.25+02:00") == Lastmod(1117620000.25, G.FRACTION)
+
+
+RFC_9110 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the standard's own example
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+        "Mon, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 6 Nov 1994 08:49:37 GMT",
+        "Sun,06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:37",
+        "Sun, 06 Nov 1994 08:49:37 UTC",
+        "Sun, 06 Nov 1994 08:49:37 +0000",
+        "Sun, 06 Nov 1994 00:49:37 -0800",
+        "Sun, 06 Nov 1994 00:49:37 PST",
+        "Sun, 06 November 1994 08:49:37 GMT",
+        "Sun, 06-Nov-1994 08:49:37 GMT",
+        "sun, 06 nov 1994 08:49:37 gmt",
+        "06 Nov 1994 08:49:37 GMT",
+        "Sun Nov 6 08:49:37 GMT 1994",
+        "Sun Nov 06 1994 10:49:37 GMT+0200 (EET)",
+        "  Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+        "Nov 6, 1994 8:49:37 AM",
+    ],
+)
+def test_http_dates(text: str) -> None:
+    """The three forms of RFC 9110 section 5.6.7, and their relatives, name the same second."""
+    assert dates.read_http(text, now=1e9) == RFC_9110
+    assert dates.read_http(text) == RFC_9110
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "now", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT"]
+)
+def test_no_http_date(text: str) -> None:
+    """`Expires: 0` and its like are no dates."""
+    assert dates.read_http(text) is None
+
+
+@pytest.mark.parametrize(
+    ("digits", "now", "year"),
+    [
+        ("94", "2024-06-01", "1994"),
+        ("24", "2024-06-01", "2024"),
+        ("73", "2024-06-01", "2073"),
+        ("75", "2024-06-01", "1975"),
+        ("01", "2099-06-01", "2101"),
+        ("99", "2001-06-01", "1999"),
+    ],
+)
+def test_two_digit_years_are_at_most_fifty_years_ahead(digits: str, now: str, year: str) -> None:
+    """RFC 9110: a two-digit year more than 50 years in the future is the most recent past one."""
+    moment = dates.read_w3c(now)
+    assert moment is not None
+    read = dates.read_http(f"Sunday, 06-Nov-{digits} 08:49:37 GMT", now=moment.at)
+    assert read is not None
+    assert dates.write_w3c(Lastmod(read, G.YEAR)) == year
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Sat, 07 Sep 2002 00:00:01 GMT", "2002-09-07T00:00:01Z"),
+        ("07 Sep 02 00:01 EST", "2002-09-07T05:01Z"),
+        ("7 Sep 2002 00:00:01 +0530", "2002-09-06T18:30:01Z"),
+        ("Sat, 07 Sep 2002 00:00:01 PDT", "2002-09-07T07:00:01Z"),
+        ("Sat, 07 Sep 2002", "2002-09-07"),
+        ("Sat, 7 Sept 2002 2:30 PM", "2002-09-07T14:30Z"),
+        ("Sat, 07 Sep 2002 12:05:00 AM CET", "2002-09-06T23:05:00Z"),
+        ("Sat, 07 Sep 102 00:00:01 GMT", "2002-09-07T00:00:01Z"),
+        ("Sat, 07 Sep 2002 00:00:01 XYZ", "2002-09-07T00:00:01Z"),
+    ],
+)
+def test_mail_dates_keep_their_granularity(text: str, written: str) -> None:
+    """RSS dates: two or four digits of year, named zones, seconds or weekday missing."""
+    read = dates.read_rfc822(text)
+    assert read is not None
+    assert dates.write_w3c(read) == written
+    assert dates.read_any(text) == read
+
+
+def test_writing_outside_the_calendar_is_our_mistake() -> None:
+    """Only a caller can produce such a time; no reader does."""
+    with pytest.raises(ValueError, match="outside the years"):
+        dates.write_http(1e12)
+    with pytest.raises(ValueError, match="outside the years"):
+        dates.write_w3c(Lastmod(float("nan"), G.DAY))
