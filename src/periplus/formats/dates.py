@@ -104,18 +104,25 @@ def read_http(text: str, now: float | None = None) -> float | None:
     RFC 9110 reads a two-digit year as the latest that is not more than 50 years after `now`; without `now` the fixed
     rule of RFC 5322 stands in (00-49 is this century).
     """
-    read = _read_english(text, now)
+    match = _match_english(text)
+    read = None if match is None else _read_match(match, now)
     return None if read is None else read.at
 
 
 def read_rfc822(text: str) -> Lastmod | None:
-    """A date as RSS writes it, with the granularity that its form tells."""
-    return _read_english(text, None)
+    """A date as RSS writes it, with the granularity that its form tells.
+
+    A time must name its zone here: unlike a server's, a feed's missing zone is seldom GMT, and RFC 822 has no default.
+    """
+    match = _match_english(text)
+    if match is None or (match["hour"] is not None and match["zone"] is None and match.re is not _YEAR_LAST):
+        return None
+    return _read_match(match, None)
 
 
 def read_any(text: str) -> Lastmod | None:
-    """A date in any of the forms above."""
-    return read_w3c(text) or _read_english(text, None)
+    """A date in whichever of these forms: what feeds and sitemaps of every kind say."""
+    return read_w3c(text) or read_rfc822(text)
 
 
 def write_w3c(lastmod: Lastmod) -> str:
@@ -200,14 +207,15 @@ def _read_any_w3c(text: str) -> Lastmod | None:
     return _with_time(midnight, match, None)
 
 
-def _read_english(text: str, now: float | None) -> Lastmod | None:
+def _match_english(text: str) -> re.Match[str] | None:
     """A date with its month by name: HTTP's three forms, mail's, and what people make of them."""
     text = text.strip()
     if len(text) > LONGEST:
         return None
-    match = _DAY_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
-    if match is None:
-        return None
+    return _DAY_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
+
+
+def _read_match(match: re.Match[str], now: float | None) -> Lastmod | None:
     month = _month(match["month"])
     if month is None:
         return None

@@ -175,7 +175,7 @@ def test_two_digit_years_are_at_most_fifty_years_ahead(digits: str, now: str, ye
         ("7 Sep 2002 00:00:01 +0530", "2002-09-06T18:30:01Z"),
         ("Sat, 07 Sep 2002 00:00:01 PDT", "2002-09-07T07:00:01Z"),
         ("Sat, 07 Sep 2002", "2002-09-07"),
-        ("Sat, 7 Sept 2002 2:30 PM", "2002-09-07T14:30Z"),
+        ("Sat, 7 Sept 2002 2:30 PM GMT", "2002-09-07T14:30Z"),
         ("Sat, 07 Sep 2002 12:05:00 AM CET", "2002-09-06T23:05:00Z"),
         ("Sat, 07 Sep 102 00:00:01 GMT", "2002-09-07T00:00:01Z"),
         ("Sat, 07 Sep 2002 00:00:01 XYZ", "2002-09-07T00:00:01Z"),
@@ -187,6 +187,14 @@ def test_mail_dates_keep_their_granularity(text: str, written: str) -> None:
     assert read is not None
     assert dates.write_w3c(read) == written
     assert dates.read_any(text) == read
+
+
+def test_a_mail_date_without_its_zone_is_none() -> None:
+    """A feed's time of nowhere may be half a day off; HTTP's is in GMT, and asctime has no place for a zone."""
+    assert dates.read_rfc822("Sat, 07 Sep 2002 00:00:01") is None
+    assert dates.read_any("07 Sep 02 00:00:01") is None
+    assert dates.read_http("Sat, 07 Sep 2002 00:00:01") == 1031356801.0
+    assert dates.read_any("Sat Sep  7 00:00:01 2002") == Lastmod(1031356801.0, G.SECOND)
 
 
 def test_writing_outside_the_calendar_is_our_mistake() -> None:
