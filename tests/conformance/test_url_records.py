@@ -37,7 +37,7 @@ def test_the_last_word_counts(records: UrlRecords) -> None:
 
 
 def test_a_site_comes_out_together_and_in_order(records: UrlRecords) -> None:
-    """`of_site` gives a site's records in the order of their URLs, whatever the order of writing; port and scheme tell."""
+    """`of_site` gives a site's records in the order of their URLs, however they were written."""
     urls = ["https://a.test/2", "https://b.test/1", "https://a.test/1", "https://a.test:8443/1", "https://a.test/10"]
     records.put([record(url) for url in urls])
     assert [found.url for found in records.of_site(Site("a.test"))] == [

@@ -1,0 +1,64 @@
+"""The program itself: its name, its options before any verb, and how it ends.
+
+Exit codes: 0 done; 1 finished, but nothing could be done or read; 2 wrong usage or configuration; 3 the collection is
+in use or damaged; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from periplus import __version__
+from periplus.model import PeriplusError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="periplus",
+    help="A search engine's crawler that one person can run.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"periplus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _before_any_verb(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something of ours fails.")] = False,
+) -> None:
+    """Options that stand before the verb; `main` looks for `--debug` itself, because it outlives the verb."""
+
+
+def main() -> None:
+    """Run the program, and end it with one line and the right exit code when something of ours fails."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except PeriplusError as error:
+        if "--debug" in sys.argv[1:]:
+            raise
+        say_error(error)
+        sys.exit(error.exit_code)
+
+
+def say_error(error: PeriplusError) -> None:
+    """What is wrong and what to type next, on stderr."""
+    console = Console(stderr=True)
+    console.print(Text("error: ", style="bold red") + Text(str(error)))
+    if error.hint:
+        console.print(Text(f"  {error.hint}"))
