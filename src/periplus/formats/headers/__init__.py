@@ -1,0 +1,54 @@
+"""HTTP header fields: what a response says about its body, and what a crawler must make of it.
+
+`fields` is the view of a response's header section and the grammar that all fields share; `media_type` reads
+Content-Type, `caching` ETag, Last-Modified, Cache-Control, Expires and Retry-After, `link` the Link field, and
+`robots_tag` X-Robots-Tag, whose grammar meta robots shares. Dates are in `formats.dates`.
+
+A field that cannot be understood is as good as absent: readers here answer `None` or an empty value, and have no
+`Problem` to tell, because no field is worth a row in a table. No reader raises, and none looks at more than
+`LONGEST_VALUE` characters of a value. Sending and deciding are done elsewhere.
+"""
+
+from .caching import (
+    LONGEST_WAIT,
+    CacheControl,
+    ETag,
+    fresh_for,
+    read_cache_control,
+    read_etag,
+    read_last_modified,
+    read_retry_after,
+    validators_of,
+    write_cache_control,
+    write_etag,
+)
+from .fields import LONGEST_VALUE, Headers
+from .link import WebLink, read_links, write_links
+from .media_type import MediaType, read_content_type, write_content_type
+from .robots_tag import read_directives, read_robots_tag, strictest, write_robots_tag
+
+__all__ = [
+    "LONGEST_VALUE",
+    "LONGEST_WAIT",
+    "CacheControl",
+    "ETag",
+    "Headers",
+    "MediaType",
+    "WebLink",
+    "fresh_for",
+    "read_cache_control",
+    "read_content_type",
+    "read_directives",
+    "read_etag",
+    "read_last_modified",
+    "read_links",
+    "read_retry_after",
+    "read_robots_tag",
+    "strictest",
+    "validators_of",
+    "write_cache_control",
+    "write_content_type",
+    "write_etag",
+    "write_links",
+    "write_robots_tag",
+]

@@ -1,0 +1,180 @@
+"""What a response says about how long it will do, and how to ask whether it still does.
+
+Validators are RFC 9110 section 8.8, freshness is RFC 9111, `immutable` RFC 8246, the `stale-*` pair RFC 5861 and
+Retry-After RFC 9110 section 10.2.3. Nothing here guesses: a response that names no lifetime has none (the heuristics
+of RFC 9111 section 4.2.2 are weaker than what `policy.refresh` learns).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from periplus.formats import dates
+from periplus.model import Validators
+
+from .fields import LONGEST_VALUE, Headers, elements
+
+LONGEST_WAIT = 30 * 86400.0
+"""Seconds: the most that a Retry-After can ask for."""
+
+_MOST_SECONDS = 2**31
+_LONGEST_ETAG = 1024
+_ETAG = re.compile(r'(?P<weak>[Ww]/)?"(?P<tag>[^"\x00-\x20\x7f]*)"')
+_BARE_ETAG = re.compile(r"(?P<weak>[Ww]/)?'?(?P<tag>[^\"'\x00-\x20\x7f]+)'?")
+_SECONDS = re.compile(r'"?(-?)(\d{1,18})(?:\.\d*)?\s*(?:s|sec|secs|seconds)?"?', re.ASCII | re.IGNORECASE)
+
+
+class ETag(Struct, frozen=True):
+    """An entity tag. Weak ones promise the same meaning, strong ones the same bytes."""
+
+    tag: str
+    is_weak: bool = False
+
+    def same_bytes(self, other: ETag) -> bool:
+        """Strong comparison (RFC 9110 section 8.8.3.2)."""
+        return self.tag == other.tag and not (self.is_weak or other.is_weak)
+
+    def same_meaning(self, other: ETag) -> bool:
+        """Weak comparison: what If-None-Match asks for."""
+        return self.tag == other.tag
+
+
+class CacheControl(Struct, frozen=True):
+    """The directives of a response. Lengths are in seconds, `None` where nothing was said."""
+
+    no_store: bool = False
+    no_cache: bool = False
+    private: bool = False
+    public: bool = False
+    must_revalidate: bool = False
+    proxy_revalidate: bool = False
+    no_transform: bool = False
+    must_understand: bool = False
+    immutable: bool = False
+    max_age: int | None = None
+    s_maxage: int | None = None
+    stale_while_revalidate: int | None = None
+    stale_if_error: int | None = None
+
+
+_LENGTHS = frozenset({"max_age", "s_maxage", "stale_while_revalidate", "stale_if_error"})
+_FLAGS = frozenset(CacheControl.__struct_fields__) - _LENGTHS
+
+
+def read_etag(text: str) -> ETag | None:
+    """An entity tag, also one whose quotes were forgotten; send back what came, not what this makes of it."""
+    text = text.strip()
+    if len(text) > _LONGEST_ETAG:
+        return None
+    match = _ETAG.fullmatch(text) or _BARE_ETAG.fullmatch(text)
+    return None if match is None else ETag(match["tag"], match["weak"] is not None)
+
+
+def write_etag(etag: ETag) -> str:
+    """As RFC 9110 has it."""
+    return f'{"W/" if etag.is_weak else ""}"{etag.tag}"'
+
+
+def read_last_modified(text: str, now: float | None = None) -> float | None:
+    """When the server says the body changed; also where it says so in the manner of a sitemap."""
+    at = dates.read_http(text, now)
+    if at is not None:
+        return at
+    read = dates.read_w3c(text)
+    return None if read is None else read.at
+
+
+def validators_of(headers: Headers) -> Validators | None:
+    """What a later conditional request sends back, letter by letter; `None` where the response gave nothing."""
+    etag, last_modified = headers.get("etag"), headers.get("last-modified")
+    if etag is not None and read_etag(etag) is None:
+        etag = None
+    if last_modified is not None and dates.read_http(last_modified) is None:
+        last_modified = None
+    return None if etag is None and last_modified is None else Validators(etag, last_modified)
+
+
+def read_retry_after(text: str, now: float) -> float | None:
+    """Seconds to wait from `now`, between 0 and `LONGEST_WAIT`; `None` for what is neither a number nor a date."""
+    text = text.strip()
+    seconds = _SECONDS.fullmatch(text) if len(text) <= dates.LONGEST else None
+    if seconds is not None:
+        wait = 0.0 if seconds[1] else float(seconds[2])
+    else:
+        at = read_last_modified(text, now)
+        if at is None:
+            return None
+        wait = at - now
+    return min(max(wait, 0.0), LONGEST_WAIT)
+
+
+def read_cache_control(values: str | Iterable[str]) -> CacheControl:
+    """One value or all of them. Of a repeated length the shortest holds, and a length that is none is 0: stale."""
+    said: dict[str, int] = {}
+    for value in (values,) if isinstance(values, str) else values:
+        for element in elements(value):
+            name, _, argument = element.partition("=")
+            name = name.strip().lower().replace("-", "_")
+            if name in _FLAGS:
+                said[name] = True
+            elif name in _LENGTHS:
+                seconds = _delta_seconds(argument)
+                said[name] = min(seconds, said.get(name, seconds))
+    return CacheControl(**said)  # type: ignore[arg-type]  # flags are bool, lengths int, by the two branches above
+
+
+def write_cache_control(control: CacheControl) -> str:
+    """What was said, and nothing else; empty where nothing was."""
+    words = []
+    for name in CacheControl.__struct_fields__:
+        value = getattr(control, name)
+        word = name.replace("_", "-")
+        if name in _LENGTHS and value is not None:
+            words.append(f"{word}={value}")
+        elif name in _FLAGS and value:
+            words.append(word)
+    return ", ".join(words)
+
+
+def fresh_for(headers: Headers, now: float) -> float | None:
+    """Seconds for which the server, as of `now` when the response arrived, promises no change (RFC 9111 section 4.2).
+
+    `None` where it promises nothing, 0 where it says to ask again. We keep pages for ourselves, so `s-maxage`, which
+    speaks to shared caches, and `private`, which excludes them, do not count.
+    """
+    control = read_cache_control(headers.all("cache-control"))
+    if control.no_store or control.no_cache:
+        return 0.0
+    sent_at = dates.read_http(headers.get("date") or "", now)
+    lifetime = _lifetime(control, headers, now if sent_at is None else sent_at, now)
+    if lifetime is None:
+        return None
+    return max(0.0, lifetime - _age(headers, sent_at, now))
+
+
+def _lifetime(control: CacheControl, headers: Headers, sent_at: float, now: float) -> float | None:
+    """RFC 9111 section 4.2.1. An Expires that is no date means "already" (section 5.3)."""
+    if control.max_age is not None:
+        return float(control.max_age)
+    expires = headers.get("expires")
+    if expires is None:
+        return None
+    expires_at = dates.read_http(expires, now)
+    return 0.0 if expires_at is None else expires_at - sent_at
+
+
+def _age(headers: Headers, sent_at: float | None, now: float) -> float:
+    """How old the response was on arrival, by its own word or by our clock (RFC 9111 section 4.2.3)."""
+    told = headers.get("age")
+    apparent = 0.0 if sent_at is None else max(0.0, now - sent_at)
+    return max(apparent, float(_delta_seconds(told)) if told else 0.0)
+
+
+def _delta_seconds(text: str) -> int:
+    match = _SECONDS.fullmatch(text.strip()[:LONGEST_VALUE])
+    if match is None or match[1]:
+        return 0
+    return min(int(match[2]), _MOST_SECONDS)

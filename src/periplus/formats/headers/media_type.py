@@ -1,0 +1,67 @@
+"""Content-Type: what the server believes it sends.
+
+The grammar is RFC 9110 section 8.3; the lenience is the MIME Sniffing and Fetch standards' (the last usable value
+wins, and inherits the charset of an equal type before it) and that of what servers really send: a missing semicolon,
+single quotes, a charset and no type. Whether to believe it is for `content` to decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from .fields import elements, parameters, quoted
+
+_ESSENCE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+)(?![^\s;,])", re.IGNORECASE)
+
+
+class MediaType(Struct, frozen=True):
+    """`mime` is in lower case and empty where only a charset was named; `charset` is a label as sent, in lower case."""
+
+    mime: str
+    charset: str | None = None
+    boundary: str | None = None
+
+
+def read_content_type(values: str | Iterable[str]) -> MediaType | None:
+    """One value or all of them; `None` where nothing in them names a type or a charset."""
+    best: MediaType | None = None
+    for value in (values,) if isinstance(values, str) else values:
+        for element in elements(value):
+            best = _prefer(_read_one(element), best)
+    return best
+
+
+def write_content_type(media: MediaType) -> str:
+    """As a server should send it."""
+    text = media.mime
+    if media.charset is not None:
+        text += f"; charset={quoted(media.charset)}"
+    if media.boundary is not None:
+        text += f"; boundary={quoted(media.boundary)}"
+    return text
+
+
+def _read_one(element: str) -> MediaType | None:
+    essence = _ESSENCE.match(element)
+    found, _ = parameters(element, essence.end() if essence else 0)
+    named: dict[str, str] = {}
+    for name, value in found:
+        named.setdefault(name, value.strip().strip("'").strip())
+    charset = named.get("charset", "").lower() or None
+    if essence is None and charset is None:
+        return None
+    return MediaType(essence[1].lower() if essence else "", charset, named.get("boundary") or None)
+
+
+def _prefer(later: MediaType | None, earlier: MediaType | None) -> MediaType | None:
+    """Fetch, "extract a MIME type": the later value unless it says nothing; a charset outlives an equal type."""
+    if later is None or earlier is None:
+        return later or earlier
+    if later.mime in ("", "*/*"):
+        return MediaType(earlier.mime, earlier.charset or later.charset, earlier.boundary)
+    if later.mime == earlier.mime and later.charset is None:
+        return MediaType(later.mime, earlier.charset, later.boundary or earlier.boundary)
+    return later

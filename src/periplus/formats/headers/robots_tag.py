@@ -1,0 +1,162 @@
+"""X-Robots-Tag, and the words it shares with meta robots: what a page asks of those who crawl it.
+
+There is no standard; this follows what Google and Bing document. Every voice that speaks to us counts, and the
+strictest wins: a general `noindex` is not lifted by a milder line for our own name. Words may be divided by commas,
+semicolons or spaces, in any case. `nocache` is Bing's `noarchive`; `all`, `index`, `follow` and unknown words ask for
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from periplus.formats import dates
+from periplus.model import Directives, Granularity, Lastmod
+
+from .fields import LONGEST_VALUE
+
+_PREVIEWS = ("none", "standard", "large")
+_MOST = 2**31
+_FLAGS = {
+    "noindex": Directives(noindex=True),
+    "nofollow": Directives(nofollow=True),
+    "none": Directives(noindex=True, nofollow=True),
+    "noarchive": Directives(noarchive=True),
+    "nocache": Directives(noarchive=True),
+    "nosnippet": Directives(nosnippet=True),
+    "noimageindex": Directives(noimageindex=True),
+    "notranslate": Directives(notranslate=True),
+    "indexifembedded": Directives(indexifembedded=True),
+}
+_VALUED = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
+_NOTHING = Directives()
+
+# A word, and the colon after it where there is one; then a directive's value follows, or an agent's words.
+_WORD = re.compile(r"[\s,;]*+(?P<word>[^\s,;:]++)(?P<colon>\s*+:)?")
+_VALUE = re.compile(r"\s*+([^\s,;]++)")
+_DATE_PART = re.compile(r"[^,;]*+")
+
+
+def read_directives(text: str) -> Directives:
+    """The words of one meta robots element, or of X-Robots-Tag for everybody."""
+    return _fold(directives for _, directives in _read(text))
+
+
+def read_robots_tag(values: str | Iterable[str], agent: str) -> Directives:
+    """What all X-Robots-Tag values ask of `agent` (a product token, such as `periplus` of `periplus/1.0`)."""
+    ours = {"", "*", "robots", agent.partition("/")[0].strip().lower()}
+    all_values = (values,) if isinstance(values, str) else values
+    return _fold(directives for value in all_values for name, directives in _read(value) if name in ours)
+
+
+def write_robots_tag(directives: Directives, agent: str = "") -> str:
+    """A value that asks for just this, of everybody or of one agent; empty where nothing is asked."""
+    words = [
+        name
+        for name, flag in _FLAGS.items()
+        if name not in ("none", "nocache") and strictest(flag, directives) == directives
+    ]
+    limits = (
+        ("max-snippet", directives.max_snippet),
+        ("max-image-preview", directives.max_image_preview),
+        ("max-video-preview", directives.max_video_preview),
+    )
+    words += [f"{name}:{limit}" for name, limit in limits if limit is not None]
+    if directives.unavailable_after is not None:
+        last = dates.write_w3c(Lastmod(directives.unavailable_after, Granularity.SECOND))
+        words.append(f"unavailable_after: {last}")
+    text = ", ".join(words)
+    return f"{agent}: {text}" if agent and text else text
+
+
+def strictest(a: Directives, b: Directives) -> Directives:
+    """What satisfies both. `indexifembedded`, alone a permission, stays: it is often said apart from its `noindex`."""
+    if b == _NOTHING:
+        return a
+    return Directives(
+        noindex=a.noindex or b.noindex,
+        nofollow=a.nofollow or b.nofollow,
+        noarchive=a.noarchive or b.noarchive,
+        nosnippet=a.nosnippet or b.nosnippet,
+        noimageindex=a.noimageindex or b.noimageindex,
+        notranslate=a.notranslate or b.notranslate,
+        indexifembedded=a.indexifembedded or b.indexifembedded,
+        max_snippet=_smaller(a.max_snippet, b.max_snippet),
+        max_image_preview=min((a.max_image_preview, b.max_image_preview), key=_preview_rank),
+        max_video_preview=_smaller(a.max_video_preview, b.max_video_preview),
+        unavailable_after=_earlier(a.unavailable_after, b.unavailable_after),
+    )
+
+
+def _fold(voices: Iterable[Directives]) -> Directives:
+    asked = _NOTHING
+    for voice in voices:
+        asked = strictest(asked, voice)
+    return asked
+
+
+def _read(text: str) -> Iterator[tuple[str, Directives]]:
+    """Each directive with the agent it is for (empty: everybody). An agent's name holds until the next one."""
+    text, at, agent = text[:LONGEST_VALUE], 0, ""
+    while match := _WORD.match(text, at):
+        word, at = match["word"].lower(), match.end()
+        if match["colon"] is None:
+            if word in _FLAGS:
+                yield agent, _FLAGS[word]
+        elif word == "unavailable_after":
+            unavailable_after, at = _date(text, at)
+            yield agent, Directives(unavailable_after=unavailable_after)
+        elif word in _VALUED:
+            value = _VALUE.match(text, at)
+            if value is not None:
+                at = value.end()
+                yield agent, _limit(word, value[1].lower())
+        elif word not in _FLAGS:
+            agent = word
+
+
+def _date(text: str, start: int) -> tuple[float | None, int]:
+    """A date may hold commas as the list does: the longest of three, two or one parts that is a date is meant."""
+    ends, at = [], start
+    for _ in range(3):
+        end = _DATE_PART.match(text, at).end()  # type: ignore[union-attr]  # an empty match is a match
+        ends.append(end)
+        if text[end : end + 1] != ",":
+            break
+        at = end + 1
+    for end in reversed(ends):
+        if end - start <= dates.LONGEST:
+            part = text[start:end].strip()
+            read = dates.read_w3c(part)
+            found = dates.read_http(part) if read is None else read.at
+            if found is not None:
+                return found, end
+    return None, ends[0]
+
+
+def _limit(word: str, value: str) -> Directives:
+    if word == "max-image-preview":
+        return Directives(max_image_preview=value) if value in _PREVIEWS else _NOTHING
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 18 or (digits != value and digits != "1"):
+        return _NOTHING
+    limit = min(int(value), _MOST)
+    return Directives(max_snippet=limit) if word == "max-snippet" else Directives(max_video_preview=limit)
+
+
+def _smaller(a: int | None, b: int | None) -> int | None:
+    """The smaller limit; `-1` is the largest of all."""
+    if a is None or b is None:
+        return b if a is None else a
+    return max(a, b) if a < 0 or b < 0 else min(a, b)
+
+
+def _preview_rank(preview: str | None) -> int:
+    return len(_PREVIEWS) if preview is None else _PREVIEWS.index(preview)
+
+
+def _earlier(a: float | None, b: float | None) -> float | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return min(a, b)
