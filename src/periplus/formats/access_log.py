@@ -1,0 +1,256 @@
+r"""Access logs: who asked a server for what, as Apache and nginx write it down.
+
+The Common Log Format, Apache's and nginx's `combined` (which adds referrer and agent), and both behind the
+virtual host that `vhost_combined` puts first; whatever follows the agent is passed over. Apache's `mod_log_config` and
+nginx's `ngx_http_log_module` define the escapes: `\"`, `\\`, `\n` and their like, `\xNN` for other bytes. A dash stands
+for what was not known, and is read as an empty text or a 0.
+
+Reasons of `Problem`: `not-a-log-line` (no time in brackets, no request in quotes, no status), `impossible-time` (a time
+in brackets that no clock shows), `too-long` (more than 64 KiB). Telling crawlers from people is not done here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from math import floor
+
+from msgspec import Struct
+
+from periplus.formats import dates
+from periplus.model import Problem
+
+LONGEST_LINE = 65_536
+"""Bytes; the servers themselves cut what they log well before that."""
+
+_QUOTED = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
+_WHEN = r"(\[\d\d/[A-Za-z]{3}/\d{4})(:\d\d:\d\d)(:\d\d) ([+-]\d{4}\])"
+_WHO = r"(\S++) (\S++) (\S++)(?: (\S++))?"
+_LINE = re.compile(
+    rf'{_WHO} {_WHEN} {_QUOTED} (\d{{3}}) (\d+|-)(?=\s|$)(?: {_QUOTED} {_QUOTED}(?=\s|$)|(?!\s*"))', re.ASCII
+)
+
+# The slow path takes a line apart from left to right, each pattern searched for once.
+_ANY_WHEN = re.compile(rf" {_WHEN}", re.ASCII)
+_RESULT = re.compile(r'" +(\d{3}|-) +(\d+|-)(?=\s|$)', re.ASCII)
+_ADDRESS = re.compile(r"\[?(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)\]?")
+_WITH_PORT = re.compile(r".+:\d{1,5}", re.ASCII)
+
+_DAY = re.compile(r"\[\d\d/[A-Za-z]{3}/\d{4} [+-]\d{4}\]", re.ASCII)
+_MINUTES = {f":{m // 60:02}:{m % 60:02}": m * 60.0 for m in range(1440)}
+_SECONDS = {f":{s:02}": float(s) for s in range(61)}
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE", "PROPFIND"})
+_METHOD = re.compile(r"[A-Za-z][A-Za-z_-]{0,31}")
+
+_ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_SHORT = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"v": b"\v", b"f": b"\f", b'"': b'"', b"\\": b"\\"}
+_UNSAFE = re.compile(rb'[\x00-\x1f\x7f-\xff"\\]')
+_UNSAFE_IN_WORD = re.compile(rb'[\x00-\x20\x7f-\xff"\\\[]')
+
+
+class Hit(Struct, frozen=True, gc=False):
+    """One request and what became of it.
+
+    `ip` may be a name where the server looks them up; `host` is the virtual host as logged, with its port if that is
+    there. A request that was no request line has no `method`, and is in `path` as a whole. Bytes of a path that were
+    escaped are percent-encoded, as in a URL.
+    """
+
+    ip: str
+    at: float
+    method: str
+    path: str
+    protocol: str
+    status: int
+    size: int
+    referrer: str = ""
+    agent: str = ""
+    user: str = ""
+    host: str = ""
+
+
+def read(lines: Iterable[bytes]) -> Iterator[Hit | Problem]:
+    """Every line that is not blank; a problem is `at` the first byte of its line, if lines keep their ends."""
+    offset = 0
+    for line in lines:
+        hit = read_line(line)
+        if isinstance(hit, Hit):
+            yield hit
+        elif not line.isspace() and line:
+            yield Problem(hit.reason, hit.detail, offset)
+        offset += len(line)
+
+
+def read_line(line: bytes) -> Hit | Problem:
+    """One line, with or without its end."""
+    if len(line) > LONGEST_LINE:
+        return Problem("too-long", f"{len(line)} bytes")
+    text = line.decode("utf-8", "backslashreplace")
+    return _read_clean(text) or _read_escaped(text) or _read_odd(text.strip())
+
+
+def write(hit: Hit) -> str:
+    """A line in `combined`, or `vhost_combined` where the host is known, in UTC, without its end."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=floor(hit.at))
+    when = f"{moment.day:02}/{_MONTHS[moment.month - 1]}/{moment.year:04}:{moment:%H:%M:%S} +0000"
+    who = [_escaped_word(hit.ip), "-", _escaped_word(hit.user)]
+    if hit.host:
+        who.insert(0, _escaped_word(hit.host))
+    request = " ".join(word for word in (hit.method, hit.path, hit.protocol) if word)
+    result = f"{hit.status:03} {hit.size}"
+    return f'{" ".join(who)} [{when}] "{_escaped(request)}" {result} "{_escaped(hit.referrer)}" "{_escaped(hit.agent)}"'
+
+
+def _read_clean(text: str) -> Hit | None:
+    """A line of `combined` without escapes, as nearly all are: cutting at quotes is twice as fast as any pattern."""
+    parts = text.split('"')
+    if len(parts) != 7 or "\\" in text or parts[4] != " ":
+        return None
+    head, request, result, referrer, _, agent, _ = parts
+    try:
+        ip, _, user, when, zone, _ = head.split(" ")
+        _, status, size = result.rstrip(" ").split(" ")
+        at = _read_time((when[:12], when[12:18], when[18:], zone))
+        if at is None or len(status) != 3 or not status.isdigit() or not (size.isdigit() or size == "-"):
+            return None
+        return Hit(
+            ip,
+            at,
+            *_split_request(request),
+            int(status),
+            0 if size == "-" else int(size),
+            "" if referrer == "-" else referrer,
+            "" if agent == "-" else agent,
+            "" if user == "-" else user,
+        )
+    except ValueError:
+        return None
+
+
+def _read_escaped(text: str) -> Hit | Problem | None:
+    """A line of any of the formats, as the servers' manuals have it."""
+    match = _LINE.match(text)
+    if match is None:
+        return None
+    first, second, third, fourth, *when = match.groups()[:8]
+    words = [first, second, third] if fourth is None else [first, second, third, fourth]
+    return _hit(_who(words), tuple(when), *match.groups()[8:])
+
+
+def _read_odd(text: str) -> Hit | Problem:
+    """Names with spaces, quotes that were not escaped, spaces too many: find what no line can do without."""
+    when = _ANY_WHEN.search(text)
+    opened = text.find('"', when.end()) if when else -1
+    result = _RESULT.search(text, opened + 1) if opened >= 0 else None
+    if when is None or result is None:
+        return Problem("not-a-log-line", text[:200])
+    referrer, agent = _last_two(text[result.end() :])
+    request = text[opened + 1 : result.start()]
+    return _hit(_who(text[: when.start()].split()), when.groups(), request, result[1], result[2], referrer, agent)
+
+
+def _last_two(text: str) -> tuple[str, str]:
+    """Referrer and agent, the one up to the first quote that can end it, the other up to the last."""
+    opened = text.find('"')
+    between = text.find('" "', opened + 1)
+    if opened < 0 or between < 0:
+        return "", ""
+    closed = text.rfind('"')
+    return text[opened + 1 : between], text[between + 3 : max(closed, between + 3)]
+
+
+def _who(words: list[str]) -> tuple[str, str, str]:
+    """Address, user and virtual host, from the words before the time: `[host] address ident user`."""
+    if len(words) > 1 and (_ADDRESS.fullmatch(words[1]) or (words[1] != "-" and _WITH_PORT.fullmatch(words[0]))):
+        return words[1], " ".join(words[3:]), words[0]
+    return " ".join(words[:1]), " ".join(words[2:]), ""
+
+
+def _hit(
+    who: tuple[str, str, str],
+    when: tuple[str, ...],
+    request: str,
+    status: str,
+    size: str,
+    referrer: str | None,
+    agent: str | None,
+) -> Hit | Problem:
+    """The words of a line as values."""
+    at = _read_time(when)
+    if at is None:
+        return Problem("impossible-time", " ".join(when))
+    ip, user, host = who
+    method, path, protocol = _split_request(request)
+    if "\\" in path:
+        path = _ESCAPE.sub(_percent_encoded, path.encode()).decode()
+    return Hit(
+        ip,
+        at,
+        method,
+        path,
+        protocol,
+        0 if status == "-" else int(status),
+        0 if size == "-" else int(size[:18]),
+        _said(referrer),
+        _said(agent),
+        _said(user),
+        _said(host),
+    )
+
+
+def _read_time(when: tuple[str, ...]) -> float | None:
+    """From the pieces `[17/May/2015`, `:10:05`, `:03` and `+0000]`."""
+    day, minutes, seconds, zone = when
+    midnight = _midnight(day, zone)
+    if midnight is None or minutes not in _MINUTES or seconds not in _SECONDS:
+        return None
+    return midnight + _MINUTES[minutes] + _SECONDS[seconds]
+
+
+@lru_cache(maxsize=1024)
+def _midnight(day: str, zone: str) -> float | None:
+    """The start of a day in its zone; a log has few days, and its lines are sorted by them."""
+    text = f"{day} {zone}"
+    return dates.read_http(f"{day[1:].replace('/', ' ')} 00:00:00 {zone[:-1]}") if _DAY.fullmatch(text) else None
+
+
+def _split_request(request: str) -> tuple[str, str, str]:
+    """Method, target and protocol; a target may hold spaces, and HTTP/0.9 named no protocol."""
+    method, _, rest = request.partition(" ")
+    if not rest or not (method in _METHODS or _METHOD.fullmatch(method)):
+        return "", "" if request == "-" else request, ""
+    path, _, protocol = rest.rpartition(" ")
+    if path and protocol.startswith("HTTP/"):
+        return method, path, protocol
+    return method, rest, ""
+
+
+def _said(text: str | None) -> str:
+    """A field as it was before it was logged; empty for what was not known."""
+    if not text or text in ("-", '""'):
+        return ""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(_byte, text.encode()).decode("utf-8", "replace")
+
+
+def _byte(escape: re.Match[bytes]) -> bytes:
+    return bytes((int(escape[1], 16),)) if escape[1] else _SHORT.get(escape[2], escape[0])
+
+
+def _percent_encoded(escape: re.Match[bytes]) -> bytes:
+    byte = _byte(escape)
+    return byte if byte.isascii() else b"%%%02X" % byte[0]
+
+
+def _escaped(text: str, unsafe: re.Pattern[bytes] = _UNSAFE) -> str:
+    """As Apache escapes, so that no field can end early or begin a line of its own; a dash for nothing."""
+    return unsafe.sub(lambda match: b"\\x%02x" % match[0][0], text.encode("utf-8", "replace")).decode() or "-"
+
+
+def _escaped_word(text: str) -> str:
+    """What stands outside quotes cannot hold a space either, nor the bracket that opens the time."""
+    return _escaped(text, _UNSAFE_IN_WORD)
