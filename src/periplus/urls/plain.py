@@ -1,72 +1,69 @@
-r"""Most links are plain: of characters that no parser changes, with no dot segments to fold. Those need no parser.
+r"""Most links are plain: of characters that no parser changes, with no dots to fold. Those need no parser.
 
-A call into the standard's parser costs several times the string operations that suffice here. Every shortcut is an
-argument from the standard that the outcome must be the same, and property tests compare the two; for what is not
-surely plain the answer is `None`, meaning: ask the parser.
+A call into the standard's parser costs several times the string operations that suffice here. A plain link is a
+*start*, which stands for the beginning of a canonical URL, and a *rest*, which is appended to that:
 
-* Path and query are plain if made of characters outside the standard's percent-encode sets, without `\` (a slash to
-  it), without a segment that begins with a dot and without an escaped dot. Other escapes, and a `%` that begins none,
-  pass the parser unchanged and are then respelled.
-* The authority is parsed without regard to what follows it, so one parse of `scheme://authority/` serves for every
-  URL that begins so (`normal_origin` remembers): letter case, default ports, numeric hosts and punycode need no rules.
-* A relative path is plain if it holds no `:` that could end a scheme.
+    start               stands for                                    rest
+    (nothing)           the directory of the page                     library/os.html
+    ../ or ./ or more   the directory that leads to                   index.html?highlight=on
+    /                   the root of the page's site                   wiki/Special:Search
+    ?                   the page, for another query                   C=M;O=A
+    HTTP://Host:80/     the root of that site, http://host/           a%7Eb
 
-Lengths are bounded in the patterns, so that what is accepted stays far below the bound of a canonical URL.
+Why the outcome must be the parser's (property tests compare the two):
+
+* A rest holds only characters outside the standard's percent-encode sets, no `\` (a slash to the parser), begins with
+  neither `.` nor `/`, and has no further segment that begins with a dot, nor an escaped dot. Other escapes, and a `%`
+  that begins none, pass the parser unchanged and are then respelled.
+* The parser reads an authority without regard to what follows it, so one parse of `scheme://authority/` serves for
+  every URL that begins so: letter case, default ports, numeric hosts and punycode need no rules here.
+* What follows no start does not begin with a scheme.
+
+For what is not surely plain the answer is `None`, meaning: ask the parser. Lengths are bounded in the patterns, so
+that what they accept stays below the bound of a canonical URL.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 from ..model import Url
 from .spelling import normal_escapes
 from .standard import whatwg
 
-_FIRST = r"[!$-\-0-9;=@-Z_a-z~]"
-_PATH = r"[!$-;=@-Z_a-z~]{0,2000}+"
-_PATH_NO_COLON = r"[!$-9;=@-Z_a-z~]{0,2000}+"
-_QUERY = r"(?:\?[!$-&(-;=?-~]{1,2000}+)?"
-_ORIGIN = r"([Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9._:-]{1,300}+)"
+_ORIGIN = r"[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9._:-]{1,300}+(?:/|(?=\?|$))"
+_CLIMB = r"(?:\.\.?/){1,64}+"
+_NO_SCHEME = r"(?!\?|[A-Za-z][A-Za-z0-9+.-]*+:)"
+_QUERY = r"\?[!$-&(-;=?-~]{1,4000}+"
+_REST = rf"(?:[!$-\-0-;=@-Z_a-z~][!$-;=@-Z_a-z~]{{0,4000}}+)?(?:{_QUERY})?"
 
-ABSOLUTE = re.compile(rf"{_ORIGIN}(?:/{_PATH})?{_QUERY}")
+_ABSOLUTE = re.compile(rf"({_ORIGIN})({_REST})")
+_LINE = re.compile(rf"^(?:({_CLIMB}|/|(?={_QUERY}$)\?|{_ORIGIN}|{_NO_SCHEME})({_REST})|.*)$", re.MULTILINE)
 
-LINK = re.compile(
-    rf"(?:{_FIRST}{_PATH_NO_COLON}"
-    rf"|((?:\.\.?/){{1,32}}+)(?:{_FIRST}{_PATH_NO_COLON})?"
-    rf"|(/)(?!/){_PATH}"
-    rf"|{_ORIGIN}(?:/{_PATH})?"
-    rf"|(?=(\?)))"
-    rf"{_QUERY}"
-)
-"""What a plain link can look like; `lastindex` tells which: `None` for a path below the page's directory, or these."""
-
-CLIMBING, ROOTED, FULL, QUERY_ONLY = 1, 2, 3, 4
+MAX_PAGE = 8192
+"""The length of a page's URL up to which its links can be plain."""
 
 
 @lru_cache(maxsize=8192)
-def normal_origin(origin: str) -> str | None:
-    """`scheme://host[:port]` as the standard spells it; `None` if there can be no such host."""
-    href = whatwg(origin + "/")
-    return None if href is None else href[:-1]
+def site_root(origin: str) -> str | None:
+    """`scheme://host[:port]/` in the standard's spelling; `None` if there can be no such host."""
+    return whatwg(origin)
 
 
 def plain_url(url: str) -> Url | None:
     """The canonical form of a plain absolute URL without a fragment, or `None`: ask the parser."""
-    match = ABSOLUTE.fullmatch(url)
-    return None if match is None else below_origin(match[1], url[match.end(1) :])
-
-
-def below_origin(origin: str, rest: str) -> Url | None:
-    """An origin as it was written, and a plain path and query below it."""
-    start = normal_origin(origin)
-    if start is None:
+    match = _ABSOLUTE.fullmatch(url)
+    if match is None:
         return None
-    return joined(start, rest if rest[:1] == "/" else "/" + rest)
+    origin, rest = match.groups()
+    start = site_root(origin)
+    return None if start is None else joined(start, rest)
 
 
 def joined(start: str, rest: str) -> Url | None:
-    """Two plain parts in a row, of which the first is canonical; `None` if there may be dot segments to fold."""
+    """What a start stands for and the rest; `None` if there may be dots to fold."""
     if "/." in rest:
         return None
     if "%" in rest:
@@ -74,3 +71,42 @@ def joined(start: str, rest: str) -> Url | None:
             return None
         rest = normal_escapes(rest)
     return Url(start + rest)
+
+
+def split_plain(links: Collection[str]) -> list[tuple[str, str]]:
+    """Start and rest of each link; both are empty if it is not plain.
+
+    One search over all links at once, a line each: the pattern costs little, calling it costs more.
+    """
+    if not links:
+        return []
+    parts = _LINE.findall("\n".join(links))
+    if len(parts) != len(links):
+        parts = _LINE.findall("\n".join([link.replace("\n", "\t") for link in links]))
+    return parts
+
+
+class Starts(dict[str, str | None]):
+    """What each start stands for on one page; `None` for a host that cannot be."""
+
+    __slots__ = ("_directory", "_root")
+
+    def __init__(self, page: Url) -> None:
+        path = page.partition("?")[0]
+        self._root = path.index("/", 8) + 1
+        self._directory = path[: path.rindex("/") + 1]
+        self[""] = self._directory
+        self["/"] = path[: self._root]
+        self["?"] = path + "?"
+
+    def __missing__(self, start: str) -> str | None:
+        self[start] = meaning = self._climb(start) if start[0] == "." else site_root(start)
+        return meaning
+
+    def _climb(self, start: str) -> str:
+        """The directory that a run of `../` and `./` leads to; there is nothing above the root."""
+        directory = self._directory
+        end = len(directory)
+        for _ in range(start.count("../")):
+            end = max(directory.rfind("/", 0, end - 1) + 1, self._root)
+        return directory[:end]
