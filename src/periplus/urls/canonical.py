@@ -29,19 +29,20 @@ MAX_LENGTH = 65_536
 """Longer URLs are `None`, before or after escaping. Servers give up at about 8 KB; what is a trap, policy decides."""
 
 
-def canonical(url: str, base: str | None = None) -> Url | None:
-    """The canonical form of `url`, found on a page whose links are relative to `base`; `None`: we fetch no such URL."""
+def canonical(url: str, base: str | None = None, encoding: str = "utf-8") -> Url | None:
+    """The canonical form of `url`, found on a page whose links are relative to `base`; `None`: we fetch no such URL.
+
+    `encoding` is that of the page, which decides how characters in a query are escaped (see `legacy`).
+    """
     url = without_fragment(url)
-    if base is None:
-        return plain_url(url) or parsed(url)
-    return parsed(url, base)
+    return (plain_url(url) if base is None else None) or parsed(url, base, encoding)
 
 
-def parsed(url: str, base: str | None = None) -> Url | None:
+def parsed(url: str, base: str | None = None, encoding: str = "utf-8") -> Url | None:
     """The canonical form by way of the standard's parser: always right, and what the shortcuts are measured by."""
     if len(url) > MAX_LENGTH or (base is not None and len(base) > MAX_LENGTH):
         return None
-    href = whatwg(url, base)
+    href = whatwg(url, base, encoding)
     if href is None or not href.startswith(("http://", "https://")):
         return None
     href = respelled(href)

@@ -16,10 +16,10 @@ from .plain import MAX_PAGE, Starts, joined, split_plain
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE | re.ASCII)
 
 
-def resolve_all(hrefs: Iterable[str], base: str) -> list[Url | None]:
+def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[Url | None]:
     """The canonical URL of each link of a page, aligned with `hrefs`; `None` for what we do not fetch.
 
-    Equal to `[canonical(href, base) for href in hrefs]`.
+    Equal to `[canonical(href, base, encoding) for href in hrefs]`.
     """
     hrefs = list(hrefs)
     links = [href.partition("#")[0] if "#" in href else href for href in hrefs]
@@ -27,10 +27,10 @@ def resolve_all(hrefs: Iterable[str], base: str) -> list[Url | None]:
     page = canonical(base) if len(base) <= MAX_PAGE else None
     odd = list(known) if page is None else _resolve_plain(known, page)
     for link in odd:
-        known[link] = None if _OTHER_SCHEME.match(link) else parsed(link, base)
+        known[link] = None if _OTHER_SCHEME.match(link) else parsed(link, base, encoding)
     urls = [known[link] for link in links]
     ragged = {link for link in odd if link and link[-1] <= " "}
-    return _mended(urls, hrefs, base, ragged) if ragged else urls
+    return _mended(urls, hrefs, base, encoding, ragged) if ragged else urls
 
 
 def _resolve_plain(known: dict[str, Url | None], page: Url) -> list[str]:
@@ -53,9 +53,9 @@ def _resolve_plain(known: dict[str, Url | None], page: Url) -> list[str]:
     return odd
 
 
-def _mended(urls: list[Url | None], hrefs: list[str], base: str, ragged: set[str]) -> list[Url | None]:
+def _mended(urls: list[Url | None], hrefs: list[str], base: str, encoding: str, ragged: set[str]) -> list[Url | None]:
     """Resolve again what ended in white space once its fragment was cut, and so would have lost it to the parser."""
     return [
-        canonical(href, base) if "#" in href and href.partition("#")[0] in ragged else url
+        canonical(href, base, encoding) if "#" in href and href.partition("#")[0] in ragged else url
         for href, url in zip(hrefs, urls, strict=True)
     ]

@@ -11,14 +11,31 @@ from __future__ import annotations
 
 from ada_url import join_url, normalize_url
 
+from .legacy import with_query_in
 
-def whatwg(url: str, base: str | None = None) -> str | None:
+_ENCODED = ("http:", "https:", "ftp:", "file:")
+"""The schemes whose queries are in the encoding of the document."""
+
+
+def whatwg(url: str, base: str | None = None, encoding: str = "utf-8") -> str | None:
     """The serialised URL, as `new URL(url, base).href` gives it in a browser; `None` where that throws.
 
-    A `base` that is itself no URL is a failure even for an absolute `url`, as in the standard.
+    A `base` that is itself no URL is a failure even for an absolute `url`, as in the standard. `encoding` is that of
+    the document in which the URL was found (see `legacy`).
     """
+    url = _scalars(url)
+    if base is not None:
+        base = _scalars(base)
+    href = _parse(url, base)
+    if href is None or url.isascii() or not href.startswith(_ENCODED):
+        return href
+    encoded = with_query_in(url, encoding)
+    return href if encoded == url else _parse(encoded, base)
+
+
+def _parse(url: str, base: str | None) -> str | None:
     try:
-        href: str = normalize_url(_scalars(url)) if base is None else join_url(_scalars(base), _scalars(url))
+        href: str = normalize_url(url) if base is None else join_url(base, url)
     except ValueError:
         return None
     return href
