@@ -1,0 +1,68 @@
+"""What kind of bytes a server sent as robots.txt: which characters, and whether it is one at all.
+
+The file should be UTF-8. Patterns are compared by octet (RFC 9309 section 2.2.2), so nothing needs to be decoded for
+them, and a wrong or unknown charset label can do no harm: octets travel as the Latin-1 string that holds them, one
+character each, and only names and locations become text.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_UTF_16_LE = re.compile(rb"(?:[\t-~]\0){4}")
+_UTF_16_BE = re.compile(rb"(?:\0[\t-~]){4}")
+
+_MARKUP = re.compile(
+    rb"\s*<(?:!doctype|!--|\?xml|html|head|body|title|meta|link|script|style|div|span|table|center|font|h[1-6]|p|br)\b",
+    re.IGNORECASE,
+)
+_MARKUP_COMMENT = re.compile(rb"\s*<!--")
+_AGENT_LINE = re.compile(rb"(?:^|[\r\n])[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
+
+
+def looks_like_html(body: bytes) -> bool:
+    """Whether a web page was served in place of the file: it begins with markup, and no line of it names an agent.
+
+    Many servers answer every address with a page and status 200. A true robots.txt that was wrapped in markup by
+    mistake is still obeyed.
+    """
+    begins_with_markup = _MARKUP.match(body) is not None or _MARKUP_COMMENT.match(body) is not None
+    return begins_with_markup and _AGENT_LINE.search(body) is None
+
+
+def as_octets(body: bytes) -> tuple[bytes, str | None]:
+    """The file as UTF-8 or what claims to be, without byte order mark and NULs; and what was wrong, as a reason.
+
+    A byte order mark may be cut short: each of its octets is skipped as long as they are in order, as Google's parser
+    does.
+    """
+    if encoding := _utf_16(body):
+        return body.decode(encoding, "replace").lstrip("\ufeff").replace("\0", "").encode(), "utf-16"
+    start = 0
+    while start < 3 and body[start : start + 1] == _BYTE_ORDER_MARK[start : start + 1]:
+        start += 1
+    body = body[start:] if start else body
+    if b"\0" in body:
+        return body.replace(b"\0", b""), "nul-bytes"
+    return body, None
+
+
+def _utf_16(body: bytes) -> str | None:
+    """By its mark, or by the look of ASCII in it: text has no NULs."""
+    if body.startswith(_UTF_16_MARKS):
+        return "utf-16"
+    if _UTF_16_LE.match(body):
+        return "utf-16-le"
+    return "utf-16-be" if _UTF_16_BE.match(body) else None
+
+
+def as_text(octets: str) -> str:
+    """The text that octets spell: UTF-8, or Latin-1 where they are not."""
+    if octets.isascii():
+        return octets
+    try:
+        return octets.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return octets

@@ -1,0 +1,79 @@
+"""What a robots.txt says, as values: rules, groups, and the habits some crawlers ask for.
+
+Here are the words only. How they are found in bytes is in `reader`, how they are put back in `writer`, and what they
+mean for one crawler and one URL in `access`.
+"""
+
+from __future__ import annotations
+
+from datetime import time
+
+from msgspec import Struct
+
+
+class Rule(Struct, frozen=True, eq=False, gc=False):
+    """One `Allow` or `Disallow` line.
+
+    `pattern` is the path pattern as matched: escapes in upper case, octets beyond ASCII escaped (RFC 9309 section
+    2.2.2). `line` is where it was written, counted from 1, so that a person finds it; it is no part of what the rule
+    says, and two rules that say the same are equal wherever they stand.
+    """
+
+    allows: bool
+    pattern: str
+    line: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rule):
+            return NotImplemented
+        return self.allows == other.allows and self.pattern == other.pattern
+
+    def __hash__(self) -> int:
+        return hash((self.allows, self.pattern))
+
+    def __str__(self) -> str:
+        return f"{'Allow' if self.allows else 'Disallow'}: {self.pattern}"
+
+
+class Ruling(Struct, frozen=True):
+    """Whether a URL may be fetched, and the rule that decided; `None` where no rule spoke."""
+
+    allowed: bool
+    rule: Rule | None = None
+
+
+class VisitTime(Struct, frozen=True):
+    """The hours, in UTC, in which a crawler is welcome. They span midnight where `end` is before `start`."""
+
+    start: time
+    end: time
+
+
+class RequestRate(Struct, frozen=True):
+    """At most `requests` in any `seconds`, where `hours` is given only then."""
+
+    requests: int
+    seconds: int
+    hours: VisitTime | None = None
+
+
+class CleanParam(Struct, frozen=True):
+    """Query parameters that do not change the page, below a path (Yandex). An empty path is every path."""
+
+    params: tuple[str, ...]
+    path: str = ""
+
+
+class Group(Struct, frozen=True):
+    """What is said to some crawlers, in the order it was said.
+
+    `agents` are as written (`*`: everybody else); none at all is a group for nobody. An empty `Disallow:` or `Allow:`
+    forbids and permits nothing, and is no rule here. `noindex` are patterns like those of `rules`.
+    """
+
+    agents: tuple[str, ...]
+    rules: tuple[Rule, ...] = ()
+    crawl_delay: float | None = None
+    request_rate: RequestRate | None = None
+    visit_time: VisitTime | None = None
+    noindex: tuple[str, ...] = ()

@@ -1,0 +1,92 @@
+"""robots.txt, for all inputs: nothing raises, what is written is read back, and the fast matcher equals a plain one."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from periplus.formats.robots import CleanParam, Group, RequestRate, Robots, Rule, VisitTime, parse, write
+
+LINES = st.sampled_from(
+    b"User-agent: *|user-agent: foo|Disallow: /|Allow: /a*b$|Crawl-delay: 1|Request-rate: 1/1|Noindex: /|Sitemap: /s|"
+    b"Host: h|Clean-param: a /|Visit-time: 0100-0200|x y|<html>".split(b"|")
+)
+NAMED = st.builds(
+    lambda name, value: name + b":" + value,
+    st.sampled_from([b"User-agent", b"Allow", b"Sitemap", b"Clean-param", b"Host", b"Noindex", b"Request-rate", b"x"]),
+    st.one_of(
+        st.binary(max_size=20), st.text(max_size=20).map(str.encode), st.text(" \t\xa0'<&/:#asitemap").map(str.encode)
+    ),
+)
+BODIES = st.one_of(
+    st.binary(max_size=400),
+    st.lists(st.one_of(LINES, NAMED), max_size=20).map(b"\n".join),
+    st.lists(st.one_of(LINES, st.binary(max_size=30)), max_size=20).map(b"\r".join),
+)
+
+TOKENS = st.one_of(st.just("*"), st.from_regex(r"\A[a-zA-Z_-]{1,8}(/\d\.\d)?\Z"))
+PATTERNS = st.from_regex(r"\A[/*]([a-c/*?=&.$ -]|%[0-9A-F]{2}){0,12}\Z").map(str.strip)
+PLAIN_PATTERNS = st.from_regex(r"\A[/*][a-c/*?=&.$-]{0,12}\Z")
+TIMES = st.times().map(lambda moment: moment.replace(second=0, microsecond=0))
+HOURS = st.builds(VisitTime, TIMES, TIMES)
+RATES = st.builds(RequestRate, st.integers(1, 10**6), st.integers(1, 10**6), st.none() | HOURS)
+GROUPS = st.builds(
+    Group,
+    agents=st.lists(TOKENS, max_size=3, unique=True).map(tuple),
+    rules=st.lists(st.builds(Rule, st.booleans(), PATTERNS), max_size=5).map(tuple),
+    crawl_delay=st.none() | st.integers(0, 10**8).map(lambda milliseconds: milliseconds / 1000),
+    request_rate=st.none() | RATES,
+    visit_time=st.none() | HOURS,
+    noindex=st.lists(PATTERNS, max_size=2).map(tuple),
+)
+NAMES = st.from_regex(r"\A[a-z0-9.\u00e0-\u00ff-]{1,10}\Z")
+FILES = st.builds(
+    Robots,
+    st.lists(GROUPS, max_size=4),
+    st.lists(NAMES.map("https://h/{}.xml".format), max_size=3, unique=True),
+    host=st.none() | NAMES,
+    clean_params=st.lists(st.builds(CleanParam, st.lists(NAMES, min_size=1).map(tuple), st.just("") | PATTERNS)),
+)
+
+
+@given(BODIES, st.text(max_size=10), st.text(max_size=30))
+def test_no_bytes_make_it_raise(body: bytes, agent: str, url: str) -> None:
+    """Whatever is served, there is an answer for every crawler and every URL."""
+    robots = parse(body)
+    assert robots.verdict(agent, url).allowed is robots.allows(agent, url)
+    assert robots.may_index(agent, url) in (True, False)
+    robots.sitemap_urls("http://h/robots.txt")
+
+
+@given(FILES)
+def test_what_is_written_is_read_back(robots: Robots) -> None:
+    """`parse(write(x)) == x`, and nothing about it is a problem but a group for nobody."""
+    again = parse(write(robots))
+    assert again == robots
+    assert {problem.reason for problem in again.problems} <= {"empty-agent"}
+
+
+@given(BODIES)
+def test_what_was_read_can_be_written(body: bytes) -> None:
+    """A file that was tidied up says the same as before."""
+    robots = parse(body)
+    assert parse(write(robots)) == robots
+
+
+@given(st.lists(st.builds(Rule, st.booleans(), PLAIN_PATTERNS), max_size=12), st.from_regex(r"\A/[a-c/?=&.$-]{0,12}\Z"))
+def test_the_matcher_equals_a_plain_one(rules: list[Rule], path: str) -> None:
+    """Sorted prefixes and ordered pieces decide as a regular expression for each pattern would."""
+    longest = {True: -1, False: -1}
+    for rule in rules:
+        if re.match(as_expression(rule.pattern), path):
+            longest[rule.allows] = max(longest[rule.allows], len(rule.pattern))
+    assert Robots([Group(("*",), tuple(rules))]).allows("x", "http://h" + path) is (longest[True] >= longest[False])
+
+
+def as_expression(pattern: str) -> str:
+    """The pattern as RFC 9309 explains it."""
+    anchored = pattern.endswith("$")
+    body = pattern[:-1] if anchored else pattern
+    return ".*".join(map(re.escape, body.split("*"))) + (r"\Z" if anchored else "")
