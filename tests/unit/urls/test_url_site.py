@@ -1,0 +1,77 @@
+"""Site, host, registrable domain and fingerprint."""
+
+from __future__ import annotations
+
+import pytest
+from xxhash import xxh3_64
+
+from periplus.model import Url
+from periplus.urls import PublicSuffixes, domain_of, fingerprint, fingerprints, host_of, site_of
+
+
+@pytest.mark.parametrize(
+    ("url", "site", "host"),
+    [
+        ("http://example.org/", "example.org", "example.org"),
+        ("https://example.org/a:b@c", "example.org", "example.org"),
+        ("http://example.org:8080/a", "example.org:8080", "example.org"),
+        ("https://user:pw@example.org:80/", "example.org:80", "example.org"),
+        ("http://[::1]/", "[::1]", "[::1]"),
+        ("https://[2001:db8::1]:8443/", "[2001:db8::1]:8443", "[2001:db8::1]"),
+        ("http://a/", "a", "a"),
+        ("https://example.org./", "example.org.", "example.org."),
+    ],
+)
+def test_site_and_host(url: str, site: str, host: str) -> None:
+    """Politeness is per host and port; user names belong to neither."""
+    assert site_of(Url(url)) == site
+    assert host_of(Url(url)) == host
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("www.example.co.uk", "example.co.uk"),
+        ("example.com", "example.com"),
+        ("example.com.", "example.com"),
+        ("com", None),
+        ("someone.github.io", "someone.github.io"),
+        ("a.b.unknown-top-level", "b.unknown-top-level"),
+        ("localhost", None),
+        ("127.0.0.1", None),
+        ("[::1]", None),
+        ("[::ffff:1.2.3.4]", None),
+        (".example.com", None),
+        ("a..com", None),
+        ("", None),
+        ("www.食狮.公司.cn", "食狮.公司.cn"),
+        ("www.xn--85x722f.xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn"),
+        ("EXAMPLE.Co.Uk", "example.co.uk"),
+    ],
+)
+def test_registrable_domain(host: str, domain: str | None) -> None:
+    """One label below a public suffix; none for suffixes, addresses and what is no name."""
+    assert domain_of(host) == domain
+
+
+def test_another_list_can_be_given() -> None:
+    """Wildcards and exceptions as the list's format defines them."""
+    suffixes = PublicSuffixes(["// a comment", "test", "*.wild.test", "!city.wild.test"])
+    assert suffixes.domain_of("a.b.test") == "b.test"
+    assert suffixes.domain_of("b.wild.test") is None
+    assert suffixes.domain_of("a.b.wild.test") == "a.b.wild.test"
+    assert suffixes.domain_of("x.city.wild.test") == "city.wild.test"
+
+
+def test_fingerprints_are_stable() -> None:
+    """Collections on disk are keyed by them: a change of the hash is a change of the format."""
+    url = Url("http://example.org/")
+    assert fingerprint(url) == xxh3_64(b"http://example.org/").intdigest() == FINGERPRINT
+    assert fingerprints([url, Url("http://example.com/"), url]) == [
+        FINGERPRINT,
+        fingerprint(Url("http://example.com/")),
+        FINGERPRINT,
+    ]
+
+
+FINGERPRINT = 13203927043952424321
