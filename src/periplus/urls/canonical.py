@@ -34,7 +34,8 @@ def canonical(url: str, base: str | None = None, encoding: str = "utf-8") -> Url
 
     `encoding` is that of the page, which decides how characters in a query are escaped (see `legacy`).
     """
-    url = without_fragment(url)
+    if "#" in url:
+        url = without_fragment(url)
     return (plain_url(url) if base is None else None) or parsed(url, base, encoding)
 
 
