@@ -1,0 +1,54 @@
+"""Sitemaps: what a site says of its own pages (https://www.sitemaps.org/protocol.html), read and written.
+
+`read` takes bytes while they arrive and gives `Entry`, `Child` and `Problem` values in constant memory, whatever the
+form: XML urlset or index, plain text list, RSS or Atom; plain, gzipped, or gzipped several times; by content alone. It
+never raises for what a site sent and never looks anything up. `write` makes documents with indexes over them.
+`in_scope` is the protocol's location rule, which nothing here enforces. What entries mean for a crawl is in `policy`.
+
+The path of a byte: `inflate` (gzip) -> `charset` (text) -> `sniff` (what is it?) -> one of `regular` (urlset and index;
+it tries `columns` for speed and leaves to `records` what needs care), `feeds`, `lists` -> `outbox`. All readers share
+`fields`, where texts become values, and cut XML with `markup`.
+
+Reasons of problems, stable words that tables count:
+
+* the stream: gzip-truncated gzip-damaged gzip-checksum gzip-trailing gzip-nested; bounds of ours that end the reading:
+  size-limit ratio-limit url-limit; bounds of the protocol that do not: too-large too-many-urls;
+* the document: empty html not-a-sitemap unknown-root leading-garbage bad-namespace bad-encoding unknown-encoding
+  bad-markup truncated;
+* a record: missing-loc repeated-loc relative-url not-a-url too-long too-many-items bare-ampersand bad-entity
+  entity-refused bad-lastmod odd-lastmod bad-changefreq bad-priority bad-value;
+* more-problems: how many of a reason were not told one by one.
+"""
+
+from .reading import Reading, read
+from .scope import in_scope
+from .values import (
+    TITLE_NS,
+    Alternate,
+    Child,
+    Entry,
+    Image,
+    Kind,
+    Limits,
+    News,
+    Restriction,
+    Video,
+)
+from .writing import write
+
+__all__ = [
+    "TITLE_NS",
+    "Alternate",
+    "Child",
+    "Entry",
+    "Image",
+    "Kind",
+    "Limits",
+    "News",
+    "Reading",
+    "Restriction",
+    "Video",
+    "in_scope",
+    "read",
+    "write",
+]

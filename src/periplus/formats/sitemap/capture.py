@@ -1,0 +1,58 @@
+"""What readers of XML share: names without their prefixes, and the text of the element that they are in."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from .fields import EDGES, EntityRefusedError, Fields
+
+
+@lru_cache(maxsize=1024)
+def split_name(name: str) -> tuple[str, str]:
+    """Prefix and local name, the latter in lower case."""
+    prefix, _, local = name[:200].rpartition(":")
+    return prefix, local.lower()
+
+
+class Capture:
+    """The text of the element that we are in, decoded, and no more of it than anyone will want."""
+
+    def __init__(self, fields: Fields) -> None:
+        self.name = ""
+        self.is_refused = False
+        self._fields = fields
+        self._parts: list[str] = []
+        self._room = 0
+
+    def begin(self, name: str) -> None:
+        """Enter an element."""
+        self.name = name
+        self.is_refused = False
+        self._parts.clear()
+        self._room = self._fields.limits.text + 1
+
+    def add(self, raw: str, *, is_decoded: bool) -> None:
+        """Take in text as it was written, or as CDATA says it."""
+        if self._room <= 0:
+            return
+        if not is_decoded:
+            try:
+                raw = self._fields.decoded(raw)
+            except EntityRefusedError as refused:
+                self._fields.complain("entity-refused", str(refused))
+                self.is_refused = True
+                return
+        if not self._parts:
+            raw = raw.lstrip(EDGES)
+        self._parts.append(raw[: self._room])
+        self._room -= len(raw)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there was nothing but white space yet."""
+        return not any(self._parts)
+
+    def end(self) -> str:
+        """The text; none if it referred to what we refuse to look up."""
+        self.name = ""
+        return "" if self.is_refused else "".join(self._parts)

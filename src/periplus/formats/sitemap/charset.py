@@ -1,0 +1,177 @@
+"""From bytes to text, in a stream: what the document declares, corrected by what its bytes show.
+
+The order is that of XML 1.0 appendix F: byte order mark, the pattern of the first bytes, the declaration, UTF-8. The
+labels are those of the WHATWG Encoding standard, so Latin-1 means windows-1252; no other codec can be named by a
+document, since Python's registry also holds ones that are no charsets.
+
+Two kinds of dirt are repaired: single bytes of windows-1252 in UTF-8 become the characters they stand for, and UTF-8
+declared as Latin-1 is read as UTF-8, which no other text looks like. Reasons: "bad-encoding" (the bytes are not what
+they are said to be; told once), "unknown-encoding".
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from .outbox import Outbox
+
+_HEAD = 1024
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_DECLARATION = re.compile(rb"<\?xml[^>]{0,512}?\bencoding\s{0,16}=\s{0,16}[\"']([A-Za-z0-9._:-]{1,40})[\"']")
+_ESCAPED = re.compile("[\udc80-\udcff]+")
+
+_CODECS = {
+    "utf-8": "utf-8 utf8 unicode-1-1-utf-8 us-ascii ascii",
+    "cp1252": "iso-8859-1 iso8859-1 iso_8859-1 latin1 latin-1 l1 windows-1252 cp1252 cp-1252 x-cp1252 ansi",
+    "utf-16": "utf-16 utf16 utf-16le utf-16be ucs-2 iso-10646-ucs-2 unicode utf-32 utf-32le utf-32be",
+    "cp1254": "iso-8859-9 iso8859-9 latin5 windows-1254 cp1254",
+    "gb18030": "gb2312 gbk gb18030 x-gbk cp936 gb_2312-80",
+    "big5hkscs": "big5 big5-hkscs",
+    "cp932": "shift_jis shift-jis sjis x-sjis windows-31j cp932 ms_kanji",
+    "cp949": "euc-kr ks_c_5601-1987 windows-949 cp949 ksc5601",
+    "euc_jp": "euc-jp x-euc-jp",
+    "iso2022_jp": "iso-2022-jp",
+    "koi8_r": "koi8-r koi8",
+    "koi8_u": "koi8-u koi8-ru",
+    "mac_roman": "macintosh mac x-mac-roman",
+    "cp874": "windows-874 tis-620 iso-8859-11",
+    "cp866": "ibm866 cp866",
+}
+_LABELS = {label: codec for codec, labels in _CODECS.items() for label in labels.split()}
+_LABELS |= {f"{start}{n}": f"cp{n}" for n in (1250, 1251, 1253, 1255, 1256, 1257, 1258) for start in ("windows-", "cp")}
+_LABELS |= {f"iso{dash}8859-{n}": f"iso8859_{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16) for dash in "-_"}
+
+
+def decode(pieces: Iterator[bytes], outbox: Outbox) -> Iterator[str]:
+    """The text of the document as it arrives."""
+    head = _take_head(pieces)
+    mark, codec = _sniff(head, outbox)
+    rest = chain([head[mark:]], pieces)
+    if codec == "utf-8":
+        return _Utf8(outbox).decode(rest)
+    if codec == "cp1252":
+        return _Latin1(outbox).decode(rest)
+    return _decode_other(rest, codec, outbox)
+
+
+def _take_head(pieces: Iterator[bytes]) -> bytes:
+    """As much as is needed to see how the document is encoded, and no more: the rest may take long to arrive."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= _HEAD or not _may_declare_later(head):
+            break
+    return head
+
+
+def _may_declare_later(head: bytes) -> bool:
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    return len(start) < 5 or (start.startswith(b"<?xml") and b"?>" not in start)
+
+
+def _sniff(head: bytes, outbox: Outbox) -> tuple[int, str]:
+    """How long the byte order mark is, and Python's name of the encoding."""
+    for bom, codec in _BOMS:
+        if head.startswith(bom):
+            return len(bom), codec
+    if head[1:2] == b"\0" and head[:1] not in (b"", b"\0"):
+        return 0, "utf-32-le" if head[2:4] == b"\0\0" else "utf-16-le"
+    if head[:1] == b"\0":
+        return 0, "utf-32-be" if head[1:2] == b"\0" else "utf-16-be"
+    declared = _DECLARATION.search(head, 0, _HEAD)
+    if declared is None:
+        return 0, "utf-8"
+    label = declared[1].decode("ascii")
+    known = _LABELS.get(label.lower())
+    if known is None:
+        outbox.complain("unknown-encoding", label)
+    elif known == "utf-16":
+        outbox.complain("bad-encoding", f"declared {label}, but it cannot be")
+    else:
+        return 0, known
+    return 0, "utf-8"
+
+
+class _Utf8:
+    """UTF-8 with stray bytes of windows-1252 in it."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._has_complained = False
+
+    def decode(self, pieces: Iterable[bytes]) -> Iterator[str]:
+        tail = b""
+        for piece in pieces:
+            text, tail = self._decode(tail + piece, is_last=False)
+            if text:
+                yield text
+        if tail:
+            yield self._decode(tail, is_last=True)[0]
+
+    def _decode(self, data: bytes, *, is_last: bool) -> tuple[str, bytes]:
+        try:
+            text, used = codecs.utf_8_decode(data, "strict", is_last)
+        except UnicodeDecodeError:
+            text, used = codecs.utf_8_decode(data, "surrogateescape", is_last)
+            text = self._repair(text)
+        return text, data[used:]
+
+    def _repair(self, text: str) -> str:
+        if not self._has_complained:
+            self._has_complained = True
+            self._outbox.complain("bad-encoding", "bytes that are no UTF-8")
+        return _ESCAPED.sub(_from_windows_1252, text)
+
+
+def _from_windows_1252(match: re.Match[str]) -> str:
+    return match[0].encode("ascii", "surrogateescape").decode("cp1252", "replace")
+
+
+class _Latin1:
+    """What is said to be Latin-1: UTF-8 until a byte proves otherwise."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._is_utf8 = False
+
+    def decode(self, pieces: Iterable[bytes]) -> Iterator[str]:
+        tail = b""
+        stream = iter(pieces)
+        for piece in stream:
+            data = tail + piece
+            try:
+                text, used = codecs.utf_8_decode(data, "strict", False)
+            except UnicodeDecodeError:
+                tail = data
+                break
+            self._notice(text)
+            yield text
+            tail = data[used:]
+        for data in chain([tail], stream):
+            yield data.decode("cp1252", "replace")
+
+    def _notice(self, text: str) -> None:
+        if not self._is_utf8 and not text.isascii():
+            self._is_utf8 = True
+            self._outbox.complain("bad-encoding", "UTF-8 declared as Latin-1")
+
+
+def _decode_other(pieces: Iterable[bytes], codec: str, outbox: Outbox) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    has_complained = False
+    for data in chain(pieces, [b""]):
+        text = decoder.decode(data, final=not data)
+        if "\ufffd" in text and not has_complained:
+            has_complained = True
+            outbox.complain("bad-encoding", f"bytes that are no {codec}")
+        if text:
+            yield text

@@ -1,0 +1,148 @@
+"""Entries and children as XML text: the records that the writer puts together.
+
+Texts are escaped as XML needs it; characters that XML 1.0 cannot hold are left out. A value that no sitemap can tell
+(a priority outside 0 to 1, a date outside the calendar) raises `ValueError`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from periplus.formats.dates import write_w3c
+from periplus.model import Lastmod
+
+from .values import (
+    IMAGE_NS,
+    NEWS_NS,
+    SITEMAP_NS,
+    TITLE_NS,
+    VIDEO_NS,
+    XHTML_NS,
+    Child,
+    Entry,
+    Image,
+    News,
+    Restriction,
+    Video,
+)
+
+URLSET = (
+    f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SITEMAP_NS}" xmlns:image="{IMAGE_NS}"'
+    f' xmlns:video="{VIDEO_NS}" xmlns:news="{NEWS_NS}" xmlns:xhtml="{XHTML_NS}" xmlns:title="{TITLE_NS}">\n'
+)
+INDEX = f'<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="{SITEMAP_NS}">\n'
+URLSET_END = "</urlset>\n"
+INDEX_END = "</sitemapindex>\n"
+
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"}
+_TO_ESCAPE = re.compile('[&<>"\r]')
+
+
+def url_record(entry: Entry) -> str:
+    """The `<url>` of an entry, in the order of the schema, extensions last."""
+    return f"<url>{''.join(_url_parts(entry))}</url>\n"
+
+
+def sitemap_record(child: Child) -> str:
+    """The `<sitemap>` of a child."""
+    return f"<sitemap>{_element('loc', child.url)}{_date('lastmod', child.lastmod)}</sitemap>\n"
+
+
+def _url_parts(entry: Entry) -> Iterator[str]:
+    yield _element("loc", entry.url)
+    yield _date("lastmod", entry.lastmod)
+    if entry.changefreq is not None:
+        yield _element("changefreq", entry.changefreq.value)
+    if entry.priority is not None:
+        if not 0 <= entry.priority <= 1:
+            raise ValueError(f"a priority of {entry.priority} for {entry.url}")
+        yield _element("priority", _decimal(entry.priority))
+    yield _element("title:title", entry.title)
+    for alternate in entry.alternates:
+        hreflang = f' hreflang="{_escaped(alternate.hreflang)}"' if alternate.hreflang else ""
+        media = f' media="{_escaped(alternate.media)}"' if alternate.media else ""
+        yield f'<xhtml:link rel="alternate"{hreflang}{media} href="{_escaped(alternate.href)}"/>'
+    yield from map(_image, entry.images)
+    yield from map(_video, entry.videos)
+    yield from map(_news, entry.news)
+
+
+def _image(image: Image) -> str:
+    names = ("loc", "caption", "geo_location", "title", "license")
+    inside = "".join(_element(f"image:{name}", getattr(image, name)) for name in names)
+    return f"<image:image>{inside}</image:image>"
+
+
+def _video(video: Video) -> str:
+    parts = [
+        _element("video:thumbnail_loc", video.thumbnail_loc),
+        _element("video:title", video.title),
+        _element("video:description", video.description),
+        _element("video:content_loc", video.content_loc),
+        _element("video:player_loc", video.player_loc),
+        _number("video:duration", video.duration),
+        _date("video:expiration_date", video.expiration_date),
+        _number("video:rating", video.rating),
+        _number("video:view_count", video.view_count),
+        _date("video:publication_date", video.publication_date),
+        *(_element("video:tag", tag) for tag in video.tags),
+        _element("video:category", video.category),
+        _flag("video:family_friendly", video.family_friendly),
+        _restriction("video:restriction", video.restriction),
+        _restriction("video:platform", video.platform),
+        _flag("video:requires_subscription", video.requires_subscription),
+        _element("video:uploader", video.uploader),
+        _flag("video:live", video.live),
+    ]
+    return f"<video:video>{''.join(parts)}</video:video>"
+
+
+def _news(news: News) -> str:
+    publication = _element("news:name", news.name) + _element("news:language", news.language)
+    parts = [
+        f"<news:publication>{publication}</news:publication>",
+        _element("news:access", news.access),
+        _element("news:genres", ", ".join(news.genres)),
+        _date("news:publication_date", news.publication_date),
+        _element("news:title", news.title),
+        _element("news:keywords", ", ".join(news.keywords)),
+        _element("news:stock_tickers", ", ".join(news.stock_tickers)),
+    ]
+    return f"<news:news>{''.join(parts)}</news:news>"
+
+
+def _element(name: str, text: str | None) -> str:
+    return f"<{name}>{_escaped(text)}</{name}>" if text else ""
+
+
+def _date(name: str, date: Lastmod | None) -> str:
+    return "" if date is None else _element(name, write_w3c(date))
+
+
+def _number(name: str, number: float | None) -> str:
+    return "" if number is None else _element(name, _decimal(number))
+
+
+def _flag(name: str, flag: bool | None) -> str:
+    return "" if flag is None else _element(name, "yes" if flag else "no")
+
+
+def _restriction(name: str, restriction: Restriction | None) -> str:
+    if restriction is None:
+        return ""
+    relationship = "allow" if restriction.allows else "deny"
+    return f'<{name} relationship="{relationship}">{_escaped(" ".join(restriction.items))}</{name}>'
+
+
+def _decimal(number: float) -> str:
+    """Without an exponent, which the schemas do not allow, and exact when read again."""
+    return format(Decimal(repr(number)), "f")
+
+
+def _escaped(text: str) -> str:
+    if text.isalnum():
+        return text
+    return _TO_ESCAPE.sub(lambda match: _ESCAPES[match[0]], _UNWRITABLE.sub("", text))

@@ -1,0 +1,134 @@
+"""RSS 0.9x, 1.0 and 2.0 and Atom as sitemaps: of each item its URL, date and title, and nothing else.
+
+The protocol admits feeds as sitemaps; everything that a feed means beyond that is in `formats.feed`. An item's URL is
+its `link` (Atom: the first one to an alternate), else its `guid`, `id` or `rdf:about` where that is a URL: publishers
+say `isPermaLink="false"` of URLs that are. Elements count as direct children of the item only, so that the title of an
+item's source or the link of its author is not taken for its own. Links of the channel are no entries.
+
+Reasons: "missing-loc", "truncated", "bad-lastmod", and those of `fields`.
+"""
+
+from __future__ import annotations
+
+from periplus.model import Lastmod
+
+from .capture import Capture, split_name
+from .fields import EntityRefusedError, Fields
+from .markup import CDATA, Markup, attributes
+from .outbox import Outbox
+from .values import Entry
+
+_ITEMS = frozenset({"item", "entry"})
+_ROOTS = frozenset({"rss", "rdf", "feed"})
+_CHANGED = ("updated", "modified", "pubdate", "date", "published", "issued", "created")
+_TEXTS = frozenset({"link", "guid", "id", "title", *_CHANGED})
+_CHANNEL = frozenset({"pubdate", "lastbuilddate", "updated", "modified"})
+_ITS_OWN = frozenset({"date"})
+"""Elements that are known by name alone; others must have the prefix of their item (`media:title` is not its title)."""
+
+
+class FeedItems:
+    """Reads one feed, in portions of text."""
+
+    def __init__(self, fields: Fields, outbox: Outbox) -> None:
+        self.lastmod: Lastmod | None = None
+        self._fields = fields
+        self._outbox = outbox
+        self._markup = Markup(outbox.complain, fields.refuse_entities)
+        self._capture = Capture(fields)
+        self._prefix = ""
+        self._item: dict[str, str] | None = None
+        self._depth = 0
+        self._has_ended = False
+
+    @property
+    def pending(self) -> int:
+        """Characters that wait for what follows them."""
+        return self._markup.pending
+
+    def feed(self, text: str, *, is_last: bool = False) -> None:
+        """Read on."""
+        for slash, name, attrs, after in self._markup.feed(text, is_last=is_last):
+            if name:
+                prefix, local = split_name(name)
+                if not slash:
+                    self._open(prefix, local, attrs)
+                if slash or attrs.endswith("/"):
+                    self._close(local)
+            if after and self._capture.name:
+                self._capture.add(after, is_decoded=slash == CDATA)
+        if is_last:
+            self._finish()
+
+    def _open(self, prefix: str, local: str, attrs: str) -> None:
+        if local in _ITEMS:
+            self._end_item()
+            self._item, self._depth, self._prefix = {}, 0, prefix
+            self._keep("about", attributes(attrs).get("rdf:about", "") if attrs else "")
+        elif self._item is None:
+            if local in _CHANNEL:
+                self._capture.begin(local)
+        else:
+            self._depth += 1
+            if self._depth == 1 and local in _TEXTS and (prefix == self._prefix or local in _ITS_OWN):
+                self._open_child(local, attrs)
+
+    def _open_child(self, local: str, attrs: str) -> None:
+        found = attributes(attrs) if local == "link" and "=" in attrs else {}
+        if "href" not in found:
+            self._capture.begin(local)
+        elif found.get("rel", "alternate").strip().lower() == "alternate":
+            self._keep("link", found["href"])
+
+    def _keep(self, name: str, raw: str) -> None:
+        """Remember an attribute, unless there is one."""
+        try:
+            text = self._fields.decoded(raw)
+        except EntityRefusedError as refused:
+            self._fields.complain("entity-refused", str(refused))
+            return
+        if text and self._item is not None:
+            self._item.setdefault(name, text)
+
+    def _close(self, local: str) -> None:
+        if local in _ITEMS:
+            self._end_item()
+        elif self._item is None:
+            self._close_outside(local)
+        else:
+            if local == self._capture.name and self._depth <= 1:
+                self._item.setdefault(local, self._capture.end())
+            self._depth = max(self._depth - 1, 0)
+
+    def _close_outside(self, local: str) -> None:
+        if local == self._capture.name:
+            date = self._fields.feed_date(self._capture.end())
+            if date is not None and (self.lastmod is None or date.at > self.lastmod.at):
+                self.lastmod = date
+        elif local in _ROOTS:
+            self._has_ended = True
+
+    def _end_item(self) -> None:
+        item, self._item = self._item, None
+        self._capture.name = ""
+        if item is None:
+            return
+        url = self._url(item)
+        if url is None:
+            self._fields.complain("missing-loc", item.get("title", ""))
+            return
+        changed = next((item[name] for name in _CHANGED if item.get(name)), "")
+        self._outbox.put(Entry(url, self._fields.feed_date(changed), title=self._fields.text(item.get("title", ""))))
+
+    def _url(self, item: dict[str, str]) -> str | None:
+        link = self._fields.url(item.get("link", ""))
+        if link is not None:
+            return link
+        others = (item.get(name, "").strip() for name in ("guid", "about", "id"))
+        return next((other for other in others if other.lower().startswith(("http://", "https://"))), None)
+
+    def _finish(self) -> None:
+        if self._item is not None or not self._has_ended:
+            self._fields.complain("truncated")
+        if self._item is not None and self._item.get("link"):
+            self._end_item()

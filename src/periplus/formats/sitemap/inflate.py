@@ -1,0 +1,205 @@
+"""Gzip in a stream, as servers really send it (RFC 1952): several members, several layers, damaged, cut off, bombs.
+
+The header and the checksum are read here and only raw deflate is left to the library: a library that checks the sum
+itself raises instead of handing out the last bytes, and a wrong sum is no reason to lose URLs. For the same reason
+input goes in by small slices: an error costs the output of one slice.
+
+Reasons: "gzip-truncated", "gzip-damaged", "gzip-checksum", "gzip-trailing" (something else follows), "gzip-nested",
+"ratio-limit", and of the decoded bytes "too-large" (the protocol's bound; reading goes on) and "size-limit" (ours).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+from zlib import crc32
+
+from isal import isal_zlib
+from isal.igzip_lib import IsalError
+
+from .outbox import Outbox
+from .values import PROTOCOL_BYTES, Limits
+
+PIECE = 256 * 1024
+"""The most bytes that are decoded or handed on at once."""
+
+_MAGIC = b"\x1f\x8b\x08"
+_SLICE = 240  # inflates to less than PIECE at the most, since deflate cannot pass 1,032 to one
+_LONGEST_HEADER = 128 * 1024
+_EXTRA, _NAME, _COMMENT, _SUM = 4, 8, 16, 2
+
+
+def inflate(chunks: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterator[bytes]:
+    """The bytes below every layer of gzip, in pieces of bounded size."""
+    stream: Iterator[bytes] = iter(chunks)
+    for _ in range(limits.gzip_layers + 1):
+        head = _head(stream)
+        stream = chain([head], stream)
+        if not head.startswith(_MAGIC):
+            return _metered(_pieces(stream), outbox, limits)
+        stream = _gunzip(stream, outbox, limits)
+    outbox.complain("gzip-nested", f"more than {limits.gzip_layers} layers")
+    return iter(())
+
+
+def _head(stream: Iterator[bytes]) -> bytes:
+    """Enough bytes to see what they are, if there are so many."""
+    head = b""
+    for chunk in stream:
+        head += bytes(chunk)
+        if len(head) >= len(_MAGIC):
+            break
+    return head
+
+
+def _pieces(stream: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in stream:
+        if len(chunk) <= PIECE:
+            yield bytes(chunk)
+        else:
+            view = memoryview(chunk)
+            for start in range(0, len(view), PIECE):
+                yield bytes(view[start : start + PIECE])
+
+
+def _metered(pieces: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterator[bytes]:
+    size = 0
+    for piece in pieces:
+        before, size = size, size + len(piece)
+        if before <= PROTOCOL_BYTES < size:
+            outbox.complain("too-large", f"more than {PROTOCOL_BYTES} bytes", PROTOCOL_BYTES)
+        if size > limits.size:
+            yield piece[: limits.size - before]
+            outbox.complain("size-limit", f"reading ended after {limits.size} bytes", limits.size)
+            return
+        yield piece
+
+
+def _gunzip(stream: Iterator[bytes], outbox: Outbox, limits: Limits) -> Iterator[bytes]:
+    """One layer: member after member, until something else follows."""
+    source = _Source(stream)
+    decoded = 0
+    while True:
+        reason = source.skip_header()
+        if reason:
+            outbox.complain(reason, at=decoded)
+            return
+        member = _Member()
+        for piece in member.decode(source):
+            yield piece
+            decoded += len(piece)
+            if decoded > limits.ratio_from and decoded > source.consumed * limits.ratio:
+                outbox.complain("ratio-limit", f"{decoded} bytes out of {source.consumed}", decoded)
+                return
+        if member.reason:
+            outbox.complain(member.reason, at=decoded)
+        if member.reason in ("gzip-truncated", "gzip-damaged") or source.ends():
+            return
+
+
+class _Source:
+    """Bytes that arrive in chunks, taken in the amounts that are needed."""
+
+    def __init__(self, stream: Iterator[bytes]) -> None:
+        self.buffer = b""
+        self.consumed = 0
+        self._stream = stream
+
+    def more(self) -> bool:
+        """Wait for another chunk; False at the end."""
+        for chunk in self._stream:
+            self.buffer += bytes(chunk)
+            self.consumed += len(chunk)
+            return True
+        return False
+
+    def skip_header(self) -> str:
+        """Pass over a member's header; the reason if that cannot be done."""
+        while (size := _header_size(self.buffer)) is None:
+            if len(self.buffer) > _LONGEST_HEADER:
+                return "gzip-damaged"
+            if not self.more():
+                return "gzip-truncated"
+        if not self.buffer.startswith(_MAGIC):
+            return "gzip-trailing"
+        self.buffer = self.buffer[size:]
+        return ""
+
+    def ends(self) -> bool:
+        """Whether nothing but padding is left."""
+        while True:
+            self.buffer = self.buffer.lstrip(b"\0")
+            if self.buffer:
+                return False
+            if not self.more():
+                return True
+
+
+class _Member:
+    """One gzip member: what it decodes to, and afterwards the reason if something was wrong."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+
+    def decode(self, source: _Source) -> Iterator[bytes]:
+        inflater = isal_zlib.decompressobj(-15)
+        checksum = 0
+        for piece in self._inflated(inflater, source):
+            checksum = crc32(piece, checksum)
+            yield piece
+        if self.reason:
+            return
+        source.buffer = inflater.unused_data + source.buffer
+        while len(source.buffer) < 8:
+            if not source.more():
+                self.reason = "gzip-truncated"
+                return
+        trailer, source.buffer = source.buffer[:8], source.buffer[8:]
+        if int.from_bytes(trailer[:4], "little") != checksum:
+            self.reason = "gzip-checksum"
+
+    def _inflated(self, inflater: Any, source: _Source) -> Iterator[bytes]:
+        while not inflater.eof:
+            if not source.buffer and not source.more():
+                self.reason = "gzip-truncated"
+                return
+            data, source.buffer = source.buffer, b""
+            out: list[bytes] = []
+            size = used = 0
+            try:
+                while used < len(data) and not inflater.eof:
+                    piece = inflater.decompress(data[used : used + _SLICE])
+                    used += _SLICE
+                    out.append(piece)
+                    size += len(piece)
+                    if size >= PIECE:
+                        yield b"".join(out)
+                        out, size = [], 0
+            except IsalError:  # type: ignore[misc] # the stubs call the class an instance
+                self.reason = "gzip-damaged"
+            if size:
+                yield b"".join(out)
+            if self.reason:
+                return
+            source.buffer = data[used:]
+
+
+def _header_size(data: bytes) -> int | None:
+    """How long the member's header is; `None` while it has not all arrived. A lie about it is seen at `_MAGIC`."""
+    if not data.startswith(_MAGIC[: len(data)]):
+        return 0
+    if len(data) < 10:
+        return None
+    flags, size = data[3], 10
+    if flags & _EXTRA:
+        size += 2 + int.from_bytes(data[10:12], "little")
+    for flag in (_NAME, _COMMENT):
+        if flags & flag:
+            end = data.find(b"\0", size)
+            if end < 0:
+                return None
+            size = end + 1
+    if flags & _SUM:
+        size += 2
+    return size if size <= len(data) else None

@@ -1,0 +1,68 @@
+"""Where everything that takes part in one reading puts what it found, in order.
+
+Stages work on whole windows of text, so values travel in lists: one generator at the very top hands them out, which
+costs a tenth of a chain of generators. Problems are bounded here, once for all stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from periplus.model import Problem
+
+from .values import PROTOCOL_URLS, Child, Entry, Limits
+
+DETAIL = 200
+"""Characters of a problem's detail; more is of no use to a person and a gift to an attacker."""
+
+
+class Outbox:
+    """The values found since the last `drain`, and the counts that bound them."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.is_full = False
+        self._limits = limits
+        self._values: list[Entry | Child | Problem] = []
+        self._urls = 0
+        self._counts: dict[str, int] = {}
+
+    def complain(self, reason: str, detail: str = "", at: int | None = None) -> None:
+        """Tell of a problem, or only count it if there were many of its kind."""
+        count = self._counts[reason] = self._counts.get(reason, 0) + 1
+        if count <= self._limits.problems:
+            self._values.append(Problem(reason, detail[:DETAIL], at))
+
+    def put(self, value: Entry | Child) -> None:
+        """Add one entry or child."""
+        self.put_all([value])
+
+    def put_all(self, values: Sequence[Entry | Child]) -> None:
+        """Add entries or children, and say where they pass the protocol's bound, and ours."""
+        before, self._urls = self._urls, self._urls + len(values)
+        if self.is_full:
+            return
+        if before <= PROTOCOL_URLS < self._urls:
+            self._values.extend(values[: PROTOCOL_URLS - before])
+            values = values[PROTOCOL_URLS - before :]
+            before = PROTOCOL_URLS
+            self.complain("too-many-urls", f"more than {PROTOCOL_URLS}")
+        if self._urls > self._limits.urls:
+            values = values[: max(self._limits.urls - before, 0)]
+            self.is_full = True
+        self._values.extend(values)
+        if self.is_full:
+            self.complain("url-limit", f"reading ended after {self._limits.urls} URLs")
+
+    def drain(self) -> list[Entry | Child | Problem]:
+        """Everything since the last time."""
+        values, self._values = self._values, []
+        return values
+
+    def summary(self) -> list[Problem]:
+        """How many problems were counted without being told."""
+        told = self._limits.problems
+        return [
+            Problem("more-problems", f"{reason}: {count - told} more")
+            for reason, count in self._counts.items()
+            if count > told
+        ]

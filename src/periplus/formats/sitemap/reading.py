@@ -1,0 +1,116 @@
+"""Reading a sitemap of any kind from bytes that are still arriving: the stages, and the one loop around them.
+
+    chunks -> inflate -> charset -> windows of text -> sniff -> regular records | feeds | lists -> outbox -> values
+
+Every stage is a pull, so a caller who stops asking stops the reading, and no stage holds more than a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from periplus.model import Lastmod, Problem
+
+from .charset import decode
+from .feeds import FeedItems
+from .fields import Fields
+from .inflate import inflate
+from .lists import TextList
+from .outbox import Outbox
+from .regular import RegularRecords
+from .sniff import Sniffed, sniff
+from .values import Child, Entry, Kind, Limits
+
+WINDOW = 256 * 1024
+"""Characters that are read at once, if so many are there."""
+
+DEFAULT_LIMITS = Limits()
+
+
+class Reader(Protocol):
+    """What reads the text of one kind of document."""
+
+    @property
+    def pending(self) -> int:
+        """Characters that wait for what follows them."""
+
+    def feed(self, text: str, *, is_last: bool = False) -> None:
+        """Read on."""
+
+
+class Reading(Iterator[Entry | Child | Problem]):
+    """The values of one sitemap, read when asked for; and, as they become known, its kind and its own date."""
+
+    def __init__(self, chunks: Iterable[bytes], url: str, limits: Limits) -> None:
+        self.kind: Kind | None = None
+        self._outbox = Outbox(limits)
+        self._fields = Fields(url, self._outbox, limits)
+        self._reader: Reader | None = None
+        self._head = ""
+        self._values = self._read(chunks, limits)
+
+    @property
+    def lastmod(self) -> Lastmod | None:
+        """When a feed says that it was last changed. Sitemaps do not say it of themselves; their index does."""
+        return self._reader.lastmod if isinstance(self._reader, FeedItems) else None
+
+    def __iter__(self) -> Iterator[Entry | Child | Problem]:
+        return self._values
+
+    def __next__(self) -> Entry | Child | Problem:
+        return next(self._values)
+
+    def _read(self, chunks: Iterable[bytes], limits: Limits) -> Iterator[Entry | Child | Problem]:
+        texts = decode(inflate(chunks, self._outbox, limits), self._outbox)
+        for text, is_last in self._windows(texts):
+            self._feed(text, is_last=is_last)
+            yield from self._outbox.drain()
+            if self._outbox.is_full or self.kind is Kind.HTML:
+                break
+        yield from self._outbox.summary()
+
+    def _windows(self, texts: Iterator[str]) -> Iterator[tuple[str, bool]]:
+        """Text as it arrives, but never less than what already waits: so nothing is looked at more than a few times."""
+        waiting: list[str] = []
+        size = 0
+        for text in texts:
+            waiting.append(text)
+            size += len(text)
+            if size >= min(WINDOW, self._pending):
+                yield "".join(waiting), False
+                waiting, size = [], 0
+        yield "".join(waiting), True
+
+    @property
+    def _pending(self) -> int:
+        return len(self._head) if self._reader is None else self._reader.pending
+
+    def _feed(self, text: str, *, is_last: bool) -> None:
+        if self._reader is not None:
+            self._reader.feed(text, is_last=is_last)
+            return
+        self._head += text
+        sniffed = sniff(self._head, is_last=is_last, complain=self._outbox.complain)
+        if sniffed is None:
+            return
+        self.kind = sniffed.kind
+        if sniffed.kind is not Kind.HTML and sniffed.start < len(self._head):
+            self._reader = self._reader_of(sniffed)
+            self._reader.feed(self._head[sniffed.start :], is_last=is_last)
+        self._head = ""
+
+    def _reader_of(self, sniffed: Sniffed) -> Reader:
+        if sniffed.kind in (Kind.RSS, Kind.ATOM):
+            return FeedItems(self._fields, self._outbox)
+        if sniffed.kind is Kind.TEXT:
+            return TextList(self._fields, self._outbox)
+        return RegularRecords(sniffed.kind, sniffed.prefix, self._fields, self._outbox)
+
+
+def read(chunks: Iterable[bytes] | bytes, url: str = "", limits: Limits = DEFAULT_LIMITS) -> Reading:
+    """Entries, children and problems of the sitemap at `url`, whatever its form, while its bytes arrive.
+
+    Never raises for what the bytes are. Iterate over the result; its `kind` and `lastmod` are known afterwards.
+    """
+    return Reading((chunks,) if isinstance(chunks, bytes) else chunks, url, limits)

@@ -1,0 +1,291 @@
+"""The careful reader of `<url>` and `<sitemap>` records: any order, any dirt, any extension.
+
+It follows tags without demanding that they match. A record begins at its tag, ends at its end tag, at the next record
+or at a second `<loc>`; a field ends at its end tag or where another begins; what it does not know it passes over. So
+the worst that a wrong tag does is to cost the field it is in.
+
+Reasons: "bad-markup", "missing-loc" (the record's bare text is taken if it is a URL), "repeated-loc" (read as another
+record), "bad-namespace" (missing or not the protocol's; read all the same), "too-many-items", "truncated" (the document
+ends inside a record or without its end tag; a record whose URL is complete is still given), and those of `fields`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .capture import Capture, split_name
+from .extensions import SHAPES, Container
+from .fields import EDGES, EntityRefusedError, Fields
+from .markup import CDATA, Markup, attributes
+from .outbox import Outbox
+from .values import SITEMAP_NS, Alternate, Child, Entry, Image, Kind, News, Video
+
+_CORE = frozenset({"loc", "lastmod", "changefreq", "priority"})
+_RECORDS = {Kind.URLSET: "url", Kind.INDEX: "sitemap"}
+_ROOTS = frozenset({"urlset", "sitemapindex"})
+_LINK_TO = ("", "alternate")
+_ENDED = "/"
+
+
+class Record:
+    """One `<url>` or `<sitemap>` while its elements arrive."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.texts: dict[str, str] = {}
+        self.bare: list[str] = []
+        self.bare_size = 0
+        self.images: list[Image] = []
+        self.videos: list[Video] = []
+        self.news: list[News] = []
+        self.alternates: list[Alternate] = []
+
+
+class Records:
+    """Reads one urlset or index, in portions of text."""
+
+    def __init__(self, kind: Kind, fields: Fields, outbox: Outbox) -> None:
+        self._is_index = kind is Kind.INDEX
+        self._tag = _RECORDS.get(kind, "url")
+        self._fields = fields
+        self._outbox = outbox
+        self._markup = Markup(outbox.complain, fields.refuse_entities)
+        self._namespaces: dict[str, str] = {}
+        self._record: Record | None = None
+        self._container: Container | None = None
+        self._capture = Capture(fields)
+        self._skipping = 0
+        self._nested = 0
+        self._root = ""
+
+    @property
+    def pending(self) -> int:
+        """Characters that wait for what follows them."""
+        return self._markup.pending
+
+    @property
+    def is_between_records(self) -> bool:
+        """Whether the next character begins something new, so that anyone may read the record that follows."""
+        return self._record is None and self._markup.is_between_tags
+
+    def feed(self, text: str, *, is_last: bool = False, is_followed: bool = False) -> None:
+        """Read on; `is_followed` if a tag is known to come next."""
+        for slash, name, attrs, after in self._markup.feed(text, is_last=is_last, is_followed=is_followed):
+            if name:
+                prefix, local = split_name(name)
+                if not slash:
+                    self._open(prefix, local, attrs)
+                if slash or attrs.endswith("/"):
+                    self._close(prefix, local)
+            if after:
+                self._text(after, is_decoded=slash == CDATA)
+        if is_last:
+            self._finish()
+
+    def _text(self, raw: str, *, is_decoded: bool) -> None:
+        if self._skipping:
+            return
+        if self._capture.name:
+            self._capture.add(raw, is_decoded=is_decoded)
+        elif self._record is not None and self._container is None and self._record.bare_size < self._fields.limits.text:
+            self._record.bare.append(raw)
+            self._record.bare_size += len(raw)
+
+    def _open(self, prefix: str, local: str, attrs: str) -> None:
+        if local == self._tag and self._is_core(prefix):
+            self._open_record(prefix)
+        elif self._record is None:
+            self._open_outside(prefix, local, attrs)
+        elif self._skipping:
+            self._skipping += 1
+        elif self._container is not None:
+            self._open_in_container(self._container, local, attrs)
+        else:
+            self._open_in_record(self._record, prefix, local, attrs)
+
+    def _open_record(self, prefix: str) -> None:
+        if self._capture.name == "loc" and self._capture.is_blank and self._container is None:
+            self._nested += 1  # <loc><url>http://...</url></loc>
+            return
+        if self._record is not None:
+            self._fields.complain("bad-markup", f"a record without end before <{self._tag}>")
+            self._end_record()
+        self._record = Record(prefix)
+        self._root = self._root or _ENDED  # a fragment has no root that could end
+
+    def _open_outside(self, prefix: str, local: str, attrs: str) -> None:
+        if local == "loc":
+            self._fields.complain("bad-markup", f"<loc> outside <{self._tag}>")
+            self._record = Record(prefix)
+            self._capture.begin(local)
+            return
+        if not self._root:
+            self._root = local
+            for name, value in attributes(attrs).items():
+                if name.startswith("xmlns"):
+                    self._namespaces[name[6:]] = value
+            if local in _ROOTS and self._namespaces.get(prefix) != SITEMAP_NS:
+                self._fields.complain("bad-namespace", self._namespaces.get(prefix, ""))
+
+    def _open_in_container(self, container: Container, local: str, attrs: str) -> None:
+        if local in container.shape.elements:
+            self._begin(local)
+            if attrs and local in ("restriction", "platform"):
+                container.relations[local] = attributes(attrs).get("relationship", "allow")
+        elif local not in container.shape.groups and not self._capture.name:
+            self._skipping = 1
+
+    def _open_in_record(self, record: Record, prefix: str, local: str, attrs: str) -> None:
+        if local in _CORE and self._is_core(prefix):
+            self._begin(local)
+        elif local in SHAPES and not self._is_index:
+            self._end_field()
+            self._container = Container(local)
+        elif local == "link":
+            self._alternate(record, attrs)
+        elif local == "title":
+            self._begin(local)
+        elif not self._capture.name:
+            self._skipping = 1
+
+    def _is_core(self, prefix: str) -> bool:
+        """Whether this is the prefix of the record that we are in, or another for the same namespace."""
+        if self._record is None or prefix == self._record.prefix:
+            return True
+        namespace = self._namespaces.get(prefix)
+        return namespace is not None and namespace == self._namespaces.get(self._record.prefix)
+
+    def _alternate(self, record: Record, attrs: str) -> None:
+        found = {split_name(name)[1]: value for name, value in attributes(attrs).items()}
+        if found.get("rel", "").strip().lower() not in _LINK_TO or not self._has_room(record.alternates):
+            return
+        try:
+            href = self._fields.url(self._fields.decoded(found.get("href", "")))
+            hreflang = self._fields.decoded(found.get("hreflang", "")).strip(EDGES)
+            media = self._fields.decoded(found.get("media", "")).strip(EDGES)
+        except EntityRefusedError as refused:
+            self._fields.complain("entity-refused", str(refused))
+            return
+        if href is not None:
+            record.alternates.append(Alternate(href, hreflang, media))
+
+    def _has_room(self, items: Sequence[object]) -> bool:
+        if len(items) < self._fields.limits.items:
+            return True
+        self._fields.complain("too-many-items", f"more than {self._fields.limits.items}")
+        return False
+
+    def _begin(self, local: str) -> None:
+        if self._capture.name and not self._capture.is_blank:
+            self._fields.complain("bad-markup", f"<{self._capture.name}> without end before <{local}>")
+            self._end_field()
+        self._capture.begin(local)
+
+    def _close(self, prefix: str, local: str) -> None:
+        if local == self._tag and self._is_core(prefix):
+            self._close_record()
+        elif self._container is not None and local == self._container.name:
+            self._skipping = 0
+            self._end_container()
+        elif self._skipping:
+            self._skipping -= 1
+        elif local == self._capture.name:
+            self._end_field()
+        elif local == self._root:
+            self._root = _ENDED
+            if self._record is not None:
+                self._fields.complain("bad-markup", f"a record without end before </{local}>")
+                self._end_record()
+
+    def _close_record(self) -> None:
+        if self._nested:
+            self._nested -= 1
+        elif self._record is None:
+            self._fields.complain("bad-markup", f"</{self._tag}> without beginning")
+        else:
+            self._end_record()
+
+    def _end_field(self) -> None:
+        name = self._capture.name
+        if not name or self._record is None:
+            return
+        text = self._capture.end()
+        if self._container is not None:
+            self._container.add(name, text, self._fields.limits.items)
+        elif name != "loc" or not self._record.texts.get("loc"):
+            self._record.texts[name] = text
+        elif text:
+            self._fields.complain("repeated-loc", text)
+            self._emit(self._record)
+            self._record = Record(self._record.prefix)
+            self._record.texts["loc"] = text
+
+    def _end_container(self) -> None:
+        self._end_field()
+        container, self._container = self._container, None
+        if container is None or self._record is None:
+            return
+        match container.value(self._fields):
+            case Image() as image if self._has_room(self._record.images):
+                self._record.images.append(image)
+            case Video() as video if self._has_room(self._record.videos):
+                self._record.videos.append(video)
+            case News() as news if self._has_room(self._record.news):
+                self._record.news.append(news)
+
+    def _end_record(self) -> None:
+        self._skipping = self._nested = 0
+        self._end_container()
+        self._end_field()
+        record, self._record = self._record, None
+        if record is not None:
+            self._emit(record)
+
+    def _emit(self, record: Record) -> None:
+        fields, texts = self._fields, record.texts
+        url = fields.url(texts["loc"]) if texts.get("loc") else self._bare_url(record)
+        if url is None:
+            return
+        lastmod = fields.lastmod(texts.get("lastmod", ""))
+        if self._is_index:
+            self._outbox.put(Child(url, lastmod))
+            return
+        self._outbox.put(
+            Entry(
+                url,
+                lastmod,
+                fields.changefreq(texts.get("changefreq", "")),
+                fields.priority(texts.get("priority", "")),
+                fields.text(texts.get("title", "")),
+                tuple(record.images),
+                tuple(record.videos),
+                tuple(record.news),
+                tuple(record.alternates),
+            )
+        )
+
+    def _bare_url(self, record: Record) -> str | None:
+        """Some write the URL into the record itself."""
+        bare = "".join(record.bare).strip(EDGES)
+        self._fields.complain("missing-loc", bare)
+        if not bare.lower().startswith(("http://", "https://")):
+            return None
+        try:
+            return self._fields.url(self._fields.decoded(bare))
+        except EntityRefusedError as refused:
+            self._fields.complain("entity-refused", str(refused))
+            return None
+
+    def _finish(self) -> None:
+        """The end of the document: what is whole is given, the element that we are in is not."""
+        if self._record is None and self._root == _ENDED:
+            return
+        self._fields.complain("truncated")
+        if self._record is None:
+            return
+        if self._markup.ends_inside_tag:
+            self._end_field()
+        self._capture.name = ""
+        self._container = None
+        if self._record.texts.get("loc"):
+            self._end_record()

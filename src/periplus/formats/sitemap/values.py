@@ -1,0 +1,146 @@
+"""What a sitemap says, as values: entries, children, their extensions, and the bounds of a reading.
+
+Field names follow the elements of the protocols (https://www.sitemaps.org/protocol.html and the image, video and news
+extensions), so that whoever knows those knows these. Texts are as written, entity-decoded, without white space around
+them. URLs are absolute but not canonical: what a site wrote is what a survey counts, and policy decides the rest.
+
+`gc=False`: these hold other values but can form no cycle, and millions of them are made.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from periplus.model import ChangeFreq, Lastmod
+
+SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
+IMAGE_NS = "http://www.google.com/schemas/sitemap-image/1.1"
+VIDEO_NS = "http://www.google.com/schemas/sitemap-video/1.1"
+NEWS_NS = "http://www.google.com/schemas/sitemap-news/0.9"
+XHTML_NS = "http://www.w3.org/1999/xhtml"
+TITLE_NS = "urn:periplus:sitemap-title:1"
+"""Our own extension, one `title` a URL: text for a link to the page (proposed in "Web site metadata", 2008)."""
+
+PROTOCOL_URLS = 50_000
+PROTOCOL_BYTES = 50 * 1024 * 1024
+"""What one file may hold by the protocol, uncompressed. Readers tell and go on; the writer begins another file."""
+
+
+class Kind(Enum):
+    """What the content turned out to be, whatever its name and type claim."""
+
+    URLSET = "urlset"
+    INDEX = "index"
+    TEXT = "text"
+    RSS = "rss"
+    ATOM = "atom"
+    HTML = "html"
+    UNKNOWN = "unknown"
+
+
+class Alternate(Struct, frozen=True, gc=False):
+    """The same page for other readers (`xhtml:link rel="alternate"`)."""
+
+    href: str
+    hreflang: str = ""
+    media: str = ""
+
+
+class Image(Struct, frozen=True, gc=False):
+    """An image on the page."""
+
+    loc: str
+    caption: str | None = None
+    title: str | None = None
+    geo_location: str | None = None
+    license: str | None = None
+
+
+class Restriction(Struct, frozen=True, gc=False):
+    """Where (countries) or on what (platforms) a video may be shown, or may not."""
+
+    allows: bool
+    items: tuple[str, ...]
+
+
+class Video(Struct, frozen=True, gc=False):
+    """A video on the page. `duration` is in seconds; what Google has retired (price, TV show, gallery) is not read."""
+
+    thumbnail_loc: str | None = None
+    title: str | None = None
+    description: str | None = None
+    content_loc: str | None = None
+    player_loc: str | None = None
+    duration: int | None = None
+    expiration_date: Lastmod | None = None
+    rating: float | None = None
+    view_count: int | None = None
+    publication_date: Lastmod | None = None
+    family_friendly: bool | None = None
+    restriction: Restriction | None = None
+    platform: Restriction | None = None
+    requires_subscription: bool | None = None
+    uploader: str | None = None
+    live: bool | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class News(Struct, frozen=True, gc=False):
+    """The page as an article of a publication (`name`, `language`)."""
+
+    name: str | None = None
+    language: str | None = None
+    publication_date: Lastmod | None = None
+    title: str | None = None
+    keywords: tuple[str, ...] = ()
+    genres: tuple[str, ...] = ()
+    stock_tickers: tuple[str, ...] = ()
+    access: str | None = None
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """A page, and what its site says of it."""
+
+    url: str
+    lastmod: Lastmod | None = None
+    changefreq: ChangeFreq | None = None
+    priority: float | None = None
+    title: str | None = None
+    images: tuple[Image, ...] = ()
+    videos: tuple[Video, ...] = ()
+    news: tuple[News, ...] = ()
+    alternates: tuple[Alternate, ...] = ()
+
+
+class Child(Struct, frozen=True, gc=False):
+    """A sitemap that an index names."""
+
+    url: str
+    lastmod: Lastmod | None = None
+
+
+class Limits(Struct, frozen=True):
+    """Where a reading ends, whatever the server still sends. Each but the last three ends it with a `Problem`.
+
+    The defaults let a file of 5 million URLs pass, a hundred times what the protocol allows.
+    """
+
+    size: int = 4 * 1024**3
+    """Bytes after decompression ("size-limit")."""
+    urls: int = 10_000_000
+    """Entries and children ("url-limit")."""
+    ratio: int = 400
+    """Decoded bytes for one byte of gzip, once `ratio_from` bytes are decoded ("ratio-limit"). Real sitemaps stay
+    below 60, deflate cannot pass 1,032."""
+    ratio_from: int = 16 * 1024**2
+    gzip_layers: int = 3
+    """How often the file may be gzipped ("gzip-nested")."""
+    text: int = 32_768
+    """Characters of one field. Longer URLs are no entries, longer texts are cut ("too-long")."""
+    items: int = 1_000
+    """Images, videos, articles and alternates of one entry, each ("too-many-items"); Google's bound for images."""
+    problems: int = 100
+    """Problems of one reason that are told one by one; the others are counted in a last one ("more-problems")."""
