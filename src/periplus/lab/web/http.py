@@ -1,0 +1,204 @@
+"""HTTP/1.1 as bytes: reading what a client asks, writing what a server says (RFC 9110, RFC 9112). No sockets here.
+
+The reader takes a whole head (up to the empty line) and answers a `Head`, or a `Refusal` with the status that says why
+not. It reads what crawlers send: origin-form and absolute-form targets (so that the lab is also a proxy), CONNECT,
+keep-alive of 1.0 and 1.1, bodies with a length. The fields of a head are the same bytes on nearly every request of a
+client but for Host and validators, so their reading is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from http import HTTPStatus
+
+from isal import igzip
+from msgspec import Struct
+
+Fields = tuple[tuple[str, str], ...]
+
+LONGEST_HEAD = 64 * 1024
+LONGEST_BODY = 1024 * 1024
+"""A client's body is read and dropped; a longer one is refused."""
+SMALLEST_GZIP = 512
+"""Below this, compressing costs more bytes and time than it saves."""
+_COMPRESSIBLE = re.compile(r"(?:text/|application/(?:(?:[\w.-]+\+)?xml|json|javascript))", re.IGNORECASE)
+_METHOD = re.compile(r"[A-Z]{1,20}\Z")
+_REMEMBERED = 4096
+_LONGEST_REMEMBERED = 1024
+
+
+class Head(Struct, frozen=True):
+    """The head of a request. `host` is in lower case without port; `target` is path and query, or what to CONNECT."""
+
+    method: str
+    host: str
+    target: str
+    fields: Fields
+    is_proxied: bool = False
+    is_secure: bool = False
+    keeps_alive: bool = True
+    takes_gzip: bool = False
+    takes_chunks: bool = True
+    expects_continue: bool = False
+    body_length: int = 0
+    agent: str = ""
+
+
+class Refusal(Struct, frozen=True):
+    """Why a head cannot be served; the connection ends with this status."""
+
+    status: int
+    reason: str
+
+
+class _Parsed(Struct, frozen=True):
+    """What the fields of a head say, apart from its first line."""
+
+    fields: Fields
+    host: str
+    agent: str
+    connection: str
+    takes_gzip: bool
+    expects_continue: bool
+    body_length: int
+
+
+def read_head(block: bytes) -> Head | Refusal:
+    """Read one head, without the empty line that ends it."""
+    line, _, rest = block.decode("latin-1").partition("\r\n")
+    words = line.split(" ")
+    if len(words) != 3 or not _METHOD.match(words[0]) or words[2] not in ("HTTP/1.1", "HTTP/1.0"):
+        return Refusal(400, "not a request line of HTTP/1")
+    method, target, version = words
+    parsed = _read_fields(rest)
+    if isinstance(parsed, Refusal):
+        return parsed
+    is_new = version == "HTTP/1.1"
+    if target[:1] == "/" or method == "CONNECT" or target == "*":
+        host, path, is_proxied, is_secure = parsed.host, target, False, False
+    else:
+        scheme, found, rest_of_target = target.partition("://")
+        if not found or scheme.lower() not in ("http", "https"):
+            return Refusal(400, "neither a path nor a URL")
+        host, path = _split_authority(rest_of_target)
+        is_proxied, is_secure = True, scheme.lower() == "https"
+    if not host and method != "CONNECT" and is_new:
+        return Refusal(400, "no Host field")
+    return Head(
+        method,
+        host,
+        path,
+        parsed.fields,
+        is_proxied,
+        is_secure,
+        parsed.connection != "close" if is_new else parsed.connection == "keep-alive",
+        parsed.takes_gzip,
+        is_new,
+        parsed.expects_continue,
+        parsed.body_length,
+        parsed.agent,
+    )
+
+
+def _split_authority(text: str) -> tuple[str, str]:
+    """Host and target of what follows `http://`; the target of a bare authority is `/`."""
+    end = next((place for place, char in enumerate(text) if char in "/?"), len(text))
+    target = text[end:]
+    return host_name(text[:end].rpartition("@")[2]), target if target.startswith("/") else "/" + target
+
+
+def host_name(authority: str) -> str:
+    """The host of `host:port`, in lower case, without brackets or the root's dot."""
+    if authority.startswith("["):
+        return authority[1:].partition("]")[0].lower()
+    return authority.partition(":")[0].lower().removesuffix(".")
+
+
+def _read_fields(text: str) -> _Parsed | Refusal:
+    return _remember_fields(text) if len(text) <= _LONGEST_REMEMBERED else _parse_fields(text)
+
+
+def _parse_fields(text: str) -> _Parsed | Refusal:
+    fields = []
+    for line in text.split("\r\n") if text else ():
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip():
+            return Refusal(400, "a field without a name")
+        fields.append((name.lower(), value.strip(" \t")))
+    first = dict(reversed(fields))
+    if "transfer-encoding" in first:
+        return Refusal(411, "a body without a length")
+    length = first.get("content-length", "0")
+    if not (length.isascii() and length.isdigit()):
+        return Refusal(400, "a length that is no number")
+    if len(length) > 9 or int(length) > LONGEST_BODY:
+        return Refusal(413, "a body too long for the lab")
+    return _Parsed(
+        tuple(fields),
+        host_name(first.get("host", "")),
+        first.get("user-agent", ""),
+        (first.get("connection") or first.get("proxy-connection", "")).lower(),
+        _takes_gzip(first.get("accept-encoding", "")),
+        first.get("expect", "").lower() == "100-continue",
+        int(length),
+    )
+
+
+_remember_fields = lru_cache(maxsize=_REMEMBERED)(_parse_fields)
+
+
+def _takes_gzip(accept_encoding: str) -> bool:
+    """Whether gzip is named and not refused by `q=0` (RFC 9110 section 12.5.3)."""
+    for item in accept_encoding.lower().split(","):
+        coding, _, quality = item.partition(";")
+        if coding.strip() in ("gzip", "x-gzip", "*"):
+            return quality.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def write_head(status: int, fields: Iterable[tuple[str, str]]) -> bytes:
+    """The head of a response, with the empty line that ends it."""
+    lines = [f"{name}: {value}\r\n" for name, value in fields]
+    return f"HTTP/1.1 {status} {_phrase(status)}\r\n{''.join(lines)}\r\n".encode("latin-1", "replace")
+
+
+@lru_cache(maxsize=1024)
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unheard Of"
+
+
+def may_have_body(status: int) -> bool:
+    """Whether a response with this status has a body at all (RFC 9110 section 6.4.1)."""
+    return status >= 200 and status not in (204, 304)
+
+
+def should_gzip(fields: Fields, body: bytes) -> bool:
+    """Whether compressing pays: text, of some size, not compressed already."""
+    if len(body) < SMALLEST_GZIP:
+        return False
+    kind = ""
+    for name, value in fields:
+        lower = name.lower()
+        if lower == "content-encoding":
+            return False
+        if lower == "content-type":
+            kind = value
+    return _COMPRESSIBLE.match(kind) is not None
+
+
+def gzip(body: bytes) -> bytes:
+    """The body in one gzip member, the same bytes for the same body (no time inside)."""
+    return bytes(igzip.compress(body, compresslevel=0, mtime=0))
+
+
+def chunked(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunked coding of a body (RFC 9112 section 7.1)."""
+    for piece in pieces:
+        if piece:
+            yield b"%x\r\n%b\r\n" % (len(piece), piece)
+    yield b"0\r\n\r\n"

@@ -1,0 +1,156 @@
+"""The lab's HTTP server: one port in the clear, one for TLS, every host name of the lab behind both.
+
+It listens on loopback only. Where the system has the whole of 127.0.0.0/8 (Linux), it also listens on the address that
+the world gives each site, so that politeness by address can be seen. Connections are bounded in number and in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import tempfile
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec import Struct
+
+from periplus.model import Clock, UsageError
+
+from .clock import RunningClock
+from .connection import Connection, Service
+from .hosts import Hosts
+from .index import Index
+from .log import RequestLog
+from .world import World
+
+HOME = "127.0.0.1"
+_BACKLOG = 1024
+_SWEEP_EVERY = 0.5
+
+
+class Limits(Struct, frozen=True):
+    """What a client may take of the lab: connections, and real seconds for one answer or for silence.
+
+    `pace` scales the waits of hostile hosts: a test of a 30-second silence need not take 30 seconds.
+    """
+
+    most_connections: int = 4096
+    longest_answer: float = 600.0
+    longest_idle: float = 60.0
+    pace: float = 1.0
+
+
+class Server:
+    """A running lab, inside an event loop: `async with Server(world) as server: ...`."""
+
+    def __init__(
+        self,
+        world: World,
+        clock: Clock | None = None,
+        log: RequestLog | None = None,
+        *,
+        port: int = 0,
+        tls_port: int | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """Port 0 is any free one; without a `tls_port` there is no TLS (and `cryptography` is not needed)."""
+        self.world = world
+        self.clock = clock or RunningClock(world.epoch)
+        self.log = log if log is not None else RequestLog()
+        self.port = port
+        self.tls_port = tls_port
+        self.authority_pem = b""
+        self._limits = limits or Limits()
+        self._connections: set[Connection] = set()
+        self._numbers = count(1)
+        self._stack = contextlib.AsyncExitStack()
+
+    def address(self, host: str) -> str:
+        """Where a host is to be found, as a name server would say."""
+        del host
+        return HOME
+
+    async def __aenter__(self) -> Self:
+        """Listen."""
+        async with contextlib.AsyncExitStack() as stack:
+            await self._start(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop listening, and end every connection."""
+        await self._stack.aclose()
+
+    async def _start(self, stack: contextlib.AsyncExitStack) -> None:
+        context_of = self._certificates(stack) if self.tls_port is not None else None
+        service = Service(
+            Hosts(self.world, Index(self)).reply,
+            self.clock,
+            self.log,
+            context_of,
+            self._limits.pace,
+            self._limits.longest_answer,
+            self._limits.longest_idle,
+        )
+        self.port = await self._listen(stack, service, self.port, secure=False)
+        if self.tls_port is not None:
+            self.tls_port = await self._listen(stack, service, self.tls_port, secure=True)
+        sweep = asyncio.create_task(self._sweep())
+        stack.callback(sweep.cancel)
+
+    def _certificates(self, stack: contextlib.AsyncExitStack) -> Callable[[str], ssl.SSLContext]:
+        try:
+            from .certificates import Authority
+        except ImportError as error:
+            raise UsageError(
+                "TLS needs the package cryptography", hint="Install the extra: pip install 'periplus[lab]'"
+            ) from error
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="periplus-lab-")))
+        authority = Authority(folder)
+        self.authority_pem = authority.pem
+        return authority.context
+
+    async def _listen(self, stack: contextlib.AsyncExitStack, service: Service, port: int, *, secure: bool) -> int:
+        loop = asyncio.get_running_loop()
+
+        def accept() -> asyncio.Protocol:
+            if len(self._connections) >= self._limits.most_connections:
+                return _TurnedAway()
+            connection = Connection(service, next(self._numbers), self._connections.discard, secure=secure)
+            self._connections.add(connection)
+            return connection
+
+        try:
+            listener = await loop.create_server(accept, HOME, port, backlog=_BACKLOG)
+        except OSError as error:
+            raise UsageError(f"cannot listen on port {port}: {error.strerror}", hint="Try --port 0") from error
+        stack.push_async_callback(self._stop, listener)
+        return int(listener.sockets[0].getsockname()[1])
+
+    async def _sweep(self) -> None:
+        """End connections that are beyond their time, whatever they are waiting for."""
+        while True:
+            await asyncio.sleep(_SWEEP_EVERY)
+            now = asyncio.get_running_loop().time()
+            for connection in [one for one in self._connections if one.deadline < now]:
+                connection.end_now()
+
+    async def _stop(self, listener: asyncio.Server) -> None:
+        listener.close()
+        for connection in list(self._connections):
+            connection.end_now()
+        await listener.wait_closed()
+
+
+class _TurnedAway(asyncio.Protocol):
+    """One connection too many: closed before a word."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Hang up."""
+        transport.close()
