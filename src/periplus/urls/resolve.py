@@ -14,6 +14,7 @@ from .canonical import canonical, parsed
 from .plain import MAX_PAGE, Starts, joined, split_plain
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE | re.ASCII)
+"""`mailto:`, `javascript:` and their like: whatever follows, the outcome is no URL of ours."""
 
 
 def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[Url | None]:
@@ -42,7 +43,7 @@ def _resolve_plain(known: dict[str, Url | None], page: Url) -> list[str]:
             odd.append(link)
         elif (meaning := starts[start]) is not None:
             if "%" not in rest and "/." not in rest:
-                known[link] = meaning + rest  # type: ignore[assignment] # a call of Url() costs as much as the line
+                known[link] = meaning + rest  # type: ignore[assignment] # a call of Url() costs as much as this line
             elif (url := joined(meaning, rest)) is not None:
                 known[link] = url
             else:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _HEX = "0123456789abcdefABCDEF"
 
 _ESCAPE = re.compile(r"(%[0-9A-Fa-f]?)?(%[0-9A-Fa-f]{2})")
 """An escape, and before it, if there is one, the start of another that it would complete once decoded."""
 
 
-def _normal(escape: str) -> str:
-    code = int(escape[1:], 16)
-    return chr(code) if code in _UNRESERVED else escape.upper()
+def _normal(digits: str) -> str:
+    character = chr(int(digits, 16))
+    return character if character in _UNRESERVED else f"%{digits.upper()}"
 
 
-_NORMAL = {escape: _normal(escape) for high in _HEX for low in _HEX for escape in (f"%{high}{low}",)}
+_NORMAL = {f"%{high}{low}": _normal(high + low) for high in _HEX for low in _HEX}
 
 
 def without_fragment(url: str) -> str:

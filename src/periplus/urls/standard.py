@@ -4,7 +4,7 @@ Here is the parser and serialiser of https://url.spec.whatwg.org/ as one functio
 the standard spells it. Our own, narrower form of a URL is in `canonical`.
 
 The work is done by ada (Lemire & Nizipli, "Parsing millions of URLs per second", 2023), in time linear in the input.
-Its one difference, shared with browsers: a host of more than 16 KiB outside ASCII is a failure.
+It sets one bound that the standard does not: a host of more than 16 KiB that is not plain ASCII is a failure.
 """
 
 from __future__ import annotations
