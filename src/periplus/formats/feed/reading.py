@@ -1,0 +1,320 @@
+"""From the elements of a feed to a `Feed`.
+
+Elements are known by their namespace and name; the namespaces of RSS and Atom go by many addresses, and feeds forget to
+declare them, so that a bare prefix does as well. Links are resolved against `xml:base` and the URL of the feed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from lxml import etree
+
+from periplus.formats import dates
+from periplus.model import Lastmod, Problem
+from periplus.urls import whatwg
+
+from .source import open_source
+from .text import folded, plain
+from .values import Feed, Item, Kind
+
+MOST_ITEMS = 50_000
+"""Of one feed; more are not read."""
+
+MOST_PROBLEMS = 100
+"""Told of one feed; more of the same help nobody."""
+
+_TOO_MANY = Problem("too-many-items", f"more than {MOST_ITEMS}")
+_LONGEST_TITLE = 1_000
+_LONGEST_SUMMARY = 2_000
+_LONGEST_URL = 8_192
+_LONGEST_TTL = 366 * 86400.0
+_MOST_HUBS = 10
+_PIECE = 65_536
+_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+_ROOT_TAG = re.compile(r"<([^\s/>]{1,100})[^>]*+")
+_IS_WEB = re.compile(r"\s*https?://", re.IGNORECASE)
+_PERIODS = {"hourly": 3600.0, "daily": 86400.0, "weekly": 604800.0, "monthly": 2592000.0, "yearly": 31536000.0}
+_PREFIXES = {
+    "http://www.w3.org/2005/atom": "atom",
+    "http://purl.org/atom/ns#": "atom",
+    "http://purl.org/dc/elements/1.1/": "dc",
+    "http://purl.org/dc/terms/": "dcterms",
+    "http://purl.org/rss/1.0/modules/syndication/": "sy",
+    "http://purl.org/rss/1.0/modules/content/": "content",
+    "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
+    "http://purl.org/rss/1.0/": "",
+    "http://my.netscape.com/rdf/simple/0.9/": "",
+    "http://channel.netscape.com/rdf/simple/0.9/": "",
+    "http://backend.userland.com/rss2": "",
+    "http://backend.userland.com/rss": "",
+    "http://backend.userland.com/rss091": "",
+    "http://backend.userland.com/rss092": "",
+    "http://blogs.law.harvard.edu/tech/rss": "",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
+}
+
+
+# Where a fact may be told, the best place first.
+_PUBLISHED = (
+    "pubdate",
+    "published",
+    "atom:published",
+    "issued",
+    "atom:issued",
+    "dc:date",
+    "dcterms:created",
+    "dcterms:issued",
+)
+_UPDATED = ("updated", "atom:updated", "modified", "atom:modified", "dcterms:modified")
+_CHANGED = ("lastbuilddate", *_UPDATED, *_PUBLISHED)
+_TITLE = ("title", "atom:title", "dc:title")
+_SUMMARY = ("description", "summary", "atom:summary", "content:encoded", "content", "atom:content")
+_ID = ("guid", "id", "atom:id", "dc:identifier")
+_LINK = ("link", "atom:link")
+
+Element = etree._Element
+Parts = dict[str, list[Element]]
+
+
+def read(body: bytes | Iterable[bytes], url: str = "") -> Feed:
+    """What was served as a feed at `url`, as far as it can be understood; never raises, whatever it was."""
+    source = open_source(body)
+    if not source.text:
+        return Feed(None, problems=source.problems)
+    return _Reading(url, source.problems).read(source.text)
+
+
+class _Reading:
+    """One feed being read: its items, the problems met so far, and where its links are resolved from."""
+
+    def __init__(self, url: str, problems: Iterable[Problem]) -> None:
+        self.url = url
+        self.problems = list(problems)
+        self.items: list[Item] = []
+
+    def read(self, text: str) -> Feed:
+        """Feed the parser piece by piece, and drop the tree of each item once it is read."""
+        parser = etree.XMLPullParser(
+            events=("end",),
+            tag=("{*}item", "{*}entry"),
+            recover=True,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            remove_comments=True,
+            remove_pis=True,
+            encoding="utf-8",
+        )
+        root: Element | None = None
+        try:
+            for start in range(0, len(text), _PIECE):
+                parser.feed(text[start : start + _PIECE].encode())
+                self._take_items(parser)
+            root = parser.close()
+        except etree.XMLSyntaxError as error:
+            self._tell("not-well-formed", str(error))
+        self._take_items(parser)
+        self._judge(text, parser)
+        return self._feed(root)
+
+    def _take_items(self, parser: etree.XMLPullParser) -> None:
+        for _, element in parser.read_events():
+            if not isinstance(element, Element) or not _is_item(element):
+                continue
+            if len(self.items) < MOST_ITEMS:
+                self.items.append(self._item(element))
+            elif self.problems[-1:] != [_TOO_MANY]:
+                self.problems.append(_TOO_MANY)
+            element.clear()
+
+    def _judge(self, text: str, parser: etree.XMLPullParser) -> None:
+        """Tell what was wrong with the XML. The parser closes an item that was cut off, but its link may be half."""
+        root = _ROOT_TAG.match(text)
+        if root is not None and not root[0].endswith("/") and f"</{root[1]}" not in text:
+            self._tell("truncated", text[-100:])
+            opened, closed = (max(text.rfind(f"{mark}item"), text.rfind(f"{mark}entry")) for mark in ("<", "</"))
+            if self.items and opened > closed and _TOO_MANY not in self.problems:
+                self.items.pop()
+        elif len(parser.feed_error_log):
+            first = parser.feed_error_log[0]
+            self._tell("not-well-formed", f"line {first.line}: {first.message}")
+
+    def _feed(self, root: Element | None) -> Feed:
+        if root is None:
+            return Feed(None, items=tuple(self.items), problems=tuple(self.problems))
+        kind, version = _kind(root)
+        channel = next((child for child in root if _local(child) == "channel"), root)
+        parts = _parts(channel)
+        link = next((self._resolve(*place) for place in _places(channel, parts)), "")
+        return Feed(
+            kind=kind,
+            version=version,
+            url=next(self._related(parts, "self"), ""),
+            link=link,
+            title=_plain_of(parts, _TITLE, _LONGEST_TITLE),
+            updated=self._date(parts, _CHANGED),
+            ttl=_ttl(parts),
+            hubs=tuple(dict.fromkeys(self._related(parts, "hub")))[:_MOST_HUBS],
+            items=tuple(self.items),
+            problems=tuple(self.problems),
+        )
+
+    def _item(self, element: Element) -> Item:
+        parts = _parts(element)
+        return Item(
+            url=self._item_url(element, parts),
+            id=folded(_first_text(parts, _ID), _LONGEST_URL),
+            title=_plain_of(parts, _TITLE, _LONGEST_TITLE),
+            published=self._date(parts, _PUBLISHED),
+            updated=self._date(parts, _UPDATED),
+            summary=_plain_of(parts, _SUMMARY, _LONGEST_SUMMARY),
+        )
+
+    def _item_url(self, element: Element, parts: Parts) -> str:
+        written = ""
+        for written, place in _places(element, parts):
+            url = self._resolve(written, place)
+            if url:
+                return url
+        self._tell("bad-link" if written else "no-link", written or _first_text(parts, _TITLE))
+        return ""
+
+    def _related(self, parts: Parts, rel: str) -> Iterator[str]:
+        for name in _LINK:
+            for link in parts.get(name, ()):
+                if rel in (link.get("rel") or "").lower().split():
+                    url = self._resolve(link.get("href") or "", link)
+                    if url:
+                        yield url
+
+    def _resolve(self, written: str, place: Element) -> str:
+        """An absolute address of the web, or nothing; `place` is where it stands, for the sake of `xml:base`."""
+        if not written or len(written) > _LONGEST_URL:
+            return ""
+        base = None if _IS_WEB.match(written) else self._base(place)
+        url = whatwg(written, base)
+        return url if url is not None and _IS_WEB.match(url) else ""
+
+    def _base(self, place: Element) -> str | None:
+        bases = [base for element in (place, *place.iterancestors()) if (base := element.get(_XML_BASE))]
+        resolved = self.url or None
+        for base in reversed(bases):
+            resolved = whatwg(base, resolved) or resolved
+        return resolved
+
+    def _date(self, parts: Parts, names: tuple[str, ...]) -> Lastmod | None:
+        for name in names:
+            for part in parts.get(name, ()):
+                text = _text(part)
+                read = dates.read_any(text)
+                if read is not None:
+                    return read
+                if text.strip():
+                    self._tell("bad-date", text)
+        return None
+
+    def _tell(self, reason: str, detail: str) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(reason, detail[:200]))
+
+
+@lru_cache(maxsize=4096)
+def _name(tag: str) -> str:
+    """`item`, `dc:date`, `atom:link`: the namespace by its usual prefix, none for RSS, and all in lower case."""
+    if not tag.startswith("{"):
+        return tag.lower()
+    space, _, local = tag[1:].lower().partition("}")
+    prefix = _PREFIXES.get(space, "other")
+    return f"{prefix}:{local}" if prefix else local
+
+
+def _is_item(element: Element) -> bool:
+    """Other vocabularies have items too; those of a namespace that we do not know count only at the usual place."""
+    if _name(str(element.tag)) in ("item", "entry", "atom:entry"):
+        return True
+    parent = element.getparent()
+    return parent is not None and _local(parent) in ("channel", "rdf", "rss", "feed")
+
+
+def _local(element: Element) -> str:
+    return str(element.tag).rpartition("}")[2].rpartition(":")[2].lower()
+
+
+def _kind(root: Element) -> tuple[Kind, str]:
+    """Which family, and the version that it names itself or that its namespace stands for."""
+    version = (root.get("version") or "")[:16]
+    match _local(root):
+        case "feed":
+            return Kind.ATOM, "0.3" if "purl.org/atom" in str(root.tag) else version or "1.0"
+        case "rdf":
+            return Kind.RDF, "0.90" if any("netscape" in str(child.tag) for child in root) else "1.0"
+    return Kind.RSS, version
+
+
+def _parts(element: Element) -> Parts:
+    parts: Parts = {}
+    for child in element:
+        if isinstance(child.tag, str):
+            parts.setdefault(_name(child.tag), []).append(child)
+    return parts
+
+
+def _text(element: Element) -> str:
+    return "".join(map(str, element.itertext())) if len(element) else element.text or ""
+
+
+def _first_text(parts: Parts, names: tuple[str, ...]) -> str:
+    for name in names:
+        for part in parts.get(name, ()):
+            text = _text(part)
+            if text.strip():
+                return text
+    return ""
+
+
+def _plain_of(parts: Parts, names: tuple[str, ...], longest: int) -> str:
+    """The first of these that says something. Atom tells whether a text is markup (RFC 4287 section 3.1), RSS not."""
+    for name in names:
+        for part in parts.get(name, ()):
+            is_markup = not name.startswith("atom:") or "html" in (part.get("type") or "")
+            text = plain(_text(part), longest) if is_markup and not len(part) else folded(_text(part), longest)
+            if text:
+                return text
+    return ""
+
+
+def _places(element: Element, parts: Parts) -> Iterator[tuple[str, Element]]:
+    """Where an item or a channel may tell its address, the best first, with the element that tells it."""
+    for origin in parts.get("feedburner:origlink", ()):
+        yield _text(origin), origin
+    links = [link for name in _LINK for link in parts.get(name, ())]
+    alternates = [link for link in links if "alternate" in (link.get("rel") or "alternate").lower().split()]
+    for link in sorted(alternates, key=lambda link: "html" not in (link.get("type") or "html")):
+        yield _text(link).strip() or link.get("href") or "", link
+    for content in (*parts.get("content", ()), *parts.get("atom:content", ())):
+        yield content.get("src") or "", content
+    yield element.get(_ABOUT) or "", element
+    for name in _ID:
+        for part in parts.get(name, ()):
+            if _IS_WEB.match(_text(part)):
+                yield _text(part), part
+
+
+def _ttl(parts: Parts) -> float | None:
+    """Minutes in RSS 2.0; in the syndication module a number of times in a period."""
+    minutes = _number(_first_text(parts, ("ttl",)))
+    if minutes is not None:
+        return min(minutes * 60.0, _LONGEST_TTL)
+    period = _PERIODS.get(_first_text(parts, ("sy:updateperiod",)).strip().lower())
+    if period is None:
+        return None
+    return period / max(_number(_first_text(parts, ("sy:updatefrequency",))) or 1.0, 1.0)
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    return float(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None

@@ -1,0 +1,185 @@
+"""From the bytes of a feed to XML that a parser can take.
+
+Everything is linear in the size of the body. Byte order mark, then the XML declaration, then UTF-8 decide the charset;
+where more than a few bytes are not in it, the whole is windows-1252, as most of the wrong ones are. ISO 8859-1 is read
+as windows-1252 too: the Encoding standard has it so.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+from html.entities import html5
+
+from msgspec import Struct
+
+from periplus.model import Problem
+
+LONGEST = 10 * 1024 * 1024
+"""Bytes of a feed that are looked at."""
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_UNMARKED = ((b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))
+_DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s{0,20}=\s{0,20}[\"']([A-Za-z0-9._:-]{1,40})[\"']")
+_LATIN = "cp1252"
+_CODECS = {"iso8859-1": _LATIN, "latin_1": _LATIN, "ascii": _LATIN, "gb2312": "gb18030", "gbk": "gb18030"} | {
+    name: name
+    for name in (
+        "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "gb18030", "big5", "big5hkscs", "shift_jis", "cp932",
+        "euc_jp", "euc_kr", "cp949", "iso2022_jp", "koi8-r", "koi8-u", "mac-roman", "tis-620", "iso8859-2", "iso8859-3",
+        "iso8859-4", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-10", "iso8859-13",
+        "iso8859-14", "iso8859-15", "iso8859-16", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256",
+        "cp1257", "cp1258",
+    )
+}  # fmt: skip
+
+_ROOT = re.compile(r"<(?:[\w.-]{1,40}:)?(?:rss|rdf|feed|channel)\b", re.IGNORECASE)
+_ELEMENT = re.compile(r"<[A-Za-z_]")
+_HTML = re.compile(r"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
+_PROLOGUE = 65_536
+_MOST_MARKUP = 1_000
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_STRAY = re.compile(r"&(?!(?:[A-Za-z]\w{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)", re.ASCII)
+_NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31};)", re.ASCII)
+
+
+class Source(Struct, frozen=True):
+    """XML from its root on, without declaration and document type; empty where there is no feed in it."""
+
+    text: str
+    problems: tuple[Problem, ...]
+
+
+def open_source(body: bytes | Iterable[bytes]) -> Source:
+    """All that can be said of a body before it is parsed."""
+    data, is_cut = _gather(body)
+    problems = [Problem("too-large", f"cut at {LONGEST} bytes", LONGEST)] if is_cut else []
+    text, problem = _decode(data)
+    if problem is not None:
+        problems.append(problem)
+    start, problem = _find_root(text)
+    if problem is not None:
+        problems.append(problem)
+    if start is None:
+        return Source("", tuple(problems))
+    return Source(_repair(text[start:]), tuple(problems))
+
+
+def _gather(body: bytes | Iterable[bytes]) -> tuple[bytes, bool]:
+    if isinstance(body, bytes):
+        return body[:LONGEST], len(body) > LONGEST
+    gathered = bytearray()
+    for chunk in body:
+        gathered += chunk
+        if len(gathered) > LONGEST:
+            return bytes(gathered[:LONGEST]), True
+    return bytes(gathered), False
+
+
+def _decode(data: bytes) -> tuple[str, Problem | None]:
+    label = _label(data)
+    codec = _codec(label)
+    problem = None if codec else Problem("unknown-charset", label)
+    try:
+        # Not final: a character that a cut has halved is nobody's fault.
+        return codecs.getincrementaldecoder(codec or "utf-8")().decode(data), problem
+    except UnicodeError as error:
+        problem = problem or Problem("wrong-charset", f"{label}: {error}"[:200])
+        return _decode_anyway(data, codec or "utf-8"), problem
+
+
+def _decode_anyway(data: bytes, codec: str) -> str:
+    """In the charset it claims where only a few characters are broken, else in the one that it is most likely in."""
+    text = data.decode(codec, "replace")
+    beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
+    return text if text.count("\ufffd") * 10 <= beyond_ascii else data.decode(_LATIN, "replace")
+
+
+def _label(data: bytes) -> str:
+    for mark, label in _BOMS + _UNMARKED:
+        if data.startswith(mark):
+            return label
+    declared = _DECLARED.search(data[:1024])
+    label = declared[1].decode("ascii").lower() if declared else "utf-8"
+    # A declaration that could be read byte by byte is in no encoding of wider units, whatever it says.
+    return "utf-8" if label.startswith(("utf-16", "utf-32", "ucs-", "iso-10646")) else label
+
+
+def _codec(label: str) -> str | None:
+    """Only charsets that the web uses: Python's other codecs are slow or no charsets at all."""
+    try:
+        return _CODECS.get(codecs.lookup(label).name)
+    except LookupError:
+        return None
+
+
+def _find_root(text: str) -> tuple[int | None, Problem | None]:
+    """Where the feed begins: past the declaration, comments and document type, and whatever else was printed first."""
+    at = _skip_prologue(text)
+    if _ROOT.match(text, at):
+        declares = "<!ENTITY" in text[: min(at, _PROLOGUE)]
+        return at, Problem("entity-declarations", "") if declares else None
+    if not text.strip("\ufeff \t\r\n\0"):
+        return None, Problem("empty")
+    root = _ROOT.search(text, 0, _PROLOGUE)
+    if root is not None and _HTML.search(text, 0, root.start()) is None:
+        return root.start(), Problem("junk-before-root", text[:100])
+    return None, Problem("html" if _HTML.search(text, 0, _PROLOGUE) else "not-a-feed", text[:100])
+
+
+def _skip_prologue(text: str) -> int:
+    """Past declaration, comments, instructions and document type, of which no honest feed has many."""
+    at = 0
+    for _ in range(_MOST_MARKUP):
+        opened = text.find("<", at)
+        if opened < 0 or text[at:opened].strip("\ufeff \t\r\n") or _ELEMENT.match(text, opened):
+            return max(opened, at)
+        end = _end_of_markup(text, opened)
+        if end < 0:
+            return at
+        at = end
+    return at
+
+
+def _end_of_markup(text: str, opened: int) -> int:
+    """Past a comment, a processing instruction or a document type; -1 where it has no end."""
+    if text.startswith("<!--", opened):
+        close = "-->"
+    elif text.startswith("<?", opened):
+        close = "?>"
+    else:
+        end = text.find(">", opened)
+        close = "]>" if text.find("[", opened, max(end, opened)) >= 0 else ">"
+    end = text.find(close, opened)
+    return end + len(close) if end >= 0 else -1
+
+
+def _repair(text: str) -> str:
+    """Characters that XML forbids go; ampersands that begin no reference, and HTML's names, become what they mean."""
+    text = _FORBIDDEN.sub(" ", text)
+    if "&" not in text:
+        return text
+    outside, *sections = text.split("<![CDATA[")
+    pieces = [_repair_references(outside)]
+    for section in sections:
+        inside, close, outside = section.partition("]]>")
+        pieces += ("<![CDATA[", inside, close, _repair_references(outside))
+    return "".join(pieces)
+
+
+def _repair_references(text: str) -> str:
+    return _NAMED.sub(_reference, _STRAY.sub("&amp;", text)) if "&" in text else text
+
+
+def _reference(match: re.Match[str]) -> str:
+    characters = html5.get(match[1])
+    if characters is None:
+        return f"&amp;{match[1]}"
+    return characters.replace("&", "&amp;").replace("<", "&lt;")

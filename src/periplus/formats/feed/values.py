@@ -1,0 +1,52 @@
+"""What a feed says: the channel and its items, the same for RSS and Atom."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from periplus.model import Lastmod, Problem
+
+
+class Kind(Enum):
+    """The three families of feeds: RSS 0.91 to 2.0, RSS 0.90 and 1.0 (which are RDF), Atom."""
+
+    RSS = "rss"
+    RDF = "rdf"
+    ATOM = "atom"
+
+
+class Item(Struct, frozen=True):
+    """One piece of news. `url` is absolute, empty where the item leads nowhere; texts are plain, folded and bounded."""
+
+    url: str = ""
+    id: str = ""
+    title: str = ""
+    published: Lastmod | None = None
+    updated: Lastmod | None = None
+    summary: str = ""
+
+    @property
+    def lastmod(self) -> Lastmod | None:
+        """The last time it says something happened to it."""
+        return self.updated or self.published
+
+
+class Feed(Struct, frozen=True):
+    """A feed as a whole.
+
+    `url` is where it says it lives (`rel=self`), `link` the site that it tells of, `hubs` where WebSub subscribes, and
+    `ttl` the seconds for which it asks not to be fetched again. `kind` is `None` for what was no feed.
+    """
+
+    kind: Kind | None
+    version: str = ""
+    url: str = ""
+    link: str = ""
+    title: str = ""
+    updated: Lastmod | None = None
+    ttl: float | None = None
+    hubs: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+    problems: tuple[Problem, ...] = ()
