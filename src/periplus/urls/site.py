@@ -47,10 +47,11 @@ def _installed() -> PublicSuffixes:
     return PublicSuffixes()
 
 
-def domain_of(host: str) -> Domain | None:
-    """The registrable domain of a host, in lower case and in the script it came in.
+def domain_of(host_or_url: str) -> Domain | None:
+    """The registrable domain of a host, or of a canonical URL's host, in lower case and in the script it came in.
 
     `None` for a public suffix itself, for an address, and for what is no host name. A name under an unknown top level
     is registrable at its second level. The dot that ends a fully qualified name is not part of its domain.
     """
+    host = host_of(Url(host_or_url)) if "://" in host_or_url else host_or_url
     return _installed().domain_of(host)

@@ -6,7 +6,8 @@ Internet Archive's Wayback Machine, which pywb and the CDX indexers share; keys 
 these go far beyond `canonical`, and a key is no identity: many URLs share one, and the index tells them apart.
 
 * the scheme, user name and password, a leading `www.` or `www<digits>.` and a trailing dot are dropped; the labels of
-  a host name are in reverse order, the numbers of an address are not; a port follows if it is not the scheme's own;
+  a host name are in reverse order, and so are the numbers of an IPv4 address, because those tools reverse them; an IPv6
+  address stays whole; a port follows if it is not the scheme's own;
 * escapes are decoded as often as they can be (at most `_MAX_UNESCAPE` times; a run of `%25` counts once) and then
   written once, for `#`, `%`, white space and what is not printable ASCII;
 * empty segments and dot segments go, and so does the slash at the end; all is in lower case;
@@ -27,7 +28,6 @@ _MAX_UNESCAPE = 8
 _PRINTABLE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
 
 _WWW = re.compile(r"^www\d*\.")
-_ADDRESS = re.compile(r"\[.*\]|\d+\.\d+\.\d+\.\d+")
 
 _QUERY_SESSIONS = (
     re.compile(r"jsessionid=[0-9a-z]{32}(?:&|$)"),
@@ -50,7 +50,7 @@ def surt(url: Url) -> str:
 
 def _host_key(site: str) -> str:
     host, colon, port = (site, "", "") if site.endswith("]") or ":" not in site else site.rpartition(":")
-    if not _ADDRESS.fullmatch(host):
+    if not host.endswith("]"):
         labels = _WWW.sub("", host).strip(".").split(".")
         host = ",".join(reversed(labels))
     return host + colon + port

@@ -19,7 +19,7 @@ SESSION = "0123456789abcdefghijklmnopqrstuv"
         ("http://a.b.example.co.uk:8080/", "uk,co,example,b,a:8080)/"),
         ("http://example.org./", "org,example)/"),
         ("http://user:pw@example.org/", "org,example)/"),
-        ("http://192.0.2.1:81/x", "192.0.2.1:81)/x"),
+        ("http://192.0.2.1:81/x", "1,2,0,192:81)/x"),
         ("http://[2001:db8::1]/", "[2001:db8::1])/"),
         ("http://bücher.example/", "example,xn--bcher-kva)/"),
         ("http://example.org/Path/File.HTML", "org,example)/path/file.html"),

@@ -47,6 +47,7 @@ def test_site_and_host(url: str, site: str, host: str) -> None:
         ("www.食狮.公司.cn", "食狮.公司.cn"),
         ("www.xn--85x722f.xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn"),
         ("EXAMPLE.Co.Uk", "example.co.uk"),
+        ("https://user@www.example.co.uk:8443/x", "example.co.uk"),
     ],
 )
 def test_registrable_domain(host: str, domain: str | None) -> None:
