@@ -54,8 +54,8 @@ def _whole(answer: Answer, body: bytes, head: Head, fields: list[tuple[str, str]
         return b""
     if should_gzip(answer.headers, body):
         fields.append(("Vary", "Accept-Encoding"))
-        if head.takes_gzip:
-            body = gzip(body)
+        if head.takes_gzip and len(smaller := gzip(body)) < len(body):
+            body = smaller
             fields.append(("Content-Encoding", "gzip"))
     fields.append(("Content-Length", str(len(body))))
     return body

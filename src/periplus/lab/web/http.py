@@ -37,7 +37,6 @@ class Head(Struct, frozen=True):
     target: str
     fields: Fields
     is_proxied: bool = False
-    is_secure: bool = False
     keeps_alive: bool = True
     takes_gzip: bool = False
     takes_chunks: bool = True
@@ -76,14 +75,10 @@ def read_head(block: bytes) -> Head | Refusal:
     if isinstance(parsed, Refusal):
         return parsed
     is_new = version == "HTTP/1.1"
-    if target[:1] == "/" or method == "CONNECT" or target == "*":
-        host, path, is_proxied, is_secure = parsed.host, target, False, False
-    else:
-        scheme, found, rest_of_target = target.partition("://")
-        if not found or scheme.lower() not in ("http", "https"):
-            return Refusal(400, "neither a path nor a URL")
-        host, path = _split_authority(rest_of_target)
-        is_proxied, is_secure = True, scheme.lower() == "https"
+    is_proxied = target[:1] != "/" and method != "CONNECT" and target != "*"
+    host, path = _split_url(target) if is_proxied else (parsed.host, target)
+    if not path:
+        return Refusal(400, "neither a path nor a URL")
     if not host and method != "CONNECT" and is_new:
         return Refusal(400, "no Host field")
     return Head(
@@ -92,7 +87,6 @@ def read_head(block: bytes) -> Head | Refusal:
         path,
         parsed.fields,
         is_proxied,
-        is_secure,
         parsed.connection != "close" if is_new else parsed.connection == "keep-alive",
         parsed.takes_gzip,
         is_new,
@@ -102,11 +96,14 @@ def read_head(block: bytes) -> Head | Refusal:
     )
 
 
-def _split_authority(text: str) -> tuple[str, str]:
-    """Host and target of what follows `http://`; the target of a bare authority is `/`."""
-    end = next((place for place, char in enumerate(text) if char in "/?"), len(text))
-    target = text[end:]
-    return host_name(text[:end].rpartition("@")[2]), target if target.startswith("/") else "/" + target
+def _split_url(url: str) -> tuple[str, str]:
+    """Host and target of an absolute URL; the target of a bare authority is `/`, and that of no URL is empty."""
+    scheme, found, rest = url.partition("://")
+    if not found or scheme.lower() not in ("http", "https"):
+        return "", ""
+    end = next((place for place, char in enumerate(rest) if char in "/?"), len(rest))
+    target = rest[end:]
+    return host_name(rest[:end].rpartition("@")[2]), target if target.startswith("/") else "/" + target
 
 
 def host_name(authority: str) -> str:

@@ -11,7 +11,7 @@ from .script import DOMAIN, answer_page, hostile
 
 CHAIN = 50
 PRIVATE = {
-    "/": "http://127.0.0.1/~secret",
+    "/": "http://127.0.0.1/secret",
     "/metadata": "http://169.254.169.254/latest/meta-data/",
     "/ten": "http://10.0.0.1/",
     "/ipv6": "http://[::1]/",
