@@ -8,15 +8,15 @@ whole, up to `LONGEST`; the tree of an item is dropped as soon as the item is re
 The document type is never shown to the parser, so that a feed has no entities to expand and nothing to fetch.
 `reading` makes values of elements, `text` plain text of titles and summaries, `writing` is the other half.
 
-Reasons of `Problem`: `empty`, `html` (a page in place of a feed), `not-a-feed`, `too-large` (cut at `LONGEST`),
-`too-many-items` (cut at `MOST_ITEMS`), `junk-before-root`, `entity-declarations` (not used), `unknown-charset`,
-`wrong-charset` (not what it claims), `not-well-formed`, `truncated`, `bad-date`, `bad-link`, `no-link` (an item that
-leads nowhere).
+Reasons of `Problem`: `empty`, `html` (a page in place of a feed), `not-a-feed`, `too-large` (cut at `LONGEST` or
+`MOST_TAGS`), `too-many-items` (cut at `MOST_ITEMS`), `junk-before-root`, `entity-declarations` (not used),
+`unknown-charset`, `wrong-charset` (not what it claims), `not-well-formed`, `truncated`, `bad-date`, `bad-link`,
+`no-link` (an item that leads nowhere).
 """
 
 from .reading import MOST_ITEMS, MOST_PROBLEMS, read
-from .source import LONGEST
+from .source import LONGEST, MOST_TAGS
 from .values import Feed, Item, Kind
 from .writing import write
 
-__all__ = ["LONGEST", "MOST_ITEMS", "MOST_PROBLEMS", "Feed", "Item", "Kind", "read", "write"]
+__all__ = ["LONGEST", "MOST_ITEMS", "MOST_PROBLEMS", "MOST_TAGS", "Feed", "Item", "Kind", "read", "write"]

@@ -19,6 +19,9 @@ from periplus.model import Problem
 LONGEST = 10 * 1024 * 1024
 """Bytes of a feed that are looked at."""
 
+MOST_TAGS = 500_000
+"""Tags of a feed that are looked at: a tree costs up to 200 bytes for each, however short it is written."""
+
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -45,6 +48,7 @@ _ELEMENT = re.compile(r"<[A-Za-z_]")
 _HTML = re.compile(r"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
 _PROLOGUE = 65_536
 _MOST_MARKUP = 1_000
+_STRIDE = 4_096
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _STRAY = re.compile(r"&(?!(?:[A-Za-z]\w{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)", re.ASCII)
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31};)", re.ASCII)
@@ -69,7 +73,10 @@ def open_source(body: bytes | Iterable[bytes]) -> Source:
         problems.append(problem)
     if start is None:
         return Source("", tuple(problems))
-    return Source(_repair(text[start:]), tuple(problems))
+    end = _end_of_tags(text, start)
+    if end < len(text):
+        problems.append(Problem("too-large", f"cut after {MOST_TAGS} tags"))
+    return Source(_repair(text[start:end]), tuple(problems))
 
 
 def _gather(body: bytes | Iterable[bytes]) -> tuple[bytes, bool]:
@@ -159,6 +166,16 @@ def _end_of_markup(text: str, opened: int) -> int:
         close = "]>" if text.find("[", opened, max(end, opened)) >= 0 else ">"
     end = text.find(close, opened)
     return end + len(close) if end >= 0 else -1
+
+
+def _end_of_tags(text: str, start: int) -> int:
+    """Where there have been too many tags, give or take a few."""
+    tags = 0
+    for at in range(start, len(text), _STRIDE):
+        tags += text.count("<", at, at + _STRIDE)
+        if tags > MOST_TAGS:
+            return at
+    return len(text)
 
 
 def _repair(text: str) -> str:
