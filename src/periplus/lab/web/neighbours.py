@@ -1,0 +1,57 @@
+"""Who links to whom: the bow-tie of sites (Broder et al., "Graph structure in the web", 2000).
+
+Core sites link to core and outer sites, in proportion to a power law of their rank; inner sites link to the core and
+nobody links to them; outer sites link to nobody; islands neither. Every core and outer site is named on the home page
+of some core site, and every core site names the first, so that the core is strongly connected and the rest hangs on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .live import LiveSite
+from .randomness import at, skewed
+from .sites import Host, Role
+
+_NAMED = 4
+
+
+class Neighbours:
+    """The sites that can be linked to, seen from any site."""
+
+    def __init__(self, lives: Sequence[LiveSite], others: Sequence[Host]) -> None:
+        self._targets = [live for live in lives if live.site.role in (Role.CORE, Role.OUT)]
+        self._core = [live for live in self._targets if live.site.role is Role.CORE]
+        self._second_names = {host.site: host.name for host in others}
+
+    def far_link(self, bits: int, moment: int) -> bytes:
+        """A link into some other site: half of them to home pages, the rest where rank decides."""
+        bits = at(bits, 1)
+        live = self._targets[skewed(bits >> 32, len(self._targets))]
+        slot = 0 if bits & 1 else skewed(at(bits, 2) >> 32, live.site.size)
+        return self._absolute(live, slot - live.is_orphan(slot), moment, bits >> 1)
+
+    def ring(self, live: LiveSite) -> list[bytes]:
+        """What a home page names: its share of the sites, the first of the core, and a few by rank."""
+        if live.site.role in (Role.OUT, Role.ISLAND):
+            return []
+        chosen = [self._core[0], *self._share(live)]
+        for place in range(_NAMED):
+            bits = at(live.site.key, -200 - place)
+            chosen.append(self._targets[skewed(bits & 0xFFFFFFFF, len(self._targets))])
+        return [self._absolute(other, 0, 0, other.site.key) for other in dict.fromkeys(chosen) if other is not live]
+
+    def _share(self, live: LiveSite) -> list[LiveSite]:
+        """A tree over all targets: the core site of rank r names targets 4r + 1 to 4r + 4, and what is left over."""
+        if live.site.role is not Role.CORE:
+            return []
+        rank, last = self._core.index(live), len(self._core) - 1
+        first = _NAMED * rank + 1
+        return self._targets[first:] if rank == last else self._targets[first : first + _NAMED]
+
+    def _absolute(self, live: LiveSite, slot: int, moment: int, bits: int) -> bytes:
+        """The link with its host: of sites with a second name, one link in four goes there."""
+        host = live.site.host
+        if bits & 3 == 0:
+            host = self._second_names.get(live.site.number, host)
+        return live.anchor(slot, moment).markup.replace(b'href="', b'href="http://' + host.encode(), 1)

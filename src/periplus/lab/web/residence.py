@@ -1,0 +1,187 @@
+"""One site as a server sees it: which of its things a target names, and what is said about it at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from msgspec import Struct
+
+from periplus.formats import feed
+from periplus.model import ChangeLevel, Granularity, Lastmod
+
+from . import exclusion
+from .database import Database
+from .exchange import Answer, Request
+from .live import LiveSite, State
+from .neighbours import Neighbours
+from .pages import Pages
+from .paths import Meant
+from .sitemaps import Document, Presence, Publisher, body_of
+from .validation import Stamp, is_unmodified, stamp
+
+HTML = ("Content-Type", "text/html; charset=utf-8")
+_XML = ("Content-Type", "application/xml")
+_GZIP = ("Content-Type", "application/gzip")
+_TEXT = ("Content-Type", "text/plain; charset=utf-8")
+
+
+class Found(Struct, frozen=True):
+    """A page that answers: its state, and the view that was asked for."""
+
+    state: State
+    view: str
+
+
+class Residence:
+    """One site, answering. Parts that few requests need are made when the first one does."""
+
+    def __init__(
+        self, live: LiveSite, neighbours: Neighbours, presence: Presence, foreign: Callable[[int], Iterable[str]]
+    ) -> None:
+        self.live = live
+        self.site = live.site
+        self._neighbours = neighbours
+        self.publisher = Publisher(live, presence, foreign)
+
+    @cached_property
+    def pages(self) -> Pages:
+        """What the pages look like."""
+        return Pages(self.live, self._neighbours)
+
+    @cached_property
+    def database(self) -> Database:
+        """What is behind the form."""
+        return Database(self.site)
+
+    # -- answers
+
+    def answer(self, request: Request, tick: int) -> Answer:
+        """What the site says to a GET or HEAD."""
+        target = request.target
+        meant = self.live.paths.read(target)
+        if meant is not None:
+            return self._page(request, meant, tick)
+        path, _, query = target.partition("?")
+        if path == "/robots.txt":
+            return self._robots()
+        if path.startswith("/sitemap"):
+            return self._sitemap(request, path, tick)
+        if path == "/feed.xml" and self.site.feed:
+            return self._feed(request, tick)
+        if path == "/about.html":
+            return Answer(200, (HTML,), self._notice(f"About {self.site.host}"))
+        if self.site.records and (path in ("/search", "/find") or path.startswith("/record/")):
+            return self._database(path, query)
+        if self.live.paths.read(path + "/") is not None:
+            return Answer(301, (("Location", f"http://{self.site.host}{path}/"), HTML), self._notice("Moved"))
+        return self._gone(self.site.gone if self.site.gone != 410 else 404)
+
+    def lookup(self, target: str, tick: int) -> Found | int:
+        """The page that a target names, or the status that stands for it (0: it was alive once)."""
+        meant = self.live.paths.read(target)
+        if meant is None:
+            return 404
+        status = self.live.status(meant, target.partition("?")[0], tick)
+        return Found(self.live.state(meant.slot, tick), meant.view) if status == 200 else status
+
+    def _page(self, request: Request, meant: Meant, tick: int) -> Answer:
+        status = self.live.status(meant, request.target.partition("?")[0], tick)
+        if status == 0:
+            moved = self.live.successor(meant, tick)
+            if moved is None:
+                return self._gone(self.site.gone)
+            return Answer(301, (("Location", f"http://{self.site.host}{moved.decode()}"), HTML), self._notice("Moved"))
+        if status != 200:
+            return (
+                self._gone(self.site.gone)
+                if status == 404
+                else Answer(status, (HTML,), self._notice(f"Error {status}"))
+            )
+        state = self.live.state(meant.slot, tick)
+        current = stamp(self.site, state, tick, self.live.origin, meant.view, request.at)
+        headers = current.headers()
+        if is_unmodified(request, current):
+            return Answer(304, headers, b"")
+        return Answer(200, (HTML, *headers), self.pages.body(state, tick, meant.view))
+
+    def _gone(self, status: int) -> Answer:
+        """Some sites say that all is well and show an apology: status 200."""
+        return Answer(status, (HTML,), self._notice("Sorry, this page is not here"))
+
+    def _notice(self, text: str) -> bytes:
+        return (
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{text}</title></head>\n'
+            f'<body><h1>{text}</h1><p><a href="/">Home</a></p></body></html>\n'
+        ).encode()
+
+    def _robots(self) -> Answer:
+        root = self.publisher.root
+        text = exclusion.text(self.site, f"http://{self.site.host}{root}" if root else None)
+        return self._gone(404) if text is None else Answer(200, (_TEXT,), text)
+
+    def _sitemap(self, request: Request, path: str, tick: int) -> Answer:
+        document = self.publisher.documents(tick).get(path)
+        if document is None:
+            return self._gone(404)
+        modified = None if document.modified is None else document.modified + self.live.origin
+        return self._document(request, Stamp(None, modified), _GZIP if path.endswith(".gz") else _XML, document)
+
+    def _document(self, request: Request, current: Stamp, kind: tuple[str, str], document: Document) -> Answer:
+        if is_unmodified(request, current):
+            return Answer(304, current.headers(), b"")
+        return Answer(200, (kind, *current.headers()), body_of(document))
+
+    def _feed(self, request: Request, tick: int) -> Answer:
+        """The newest pages that the home page tells of, as RSS or Atom."""
+        moment = self.site.moment(tick)
+        host = f"http://{self.site.host}"
+        items = []
+        for born, slot in self.live.latest(0, moment):
+            anchor = self.live.anchor(slot, born)
+            url = host + anchor.path.decode()
+            when = Lastmod(float(self.site.surfaced(born) + self.live.origin), Granularity.SECOND)
+            items.append(feed.Item(url=url, id=url, title=anchor.title.decode(), published=when, updated=when))
+        kind = feed.Kind.ATOM if self.site.feed == "atom" else feed.Kind.RSS
+        newest = items[0].published if items else None
+        current = Stamp(None, int(newest.at) if newest else None)
+        if is_unmodified(request, current):
+            return Answer(304, current.headers(), b"")
+        title = self.live.fixed_title(0).decode()
+        body = feed.write(
+            feed.Feed(kind, url=f"{host}/feed.xml", link=f"{host}/", title=title, updated=newest, items=tuple(items))
+        )
+        content_type = ("Content-Type", f"application/{self.site.feed}+xml")
+        return Answer(200, (content_type, *current.headers()), body)
+
+    def _database(self, path: str, query: str) -> Answer:
+        body: bytes | None
+        if path == "/search":
+            body = self.database.form_page()
+        elif path == "/find":
+            body = self.database.result_page(query)
+        else:
+            body = self.database.record_page(path.removeprefix("/record/"))
+        return self._gone(404) if body is None else Answer(200, (HTML,), body)
+
+    # -- the truth
+
+    def level(self, target: str, before: int, after: int) -> ChangeLevel:
+        """How much of what a target shows differs between two ticks."""
+        first, second = self.lookup(target, before), self.lookup(target, after)
+        if not isinstance(first, Found) or not isinstance(second, Found):
+            return ChangeLevel.SAME if type(first) is type(second) else ChangeLevel.MAJOR
+        level = self.pages.level(first.state, second.state, after)
+        every = self.site.churn_every
+        churned = every and first.view != "print" and before // every != after // every
+        return ChangeLevel.RAW_ONLY if level is ChangeLevel.SAME and churned else level
+
+    def urls(self, tick: int) -> Iterator[str]:
+        """The canonical URL of every page that is alive and well."""
+        host = f"http://{self.site.host}"
+        for slot in range(self.site.first_article):
+            yield host + self.live.paths.fixed(slot).decode()
+        census = self.live.census(tick)
+        columns = (census.slots, census.keys, census.generations, census.born)
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            yield host + self.live.paths.article(*row).decode()
