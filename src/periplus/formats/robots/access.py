@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .patterns import PatternSet, path_of
+from .patterns import RuleSet, path_of
 from .values import Group, RequestRate, Rule, Ruling, VisitTime
 
 EVERYBODY = "*"
@@ -48,39 +48,50 @@ class Access:
     Where a site says two things about speed, the slower one is kept.
     """
 
-    __slots__ = ("_noindex", "_patterns", "crawl_delay", "request_rate", "visit_time")
+    __slots__ = ("_noindex", "crawl_delay", "request_rate", "rule_for", "visit_time")
 
     def __init__(self, groups: Sequence[Group]) -> None:
-        self.crawl_delay = slower_delay(*(group.crawl_delay for group in groups))
-        self.request_rate = slower_rate(*(group.request_rate for group in groups))
-        self.visit_time: VisitTime | None = next((group.visit_time for group in groups if group.visit_time), None)
-        self._patterns = PatternSet(rule for group in groups for rule in group.rules)
-        self._noindex = PatternSet(Rule(False, pattern) for group in groups for pattern in group.noindex)
+        self.crawl_delay: float | None = None
+        self.request_rate: RequestRate | None = None
+        self.visit_time: VisitTime | None = None
+        rules: list[Rule] = []
+        noindex: list[Rule] = []
+        for group in groups:
+            self.crawl_delay = slower_delay(self.crawl_delay, group.crawl_delay)
+            self.request_rate = slower_rate(self.request_rate, group.request_rate)
+            self.visit_time = self.visit_time or group.visit_time
+            rules += group.rules
+            noindex += [Rule(False, pattern) for pattern in group.noindex]
+        self.rule_for = RuleSet(rules).find
+        self._noindex = RuleSet(noindex)
 
     def allows(self, url: str) -> bool:
         """Whether the URL may be fetched."""
-        path = path_of(url)
-        rule = self._patterns.find(path)
-        return rule is None or rule.allows or path == "/robots.txt"
+        rule = self.rule_for(url)
+        return rule is None or rule.allows or is_robots_txt(url)
 
     def verdict(self, url: str) -> Ruling:
-        """Whether the URL may be fetched, and by which rule. `/robots.txt` itself always may (RFC 9309, 2.2.2)."""
-        path = path_of(url)
-        rule = self._patterns.find(path)
-        return _UNSPOKEN if rule is None or path == "/robots.txt" else Ruling(rule.allows, rule)
+        """Whether the URL may be fetched, and the rule that says so."""
+        rule = self.rule_for(url)
+        return _UNSPOKEN if rule is None or is_robots_txt(url) else Ruling(rule.allows, rule)
 
     def may_index(self, url: str) -> bool:
         """Whether no `Noindex` line covers the URL."""
-        return self._noindex.find(path_of(url)) is None
+        return self._noindex.find(url) is None
 
 
-def slower_delay(*delays: float | None) -> float | None:
-    """The longest of the delays that were given."""
-    return max((delay for delay in delays if delay is not None), default=None)
+def is_robots_txt(url: str) -> bool:
+    """RFC 9309 section 2.2.2: the file itself is always allowed."""
+    return "/robots.txt" in url and path_of(url) == "/robots.txt"
 
 
-def slower_rate(*rates: RequestRate | None) -> RequestRate | None:
-    """The lowest of the rates that were given; the first of equal ones."""
-    return min(
-        (rate for rate in rates if rate is not None), key=lambda rate: rate.requests / rate.seconds, default=None
-    )
+def slower_delay(one: float | None, other: float | None) -> float | None:
+    """The longer of two delays, of which either may not be given."""
+    return other if one is None or (other is not None and other > one) else one
+
+
+def slower_rate(one: RequestRate | None, other: RequestRate | None) -> RequestRate | None:
+    """The lower of two rates, of which either may not be given."""
+    if one is None or other is None:
+        return one or other
+    return other if other.requests * one.seconds < one.requests * other.seconds else one

@@ -15,10 +15,9 @@ _UTF_16_LE = re.compile(rb"(?:[\t-~]\0){4}")
 _UTF_16_BE = re.compile(rb"(?:\0[\t-~]){4}")
 
 _MARKUP = re.compile(
-    rb"\s*<(?:!doctype|!--|\?xml|html|head|body|title|meta|link|script|style|div|span|table|center|font|h[1-6]|p|br)\b",
+    rb"\s*<(?:!--|(?:!doctype|\?xml|html|head|body|title|meta|link|script|style|div|span|table|center|font|h\d|p|br)\b)",
     re.IGNORECASE,
 )
-_MARKUP_COMMENT = re.compile(rb"\s*<!--")
 _AGENT_LINE = re.compile(rb"(?:^|[\r\n])[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 
 
@@ -28,8 +27,7 @@ def looks_like_html(body: bytes) -> bool:
     Many servers answer every address with a page and status 200. A true robots.txt that was wrapped in markup by
     mistake is still obeyed.
     """
-    begins_with_markup = _MARKUP.match(body) is not None or _MARKUP_COMMENT.match(body) is not None
-    return begins_with_markup and _AGENT_LINE.search(body) is None
+    return b"<" in body and _MARKUP.match(body) is not None and _AGENT_LINE.search(body) is None
 
 
 def as_octets(body: bytes) -> tuple[bytes, str | None]:
@@ -38,19 +36,24 @@ def as_octets(body: bytes) -> tuple[bytes, str | None]:
     A byte order mark may be cut short: each of its octets is skipped as long as they are in order, as Google's parser
     does.
     """
-    if encoding := _utf_16(body):
-        return body.decode(encoding, "replace").lstrip("\ufeff").replace("\0", "").encode(), "utf-16"
-    start = 0
-    while start < 3 and body[start : start + 1] == _BYTE_ORDER_MARK[start : start + 1]:
-        start += 1
-    body = body[start:] if start else body
     if b"\0" in body:
-        return body.replace(b"\0", b""), "nul-bytes"
+        encoding = _utf_16(body)
+        text = body.decode(encoding, "replace").lstrip("\ufeff").encode() if encoding else body
+        return text.replace(b"\0", b""), "utf-16" if encoding else "nul-bytes"
+    if body[:1] == b"\xef":
+        body = body[_length_of_mark(body) :]
     return body, None
 
 
+def _length_of_mark(body: bytes) -> int:
+    length = 0
+    while length < 3 and body[length : length + 1] == _BYTE_ORDER_MARK[length : length + 1]:
+        length += 1
+    return length
+
+
 def _utf_16(body: bytes) -> str | None:
-    """By its mark, or by the look of ASCII in it: text has no NULs."""
+    """By its mark, or by the look of ASCII in it: text has no NULs, and names are ASCII, so UTF-16 has some."""
     if body.startswith(_UTF_16_MARKS):
         return "utf-16"
     if _UTF_16_LE.match(body):

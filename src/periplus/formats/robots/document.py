@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ...model import Problem, Url
 from ...urls import canonical
-from .access import EVERYBODY, Access, named_token, product_token
+from .access import EVERYBODY, Access, is_robots_txt, named_token, product_token
 from .values import CleanParam, Group, RequestRate, Ruling, VisitTime
 
 MAX_REMEMBERED_AGENTS = 64
@@ -69,7 +69,9 @@ class Robots:
 
     def allows(self, agent: str, url: str) -> bool:
         """Whether a crawler may fetch a URL. The URL is matched as it is spelt: give it in canonical form."""
-        return self.access(agent).allows(url)
+        access = self._accesses.get(agent) or self.access(agent)
+        rule = access.rule_for(url)
+        return rule is None or rule.allows or is_robots_txt(url)
 
     def verdict(self, agent: str, url: str) -> Ruling:
         """Whether a crawler may fetch a URL, and the rule that says so."""

@@ -63,12 +63,13 @@ def read_clean_param(text: str) -> CleanParam | None:
 def read_sitemaps(text: str) -> list[str]:
     """The locations in the value of one line: usually one, sometimes several, dressed in quotes or angle brackets."""
     words = text.split()
-    if not all("://" in word for word in words):
+    if len(words) > 1 and not all("://" in word for word in words):
         words = [text]
     return [word for word in map(_undress, words) if word]
 
 
 def _undress(text: str) -> str:
     text = text.strip(_AROUND)
-    repeated = _REPEATED_NAME.match(text)
-    return text[repeated.end() :] if repeated else text
+    if text[:1] in "sS" and (repeated := _REPEATED_NAME.match(text)):
+        return text[repeated.end() :]
+    return text

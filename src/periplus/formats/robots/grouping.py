@@ -15,77 +15,85 @@ write such lines mean it so. That file is read as two groups, `a` with its delay
 from __future__ import annotations
 
 from .access import slower_delay, slower_rate
+from .extensions import read_delay, read_hours, read_rate
+from .patterns import escaped
 from .values import Group, RequestRate, Rule, VisitTime
 
 
 class Grouping:
-    """Takes the lines of groups in their order. Rules are appended to `rules`, and only while `is_open`."""
+    """Takes the lines of groups in their order. Rules are appended to `rules`, which is `None` before any group."""
 
     def __init__(self) -> None:
-        self.is_open = False
-        self.has_rule_lines = False
-        self.rules: list[Rule] = []
+        self.rules: list[Rule] | None = None
+        self.has_empty_rules = False
         self._groups: list[Group] = []
         self._earlier_agents: list[str] = []
-        self._begin()
-
-    def _begin(self) -> None:
-        """What is said from here on is said to the agents that come now, and rules to the earlier ones too."""
         self._agents: list[str] = []
+        self._forget_habits()
+
+    def _forget_habits(self) -> None:
         self._has_habits = False
         self._delay: float | None = None
         self._rate: RequestRate | None = None
         self._hours: VisitTime | None = None
         self._noindex: list[str] = []
 
-    def add_agent(self, agent: str) -> None:
-        """One more crawler, or the first of a new group."""
-        if self.has_rule_lines or self._has_habits:
+    def add_agent(self, agent: str) -> list[Rule]:
+        """One more crawler, or the first of a new group; and where its rules go."""
+        if self.rules is None:
+            self.rules = []
+        elif self.rules or self.has_empty_rules or self._has_habits:
             self._end()
-        self.is_open = True
         if agent:
             self._agents.append(agent)
+        return self.rules
 
-    def _end(self) -> None:
-        agents, rules = _once(self._agents), tuple(self.rules)
-        if self._earlier_agents and rules:
-            self._groups.append(Group(_once(self._earlier_agents + self._agents), rules))
-            rules = ()
-        if rules or self._has_habits or not self.rules:
-            self._groups.append(Group(agents, rules, self._delay, self._rate, self._hours, tuple(self._noindex)))
-        if self.has_rule_lines:
-            self._earlier_agents.clear()
-        else:
-            self._earlier_agents += self._agents
-        self.rules.clear()
-        self.has_rule_lines = False
-        self._begin()
+    def add_habit(self, field: str, value: str) -> bool:
+        """What is asked of the agents just above, beyond rules; `False` where that is not understood.
 
-    def add_delay(self, delay: float) -> None:
-        """A `Crawl-delay`; of several the longest holds."""
-        self._has_habits = True
-        self._delay = slower_delay(self._delay, delay)
-
-    def add_rate(self, rate: RequestRate) -> None:
-        """A `Request-rate`; of several the lowest holds."""
-        self._has_habits = True
-        self._rate = slower_rate(self._rate, rate)
-
-    def add_hours(self, hours: VisitTime) -> None:
-        """A `Visit-time`; of several the first holds."""
-        self._has_habits = True
-        self._hours = self._hours or hours
-
-    def add_noindex(self, pattern: str) -> None:
-        """A `Noindex` pattern."""
-        self._has_habits = True
-        self._noindex.append(pattern)
+        Of several delays and rates the slowest holds, of several visit times the first.
+        """
+        match field:
+            case "crawl-delay":
+                found: object = read_delay(value)
+                self._delay = slower_delay(self._delay, read_delay(value))
+            case "request-rate":
+                found = read_rate(value)
+                self._rate = slower_rate(self._rate, read_rate(value))
+            case "visit-time":
+                found = read_hours(value)
+                self._hours = self._hours or read_hours(value)
+            case _:
+                found = value or None
+                self._noindex += [escaped(value)] if value else []
+        self._has_habits = self._has_habits or found is not None
+        return found is not None
 
     def finish(self) -> list[Group]:
         """All groups, once the last line was read."""
-        if self.is_open:
+        if self.rules is not None:
             self._end()
         return self._groups
+
+    def _end(self) -> None:
+        """The agents so far have heard it all, but for rules if none came yet."""
+        rules = tuple(self.rules or ())
+        if rules and self._earlier_agents:
+            self._groups.append(Group(_once(self._earlier_agents + self._agents), rules))
+            if self._has_habits:
+                self._file(())
+        else:
+            self._file(rules)
+        if rules or self.has_empty_rules:
+            self._earlier_agents = []
+        else:
+            self._earlier_agents += self._agents
+        self.rules, self.has_empty_rules, self._agents = [], False, []
+        self._forget_habits()
+
+    def _file(self, rules: tuple[Rule, ...]) -> None:
+        agents, noindex = _once(self._agents), tuple(self._noindex)
+        self._groups.append(Group(agents, rules, self._delay, self._rate, self._hours, noindex))
 
 
 def _once(agents: list[str]) -> tuple[str, ...]:

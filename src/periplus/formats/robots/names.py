@@ -6,22 +6,19 @@ RFC 9309 or like one of its common misspellings, and so does this. Other fields 
 
 from __future__ import annotations
 
-KNOWN = frozenset(
-    {
-        "user-agent",
-        "allow",
-        "disallow",
-        "sitemap",
-        "crawl-delay",
-        "request-rate",
-        "visit-time",
-        "noindex",
-        "host",
-        "clean-param",
-    }
-)
+from functools import lru_cache
 
-MAX_REMEMBERED = 1000
+from .charset import as_text
+
+MAX_NAME = 64
+"""Longer names are cut; they are no names."""
+
+_BLANK = " \t\v\f"
+
+_FIELDS = (
+    *("user-agent", "allow", "disallow", "sitemap"),
+    *("crawl-delay", "request-rate", "visit-time", "noindex", "host", "clean-param"),
+)
 
 _BEGINNINGS = {
     "user-agent": ("user-agent", "useragent", "user agent", "user_agent"),
@@ -36,24 +33,25 @@ _WITHOUT_DASH = {
     for other in ("", " ", "_")
 }
 
-
-class FieldNames(dict[str, str]):
-    """From a name as written, blanks and all, to the field it stands for; to nothing where it is none of ours.
-
-    Worked out once for each way to write a name. A file of junk has no end of them, so not all are remembered.
-    """
-
-    def __missing__(self, name: str) -> str:
-        field = _field(name.strip(" \t\v\f").lower())
-        if len(self) < MAX_REMEMBERED:
-            self[name] = field
-        return field
+USUAL_SPELLINGS = {
+    spelling: field for field in _FIELDS for spelling in (field, field.capitalize(), field.title(), field.upper())
+}
+"""What nearly all names are written like: these need not be worked out."""
 
 
-def _field(name: str) -> str:
-    if name in KNOWN:
+@lru_cache(maxsize=1024)
+def field_of(name: str) -> str:
+    """The field that a name stands for, blanks around it or not; the empty string where it is none of ours."""
+    name = name.strip(_BLANK).lower()
+    if name in _FIELDS:
         return name
     for field, beginnings in _BEGINNINGS.items():
         if name.startswith(beginnings):
             return field
     return _WITHOUT_DASH.get(name, "")
+
+
+@lru_cache(maxsize=1024)
+def plain_name(name: str) -> str:
+    """A name as it is counted: the text it spells, without blanks, in lower case."""
+    return as_text(name.strip(_BLANK)).lower()[:MAX_NAME]

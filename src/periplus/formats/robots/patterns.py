@@ -16,23 +16,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .values import Rule
 
 _ESCAPE_OR_OCTET = re.compile(r"%[0-9A-Fa-f]{2}|[\x80-\xff]")
-
 _UNRESERVED_ESCAPE = re.compile(r"%(?:2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
-
 _NEVER_IN_URLS = re.compile(r'[ "<>]')
+_ODD = re.compile(r'^[^/*]|^$|[%"<> ]|/index\.htm')
+_END_OF_HOST = re.compile(r"[/?;]")
 
-_ABSOLUTE = re.compile(r"https?://[^/?;#]*(/[^#]*)")
+_Spelt = tuple[str, int, Rule]
+_Entry = tuple[int, Rule | None]
+_Wild = tuple[int, str, tuple[str, ...], str, Rule]
 
-_Entry = tuple[int, Rule]
-_Wild = tuple[int, str, str, tuple[str, ...], str | None, Rule]
+_NOTHING: _Entry = (0, None)
 
-_NOTHING: tuple[int, None] = (1, None)
-"""Below the rank of every pattern of one character or more."""
+_HEAD = 4
+"""So many characters of a path tell most paths from all rules."""
 
 
 def path_of(url: str) -> str:
@@ -40,18 +41,20 @@ def path_of(url: str) -> str:
 
     Nothing is decoded or escaped: the URL is expected as it is sent. Only a missing path becomes `/`.
     """
-    match = _ABSOLUTE.match(url)
-    return match[1] if match else _path_of_any(url)
+    start = url.find("/", 8)
+    if start < 0 or "#" in url or not url.startswith(("http://", "https://")) or -1 < url.find("?") < start:
+        return _path_of_any(url)
+    return url[start:]
 
 
 def _path_of_any(url: str) -> str:
     """The same for URLs without a path or a scheme: `//host/a`, `host/a` and `/a` are all seen in the wild."""
-    start = 2 if url.startswith("//") else 0
     url = url.partition("#")[0]
-    first = re.compile(r"[/?;]").search(url, start)
+    start = 2 if url.startswith("//") else 0
+    first = _END_OF_HOST.search(url, start)
     scheme_end = url.find("://", start)
-    if scheme_end >= 0 and (first is None or first.start() >= scheme_end):
-        first = re.compile(r"[/?;]").search(url, scheme_end + 3)
+    if scheme_end >= 0 and (first is None or first.start() > scheme_end):
+        first = _END_OF_HOST.search(url, scheme_end + 3)
     if first is None:
         return "/"
     path = url[first.start() :]
@@ -70,94 +73,163 @@ def _escape(match: re.Match[str]) -> str:
     return found.upper() if len(found) == 3 else f"%{ord(found):02X}"
 
 
-class PatternSet:
-    """Rules made ready to decide about paths. Building costs a sort; `find` hardly depends on their number."""
+class RuleSet:
+    """The rules for one crawler on one site, made ready to decide about its URLs.
 
-    __slots__ = ("_best", "_exact", "_longest_first", "_longest_first_no_query", "_parents", "_prefixes")
+    Most URLs of a site begin like no rule at all, and the first characters of the path tell. So rules are kept by their
+    first characters, and are put in order only when a URL begins like them. The loose ones, which begin with less than
+    these characters (`/*.pdf`), are asked about every URL. All URLs of a site begin alike, so that what stands before
+    the path is looked for only once.
+    """
+
+    __slots__ = ("_head_end", "_loose", "_origin", "_path_at", "_rooted")
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        prefixes: dict[str, _Entry] = {}
+        self._rooted: dict[str, _Bundle] = {}
+        loose: list[_Spelt] = []
+        for rule in rules:
+            for spelt in _spellings(rule) if _ODD.search(rule.pattern) else (_as_written(rule),):
+                head = spelt[0][:_HEAD]
+                if len(head) < _HEAD or "*" in head or "$" in head:
+                    loose.append(spelt)
+                elif head in self._rooted:
+                    self._rooted[head].spelt.append(spelt)
+                else:
+                    self._rooted[head] = _Bundle([spelt])
+        self._loose = _Bundle(loose) if loose else None
+        self._origin, self._path_at, self._head_end = "?", 0, 0
+
+    def find(self, url: str) -> Rule | None:
+        """The rule that decides about a URL; `None` where none matches."""
+        loose = self._loose
+        if url.startswith(self._origin):
+            rooted = self._rooted.get(url[self._path_at : self._head_end])
+            if rooted is None and loose is None:
+                return None
+            path = path_of(url) if "#" in url else url[self._path_at :]
+        else:
+            path = self._cut(url)
+            rooted = self._rooted.get(path[:_HEAD])
+        best = _NOTHING if rooted is None else rooted.find(path)
+        if loose is not None:
+            other = loose.find(path)
+            if other[0] > best[0]:
+                return other[1]
+        return best[1]
+
+    def _cut(self, url: str) -> str:
+        """The path; and remember what stands before it."""
+        path = path_of(url)
+        if url.endswith(path) and url.startswith(("http://", "https://")):
+            self._path_at = len(url) - len(path)
+            self._head_end = self._path_at + _HEAD
+            self._origin = url[: self._path_at + 1]
+        return path
+
+
+class _Bundle:
+    """Some rules, put in order when they are first needed so that the best one is found soon.
+
+    A rule ranks by twice the length of its pattern, and one more for `Allow`. `_prefixes` are in order, `_parents` says
+    for each where its own longest proper prefix stands, and `_best` which rule ranks highest of it and its prefixes.
+    The first is the empty prefix, where every search may end.
+    """
+
+    __slots__ = ("_best", "_exact", "_parents", "_prefixes", "_wild", "_wild_without_query", "spelt")
+
+    def __init__(self, spelt: list[_Spelt]) -> None:
+        self.spelt = spelt
+        self._prefixes: list[str] = []
+
+    def find(self, path: str) -> _Entry:
+        """The rule that decides about `path`, and its rank."""
+        prefixes = self._prefixes or self._put_in_order()
+        at = bisect_right(prefixes, path) - 1
+        while not path.startswith(prefixes[at]):
+            at = self._parents[at]
+        best = self._best[at]
+        if self._exact:
+            best = max(best, self._exact.get(path, _NOTHING), key=_rank)
+        if self._wild:
+            for needle, one in self._wild if "?" in path else self._wild_without_query:
+                if needle in path and _matches(path, one):
+                    return (one[0], one[4]) if one[0] > best[0] else best
+        return best
+
+    def _put_in_order(self) -> list[str]:
+        prefixes: dict[str, _Entry] = {"": _NOTHING}
         self._exact: dict[str, _Entry] = {}
         wild: list[_Wild] = []
-        for pattern, rank, rule in _spellings(rules):
-            entry = (rank, rule)
+        for pattern, rank, rule in self.spelt:
             is_anchored = pattern[-1] == "$"
             body = pattern[:-1] if is_anchored else pattern
             if body[-1:] == "*":
-                body = body.rstrip("*")
-                is_anchored = False
+                body, is_anchored = body.rstrip("*"), False
             if "*" in body:
-                wild.append(_wild(body, is_anchored, entry))
-            else:
-                _keep_best(self._exact if is_anchored else prefixes, body, entry)
-        wild.sort(key=lambda one: -one[0])
-        self._longest_first = tuple(wild)
-        self._longest_first_no_query = tuple(one for one in wild if "?" not in one[5].pattern)
+                wild.append(_wild(body, is_anchored, rank, rule))
+                continue
+            entries = self._exact if is_anchored else prefixes
+            if rank > entries.get(body, _NOTHING)[0]:
+                entries[body] = (rank, rule)
+        wild.sort(key=_rank, reverse=True)
+        self._wild = tuple((_longest_piece(one), one) for one in wild)
+        self._wild_without_query = tuple(pair for pair in self._wild if "?" not in pair[1][4].pattern)
         self._prefixes = sorted(prefixes)
         self._parents, self._best = _chains(self._prefixes, prefixes)
-
-    def find(self, path: str) -> Rule | None:
-        """The rule that decides about `path`."""
-        rank, rule = self._exact.get(path, _NOTHING)
-        at = bisect_right(self._prefixes, path) - 1
-        while at >= 0:
-            if path.startswith(self._prefixes[at]):
-                if self._best[at][0] > rank:
-                    rank, rule = self._best[at]
-                break
-            at = self._parents[at]
-        for one in self._longest_first if "?" in path else self._longest_first_no_query:
-            if one[0] <= rank:
-                break
-            if one[1] in path and _matches(path, one):
-                return one[5]
-        return rule
+        self.spelt.clear()
+        return self._prefixes
 
 
-def _spellings(rules: Iterable[Rule]) -> Iterable[tuple[str, int, Rule]]:
-    """Every pattern that can match, with the rank of its rule: twice its length, and one more for `Allow`.
+def _rank(entry: _Entry | _Wild) -> int:
+    return entry[0]
+
+
+def _as_written(rule: Rule) -> _Spelt:
+    return rule.pattern, 2 * len(rule.pattern) + rule.allows, rule
+
+
+def _spellings(rule: Rule) -> Iterator[_Spelt]:
+    """The patterns of a rule that can match a path, with their ranks.
 
     A pattern must begin like a path does. An `Allow` of `/a/index.html` means `/a/` too (Google's matcher). A
     `Disallow` holds for the spelling it has and for the one of our canonical URLs: RFC 9309 calls `/%7Ejoe` and `/~joe`
     equal, Google's matcher does not, and a crawler that respells URLs must not thereby step over a fence.
     """
-    for rule in rules:
-        pattern = rule.pattern
-        if pattern[:1] not in ("/", "*"):
-            continue
-        rank = 2 * len(pattern) + rule.allows
-        yield pattern, rank, rule
-        if rule.allows:
-            folder, slash, name = pattern.rpartition("/")
-            if name.startswith("index.htm"):
-                yield folder + slash + "$", 2 * (len(folder) + 2) + 1, rule
-        elif (other := _as_in_canonical_urls(pattern)) != pattern:
-            yield other, rank, rule
+    pattern, rank, _ = as_written = _as_written(rule)
+    if pattern[:1] not in ("/", "*"):
+        return
+    yield as_written
+    if rule.allows:
+        folder, _, name = pattern.rpartition("/")
+        if name.startswith("index.htm"):
+            yield f"{folder}/$", 2 * len(folder) + 5, rule
+    elif (other := _as_in_canonical_urls(pattern)) != pattern:
+        yield other, rank, rule
 
 
 def _as_in_canonical_urls(pattern: str) -> str:
     if "%" in pattern:
-        pattern = _UNRESERVED_ESCAPE.sub(lambda match: chr(int(match[0][1:], 16)), pattern)
-    return _NEVER_IN_URLS.sub(lambda match: f"%{ord(match[0]):02X}", pattern)
+        pattern = _UNRESERVED_ESCAPE.sub(_unescape, pattern)
+    return _NEVER_IN_URLS.sub(_escape, pattern)
 
 
-def _keep_best(entries: dict[str, _Entry], key: str, entry: _Entry) -> None:
-    known = entries.get(key)
-    if known is None or known[0] < entry[0]:
-        entries[key] = entry
+def _unescape(match: re.Match[str]) -> str:
+    return chr(int(match[0][1:], 16))
 
 
-def _wild(body: str, is_anchored: bool, entry: _Entry) -> _Wild:
-    """A pattern with `*` inside: rank, the piece to look for first, then start, middle pieces, end and rule."""
+def _wild(body: str, is_anchored: bool, rank: int, rule: Rule) -> _Wild:
+    """A pattern with `*` inside: rank, what it begins with, the pieces inside, what it ends with, and its rule."""
     start, *pieces = body.split("*")
-    end = pieces.pop() if is_anchored else None
-    middle = tuple(piece for piece in pieces if piece)
-    rank, rule = entry
-    return rank, max(start, *middle, end or "", key=len), start, middle, end, rule
+    end = pieces.pop() if is_anchored else ""
+    return rank, start, tuple(piece for piece in pieces if piece), end, rule
+
+
+def _longest_piece(wild: _Wild) -> str:
+    return max(wild[1], *wild[2], wild[3], key=len)
 
 
 def _matches(path: str, wild: _Wild) -> bool:
-    _, _, start, middle, end, _ = wild
+    _, start, middle, end, _ = wild
     if not path.startswith(start):
         return False
     at = len(start)
@@ -166,23 +238,19 @@ def _matches(path: str, wild: _Wild) -> bool:
         if at < 0:
             return False
         at += len(piece)
-    return end is None or (len(path) - len(end) >= at and path.endswith(end))
+    return len(path) - len(end) >= at and path.endswith(end)
 
 
 def _chains(ordered: list[str], entries: dict[str, _Entry]) -> tuple[list[int], list[_Entry]]:
-    """For each prefix, in order: where its own longest proper prefix stands (-1: none), and the best entry so far.
-
-    A longer prefix need not rank higher: `/a***` is longer than `/ab`.
-    """
+    """`_parents` and `_best` of a `_Bundle`. A longer prefix need not rank higher: `/a***` is longer than `/ab`."""
     parents: list[int] = []
     best: list[_Entry] = []
-    open_ones: list[int] = []
-    for prefix in ordered:
-        while open_ones and not prefix.startswith(ordered[open_ones[-1]]):
-            open_ones.pop()
-        parent = open_ones[-1] if open_ones else -1
+    parent = 0
+    for at, prefix in enumerate(ordered):
+        while not prefix.startswith(ordered[parent]):
+            parent = parents[parent]
         entry = entries[prefix]
-        best.append(entry if parent < 0 or entry[0] > best[parent][0] else best[parent])
-        open_ones.append(len(parents))
+        best.append(best[parent] if at and best[parent][0] > entry[0] else entry)
         parents.append(parent)
+        parent = at
     return parents, best
