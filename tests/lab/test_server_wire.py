@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -98,6 +99,23 @@ def test_head_asks_the_world_for_a_page(lab: RunningLab) -> None:
     assert lab.log.visits()[0].method == "HEAD"
 
 
+@pytest.mark.parametrize("line", ["DELETE / HTTP/1.1", "OPTIONS * HTTP/1.1"])
+def test_other_methods_are_not_allowed(lab: RunningLab, line: str) -> None:
+    """The world is read, not written."""
+    wire = ask(lab, f"{line}\nHost: a.lab.test\nConnection: close\n\n")
+    assert wire.startswith(b"HTTP/1.1 405")
+    assert b"Allow: GET, HEAD" in wire
+
+
+def test_a_client_that_closes_its_side_is_still_answered(lab: RunningLab) -> None:
+    """A half-closed connection gets the rest of a stream."""
+    with open_socket(lab) as sock:
+        sock.sendall(b"GET / HTTP/1.1\r\nHost: slow-first-byte.hostile.lab.test\r\n\r\n")
+        time.sleep(0.05)
+        sock.shutdown(socket.SHUT_WR)
+        assert b"ready all along" in read_to_end(sock)
+
+
 def test_a_posted_body_is_dropped_and_the_next_request_read(lab: RunningLab) -> None:
     """The bytes of a body are not taken for a request."""
     body = "GET /evil HTTP/1.1\n\n"
@@ -107,7 +125,7 @@ def test_a_posted_body_is_dropped_and_the_next_request_read(lab: RunningLab) -> 
         "GET /next HTTP/1.1\nHost: a.lab.test\nConnection: close\n\n",
     )
     assert wire.startswith(b"HTTP/1.1 100 Continue\r\n\r\n")
-    assert b"POST a.lab.test/form" in wire
+    assert b"HTTP/1.1 405" in wire
     assert b"/evil" not in wire
     assert b"GET a.lab.test/next" in wire
 
@@ -118,6 +136,17 @@ def test_any_host_through_the_proxy(lab: RunningLab) -> None:
     assert b"GET a.lab.test/x" in wire
     assert ask(lab, "GET http://example.test/ HTTP/1.1\nHost: x\nConnection: close\n\n").startswith(b"HTTP/1.1 502")
     assert ask(lab, "GET / HTTP/1.1\nHost: example.test\nConnection: close\n\n").startswith(b"HTTP/1.1 421")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux answers on all of 127.0.0.0/8")
+def test_every_site_is_at_its_own_address(lab: RunningLab) -> None:
+    """The log and a client that resolves by the lab's mapping agree on which machine a site stands."""
+    host = lab.world.hosts[0]
+    address = lab.resolver[host]
+    assert address.startswith("127.")
+    with socket.create_connection((address, lab.port), timeout=5) as sock:
+        sock.sendall(f"GET /x HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+        assert host.encode() in read_to_end(sock)
 
 
 def test_a_head_that_never_ends_is_refused(lab: RunningLab) -> None:

@@ -7,9 +7,11 @@ clear line with the next step and a documented exit code; `--debug` shows the tr
 
 from .app import app, main
 from .demo import demo
+from .lab import lab
 from .read import read
 
 app.command()(demo)
+app.command()(lab)
 app.command()(read)
 
 __all__ = ["app", "main"]

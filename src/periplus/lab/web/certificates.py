@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from .hostile.cuts import EXPIRED, SELF_SIGNED, WRONG_NAME
+from .sites import DOMAIN as TOP
 from .tls import server_context
 
-TOP = "lab.test"
 _A_DAY = timedelta(days=1)
 _LIFE = timedelta(days=30)
 _MOST_CONTEXTS = 256

@@ -21,10 +21,11 @@ from .channel import Channel, ContextOf
 from .exchange import Answer, Request
 from .framing import frame
 from .hostile import Action, Script
-from .hosts import TOP, Reply
+from .hosts import Reply
 from .http import LONGEST_HEAD, Head, Refusal, host_name, read_head, write_head
 from .log import RequestLog, Visit
 from .player import Player
+from .sites import DOMAIN
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -170,7 +171,7 @@ class Connection(asyncio.Protocol):
     def _begin_tls(self) -> None:
         """On the secure port at once; in a proxy's tunnel when the client begins a handshake."""
         if self._service.context_of:
-            self._channel.begin_tls(self._service.context_of, self._tunnel or TOP)
+            self._channel.begin_tls(self._service.context_of, self._tunnel or DOMAIN)
         else:
             self._channel.close()
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from .exchange import Answer, Request
-from .hostile import DOMAIN, Script, perform
+from .hostile import DOMAIN as HOSTILE
+from .hostile import Script, perform
+from .sites import DOMAIN as TOP
 from .world import World
 
-TOP = "lab.test"
 _PLAIN = (("Content-Type", "text/plain; charset=utf-8"),)
 
 Reply = Answer | Script
@@ -35,9 +36,11 @@ class Hosts:
         self._front = front
 
     def reply(self, request: Request, *, is_proxied: bool = False) -> Reply:
-        """What the host of a request says. To a proxy's client an unknown name is a failed lookup (502)."""
+        """What the host of a request says (HEAD is asked as GET). To a proxy's client an unknown name is a 502."""
+        if request.method != "GET":
+            return Answer(405, (*_PLAIN, ("Allow", "GET, HEAD")), b"This web can only be read.\n")
         host = request.host
-        if host.endswith(f".{DOMAIN}"):
+        if host.endswith(f".{HOSTILE}"):
             found = perform(request)
         elif host.endswith(f".{TOP}"):
             found = self._world.answer(request)

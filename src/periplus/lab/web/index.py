@@ -1,21 +1,28 @@
-"""The page that a person sees first: what sites there are, and how to point a browser or a crawler at them.
+"""What the machine itself answers: the front page for people, a few lists for programs, and every host under a path.
 
-A browser cannot resolve `*.lab.test`, so every host can also be visited under a path, `/~host/...`: the answer is the
-host's own, with the links of its pages led back through such paths. The other paths are for programs: `seeds.txt`,
-`hosts.txt` (for /etc/hosts), `visits.jsonl` (the log), `clock`, and `ca.pem` where there is TLS.
+`/seeds.txt` (the home page of every site, no trap), `/hosts.txt` (for /etc/hosts), `/visits.jsonl` (the log),
+`/clock` (the virtual time, POSIX seconds), `/ca.pem` (where there is TLS), and `/~host/...` (see `through`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
+
+import msgspec
 
 from periplus.model import Clock
 
 from .exchange import Answer, Request
+from .front_page import render
+from .hostile import REGISTRY
 from .hosts import Reply
 from .log import RequestLog
+from .through import lead_back, path_of, split
 from .world import World
+
+_TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
+_HTML = (("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"))
 
 
 class Lab(Protocol):
@@ -28,6 +35,9 @@ class Lab(Protocol):
     tls_port: int | None
     authority_pem: bytes
 
+    def address(self, host: str) -> str:
+        """Where a host is to be found."""
+
 
 class Index:
     """Answers for the machine itself."""
@@ -36,6 +46,40 @@ class Index:
         self._lab = lab
 
     def answer(self, request: Request, ask: Callable[[Request], Reply]) -> Reply:
-        """The index page."""
-        del request, ask
-        return Answer(200, (("Content-Type", "text/html; charset=utf-8"),), b"<!doctype html><title>Lab</title>")
+        """The reply to a request for no host of the lab; `ask` asks the others."""
+        lab, path = self._lab, request.target.partition("?")[0]
+        if path.startswith("/~"):
+            return _under_path(request, ask)
+        match path:
+            case "/":
+                page = render(lab.world, request.at, port=lab.port, tls_port=lab.tls_port, visits=lab.log.total)
+                return Answer(200, _HTML, page.encode())
+            case "/seeds.txt":
+                return Answer(200, _TEXT, "".join(f"{site.url}\n" for site in lab.world.sites()).encode())
+            case "/hosts.txt":
+                return Answer(200, _TEXT, self._hosts().encode())
+            case "/clock":
+                return Answer(200, _TEXT, f"{request.at:.3f}\n".encode())
+            case "/visits.jsonl":
+                return Answer(200, (("Content-Type", "application/jsonl"),), self._visits())
+            case "/ca.pem" if lab.authority_pem:
+                return Answer(200, (("Content-Type", "application/x-pem-file"),), lab.authority_pem)
+            case _:
+                return Answer(404, _TEXT, b"Not here. The front page is at /\n")
+
+    def _hosts(self) -> str:
+        names = [*self._lab.world.hosts, *(one.host for one in REGISTRY.values())]
+        return "".join(f"{self._lab.address(name)}\t{name}\n" for name in names)
+
+    def _visits(self) -> Iterator[bytes]:
+        encode = msgspec.json.Encoder().encode
+        return (encode(visit) + b"\n" for visit in self._lab.log.visits())
+
+
+def _under_path(request: Request, ask: Callable[[Request], Reply]) -> Reply:
+    """Ask the host named in the path, and lead its links back."""
+    host, target = split(request.target)
+    if not target:
+        return Answer(308, (("Location", path_of(host)),), b"")
+    reply = ask(Request(request.method, host, target, request.headers, request.at, request.ip))
+    return lead_back(reply, host) if isinstance(reply, Answer) else reply

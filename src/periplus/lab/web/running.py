@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from .hostile import REGISTRY
-from .server import HOME, Server
+from .loopback import HOME
+from .server import Server
 
 _PATIENCE = 10.0
 
@@ -60,6 +61,11 @@ class RunningLab:
     def port(self) -> int:
         """Where plain HTTP is spoken; also a proxy for every host of the lab."""
         return self.server.port
+
+    @property
+    def tls_port(self) -> int | None:
+        """Where TLS is spoken, if it is; its authority is `server.authority_pem`."""
+        return self.server.tls_port
 
     @property
     def base(self) -> str:

@@ -1,7 +1,6 @@
 """The lab's HTTP server: one port in the clear, one for TLS, every host name of the lab behind both.
 
-It listens on loopback only. Where the system has the whole of 127.0.0.0/8 (Linux), it also listens on the address that
-the world gives each site, so that politeness by address can be seen. Connections are bounded in number and in time.
+It listens on loopback only (see `loopback`). Connections are bounded in number and in time.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from .connection import Connection, Service
 from .hosts import Hosts
 from .index import Index
 from .log import RequestLog
+from .loopback import HOME, open_loopback
 from .world import World
 
-HOME = "127.0.0.1"
 _BACKLOG = 1024
 _SWEEP_EVERY = 0.5
 
@@ -67,12 +66,12 @@ class Server:
         self._limits = limits or Limits()
         self._connections: set[Connection] = set()
         self._numbers = count(1)
+        self._has_all_addresses = False
         self._stack = contextlib.AsyncExitStack()
 
     def address(self, host: str) -> str:
-        """Where a host is to be found, as a name server would say."""
-        del host
-        return HOME
+        """Where a host is to be found, as a name server would say: each site at its own address, where that works."""
+        return self.world.address(host) if self._has_all_addresses else HOME
 
     async def __aenter__(self) -> Self:
         """Listen."""
@@ -126,12 +125,10 @@ class Server:
             self._connections.add(connection)
             return connection
 
-        try:
-            listener = await loop.create_server(accept, HOME, port, backlog=_BACKLOG)
-        except OSError as error:
-            raise UsageError(f"cannot listen on port {port}: {error.strerror}", hint="Try --port 0") from error
+        sock, self._has_all_addresses = open_loopback(port)
+        listener = await loop.create_server(accept, sock=sock, backlog=_BACKLOG)
         stack.push_async_callback(self._stop, listener)
-        return int(listener.sockets[0].getsockname()[1])
+        return int(sock.getsockname()[1])
 
     async def _sweep(self) -> None:
         """End connections that are beyond their time, whatever they are waiting for."""

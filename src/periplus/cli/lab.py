@@ -1,0 +1,133 @@
+"""`periplus lab`: serve the living web on loopback, until Ctrl-C.
+
+Says where it listens, what sites there are and how to point a browser or a crawler at them; the rest is told by the
+front page, and by docs/lab.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from periplus.lab.web import World
+from periplus.lab.web.clock import RunningClock
+from periplus.lab.web.hostile import REGISTRY
+from periplus.lab.web.log import DEFAULT_CAPACITY, RequestLog
+from periplus.lab.web.loopback import HOME
+from periplus.lab.web.server import Server
+
+LARGEST_SHOWN = 12
+
+
+class Listening(msgspec.Struct, frozen=True):
+    """What `--json` says once the lab is up: all that a program needs to use it."""
+
+    url: str
+    port: int
+    tls_port: int | None
+    seed: int
+    hosts: int
+    pages: int
+
+
+def lab(
+    sites: Annotated[int, typer.Option(min=1, help="How many sites.")] = 200,
+    speed: Annotated[
+        float, typer.Option(min=0, help="Virtual seconds for each real one; 86400: a day a second.")
+    ] = 3600,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same web, byte for byte.")] = 7,
+    pages: Annotated[
+        int | None, typer.Option(min=1, help="About how many pages in all; else it follows from --sites.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen on 127.0.0.1; 0: any free port.")] = 0,
+    tls: Annotated[bool, typer.Option("--tls", help="Also speak TLS, on a port of its own.")] = False,
+    tls_port: Annotated[int, typer.Option(min=0, max=65535, help="The port for TLS; 0: any free one.")] = 0,
+    log: Annotated[Path | None, typer.Option(help="Write every request to this file, as JSON lines.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Say where it listens as one JSON object, and nothing else.")
+    ] = False,
+) -> None:
+    """Serve the living web: a small web on loopback whose every fact is known.
+
+    Example: periplus lab --sites 200 --speed 3600 --seed 7
+    """
+    world = World(seed, sites, pages=pages)
+    server = Server(
+        world,
+        RunningClock(world.epoch, speed),
+        RequestLog(DEFAULT_CAPACITY, log),
+        port=port,
+        tls_port=tls_port if tls or tls_port else None,
+    )
+    # The world lives as long as the process: let the collector not look at it again and again.
+    gc.freeze()
+    asyncio.run(_serve(server, is_for_programs=json))
+    server.log.close()
+    if not json:
+        Console(stderr=True).print(f"{server.log.total:,} requests served.")
+
+
+async def _serve(server: Server, *, is_for_programs: bool) -> None:
+    stopping = asyncio.Event()
+    async with server:
+        with contextlib.suppress(NotImplementedError):  # not on every system; there Ctrl-C ends it less quietly
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        if is_for_programs:
+            typer.echo(msgspec.json.encode(_listening(server)))
+        else:
+            _tell(server)
+        await stopping.wait()
+
+
+def _listening(server: Server) -> Listening:
+    world = server.world
+    total = sum(site.size for site in world.sites())
+    return Listening(f"http://{HOME}:{server.port}/", server.port, server.tls_port, world.seed, len(world.hosts), total)
+
+
+def _tell(server: Server) -> None:
+    console = Console()
+    said = _listening(server)
+    console.print(_site_table(server.world))
+    console.print(Text(f"The living web is at {said.url}", style="bold"))
+    host = server.world.sites()[0].host
+    lines = [
+        f"  in a browser   {said.url}",
+        f"  with curl      curl -x {said.url} http://{host}/",
+        f"  a crawler      http_proxy={said.url} … http://{host}/",
+    ]
+    if said.tls_port is not None:
+        lines += [
+            f"  with TLS       curl -so ca.pem {said.url}ca.pem",
+            f"                 curl --cacert ca.pem --connect-to ::{HOME}:{said.tls_port} https://{host}/",
+        ]
+    for line in [*lines, f"  {len(REGISTRY)} hostile hosts, seeds and more: see the front page. Ctrl-C stops."]:
+        console.print(Text(line), soft_wrap=True)
+
+
+def _site_table(world: World) -> Table:
+    """The largest sites in full, the others counted by profile."""
+    sites = sorted(world.sites(), key=lambda site: -site.size)
+    table = Table(title=f"{len(sites):,} sites, {sum(site.size for site in sites):,} pages, seed {world.seed}")
+    table.add_column("host", no_wrap=True)
+    for name in ("profile", "changes", "validators"):
+        table.add_column(name)
+    table.add_column("pages", justify="right")
+    for site in sites[:LARGEST_SHOWN]:
+        table.add_row(site.host, site.profile.value, site.pattern.value, site.validation.value, f"{site.size:,}")
+    rest = Counter(site.profile.value for site in sites[LARGEST_SHOWN:])
+    if rest:
+        table.caption = f"and {rest.total():,} smaller: " + ", ".join(f"{n} {name}" for name, n in rest.most_common())
+    return table
