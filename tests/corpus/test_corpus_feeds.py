@@ -63,3 +63,14 @@ def test_stormcrawler(corpus: Path) -> None:
     assert (len(read.items), read.problems) == (6, ())
     assert read.items[2].url == "https://stormcrawler.apache.org/download/index.html"
     assert all(item.published is not None for item in read.items)
+
+
+def test_scrapy_feeds(corpus: Path) -> None:
+    """A shop's RSS reads without a problem, and a shop's own XML is no feed."""
+    folder = corpus / "html_links" / "scrapy" / "feeds"
+    shop = feed.read((folder / "feed-sample2.xml").read_bytes(), "http://www.example.com/feed")
+    assert (shop.kind, shop.problems) == (feed.Kind.RSS, ())
+    assert shop.items[0].url == "http://www.example.com/product.asp?P_ID=1602"
+    assert shop.items[0].summary.startswith("Price shown per linear metre Minimum purchase 3 linear metres")
+    other = feed.read((folder / "feed-sample1.xml").read_bytes())
+    assert (other.kind, [problem.reason for problem in other.problems]) == (None, ["not-a-feed"])

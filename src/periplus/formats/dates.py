@@ -38,6 +38,7 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
+_MONTH_NUMBERS = {name[:length]: number for number, name in enumerate(_MONTHS, 1) for length in range(3, len(name) + 1)}
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 # Hours east of Greenwich: the zones of RFC 822, and those that feeds name most. RFC 5322 section 4.3 reads any other
@@ -216,7 +217,7 @@ def _match_english(text: str) -> re.Match[str] | None:
 
 
 def _read_match(match: re.Match[str], now: float | None) -> Lastmod | None:
-    month = _month(match["month"])
+    month = _MONTH_NUMBERS.get(match["month"].lower())
     if month is None:
         return None
     if len(match["year"]) == 2 and now is not None:
@@ -244,13 +245,6 @@ def _full_year(digits: str) -> int:
     if len(digits) == 4:
         return year
     return year + 2000 if len(digits) == 2 and year < 50 else year + 1900
-
-
-def _month(name: str) -> int | None:
-    name = name.lower()
-    if name == "sept":
-        return 9
-    return next((number for number, full in enumerate(_MONTHS, 1) if full.startswith(name)), None)
 
 
 def _with_time(midnight: int, match: re.Match[str], half: str | None) -> Lastmod | None:

@@ -66,6 +66,7 @@ def test_headers_are_found_in_any_case() -> None:
         ("application/rss+xml", MediaType("application/rss+xml")),
         ('multipart/mixed; boundary="a b;,c"', MediaType("multipart/mixed", None, "a b;,c")),
         ("text/html; charset=", MediaType("text/html")),
+        ('text/html; charset=""; charset=x', MediaType("text/html", "x")),
         ("html", None),
         ("", None),
         (";;;", None),

@@ -49,11 +49,13 @@ def _read_one(element: str) -> MediaType | None:
     found, _ = parameters(element, essence.end() if essence else 0)
     named: dict[str, str] = {}
     for name, value in found:
-        named.setdefault(name, value.strip().strip("'").strip())
-    charset = named.get("charset", "").lower() or None
+        value = value.strip().strip("'").strip()
+        if value:
+            named.setdefault(name, value)
+    charset = named["charset"].lower() if "charset" in named else None
     if essence is None and charset is None:
         return None
-    return MediaType(essence[1].lower() if essence else "", charset, named.get("boundary") or None)
+    return MediaType(essence[1].lower() if essence else "", charset, named.get("boundary"))
 
 
 def _prefer(later: MediaType | None, earlier: MediaType | None) -> MediaType | None:
