@@ -113,8 +113,10 @@ def _read_clean(text: str) -> Hit | None:
     try:
         ip, _, user, when, zone, _ = head.split(" ")
         _, status, size = result.rstrip(" ").split(" ")
+        if len(when) != 21 or len(zone) != 6 or len(status) != 3 or not (size == "-" or size.isdigit()):
+            return None
         at = _read_time((when[:12], when[12:18], when[18:], zone))
-        if at is None or len(status) != 3 or not status.isdigit() or not (size.isdigit() or size == "-"):
+        if at is None or not status.isdigit():
             return None
         return Hit(
             ip,

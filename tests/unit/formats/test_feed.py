@@ -272,6 +272,17 @@ def test_feeds_take_linear_time(piece: str) -> None:
     assert perf_counter() - started < 8
 
 
+def test_names_and_bases_do_not_multiply() -> None:
+    """A namespace of megabytes, and bases within bases, cost what they weigh and no more."""
+    started = perf_counter()
+    space = "x" * 2_000_000
+    named = feed.read(f'<rss xmlns:a="{space}"><channel>{"<item><a:b/></item>" * 20_000}</channel></rss>'.encode())
+    assert len(named.items) == 20_000
+    nested = "<a xml:base='x/'>" * 200 + "<item><link>y</link></item>" * 5_000
+    assert len(feed.read(f"<rss><channel>{nested}".encode(), URL).items) == 5_000
+    assert perf_counter() - started < 10
+
+
 def test_written_atom_is_complete() -> None:
     """Atom demands an id and a date of the feed and of every entry."""
     when = Lastmod(1031356800.0, Granularity.DAY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 
 from lxml import etree
 
@@ -31,7 +32,9 @@ _LONGEST_TITLE = 1_000
 _LONGEST_SUMMARY = 2_000
 _LONGEST_URL = 8_192
 _LONGEST_TTL = 366 * 86400.0
+_LONGEST_TAG = 200
 _MOST_HUBS = 10
+_DEEPEST = 8
 _PIECE = 65_536
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
@@ -149,7 +152,7 @@ class _Reading:
         kind, version = _kind(root)
         channel = next((child for child in root if _local(child) == "channel"), root)
         parts = _parts(channel)
-        link = next((self._resolve(*place) for place in _places(channel, parts)), "")
+        link = next(filter(None, (self._resolve(*place) for place in _places(channel, parts))), "")
         return Feed(
             kind=kind,
             version=version,
@@ -200,7 +203,8 @@ class _Reading:
         return url if url is not None and _IS_WEB.match(url) else ""
 
     def _base(self, place: Element) -> str | None:
-        bases = [base for element in (place, *place.iterancestors()) if (base := element.get(_XML_BASE))]
+        around = (place, *islice(place.iterancestors(), _DEEPEST))
+        bases = [base for element in around if (base := element.get(_XML_BASE))]
         resolved = self.url or None
         for base in reversed(bases):
             resolved = whatwg(base, resolved) or resolved
@@ -222,9 +226,13 @@ class _Reading:
             self.problems.append(Problem(reason, detail[:200]))
 
 
-@lru_cache(maxsize=4096)
 def _name(tag: str) -> str:
     """`item`, `dc:date`, `atom:link`: the namespace by its usual prefix, none for RSS, and all in lower case."""
+    return _remembered_name(tag) if len(tag) <= _LONGEST_TAG else "other:"
+
+
+@lru_cache(maxsize=4096)
+def _remembered_name(tag: str) -> str:
     if not tag.startswith("{"):
         return tag.lower()
     space, _, local = tag[1:].lower().partition("}")

@@ -50,6 +50,7 @@ _PROLOGUE = 65_536
 _MOST_MARKUP = 1_000
 _STRIDE = 4_096
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_LONG_NAMESPACE = re.compile(r"""(xmlns(?::[\w.-]{1,100})?\s{0,9}=\s{0,9})(?:"[^"]{512,}"|'[^']{512,}')""")
 _STRAY = re.compile(r"&(?!(?:[A-Za-z]\w{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)", re.ASCII)
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31};)", re.ASCII)
 
@@ -179,8 +180,11 @@ def _end_of_tags(text: str, start: int) -> int:
 
 
 def _repair(text: str) -> str:
-    """Characters that XML forbids go; ampersands that begin no reference, and HTML's names, become what they mean."""
-    text = _FORBIDDEN.sub(" ", text)
+    """Characters that XML forbids go; ampersands that begin no reference, and HTML's names, become what they mean.
+
+    A namespace of megabytes goes too: every element in it would carry a copy.
+    """
+    text = _LONG_NAMESPACE.sub(r'\1"urn:long"', _FORBIDDEN.sub(" ", text))
     if "&" not in text:
         return text
     outside, *sections = text.split("<![CDATA[")

@@ -24,7 +24,7 @@ _MOST_SECONDS = 2**31
 _LONGEST_ETAG = 1024
 _ETAG = re.compile(r'(?P<weak>[Ww]/)?"(?P<tag>[^"\x00-\x20\x7f]*)"')
 _BARE_ETAG = re.compile(r"(?P<weak>[Ww]/)?'?(?P<tag>[^\"'\x00-\x20\x7f]+)'?")
-_SECONDS = re.compile(r'"?(-?)(\d{1,18})(?:\.\d*)?\s*(?:s|sec|secs|seconds)?"?', re.ASCII | re.IGNORECASE)
+_SECONDS = re.compile(r'"?(-?)(\d{1,64})(?:\.\d*)?\s*(?:s|sec|secs|seconds)?"?', re.ASCII | re.IGNORECASE)
 
 
 class ETag(Struct, frozen=True):
