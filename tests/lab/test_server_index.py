@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,6 +17,7 @@ from periplus.lab.web.running import RunningLab
 from periplus.lab.web.sites import Profile
 from periplus.lab.web.through import lead_back
 
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "lab.md"
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
 
@@ -43,6 +45,12 @@ def test_the_front_page_shows_every_site_and_hostile_host(lab: RunningLab) -> No
 def test_every_profile_has_its_words() -> None:
     """No profile of the world is left unexplained, and none is explained that is not there."""
     assert set(PROFILES) == {profile.value for profile in Profile}
+
+
+def test_the_documentation_has_a_line_for_every_profile_and_hostile_host() -> None:
+    """Who reads docs/lab.md learns of all of them."""
+    rows = {line.split("|")[1].strip(" `") for line in GUIDE.read_text().splitlines() if line.startswith("|")}
+    assert sorted((PROFILES.keys() | REGISTRY.keys()) - rows) == []
 
 
 def test_a_host_under_a_path_is_the_host(lab: RunningLab) -> None:

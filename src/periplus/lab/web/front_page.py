@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
@@ -19,6 +20,7 @@ MOST_ROWS = 500
 _ICON = quote(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><circle cx="1" cy="1" r="1" fill="teal"/></svg>'
 )
+_CODE = re.compile("`([^`]*)`")
 _STYLE = files(__package__).joinpath("front_page.css").read_text()
 
 
@@ -117,8 +119,13 @@ def _hostile_table() -> Iterator[str]:
     yield '<div class="table"><table><tr><th>host<th>what it does<th>what a good crawler does</tr>\n'
     for one in REGISTRY.values():
         yield f'<tr><td class="host"><a href="{path_of(one.host)}">{one.name}</a>'
-        yield f"<td>{escape(one.does)}<td>{escape(one.wants)}</tr>\n"
+        yield f"<td>{_prose(one.does)}<td>{_prose(one.wants)}</tr>\n"
     yield "</table></div>"
+
+
+def _prose(text: str) -> str:
+    """Text of a docstring: what stands between backticks is code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _tag(name: str) -> str:
