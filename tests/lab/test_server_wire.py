@@ -37,6 +37,8 @@ class Echo(World):
                 return Answer(200, (), bytes(2_000_000))
             case "/bug":
                 raise RuntimeError("a bug")
+            case "/late-bug":
+                return Answer(200, (), (text if number else 1 // number for number in (1, 1, 0)))  # type: ignore[misc]
             case _:
                 return Answer(200, (("content-type", "text/plain"),), text)
 
@@ -162,6 +164,14 @@ def test_a_bug_of_ours_is_a_500_and_not_the_end(lab: RunningLab, caplog: pytest.
     assert ask(lab, "GET /bug HTTP/1.1\nHost: a.lab.test\nConnection: close\n\n").startswith(b"HTTP/1.1 500")
     assert ask(lab, "GET /ok HTTP/1.1\nHost: a.lab.test\nConnection: close\n\n").startswith(b"HTTP/1.1 200")
     assert "the lab could not answer" in caplog.text
+
+
+def test_a_bug_in_a_stream_is_a_reset(lab: RunningLab, caplog: pytest.LogCaptureFixture) -> None:
+    """The client sees that the answer is broken, and does not wait for the rest."""
+    with pytest.raises(ConnectionResetError):
+        ask(lab, "GET /late-bug HTTP/1.1\nHost: a.lab.test\nConnection: close\n\n")
+    assert "a script of the lab failed" in caplog.text
+    assert [visit.is_complete for visit in lab.log.wait_for(1)] == [False]
 
 
 def test_who_does_not_read_is_not_written_to(lab: RunningLab) -> None:

@@ -37,7 +37,7 @@ class Player:
         for _ in range(IN_A_ROW):
             if self._is_held:
                 return
-            match next(self._actions, None):
+            match self._next_action():
                 case bytes() as piece:
                     self._send(piece)
                 case Wait(seconds):
@@ -50,6 +50,14 @@ class Player:
                     self._on_end(False)
                     return
         self._next = self._loop.call_soon(self.start)
+
+    def _next_action(self) -> Action | None:
+        """What comes next. A bug of ours in a script must not leave the client waiting: it is told, and a reset."""
+        try:
+            return next(self._actions, None)
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "a script of the lab failed", "exception": error})
+            return Reset()
 
     def hold(self) -> None:
         """The client does not keep up: send nothing more for now."""
