@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from .life import DAY, HOUR, PREHISTORY, Ticks
@@ -88,11 +87,8 @@ _Law: TypeAlias = Callable[[int, int, int], list[int]]
 """The times of the changes in a block, in order, from its bits, start and length."""
 
 
-class Change(Struct, frozen=True, gc=False):
-    """One change: its time, and a number that no other change of the page has and that draws what it did."""
-
-    tick: int
-    number: int
+Change: TypeAlias = tuple[int, int]
+"""The tick of a change, and a number that grows with every change of the page and draws what it did."""
 
 
 class Changes:
@@ -103,24 +99,30 @@ class Changes:
         self._nightly = nightly
         self._history = history
 
-    def before(self, key: int, tick: int, *, since: int) -> Iterator[Change]:
-        """Changes after `since` and not after `tick`, the last first."""
+    def recent(self, key: int, tick: int, since: int, limit: int) -> list[Change]:
+        """The last changes after `since` and not after `tick`, the newest first."""
         if self._history is not None:
-            yield from self._history.before(key, tick, since)
-            return
+            return self._history.recent(key, tick, since, limit)
         length, law = self._law(key)
+        salted = key ^ _CHANGE_SALT
         number = tick // length
-        while number * length + length > since:
-            start = number * length
-            times = law(at(key ^ _CHANGE_SALT, number), start, length)
-            for index in range(len(times) - 1, -1, -1):
-                if since < times[index] <= tick:
-                    yield Change(times[index], number * 8 + index)
+        start = number * length
+        found: list[Change] = []
+        while start + length > since and len(found) < limit:
+            times = law(at(salted, number), start, length)
+            index = len(times)
+            for time in reversed(times):
+                index -= 1
+                if since < time <= tick:
+                    found.append((time, number * 8 + index))
             number -= 1
+            start -= length
+        return found[:limit]
 
-    def last(self, key: int, tick: int, *, since: int) -> Change:
+    def last(self, key: int, tick: int, since: int) -> Change:
         """The last change not after `tick`; the beginning, number -1, where there was none."""
-        return next(self.before(key, tick, since=since), Change(since, -1))
+        found = self.recent(key, tick, since, 1)
+        return found[0] if found else (since, -1)
 
     def last_all(self, keys: Words, tick: int, since: Ticks) -> Ticks:
         """The times of `last`, for many pages at once."""
@@ -179,12 +181,13 @@ class Changes:
 
 
 def _poisson(bits: int, start: int, length: int) -> list[int]:
-    count = bisect_right(_POISSON, bits & 0xFFFF)
-    if count == 1:
-        return [start + ((bits >> 32) * length >> 32)]
-    times = [start + ((at(bits, index) >> 32) * length >> 32) for index in range(1, count)]
-    if count:
-        times.append(start + ((bits >> 32) * length >> 32))
+    luck = bits & 0xFFFF
+    if luck < _POISSON[0]:
+        return []
+    times = [start + ((bits >> 32) * length >> 32)]
+    if luck >= _POISSON[1]:
+        count = bisect_right(_POISSON, luck)
+        times += [start + ((at(bits, index) >> 32) * length >> 32) for index in range(1, count)]
         times.sort()
     return times
 
@@ -232,14 +235,12 @@ class History:
         lines = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
         return cls([sorted(map(int, line[3].split())) for line in lines if len(line) > 3 and line[3].strip()])
 
-    def before(self, key: int, tick: int, since: int) -> Iterator[Change]:
-        """As `Changes.before`."""
+    def recent(self, key: int, tick: int, since: int, limit: int) -> list[Change]:
+        """As `Changes.recent`."""
         times = self._times[key % len(self._times)]
-        for index in range(bisect_right(times, tick) - 1, -1, -1):
-            if times[index] <= since:
-                return
-            yield Change(times[index], index)
+        end, begin = bisect_right(times, tick), bisect_right(times, since)
+        return [(times[index], index) for index in range(end - 1, max(begin, end - limit) - 1, -1)]
 
     def last(self, key: int, tick: int, since: int) -> int:
         """The time of the last change."""
-        return next((change.tick for change in self.before(key, tick, since)), since)
+        return max([since, *(time for time, _ in self.recent(key, tick, since, 1))])

@@ -58,7 +58,7 @@ class Database:
         """A record by its number."""
         title = " ".join(topics()[word].decode() for word in self._words[number].tolist())
         bits = at(self._key, -1 - number)
-        return Record(number, title.capitalize(), person(bits).decode(), FIRST_YEAR + (bits >> 40) % YEARS)
+        return Record(number, title.capitalize(), person(bits & 0xFFFF).decode(), FIRST_YEAR + (bits >> 40) % YEARS)
 
     def find(self, title: str = "", author: str = "", year: str = "") -> list[Record]:
         """Every record that has the word in its title, the word in its author's name, and the year."""

@@ -23,7 +23,7 @@ HOUR, DAY, WEEK = 3600, 86400, 604800
 PREHISTORY = 520 * WEEK
 """From the world's origin to its epoch: nothing is asked about what was before."""
 
-SPANS = tuple(WEEK * weeks for weeks in (3, 4, 6, 8, 10, 12, 16, 24, 30, 40, 111, 111, 111, 111, 111, 111))
+SPANS = tuple(WEEK * weeks for weeks in (3, 4, 6, 8, 10, 12, 16, 24, 30, 40, 96, 96, 96, 96, 96, 96))
 _SPANS = np.array(SPANS, dtype=np.int64)
 _PHASE_BITS = 20
 
@@ -32,6 +32,11 @@ def span_of(key: int) -> tuple[int, int]:
     """How long each page of the slot lives, and how far the first of them had come at the origin."""
     span = SPANS[key & 15]
     return span, (key >> 64 - _PHASE_BITS) * span >> _PHASE_BITS
+
+
+def is_lasting(key: int) -> bool:
+    """Whether the slot's pages are of those that stay."""
+    return SPANS[key & 15] == SPANS[-1]
 
 
 def spans_of(keys: Words) -> tuple[Ticks, Ticks]:

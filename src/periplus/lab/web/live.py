@@ -12,21 +12,29 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from .change import Changes
-from .life import Arrivals, Ticks, birth_of, generation, generations, span_of
+from .change import Change, Changes
+from .life import Arrivals, Ticks, birth_of, generation, generations, is_lasting, span_of
 from .paths import Meant, Paths, title_of, with_parameter
 from .randomness import Words, at, at_all
 from .sites import Profile, Site, Style
 
 ORPHAN_EVERY = 16
-MOST_ANCHORS = 50_000
+MEMORY = 4
+"""Changes that a page shows traces of: what an older one did has been undone since."""
+
+MOST_ANCHORS = 200_000
 _VERSION_BITS = 40
+_EXACT = 1 << 40
+_NEAR = 8
 _SICK = (401, 403, 404, 451, 500, 502, 503)
-_ANNOUNCED = 230  # of 256: nine of ten new pages are told by hubs
+_ANNOUNCED = 244  # of 256; with the orphans left out, nine of ten new pages are told by hubs
 
 
 class State(Struct, frozen=True, gc=False):
-    """A page at a moment; two of one page with the same `version` have the same static and scrolling regions."""
+    """A page at a moment; two of one page with the same `version` have the same static and scrolling regions.
+
+    `recent` are the last changes of an article, the newest first: as many as a page shows traces of.
+    """
 
     slot: int
     key: int
@@ -34,15 +42,15 @@ class State(Struct, frozen=True, gc=False):
     born: int
     modified: int
     version: int
+    recent: tuple[Change, ...] = ()
 
 
 class Anchor(Struct, frozen=True, gc=False):
     """How to point at the page that a slot holds from `born` until `ends`; `detour` goes by another spelling."""
 
+    slot: int
     born: int
     ends: int
-    path: bytes
-    title: bytes
     markup: bytes
     detour: bytes
 
@@ -86,9 +94,10 @@ class LiveSite:
         self.paths = Paths(site, origin)
         self.changes = changes
         self.anchors = anchors
-        self.anchor_base = site.number << 32
+        self.anchor_base = site.number << 42
         self._has_orphans = site.has_orphans
-        self._first_article = site.first_article
+        self.first_article = site.first_article
+        self.first_listing = site.first_listing
         self._arrivals: list[Arrivals] | None = None
         self._latest: dict[int, tuple[int, int, list[tuple[int, int]]]] = {}
         self.census = lru_cache(maxsize=2)(self._census)
@@ -101,7 +110,7 @@ class LiveSite:
 
     def is_orphan(self, slot: int) -> bool:
         """Whether no link leads to the slot's pages."""
-        place = slot - self._first_article
+        place = slot - self.first_article
         return self._has_orphans and place >= 0 and place % ORPHAN_EVERY == ORPHAN_EVERY - 1
 
     def listed_articles(self, slot: int) -> list[int]:
@@ -122,7 +131,7 @@ class LiveSite:
 
     def status(self, meant: Meant, path: str, tick: int) -> int:
         """200 for a page that is alive and well under this spelling; 0 for one that was alive once."""
-        if meant.slot < self.site.first_article:
+        if meant.slot < self.first_article:
             return 200
         if meant.slot >= self.site.size or not self._is_spelt(meant, path):
             return 404
@@ -145,25 +154,26 @@ class LiveSite:
         key = self.key(meant.slot)
         if at(key, meant.generation) & 7:
             return None
-        return self.anchor(meant.slot, self.site.moment(tick)).path
+        return self.path(meant.slot, *generation(key, self.site.moment(tick)))
 
     def state(self, slot: int, tick: int) -> State:
         """The page that a slot holds. For a built site that is the page of the last build."""
         moment = self.site.moment(tick)
         key = self.key(slot)
-        if slot >= self.site.first_article:
+        if slot >= self.first_article:
             number, born = generation(key, moment)
-            change = self.changes.last(key, moment, since=born)
-            version = (number << _VERSION_BITS) + change.number + 1
-            return State(slot, key, number, born, self.site.surfaced(change.tick), version)
-        change = self.changes.last(key, moment, since=0)
+            recent = tuple(self.changes.recent(key, moment, born, MEMORY))
+            changed, event = recent[0] if recent else (born, -1)
+            version = (number << _VERSION_BITS) + event + 1
+            return State(slot, key, number, born, self.site.surfaced(changed), version, recent)
+        changed, event = self.changes.last(key, moment, 0)
         births, last_birth = self._births(slot, moment)
-        modified = self.site.surfaced(max(change.tick, last_birth))
-        return State(slot, key, 0, 0, modified, (births << _VERSION_BITS) + change.number + 1)
+        modified = self.site.surfaced(max(changed, last_birth))
+        return State(slot, key, 0, 0, modified, (births << _VERSION_BITS) + event + 1)
 
     def _births(self, slot: int, moment: int) -> tuple[int, int]:
         """A number that grows with every birth that a hub or listing shows, and the time of the last."""
-        if slot < self.site.first_listing:
+        if slot < self.first_listing:
             arrivals = self.arrivals(max(slot - 1, 0))
             latest = self.latest(slot, moment)
             return arrivals.count(moment), latest[0][0] if latest else 0
@@ -203,32 +213,65 @@ class LiveSite:
 
     def anchor(self, slot: int, moment: int) -> Anchor:
         """How to point at what the slot holds at a moment."""
-        if self.is_orphan(slot):
-            return self._article_anchor(slot, moment)
-        found = self.anchors.get(self.anchor_base + slot)
-        return found if found is not None and found.born <= moment < found.ends else self.pointer(slot, moment)
-
-    def pointer(self, slot: int, moment: int) -> Anchor:
-        """The anchor for a slot that chance has chosen, kept for the next; an orphan's goes next door."""
-        if slot < self._first_article:
-            made = self._fixed_anchor(slot)
-        else:
-            made = self._article_anchor(slot - self.is_orphan(slot), moment)
-        if len(self.anchors) >= MOST_ANCHORS:
-            self.anchors.clear()
-        self.anchors[self.anchor_base + slot] = made
-        return made
-
-    def _article_anchor(self, slot: int, moment: int) -> Anchor:
+        if slot < self.first_article:
+            place = self.anchor_base + _EXACT + 4 * slot
+            return self.anchors.get(place) or self._keep(place, self._fixed_anchor(slot))
         key = self.key(slot)
         number, born = generation(key, moment)
+        place = self.anchor_base + _EXACT + 4 * slot + (number & 3)
+        found = self.anchors.get(place)
+        if found is None or found.born != born:
+            found = self._keep(place, self._article_anchor(slot, key, number, born))
+        return found
+
+    def pointer(self, slot: int, moment: int) -> Anchor:
+        """How prose points at a slot that chance has chosen; kept at `anchor_base + slot` of `anchors`.
+
+        Authors link to what stays: the next slot of a long span is taken, as long as one is near.
+        """
+        place = self.anchor_base + slot
+        found = self.anchors.get(place)
+        if found is None or not found.born <= moment < found.ends:
+            lasting = found.slot if found is not None else self._lasting(slot)
+            found = self._keep(place, self.anchor(lasting, moment))
+        return found
+
+    def _lasting(self, slot: int) -> int:
+        """A page near the slot that prose may point at: lasting, and no orphan; the slot before an orphan at worst."""
+        if slot < self.first_article:
+            return slot
+        for near in range(slot, min(slot + _NEAR, self.site.size)):
+            if is_lasting(self.key(near)) and not self.is_orphan(near):
+                return near
+        return slot - self.is_orphan(slot)
+
+    def _keep(self, place: int, anchor: Anchor) -> Anchor:
+        if len(self.anchors) >= MOST_ANCHORS:
+            self.anchors.clear()
+        self.anchors[place] = anchor
+        return anchor
+
+    def _article_anchor(self, slot: int, key: int, number: int, born: int) -> Anchor:
         path = self.paths.article(slot, key, number, born)
-        title = b" ".join(title_of(key, number)).capitalize()
-        return _anchor(born, born + span_of(key)[0], path, title, self.site.alias if has_exact_alias(key) else "")
+        title = title_of(key, number)
+        markup = detour = _markup(path, title)
+        if has_exact_alias(key):
+            detour = _markup(with_parameter(path, self.site.alias.encode()), title)
+        return Anchor(slot, born, born + span_of(key)[0], markup, detour)
 
     def _fixed_anchor(self, slot: int) -> Anchor:
-        path = self.paths.fixed(slot)
-        return _anchor(-1 << 62, 1 << 62, path, self.fixed_title(slot), "")
+        markup = _markup(self.paths.fixed(slot), self.fixed_title(slot))
+        return Anchor(slot, -1 << 62, 1 << 62, markup, markup)
+
+    def path(self, slot: int, number: int, born: int) -> bytes:
+        """The canonical path of a page."""
+        if slot < self.first_article:
+            return self.paths.fixed(slot)
+        return self.paths.article(slot, self.key(slot), number, born)
+
+    def title(self, slot: int, number: int) -> bytes:
+        """The title of a page."""
+        return self.fixed_title(slot) if slot < self.first_article else title_of(self.key(slot), number)
 
     def fixed_title(self, slot: int) -> bytes:
         """The name of a page that never dies."""
@@ -257,11 +300,5 @@ class LiveSite:
         return Census(slots, keys, numbers, born, modified)
 
 
-def _anchor(born: int, ends: int, path: bytes, title: bytes, alias: str) -> Anchor:
-    href = path.replace(b"&", b"&amp;")
-    markup = b'<a href="%b">%b</a>' % (href, title)
-    detour = markup
-    if alias:
-        other = with_parameter(path, alias.encode()).replace(b"&", b"&amp;")
-        detour = b'<a href="%b">%b</a>' % (other, title)
-    return Anchor(born, ends, path, title, markup, detour)
+def _markup(path: bytes, title: bytes) -> bytes:
+    return b'<a href="%b">%b</a>' % (path.replace(b"&", b"&amp;"), title)

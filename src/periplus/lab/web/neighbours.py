@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .live import LiveSite
+from .live import Anchor, LiveSite
 from .randomness import at, skewed
 from .sites import Host, Role
 
@@ -29,7 +29,7 @@ class Neighbours:
         bits = at(bits, 1)
         live = self._targets[skewed(bits >> 32, len(self._targets))]
         slot = 0 if bits & 1 else skewed(at(bits, 2) >> 32, live.site.size)
-        return self._absolute(live, slot - live.is_orphan(slot), moment, bits >> 1)
+        return self._absolute(live, live.pointer(slot, moment), bits >> 1)
 
     def ring(self, live: LiveSite) -> list[bytes]:
         """What a home page names: its share of the sites, the first of the core, and a few by rank."""
@@ -39,7 +39,11 @@ class Neighbours:
         for place in range(_NAMED):
             bits = at(live.site.key, -200 - place)
             chosen.append(self._targets[skewed(bits & 0xFFFFFFFF, len(self._targets))])
-        return [self._absolute(other, 0, 0, other.site.key) for other in dict.fromkeys(chosen) if other is not live]
+        return [
+            self._absolute(other, other.anchor(0, 0), other.site.key)
+            for other in dict.fromkeys(chosen)
+            if other is not live
+        ]
 
     def _share(self, live: LiveSite) -> list[LiveSite]:
         """A tree over all targets: the core site of rank r names targets 4r + 1 to 4r + 4, and what is left over."""
@@ -49,9 +53,9 @@ class Neighbours:
         first = _NAMED * rank + 1
         return self._targets[first:] if rank == last else self._targets[first : first + _NAMED]
 
-    def _absolute(self, live: LiveSite, slot: int, moment: int, bits: int) -> bytes:
+    def _absolute(self, live: LiveSite, anchor: Anchor, bits: int) -> bytes:
         """The link with its host: of sites with a second name, one link in four goes there."""
         host = live.site.host
         if bits & 3 == 0:
             host = self._second_names.get(live.site.number, host)
-        return live.anchor(slot, moment).markup.replace(b'href="', b'href="http://' + host.encode(), 1)
+        return anchor.markup.replace(b'href="', b'href="http://' + host.encode(), 1)

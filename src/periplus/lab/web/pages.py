@@ -9,8 +9,6 @@ Links keep pointing at the page that was there when their paragraph was written,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
-from itertools import islice
 
 from periplus.model import ChangeLevel
 
@@ -18,32 +16,38 @@ from .life import DAY
 from .live import LiveSite, State, has_noindex, has_print_version
 from .neighbours import Neighbours
 from .paths import PRINT, day_text
-from .randomness import at, eight
+from .randomness import UNIT, at, twelve
 from .sites import Role
 from .vocabulary import PASSAGES, passages, person, sentences
 
-PARAGRAPHS = 6
-MEMORY = 6
-"""Changes that a page shows traces of: what an older one did has been undone since."""
-
+PARAGRAPHS = 4
 _PASSAGE, _SENTENCE = PASSAGES - 1, 2 * PASSAGES - 1
 _TEXT_SALT, _CHURN_SALT = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
 _FAR_SHARE = 20  # of 256 links
+_IN_NAVIGATION = 6
+_STYLE = b"""<style>
+body { font: 17px/1.5 Georgia, serif; color: #222; background: #fdfcf8; max-width: 46em; margin: 0 auto; padding: 1em; }
+header nav { font: 14px/2 system-ui, sans-serif; border-bottom: 2px solid #2a6f97; padding-bottom: .5em; }
+header nav a { margin-right: .9em; white-space: nowrap; }
+a { color: #2a6f97; text-decoration: none; }
+a:hover { text-decoration: underline; }
+.by, footer, .churn { color: #667; font-size: 85%; }
+.comment { border-left: 3px solid #ddd; margin: 1em 0; padding-left: 1em; }
+th { text-align: left; padding-right: 2em; }
+</style>
+"""
 
 
-class Deed(Enum):
-    """What a change did to an article."""
+FACT, COMMENT = 0, 3
+"""What a change did to an article, of four draws; the other two rewrite paragraphs."""
 
-    FACT = 0
-    PARAGRAPH = 1
-    PARAGRAPH_TOO = 2
-    COMMENT = 3
+_MOST_CHANGES = 64
 
 
-def deed_of(key: int, number: int) -> tuple[Deed, int]:
+def deed_of(key: int, event: int) -> tuple[int, int]:
     """What a change did, and bits to say where."""
-    bits = at(key ^ _TEXT_SALT, number)
-    return Deed(bits & 3), bits >> 8
+    bits = at(key ^ _TEXT_SALT, event)
+    return bits & 3, bits >> 8
 
 
 class Pages:
@@ -69,9 +73,9 @@ class Pages:
     def body(self, state: State, tick: int, view: str = "") -> bytes:
         """The page, in the view that was asked for ("", "print" or "sorted"), at `tick`."""
         moment = self._live.site.moment(tick)
-        if state.slot >= self._live.site.first_article:
-            main = self._article(state, moment, view)
-        elif state.slot >= self._live.site.first_listing:
+        if state.slot >= self._live.first_article:
+            main = self._article(state, view)
+        elif state.slot >= self._live.first_listing:
             main = self._listing(state, moment, view)
         else:
             main = self._hub(state, moment)
@@ -88,78 +92,73 @@ class Pages:
         """How much of a page differs between two of its states, churning regions aside; `tick` is of the later."""
         if before.version == after.version:
             return ChangeLevel.SAME
-        if after.slot < self._live.site.first_article or before.generation != after.generation:
+        if after.slot < self._live.first_article or before.generation != after.generation:
             return ChangeLevel.MAJOR
-        changes = self._live.changes.before(after.key, self._live.site.moment(tick), since=after.born)
         seen = (before.version & (1 << 40) - 1) - 1
-        for change in changes:
-            if change.number <= seen:
+        moment = self._live.site.moment(tick)
+        for _, event in self._live.changes.recent(after.key, moment, after.born, _MOST_CHANGES):
+            if event <= seen:
                 break
-            if deed_of(after.key, change.number)[0] is not Deed.FACT:
+            if deed_of(after.key, event)[0] != FACT:
                 return ChangeLevel.MAJOR
         return ChangeLevel.MINOR
 
     # -- regions
 
     def _title(self, state: State) -> bytes:
-        if state.slot < self._live.site.first_article:
-            return self._live.fixed_title(state.slot)
-        return self._live.anchor(state.slot, state.born).title
+        return self._live.title(state.slot, state.generation)
 
-    def _article(self, state: State, moment: int, view: str) -> list[bytes]:
+    def _href(self, state: State) -> bytes:
+        return self._live.path(state.slot, state.generation, state.born).replace(b"&", b"&amp;")
+
+    def _article(self, state: State, view: str) -> list[bytes]:
         key = state.key
         written = [(state.born, -1)] * PARAGRAPHS
         comments = []
-        last = -1
-        changes = list(islice(self._live.changes.before(key, moment, since=state.born), MEMORY))
-        if changes:
-            last = changes[0].number
-        for change in reversed(changes):
-            deed, bits = deed_of(key, change.number)
-            if deed is Deed.COMMENT:
-                comments.append(self._comment(bits, change.tick))
-            elif deed is not Deed.FACT:
-                written[bits % PARAGRAPHS] = (change.tick, change.number)
+        for tick, event in reversed(state.recent):
+            deed, bits = deed_of(key, event)
+            if deed == COMMENT:
+                comments.append(self._comment(bits, tick))
+            elif deed != FACT:
+                written[bits % PARAGRAPHS] = written[(bits >> 16) % PARAGRAPHS] = (tick, event)
         base = at(key ^ _TEXT_SALT, -2 - state.generation)
         parts = [b"<article>\n<h1>", self._title(state), b"</h1>\n", self._byline(state, base)]
-        for place, (tick, number) in enumerate(written):
-            self._paragraph(parts, at(base, number * 8 + place), tick)
+        for place, (tick, event) in enumerate(written):
+            self._paragraph(parts, at(base, event * 8 + place), tick)
+        last = state.recent[0][1] if state.recent else -1
         parts.append(self._facts(at(base, last * 8 + 7)))
         parts.extend(reversed(comments))
         if view == "print":
-            parts.append(b"<p>Printed from %b</p>\n</article>\n" % self._live.anchor(state.slot, state.born).markup)
-        else:
-            if has_print_version(key):
-                href = PRINT.encode() + self._live.anchor(state.slot, state.born).path.replace(b"&", b"&amp;")
-                parts.append(b'<p><a href="%b">Printable version</a></p>\n' % href)
-            parts.append(b"</article>\n")
+            parts.append(b"<p>Printed from %b</p>\n" % self._live.anchor(state.slot, state.born).markup)
+        elif has_print_version(key):
+            parts.append(b'<p><a href="%b%b">Printable version</a></p>\n' % (PRINT.encode(), self._href(state)))
+        parts.append(b"</article>\n")
         return parts
 
     def _paragraph(self, parts: list[bytes], key: int, moment: int) -> None:
-        """Eight sentences with four links between them, the links as of when it was written.
+        """Sixteen sentences with four links between them, the links as of when it was written.
 
         A page spends most of its time here, so the draw of a target by rank (`randomness.skewed`) is written out.
         """
         live, far_share, pool = self._live, self._far_share, self._passages
         known, base, size = live.anchors.get, live.anchor_base, live.site.size
-        bits = eight(key)
+        a, b, c, d, e, f, g, h, i, j, k, m = twelve(key)
         parts.append(b"<p>")
-        for draw, more in zip(bits[:4], bits[4:], strict=True):
-            if more >> 13 & 255 < far_share:
-                markup = self._neighbours.far_link(draw << 32 | more, moment)
-            else:
-                square = draw * draw >> 32
-                slot = (square * square >> 32) * size >> 32
-                anchor = known(base + slot)
-                if anchor is None or not anchor.born <= moment < anchor.ends:
-                    anchor = live.pointer(slot, moment)
-                markup = anchor.detour if more >> 21 & 1 else anchor.markup
-            parts += (pool[more & _PASSAGE], markup, b". ")
+        for draw, words, luck in ((a, e, i), (b, f, j), (c, g, k), (d, h, m)):
+            if luck & 255 < far_share:
+                parts += (pool[words & _PASSAGE], self._neighbours.far_link(draw << 16 | luck, moment), b". ")
+                continue
+            share = draw * UNIT
+            slot = int(share * share * share * share * size)
+            anchor = known(base + slot)
+            if anchor is None or not anchor.born <= moment < anchor.ends:
+                anchor = live.pointer(slot, moment)
+            parts += (pool[words & _PASSAGE], anchor.detour if luck & 256 else anchor.markup, b". ")
         parts.append(b"</p>\n")
 
     def _byline(self, state: State, bits: int) -> bytes:
         born, modified = self._day(state.born), self._stamp(state.modified)
-        return b'<p class="by">By %b, %b. Updated <time>%b</time>.</p>\n' % (person(bits), born, modified)
+        return b'<p class="by">By %b, %b. Updated <time>%b</time>.</p>\n' % (person(bits & 0xFFFF), born, modified)
 
     def _facts(self, bits: int) -> bytes:
         price, stock = (bits >> 8) % 90000, (bits >> 32) % 500
@@ -167,7 +166,7 @@ class Pages:
 
     def _comment(self, bits: int, tick: int) -> bytes:
         words = self._sentences[bits >> 16 & _SENTENCE] + self._sentences[bits >> 32 & _SENTENCE]
-        return b'<div class="comment"><b>%b</b> on %b: %b</div>\n' % (person(bits), self._stamp(tick), words)
+        return b'<div class="comment"><b>%b</b> on %b: %b</div>\n' % (person(bits & 0xFFFF), self._stamp(tick), words)
 
     def _listing(self, state: State, moment: int, view: str) -> list[bytes]:
         live = self._live
@@ -186,7 +185,7 @@ class Pages:
         items = [self._item(slot, born) for born, slot in live.latest(state.slot, moment)]
         parts = [*self._opening(state, moment), b"<h2>New</h2>\n<ul>\n", *items, b"</ul>\n"]
         if state.slot == 0:
-            hubs = [live.anchor(slot, moment).markup for slot in range(1, live.site.first_listing)]
+            hubs = [live.anchor(slot, moment).markup for slot in range(1, live.first_listing)]
             sections = [live.anchor(slot, moment).markup for slot in live.sub_listings(0)]
             for heading, links in (
                 (b"Latest", hubs),
@@ -198,7 +197,7 @@ class Pages:
 
     def _opening(self, state: State, moment: int) -> list[bytes]:
         """Heading and two paragraphs, which the page's own changes rewrite."""
-        change = self._live.changes.last(state.key, moment, since=0)
+        tick, event = self._live.changes.last(state.key, moment, 0)
         parts = [
             b"<h1>",
             self._title(state),
@@ -206,15 +205,16 @@ class Pages:
             self._stamp(state.modified),
             b"</time></p>\n",
         ]
-        base = at(state.key ^ _TEXT_SALT, change.number)
-        self._paragraph(parts, base, change.tick)
+        self._paragraph(parts, at(state.key ^ _TEXT_SALT, event), tick)
         self._paragraph(parts, at(state.key, -3), 0)
         return parts
 
     def _item(self, slot: int, moment: int) -> bytes:
         anchor = self._live.anchor(slot, moment)
         summary = self._sentences[at(slot, anchor.born) & _SENTENCE]
-        return b"<li>%b %b</li>\n" % (anchor.markup, summary)
+        if anchor.detour is anchor.markup:
+            return b"<li>%b %b</li>\n" % (anchor.markup, summary)
+        return b"<li>%b %b %b</li>\n" % (anchor.markup, summary, anchor.detour)
 
     def _churn(self, state: State, tick: int) -> Iterable[bytes]:
         every = self._live.site.churn_every
@@ -237,13 +237,14 @@ class Pages:
         if site.feed:
             kind = f"application/{site.feed}+xml".encode()
             feed = b'<link rel="alternate" type="%b" title="News" href="/feed.xml">\n' % kind
-        return b' - %b</title>\n<meta name="viewport" content="width=device-width">\n%b' % (self._name, feed)
+        start = b' - %b</title>\n<meta name="viewport" content="width=device-width">\n' % self._name
+        return start + _STYLE + feed
 
     def _tags(self, state: State) -> bytes:
         tags = b""
-        article = state.slot >= self._live.site.first_article
+        article = state.slot >= self._live.first_article
         if self._live.site.names_canonical:
-            path = self._live.anchor(state.slot, state.born).path.replace(b"&", b"&amp;")
+            path = self._href(state)
             tags = b'<link rel="canonical" href="http://%b%b">\n' % (self._live.site.host.encode(), path)
         if article and has_noindex(state.key):
             tags += b'<meta name="robots" content="noindex">\n'
@@ -251,18 +252,18 @@ class Pages:
 
     def _navigation(self) -> bytes:
         live = self._live
-        fixed = [0, *range(1, min(live.site.first_listing, 3)), *live.sub_listings(0)]
+        fixed = [0, *range(1, min(live.first_listing, 3)), *live.sub_listings(0)[:_IN_NAVIGATION]]
         links = [live.anchor(slot, 0).markup for slot in fixed]
         if live.site.records:
             links.append(b'<a href="/search">Search</a>')
         return b"</head>\n<body>\n<header><nav>\n" + b"\n".join(links) + b"\n</nav></header>\n<main>\n"
 
     def _day(self, tick: int) -> bytes:
-        return day_text((tick + self._live.origin) // DAY).encode()
+        return day_text((tick + self._live.origin) // DAY)
 
     def _stamp(self, tick: int) -> bytes:
         day, second = divmod(tick + self._live.origin, DAY)
-        return b"%b %02d:%02d:%02d" % (day_text(day).encode(), second // 3600, second // 60 % 60, second % 60)
+        return b"%b %02d:%02d:%02d" % (day_text(day), second // 3600, second // 60 % 60, second % 60)
 
 
 _DOCTYPE = b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>'

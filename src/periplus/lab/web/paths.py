@@ -41,17 +41,25 @@ class Meant(Struct, frozen=True):
     view: str = ""
 
 
-def title_of(key: int, generation: int) -> tuple[bytes, bytes, bytes]:
+_WORDS, _CAPITALS = topics(), tuple(word.capitalize() for word in topics())
+
+
+def title_of(key: int, generation: int) -> bytes:
     """The three words that a page is known by."""
-    words = topics()
     bits = at(key, generation)
-    return words[bits & 2047], words[bits >> 11 & 2047], words[bits >> 22 & 2047]
+    return b"%b %b %b" % (_CAPITALS[bits & 2047], _WORDS[bits >> 11 & 2047], _WORDS[bits >> 22 & 2047])
+
+
+def slug_of(key: int, generation: int) -> bytes:
+    """The first two words of the title, as they stand in paths."""
+    bits = at(key, generation)
+    return b"%b-%b" % (_WORDS[bits & 2047], _WORDS[bits >> 11 & 2047])
 
 
 @lru_cache(maxsize=8192)
-def day_text(day: int) -> str:
+def day_text(day: int) -> bytes:
     """A day since 1970 as a date."""
-    return write_w3c(Lastmod(float(day * DAY), Granularity.DAY))
+    return write_w3c(Lastmod(float(day * DAY), Granularity.DAY)).encode()
 
 
 class Paths:
@@ -84,12 +92,12 @@ class Paths:
             return b"/articles/PMC%d%03d/" % (slot, generation)
         if style is Style.PLAIN:
             return b"/p/%d/%d" % (slot, generation)
-        first, second, _ = title_of(key, generation)
+        slug = slug_of(key, generation)
         if style is Style.SLUG:
             section = self._section((slot - self._site.first_article) % self._site.listings)
-            return b"/%b/%b-%b-%d-%d.html" % (section.encode(), first, second, slot, generation)
-        day = day_text((birth + self._origin) // DAY).replace("-", "/").encode()
-        return b"/%b/%b-%b-%d-%d" % (day, first, second, slot, generation)
+            return b"/%b/%b-%d-%d.html" % (section.encode(), slug, slot, generation)
+        day = day_text((birth + self._origin) // DAY).replace(b"-", b"/")
+        return b"/%b/%b-%d-%d" % (day, slug, slot, generation)
 
     def _section(self, listing: int) -> str:
         """The section that a listing stands in: that of its ancestor on the home page."""

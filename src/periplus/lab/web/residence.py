@@ -13,6 +13,7 @@ from periplus.model import ChangeLevel, Granularity, Lastmod
 from . import exclusion
 from .database import Database
 from .exchange import Answer, Request
+from .life import generation
 from .live import LiveSite, State
 from .neighbours import Neighbours
 from .pages import Pages
@@ -138,18 +139,19 @@ class Residence:
         host = f"http://{self.site.host}"
         items = []
         for born, slot in self.live.latest(0, moment):
-            anchor = self.live.anchor(slot, born)
-            url = host + anchor.path.decode()
+            number, _ = generation(self.live.key(slot), born)
+            url = host + self.live.path(slot, number, born).decode()
+            title = self.live.title(slot, number).decode()
             when = Lastmod(float(self.site.surfaced(born) + self.live.origin), Granularity.SECOND)
-            items.append(feed.Item(url=url, id=url, title=anchor.title.decode(), published=when, updated=when))
+            items.append(feed.Item(url=url, id=url, title=title, published=when, updated=when))
         kind = feed.Kind.ATOM if self.site.feed == "atom" else feed.Kind.RSS
         newest = items[0].published if items else None
         current = Stamp(None, int(newest.at) if newest else None)
         if is_unmodified(request, current):
             return Answer(304, current.headers(), b"")
-        title = self.live.fixed_title(0).decode()
+        name = self.live.fixed_title(0).decode()
         body = feed.write(
-            feed.Feed(kind, url=f"{host}/feed.xml", link=f"{host}/", title=title, updated=newest, items=tuple(items))
+            feed.Feed(kind, url=f"{host}/feed.xml", link=f"{host}/", title=name, updated=newest, items=tuple(items))
         )
         content_type = ("Content-Type", f"application/{self.site.feed}+xml")
         return Answer(200, (content_type, *current.headers()), body)

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from periplus.formats.dates import read_http, write_http
 
 from .exchange import Request
+from .life import DAY
 from .live import State
 from .randomness import at
 from .sites import Site, Validation
+
+
+@lru_cache(maxsize=4096)
+def _http_day(day: int) -> str:
+    return write_http(float(day * DAY)).removesuffix("00:00:00 GMT")
+
+
+def http_date(at_second: int) -> str:
+    """An HTTP date; most pages last changed on one of few days, so the day is kept ready."""
+    day, second = divmod(at_second, DAY)
+    return f"{_http_day(day)}{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d} GMT"
 
 
 class Stamp(Struct, frozen=True):
@@ -24,7 +38,7 @@ class Stamp(Struct, frozen=True):
         if self.etag is not None:
             fields.append(("ETag", self.etag))
         if self.modified_at is not None:
-            fields.append(("Last-Modified", write_http(float(self.modified_at))))
+            fields.append(("Last-Modified", http_date(self.modified_at)))
         return tuple(fields)
 
 

@@ -75,15 +75,16 @@ def sentences() -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=1)
 def passages() -> tuple[bytes, ...]:
-    """Sentences in pairs: what stands between two links of a paragraph."""
-    pool = sentences()
-    return tuple(map(bytes.__add__, pool[::2], pool[1::2]))
+    """Sentences by four: what stands between two links of a paragraph."""
+    pool = (*sentences(), *sentences()[:2])
+    return tuple(b"".join(pool[place : place + 4]) for place in range(0, len(sentences()), 2))
 
 
+@lru_cache(maxsize=4096)
 def person(bits: int) -> bytes:
-    """A name for an author."""
-    family = topics()[bits >> 8 & 2047].decode().capitalize()
-    return f"{_GIVEN[(bits & 0xFF) % len(_GIVEN)]} {family}".encode()
+    """A name for an author, from 16 bits."""
+    family = topics()[bits & 2047].decode().capitalize()
+    return f"{_GIVEN[(bits >> 11 & 31) % len(_GIVEN)]} {family}".encode()
 
 
 def host_label(bits: int) -> str:

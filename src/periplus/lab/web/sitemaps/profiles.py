@@ -153,7 +153,7 @@ def _as_news(
     name = live.fixed_title(0).decode()
     for row, entry in zip(rows, entries, strict=True):
         born = int(census.born[row])
-        title = live.anchor(int(census.slots[row]), born).title.decode()
+        title = live.title(int(census.slots[row]), int(census.generations[row])).decode()
         news = News(name=name, language="en", publication_date=scribe.when(born), title=title)
         yield Entry(entry.url, entry.lastmod, entry.changefreq, entry.priority, news=(news,))
 
