@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .patterns import RuleSet, path_of
+from .patterns import path_of
+from .rules import RuleSet
 from .values import Group, RequestRate, Rule, Ruling, VisitTime
 
 EVERYBODY = "*"

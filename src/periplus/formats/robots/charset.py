@@ -27,7 +27,7 @@ def looks_like_html(body: bytes) -> bool:
     Many servers answer every address with a page and status 200. A true robots.txt that was wrapped in markup by
     mistake is still obeyed.
     """
-    return b"<" in body and _MARKUP.match(body) is not None and _AGENT_LINE.search(body) is None
+    return _MARKUP.match(body) is not None and _AGENT_LINE.search(body) is None
 
 
 def as_octets(body: bytes) -> tuple[bytes, str | None]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections import Counter
+from collections.abc import Sequence
 
 from ...model import Problem, Url
 from ...urls import canonical
@@ -13,16 +13,16 @@ from .values import CleanParam, Group, RequestRate, Ruling, VisitTime
 MAX_REMEMBERED_AGENTS = 64
 """So many crawlers' readings of one file are kept ready; a crawler has one name, an audit of sites asks for more."""
 
-_NO_FIELDS: Mapping[str, int] = MappingProxyType({})
+MAX_FIELD_NAMES = 1000
+"""So many different names are counted; junk has no end of them."""
 
 
 class Robots:
     """What a site asks of crawlers.
 
     `sitemaps` are as written, without white space, quotes and angle brackets, each once; `sitemap_urls` resolves them.
-    `host` is the preferred host name and `clean_params` the idle query parameters (both Yandex). `fields` counts every
-    field name in lower case as it was written, known or not (the survey of Wilde & Roszkiewicz 2010 counts them, with
-    the ACAP fields among them). `is_html` says that a web page stood in the place of the file: it has no rules.
+    `host` is the preferred host name and `clean_params` the idle query parameters (both Yandex). `is_html` says that a
+    web page stood in the place of the file: it has no rules.
 
     Two are equal that say the same; `fields` and `problems` tell how it was said.
     """
@@ -30,8 +30,8 @@ class Robots:
     __slots__ = (
         "_accesses",
         "_by_token",
+        "_field_names",
         "clean_params",
-        "fields",
         "groups",
         "host",
         "is_html",
@@ -46,7 +46,7 @@ class Robots:
         *,
         host: str | None = None,
         clean_params: Sequence[CleanParam] = (),
-        fields: Mapping[str, int] = _NO_FIELDS,
+        field_names: Sequence[str] = (),
         problems: Sequence[Problem] = (),
         is_html: bool = False,
     ) -> None:
@@ -54,11 +54,17 @@ class Robots:
         self.sitemaps = tuple(sitemaps)
         self.host = host
         self.clean_params = tuple(clean_params)
-        self.fields = fields
+        self._field_names = field_names
         self.problems = tuple(problems)
         self.is_html = is_html
         self._by_token: dict[str, list[Group]] | None = None
         self._accesses: dict[str, Access] = {}
+
+    @property
+    def fields(self) -> Counter[str]:
+        """How often each field was written, by its name in lower case, known or not: what surveys count, with ACAP."""
+        counts = Counter(self._field_names)
+        return counts if len(counts) <= MAX_FIELD_NAMES else Counter(dict(counts.most_common(MAX_FIELD_NAMES)))
 
     def access(self, agent: str) -> Access:
         """What this means for one crawler: a product token, or a User-Agent header that begins with one."""

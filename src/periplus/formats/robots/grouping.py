@@ -21,11 +21,17 @@ from .values import Group, RequestRate, Rule, VisitTime
 
 
 class Grouping:
-    """Takes the lines of groups in their order. Rules are appended to `rules`, which is `None` before any group."""
+    """Takes the lines of groups in their order.
+
+    Rules are appended to `rules`, which is another list after each agent. Those that came before any agent end up in
+    `outside`, and say nothing.
+    """
 
     def __init__(self) -> None:
-        self.rules: list[Rule] | None = None
+        self.is_open = False
+        self.rules: list[Rule] = []
         self.has_empty_rules = False
+        self.outside: list[Rule] = []
         self._groups: list[Group] = []
         self._earlier_agents: list[str] = []
         self._agents: list[str] = []
@@ -38,15 +44,13 @@ class Grouping:
         self._hours: VisitTime | None = None
         self._noindex: list[str] = []
 
-    def add_agent(self, agent: str) -> list[Rule]:
-        """One more crawler, or the first of a new group; and where its rules go."""
-        if self.rules is None:
-            self.rules = []
-        elif self.rules or self.has_empty_rules or self._has_habits:
+    def add_agent(self, agent: str) -> None:
+        """One more crawler, or the first of a new group."""
+        if self.rules or self.has_empty_rules or self._has_habits:
             self._end()
+        self.is_open = True
         if agent:
             self._agents.append(agent)
-        return self.rules
 
     def add_habit(self, field: str, value: str) -> bool:
         """What is asked of the agents just above, beyond rules; `False` where that is not understood.
@@ -55,41 +59,45 @@ class Grouping:
         """
         match field:
             case "crawl-delay":
-                found: object = read_delay(value)
-                self._delay = slower_delay(self._delay, read_delay(value))
+                delay = read_delay(value)
+                self._delay = slower_delay(self._delay, delay)
+                is_understood = delay is not None
             case "request-rate":
-                found = read_rate(value)
-                self._rate = slower_rate(self._rate, read_rate(value))
+                rate = read_rate(value)
+                self._rate = slower_rate(self._rate, rate)
+                is_understood = rate is not None
             case "visit-time":
-                found = read_hours(value)
-                self._hours = self._hours or read_hours(value)
+                hours = read_hours(value)
+                self._hours = self._hours or hours
+                is_understood = hours is not None
             case _:
-                found = value or None
                 self._noindex += [escaped(value)] if value else []
-        self._has_habits = self._has_habits or found is not None
-        return found is not None
+                is_understood = bool(value)
+        self._has_habits = self._has_habits or is_understood
+        return is_understood
 
     def finish(self) -> list[Group]:
         """All groups, once the last line was read."""
-        if self.rules is not None:
-            self._end()
+        self._end()
         return self._groups
 
     def _end(self) -> None:
         """The agents so far have heard it all, but for rules if none came yet."""
-        rules = tuple(self.rules or ())
-        if rules and self._earlier_agents:
-            self._groups.append(Group(_once(self._earlier_agents + self._agents), rules))
+        if not self.is_open:
+            self.outside = self.rules
+        elif self.rules and self._earlier_agents:
+            self._groups.append(Group(_once(self._earlier_agents + self._agents), tuple(self.rules)))
             if self._has_habits:
                 self._file(())
         else:
-            self._file(rules)
-        if rules or self.has_empty_rules:
+            self._file(tuple(self.rules))
+        if self.rules or self.has_empty_rules:
             self._earlier_agents = []
         else:
             self._earlier_agents += self._agents
         self.rules, self.has_empty_rules, self._agents = [], False, []
-        self._forget_habits()
+        if self._has_habits:
+            self._forget_habits()
 
     def _file(self, rules: tuple[Rule, ...]) -> None:
         agents, noindex = _once(self._agents), tuple(self._noindex)

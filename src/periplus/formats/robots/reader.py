@@ -8,7 +8,6 @@ a bound is left out with a `Problem`, and so is what makes no sense; the reasons
 from __future__ import annotations
 
 import re
-from collections import Counter
 from itertools import accumulate
 
 from msgspec.structs import replace
@@ -30,7 +29,6 @@ MAX_LINE = 2083 * 8 - 1
 
 MAX_PROBLEMS = 100
 MAX_DETAIL = 200
-MAX_FIELD_NAMES = 1000
 
 _BLANK = " \t\v\f"
 _BLANKS = re.compile("[ \t\v\f]+")
@@ -49,7 +47,7 @@ def parse(body: bytes, *, limit: int = MAX_BYTES) -> Robots:
         reader.note("too-large", f"{size} bytes")
     if wrong is not None:
         reader.note(wrong)
-    if looks_like_html(octets):
+    if b"<" in octets and looks_like_html(octets):
         reader.note("html-instead")
         return Robots(problems=reader.located_problems(), is_html=True)
     return reader.read()
@@ -66,7 +64,7 @@ class _Reader:
         self._problems: list[Problem] = []
         self._names: list[str] = []
         self._grouping = Grouping()
-        self._sitemaps: dict[str, None] = {}
+        self._sitemaps: list[str] = []
         self._host = ""
         self._clean_params: list[CleanParam] = []
 
@@ -81,12 +79,15 @@ class _Reader:
         if len(text) > MAX_LINE and max(map(len, lines)) > MAX_LINE:
             lines = [self._within_bounds(line, number) for number, line in enumerate(lines, 1)]
         self._read_lines(lines, is_plain="%" not in text and text.isascii())
+        groups = self._grouping.finish()
+        for rule in self._grouping.outside:
+            self.note("outside-group", str(rule), rule.line)
         return Robots(
-            self._grouping.finish(),
-            tuple(self._sitemaps),
+            groups,
+            tuple(dict.fromkeys(self._sitemaps)),
             host=self._host or None,
             clean_params=self._clean_params,
-            fields=self._count_fields(),
+            field_names=self._names,
             problems=self.located_problems(),
         )
 
@@ -96,13 +97,13 @@ class _Reader:
         return line[:MAX_LINE]
 
     def _read_lines(self, lines: list[str], *, is_plain: bool) -> None:
-        """The loop that the time is spent in: rules are read here, everything else elsewhere."""
+        """The loop that the time is spent in: rules and agents are read here, everything else elsewhere."""
         count, usual, grouping = self._names.append, USUAL_SPELLINGS.get, self._grouping
         rules = grouping.rules
         for number, line in enumerate(lines, 1):
             name, colon, value = line.partition(":")
             if not colon:
-                name, value = self._split_at_blank(line, number)
+                name, value = self._split_at_blank(line, number) if line else ("", "")
                 if not name:
                     continue
             field = usual(name)
@@ -113,29 +114,32 @@ class _Reader:
                 count(field)
             value = value.strip(_BLANK)
             if field == "disallow" or field == "allow":
-                if rules is None:
-                    self.note("outside-group", line, number)
-                elif value:
-                    rules.append(Rule(field == "allow", value if is_plain else escaped(value), number))
-                    if value[0] != "/" and value[0] != "*":
-                        self.note("pattern-without-slash", value, number)
-                else:
+                if not value:
                     grouping.has_empty_rules = True
+                    continue
+                rules.append(Rule(field == "allow", value if is_plain else escaped(value), number))
+                if value[0] != "/" and value[0] != "*":
+                    self.note("pattern-without-slash", value, number)
+            elif field == "user-agent":
+                grouping.add_agent(as_text(value) if value else self._nobody(line, number))
+                rules = grouping.rules
             elif field:
                 self._read_other(field, value, line, number)
-                rules = grouping.rules
 
     def _split_at_blank(self, line: str, number: int) -> tuple[str, str]:
         """A known name and one word behind it: the colon was forgotten. Anything else says nothing."""
         line = line.strip(_BLANK)
-        if not line:
-            return "", ""
         name, *values = _BLANKS.split(line, maxsplit=2)
         if len(values) == 1 and field_of(name):
             self.note("no-colon", line, number)
             return name, values[0]
-        self.note("not-a-field", line, number)
+        if line:
+            self.note("not-a-field", line, number)
         return "", ""
+
+    def _nobody(self, line: str, number: int) -> str:
+        self.note("empty-agent", line, number)
+        return ""
 
     def _read_other(self, field: str, value: str, line: str, number: int) -> None:
         """A line that is no rule. In `Sitemap http://...` the first colon is that of the location."""
@@ -149,12 +153,9 @@ class _Reader:
     def _keep(self, field: str, value: str) -> str | None:
         """Keep what the line says; or the reason why it says nothing. Of several hosts the first holds (Yandex)."""
         match field:
-            case "user-agent":
-                self._grouping.add_agent(as_text(value))
-                return None if value else "empty-agent"
             case "sitemap":
-                found = dict.fromkeys(read_sitemaps(as_text(value)))
-                self._sitemaps.update(found)
+                found = read_sitemaps(as_text(value))
+                self._sitemaps += found
                 return None if found else "bad-value"
             case "host":
                 self._host = self._host or as_text(value)
@@ -163,13 +164,9 @@ class _Reader:
                 clean_param = read_clean_param(as_text(value))
                 self._clean_params += [clean_param] if clean_param else []
                 return None if clean_param else "bad-value"
-            case _ if self._grouping.rules is None:
+            case _ if not self._grouping.is_open:
                 return "outside-group"
         return None if self._grouping.add_habit(field, value) else "bad-value"
-
-    def _count_fields(self) -> Counter[str]:
-        counts = Counter(self._names)
-        return counts if len(counts) <= MAX_FIELD_NAMES else Counter(dict(counts.most_common(MAX_FIELD_NAMES)))
 
     def note(self, reason: str, detail: str = "", line: int = 0) -> None:
         """Remember a problem, with the number of its line for the time being; very many are one problem."""
@@ -182,5 +179,6 @@ class _Reader:
         """The problems, each with the place where its line begins instead of the number of that line."""
         if not self._problems:
             return []
+        self._problems.sort(key=lambda problem: problem.at or 0)
         starts = list(accumulate(map(len, self._octets.splitlines(keepends=True)), initial=0))
         return [replace(problem, at=starts[problem.at - 1] if problem.at else None) for problem in self._problems]
