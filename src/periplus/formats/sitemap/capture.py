@@ -1,17 +1,8 @@
-"""What readers of XML share: names without their prefixes, and the text of the element that they are in."""
+"""The text of the element that a reader of XML is in."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from .fields import EDGES, EntityRefusedError, Fields
-
-
-@lru_cache(maxsize=1024)
-def split_name(name: str) -> tuple[str, str]:
-    """Prefix and local name, the latter in lower case."""
-    prefix, _, local = name[:200].rpartition(":")
-    return prefix, local.lower()
 
 
 class Capture:

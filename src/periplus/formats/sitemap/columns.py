@@ -8,125 +8,143 @@ is nothing but those tags. Any doubt is a `NotRegularError`, and the reader in `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from periplus.formats.dates import read_w3c
 from periplus.model import ChangeFreq, Granularity, Lastmod
 
-from .fields import clean_changefreq, clean_priority
+from .fields import ODD, clean_changefreq, clean_priority
 from .moments import read_seconds
 
 Value = TypeVar("Value")
+
+_REMEMBERED = 16_384
 
 
 class NotRegularError(Exception):
     """Something that a more careful reader should see."""
 
 
+class _Known(dict[str, Value | None], Generic[Value]):
+    """Values by the text that they were read from, behind its tags: a site's records repeat them."""
+
+    def __init__(self, read: Callable[[str], Value | None], tags: str) -> None:
+        self._read = read
+        self.tags = tags
+        self[tags] = None
+
+    def __missing__(self, text: str) -> Value:
+        value = self._read(text[len(self.tags) :]) if text.startswith(self.tags) else None
+        if value is None:
+            raise NotRegularError
+        if len(self) >= _REMEMBERED:
+            self.clear()
+            self[self.tags] = None
+        self[text] = value
+        return value
+
+
 class Columns:
-    """What the records of a window say, field by field; a field that none of them has goes on for ever."""
+    """What the records of a window say, field by field; a field that none of them has goes on for ever.
+
+    Values may turn out not to be regular only when they are asked for.
+    """
 
     def __init__(self, urls: Sequence[str]) -> None:
-        self.urls = _clean_urls(urls)
+        self.urls = urls
         self.lastmods: Iterable[Lastmod | None] = repeat(None)
         self.frequencies: Iterable[ChangeFreq | None] = repeat(None)
         self.priorities: Iterable[float | None] = repeat(None)
 
-    def add(self, name: str, texts: Sequence[str], tags: str = "") -> None:
+
+class ColumnReader:
+    """Reads windows of one document, remembering the values that it has seen."""
+
+    def __init__(self, prefix: str, record: str) -> None:
+        self._prefix = prefix
+        self._end = f"{prefix}{record}>"
+        p = re.escape(prefix)
+        self._first = re.compile(rf"<{p}{record}>\s*+<{p}loc>")
+        self._others = re.compile(rf"{p}{record}>\s*+<{p}{record}>\s*+<{p}loc>")
+        self._next = re.compile(rf"{p}(\w++)>\s*+<{p}(\w++)>")
+        self._lastmods = _Known(read_w3c, "")
+        self._frequencies = _Known(clean_changefreq, "")
+        self._priorities = _Known(clean_priority, "")
+
+    def read(self, window: str) -> Columns:
+        """All values of a window that begins with a record and ends with one."""
+        pieces = window.split("</")
+        width = window.count("</", 0, window.index(f"</{self._end}") + 2)
+        height = len(pieces) // width
+        if height < 2 or len(pieces) != height * width + 1 or pieces.pop() != self._end:
+            raise NotRegularError
+        columns = Columns(self._urls(pieces[::width]))
+        name = "loc"
+        for index in range(1, width - 1):
+            column = pieces[index::width]
+            tags = self._next.match(column[0])
+            if tags is None or tags[1] != name:
+                raise NotRegularError
+            name = tags[2]
+            self.add(columns, name, column, tags[0])
+        last = pieces[width - 1 :: width]
+        if last.count(last[0]) != height or last[0].rstrip() != f"{self._prefix}{name}>":
+            raise NotRegularError
+        return columns
+
+    def add(self, columns: Columns, name: str, texts: Sequence[str], tags: str = "") -> None:
         """Add a field from texts that are `tags` and then a value."""
         if name == "lastmod":
-            self.lastmods = _read_dates(texts, tags)
+            columns.lastmods = self._dates(texts, tags)
         elif name == "changefreq":
-            self.frequencies = _read_each(texts, tags, clean_changefreq)
+            self._frequencies = _for_tags(self._frequencies, clean_changefreq, tags)
+            columns.frequencies = map(self._frequencies.__getitem__, texts)
         elif name == "priority":
-            self.priorities = _read_each(texts, tags, clean_priority)
+            self._priorities = _for_tags(self._priorities, clean_priority, tags)
+            columns.priorities = map(self._priorities.__getitem__, texts)
         else:
             raise NotRegularError
 
+    def _urls(self, column: list[str]) -> list[str]:
+        """The first column: tags that are known from its second piece, and URLs."""
+        first, others = self._first.match(column[0]), self._others.match(column[1])
+        if first is None or others is None:
+            raise NotRegularError
+        column[0] = others[0] + column[0][first.end() :]
+        return clean_urls("".join(column).replace(others[0], " "), len(column))
 
-def read_columns(window: str, prefix: str, record: str) -> Columns:
-    """All values of a window that begins with a record and ends with one."""
-    pieces = window.split("</")
-    end = f"{prefix}{record}>"
-    width = window.count("</", 0, window.index(f"</{end}") + 2)
-    height = len(pieces) // width
-    if height < 2 or len(pieces) != height * width + 1 or pieces.pop() != end:
-        raise NotRegularError
-    p = re.escape(prefix)
-    columns = Columns(_urls(pieces[::width], rf"{p}{record}>\s*+", rf"<{p}{record}>\s*+<{p}loc>\s*+"))
-    name = "loc"
-    for index in range(1, width - 1):
-        column = pieces[index::width]
-        tags = _match(rf"{p}{name}>\s*+<{p}(\w++)>", column[0])
-        name = tags[1]
-        columns.add(name, column, tags[0])
-    last = pieces[width - 1 :: width]
-    if last.count(last[0]) != height or last[0].rstrip() != f"{prefix}{name}>":
-        raise NotRegularError
-    return columns
+    def _dates(self, texts: Sequence[str], tags: str) -> Iterable[Lastmod | None]:
+        """Days repeat and are read once each; times differ, and are read all at once."""
+        if len(set(texts)) * 2 > len(texts):
+            told = [text for text in texts if text != tags]
+            seconds = read_seconds(told, tags)
+            if seconds is not None:
+                dates = map(Lastmod, seconds, repeat(Granularity.SECOND))
+                return dates if len(told) == len(texts) else (None if text == tags else next(dates) for text in texts)
+        self._lastmods = _for_tags(self._lastmods, read_w3c, tags)
+        return map(self._lastmods.__getitem__, texts)
 
 
-def _match(pattern: str, piece: str) -> re.Match[str]:
-    match = re.match(pattern, piece)
-    if match is None:
-        raise NotRegularError
-    return match
+def _for_tags(known: _Known[Value], read: Callable[[str], Value | None], tags: str) -> _Known[Value]:
+    """What is known of texts with these tags, which seldom change within a document."""
+    return known if known.tags == tags else _Known(read, tags)
 
 
-def _urls(column: list[str], before: str, tags: str) -> list[str]:
-    """Take the URLs out of the first column, whose tags are known from its second piece."""
-    first = _match(tags, column[0])
-    every = _match(before + tags, column[1])[0]
-    if not every.endswith(first[0]):
-        raise NotRegularError
-    column[0] = every + column[0][first.end() :]
-    urls = "".join(column).split(every)
-    if len(urls) != len(column) + 1 or urls.pop(0):
+def clean_urls(joined: str, number: int) -> list[str]:
+    """So many URLs that white space divides, with `&amp;` resolved, if there is nothing else to say of any.
+
+    All at once: as many words must come out, each with its scheme in front.
+    """
+    if "&" in joined:
+        encoded, joined = joined, joined.replace("&amp;", "&")
+        if len(encoded) - len(joined) != joined.count("&") * len("amp;"):
+            raise NotRegularError
+    urls = joined.split()
+    absolute = joined.count(" https://")
+    if absolute != number:
+        absolute += joined.count(" http://")
+    if len(urls) != number or absolute != number or "<" in joined or (not joined.isascii() and ODD.search(joined)):
         raise NotRegularError
     return urls
-
-
-def _clean_urls(urls: Sequence[str]) -> list[str]:
-    """The URLs without white space around them and with `&amp;` resolved, if there is nothing else to say of any.
-
-    All at once: joined by spaces, as many words must come out, each with its scheme; and what is printable has no white
-    space of any other kind in it, nor characters without width.
-    """
-    joined = " ".join(urls)
-    if not joined.isprintable():
-        joined = " ".join(joined.split())
-        if not joined.isprintable():
-            raise NotRegularError
-    joined = f" {joined.strip()}"
-    if joined.count(" http://") + joined.count(" https://") != len(urls) or joined.count(" ") != len(urls):
-        raise NotRegularError
-    if "<" in joined or joined.count("&") != joined.count("&amp;"):
-        raise NotRegularError
-    return joined.replace("&amp;", "&")[1:].split(" ")
-
-
-def _read_each(texts: Sequence[str], tags: str, read: Callable[[str], Value | None]) -> Iterator[Value | None]:
-    """The value behind the tags of each text, or `None`; each different one is read once, since sites repeat them."""
-    start = len(tags)
-    known = {text: read(text[start:]) if text.startswith(tags) else None for text in dict.fromkeys(texts)}
-    known.pop(tags, None)
-    if None in known.values():
-        raise NotRegularError
-    known[tags] = None
-    return map(known.__getitem__, texts)
-
-
-def _read_dates(texts: Sequence[str], tags: str) -> Iterable[Lastmod | None]:
-    """Days repeat and are read once each; times differ, and are read all at once."""
-    if len(set(texts)) * 2 < len(texts):
-        return _read_each(texts, tags, read_w3c)
-    told = [text for text in texts if text != tags]
-    seconds = read_seconds(told, tags)
-    if seconds is None:
-        return _read_each(texts, tags, read_w3c)
-    dates = map(Lastmod, seconds, repeat(Granularity.SECOND))
-    if len(told) == len(texts):
-        return dates
-    return [None if text == tags else next(dates) for text in texts]

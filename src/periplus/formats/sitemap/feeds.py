@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from periplus.model import Lastmod
 
-from .capture import Capture, split_name
+from .capture import Capture
 from .fields import EntityRefusedError, Fields
-from .markup import CDATA, Markup, attributes
+from .markup import Markup, attributes
 from .outbox import Outbox
 from .values import Entry
 
@@ -34,7 +34,7 @@ class FeedItems:
         self.lastmod: Lastmod | None = None
         self._fields = fields
         self._outbox = outbox
-        self._markup = Markup(outbox.complain, fields.refuse_entities)
+        self._markup = Markup(self, fields)
         self._capture = Capture(fields)
         self._prefix = ""
         self._item: dict[str, str] | None = None
@@ -48,19 +48,21 @@ class FeedItems:
 
     def feed(self, text: str, *, is_last: bool = False) -> None:
         """Read on."""
-        for slash, name, attrs, after in self._markup.feed(text, is_last=is_last):
-            if name:
-                prefix, local = split_name(name)
-                if not slash:
-                    self._open(prefix, local, attrs)
-                if slash or attrs.endswith("/"):
-                    self._close(local)
-            if after and self._capture.name:
-                self._capture.add(after, is_decoded=slash == CDATA)
+        self._markup.feed(text, is_last=is_last)
         if is_last:
             self._finish()
 
-    def _open(self, prefix: str, local: str, attrs: str) -> None:
+    def leaf(self, _prefix: str, _local: str, _raw: str, /) -> bool:
+        """Feeds are small: every element goes the long way."""
+        return False
+
+    def text(self, raw: str, *, is_decoded: bool) -> None:
+        """Take in text, if we are in an element whose text we want."""
+        if self._capture.name:
+            self._capture.add(raw, is_decoded=is_decoded)
+
+    def open(self, prefix: str, local: str, attrs: str) -> None:
+        """Enter an item, or an element of it."""
         if local in _ITEMS:
             self._end_item()
             self._item, self._depth, self._prefix = {}, 0, prefix
@@ -90,7 +92,8 @@ class FeedItems:
         if text and self._item is not None:
             self._item.setdefault(name, text)
 
-    def _close(self, local: str) -> None:
+    def close(self, _prefix: str, local: str, /) -> None:
+        """Leave it."""
         if local in _ITEMS:
             self._end_item()
         elif self._item is None:

@@ -27,7 +27,7 @@ ODD = re.compile(f"[{_ODD}]")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
 _REFERENCE = re.compile(r"&(?:#(?:[0-9]{1,10}|[xX][0-9A-Fa-f]{1,8})|[A-Za-z_][\w.-]{0,40});|&")
 _PREDEFINED = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
-_NUMBER = re.compile(r"[0-9]{0,12}(?:\.[0-9]{0,24})?", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{0,12}(?:\.[0-9]{0,400})?", re.ASCII)
 _FREQUENCIES = {frequency.value: frequency for frequency in ChangeFreq}
 _FLAGS = {"yes": True, "true": True, "y": True, "1": True, "no": False, "false": False, "n": False, "0": False}
 

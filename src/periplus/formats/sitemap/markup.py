@@ -2,7 +2,7 @@
 
 Not a parser of XML 1.0: that must stop at the first error, and many sitemaps have one. This cuts text into tags and
 what follows them, skips comments, processing instructions and document types (whose entities are noticed, never
-expanded), and leaves it to its users to make sense of the order. It never looks back further than `HELD` characters
+expanded), and leaves it to a `Handler` to make sense of the order. It never looks back further than `HELD` characters
 and no pattern can try a text twice, so time is linear in the input and memory is bounded.
 
 Reason: "bad-markup" (a `<` that begins nothing, a tag without end).
@@ -11,20 +11,17 @@ Reason: "bad-markup" (a `<` that begins nothing, a tag without end).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Protocol
+
+from .fields import Fields
 
 HELD = 128 * 1024
 """Characters that may wait for the end of a tag or text before they are handed on as they are."""
 
-Token = tuple[str, str, str, str]
-"""A tag: "/" or "", its name as written, its attributes as written (ending in "/" if it is empty), and the raw text
-behind it. Without a name: more raw text; if the first is `CDATA`, text that needs no decoding."""
-
-CDATA = "!"
-
 _NAME = r"[A-Za-z_:\x80-\U0010ffff][^\s<>/]*+"
 _QUOTED = r"""[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*"""
-_TAG = re.compile(rf"<(/?)({_NAME})({_QUOTED}(?=>)|[^<>]*+)>([^<]*+)|(<[^<]*+)")
+_TAG = re.compile(rf"<(/?)({_NAME})({_QUOTED}(?=>)|[^<>]*+)>([^<]*+)(?:(</\2>)([^<]*+))?|(<[^<]*+)")
 _WHOLE_TAG = re.compile(rf"</?{_NAME}{_QUOTED}>")
 _UNFINISHED = re.compile(r"<(?:/?[A-Za-z_:][^<>]*+)?\Z")
 _SPECIAL = re.compile(r"<[!?]")
@@ -34,12 +31,35 @@ _ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^
 Inside = tuple[re.Pattern[str], int]
 """What ends a thing that is skipped, and how many characters of the end could be there already."""
 
-_COMMENT = (re.compile("-->"), 2)
-_SECTION = (re.compile(r"\]\]>"), 2)
-_INSTRUCTION = (re.compile(r"\?>"), 1)
-_DECLARATION = (re.compile(">"), 0)
-_DOCTYPE = (re.compile(r"[\[>]"), 0)
-_SUBSET = (re.compile(r"\]\s{0,64}>"), 66)
+_COMMENT: Inside = (re.compile("-->"), 2)
+_SECTION: Inside = (re.compile(r"\]\]>"), 2)
+_INSTRUCTION: Inside = (re.compile(r"\?>"), 1)
+_DECLARATION: Inside = (re.compile(">"), 0)
+_DOCTYPE: Inside = (re.compile(r"[\[>]"), 0)
+_SUBSET: Inside = (re.compile(r"\]\s{0,64}>"), 66)
+
+
+class Handler(Protocol):
+    """Whoever makes sense of tags. Names come as prefix and local name, the latter in lower case."""
+
+    def leaf(self, prefix: str, local: str, raw: str, /) -> bool:
+        """An element without attributes and with nothing but text inside; False: tell me step by step."""
+
+    def open(self, prefix: str, local: str, attrs: str, /) -> None:
+        """A start tag, with its attributes as written."""
+
+    def close(self, prefix: str, local: str, /) -> None:
+        """An end tag, or the end of an empty element."""
+
+    def text(self, raw: str, *, is_decoded: bool) -> None:
+        """Text as written, or from a CDATA section, where it needs no decoding."""
+
+
+@lru_cache(maxsize=1024)
+def split_name(name: str) -> tuple[str, str]:
+    """Prefix and local name, the latter in lower case."""
+    prefix, _, local = name[:200].rpartition(":")
+    return prefix, local.lower()
 
 
 def attributes(raw: str) -> dict[str, str]:
@@ -51,15 +71,12 @@ def attributes(raw: str) -> dict[str, str]:
 
 
 class Markup:
-    """Cuts one document. `feed` it text in any portions; the tokens do not depend on how it was portioned.
+    """Cuts one document. `feed` it text in any portions: what the handler is told does not depend on them."""
 
-    `on_entity` is called when a document type defines an entity.
-    """
-
-    def __init__(self, complain: Callable[[str, str], None], on_entity: Callable[[], None]) -> None:
+    def __init__(self, handler: Handler, fields: Fields) -> None:
         self.ends_inside_tag = False
-        self._complain = complain
-        self._on_entity = on_entity
+        self._handler = handler
+        self._fields = fields
         self._held = ""
         self._inside: Inside | None = None
 
@@ -73,24 +90,25 @@ class Markup:
         """Whether nothing waits and nothing is being skipped."""
         return not self._held and self._inside is None
 
-    def feed(self, text: str, *, is_last: bool = False, is_followed: bool = False) -> Iterator[Token]:
-        """Every token that is complete; all of them, if a tag is known to follow this text."""
+    def feed(self, text: str, *, is_last: bool = False, is_followed: bool = False) -> None:
+        """Tell of everything that is complete; of all of it, if a tag is known to follow this text."""
         text, self._held = self._held + text, ""
         position = 0
         while position < len(text):
             if self._inside is not None:
-                piece, position = self._skip(self._inside, text, position, is_last=is_last)
-                if piece:
-                    yield CDATA, "", "", piece
+                position = self._skip(self._inside, text, position, is_last=is_last)
                 continue
             special = _SPECIAL.search(text, position)
-            end = len(text) if special is None else special.start()
-            if special is None and not is_last and not is_followed:
-                end = self._hold(text, position)
-            yield from self._cut(text[position:end], is_last=is_last and special is None)
-            if special is None:
+            if special is not None:
+                self._cut(text[position : special.start()])
+                position = self._enter(text, special.start(), is_last=is_last)
+            elif is_last:
+                self._cut_last(text[position:])
                 return
-            position = self._enter(text, end, is_last=is_last)
+            else:
+                end = len(text) if is_followed else self._hold(text, position)
+                self._cut(text[position:end])
+                return
 
     def _hold(self, text: str, position: int) -> int:
         """Keep back the last tag and its text, which may go on, unless it is surely whole; where to stop."""
@@ -100,21 +118,36 @@ class Markup:
         self._held = text[start:]
         return start
 
-    def _cut(self, text: str, *, is_last: bool) -> Iterator[Token]:
-        if is_last and (unfinished := _UNFINISHED.search(text)):
-            self.ends_inside_tag = True
-            text = text[: unfinished.start()]
+    def _cut_last(self, text: str) -> None:
+        unfinished = _UNFINISHED.search(text)
+        self.ends_inside_tag = unfinished is not None
+        self._cut(text if unfinished is None else text[: unfinished.start()])
+
+    def _cut(self, text: str) -> None:
+        handler = self._handler
         start = text.find("<")
         if start:
-            yield "", "", "", text if start < 0 else text[:start]
+            handler.text(text if start < 0 else text[:start], is_decoded=False)
         if start < 0:
             return
-        for slash, name, attrs, after, stray in _TAG.findall(text, start):
+        for slash, name, attrs, inner, end, after, stray in _TAG.findall(text, start):
             if stray:
-                self._complain("bad-markup", stray)
-                yield "", "", "", stray
-            else:
-                yield slash, name, attrs, after
+                self._fields.complain("bad-markup", stray)
+                handler.text(stray, is_decoded=False)
+                continue
+            prefix, local = split_name(name)
+            if end and not slash and not attrs and handler.leaf(prefix, local, inner):
+                if not after.isspace():
+                    handler.text(after, is_decoded=False)
+                continue
+            if not slash:
+                handler.open(prefix, local, attrs)
+            if slash or attrs.endswith("/"):
+                handler.close(prefix, local)
+            handler.text(inner, is_decoded=False)
+            if end:
+                handler.close(prefix, local)
+                handler.text(after, is_decoded=False)
 
     def _enter(self, text: str, start: int, *, is_last: bool) -> int:
         """See what `<!` or `<?` begins; where its inside begins."""
@@ -134,8 +167,8 @@ class Markup:
         self._inside = _INSTRUCTION if opener.startswith("<?") else _DECLARATION
         return start + 2
 
-    def _skip(self, inside: Inside, text: str, position: int, *, is_last: bool) -> tuple[str, int]:
-        """Pass over what we are inside of: its text if it is CDATA, and where to go on."""
+    def _skip(self, inside: Inside, text: str, position: int, *, is_last: bool) -> int:
+        """Pass over what we are inside of, but for CDATA; where to go on."""
         pattern, overlap = inside
         end = pattern.search(text, position)
         if end is None:
@@ -146,5 +179,7 @@ class Markup:
             stop, after = end.start(), end.end()
             self._inside = _SUBSET if inside is _DOCTYPE and end[0] == "[" else None
         if inside is _SUBSET and "<!ENTITY" in text[position:after].upper():
-            self._on_entity()
-        return (text[position:stop] if inside is _SECTION else ""), after
+            self._fields.refuse_entities()
+        if inside is _SECTION:
+            self._handler.text(text[position:stop], is_decoded=True)
+        return after

@@ -1,21 +1,23 @@
 """Many W3C dates at once: the two forms that programs write, to the second, as arrays.
 
-`dates.read_w3c` takes about a microsecond for a date that it has not seen; this takes a tenth of that. Whatever is not
+`dates.read_w3c` takes about a microsecond for a date that it has not seen; this takes a fifth of that. Whatever is not
 of these forms, or of several, is left to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+_FORMS = {len(form): form for form in ("0000-00-00T00:00:00Z", "0000-00-00T00:00:00+00:00")}
+_DATE = len("0000-00-00T00:00:00")
+
 Bytes = NDArray[np.uint8]
 
-_DATE = np.frombuffer(b"0000-00-00T00:00:00", np.uint8)
-_ZONE = np.frombuffer(b"00:00", np.uint8)
-_LENGTHS = (len("2005-01-01T13:45:07Z"), len("2005-01-01T13:45:07+01:00"))
+_MINUS = ord("+") ^ ord("-")
 _YEAR_1000 = -30_610_224_000
 _YEAR_9999 = 253_370_764_800
 """In the first and last years a zone can lead out of the calendar."""
@@ -28,47 +30,43 @@ def read_seconds(texts: Sequence[str], tags: str) -> list[float] | None:
     """
     lengths = set(map(len, texts))
     length = lengths.pop() if len(lengths) == 1 else 0
+    form = _FORMS.get(length - len(tags))
     joined = "".join(texts)
-    if length - len(tags) not in _LENGTHS or not joined.isascii():
+    if form is None or not joined.isascii():
         return None
     rows = np.frombuffer(joined.encode("ascii"), np.uint8).reshape(-1, length)
-    start, zone = len(tags), len(tags) + len(_DATE)
-    if (rows[:, :start] != np.frombuffer(tags.encode("ascii"), np.uint8)).any():
+    expected, spread = _expected(tags, form)
+    found = rows ^ expected
+    if (found > spread).any():
         return None
-    local = _seconds(rows[:, start:zone])
-    east = _seconds_east(rows[:, zone:])
-    if local is None or east is None:
-        return None
-    seconds: list[float] = (local - east).astype(np.float64).tolist()
-    return seconds
-
-
-def _seconds(dates: Bytes) -> NDArray[np.int64] | None:
-    if not _has_form(dates, _DATE):
-        return None
+    start = len(tags)
     try:
-        seconds = np.ascontiguousarray(dates).view("S19").ravel().astype("datetime64[s]").astype(np.int64)
+        local = np.ascontiguousarray(rows[:, start : start + _DATE]).view(f"S{_DATE}").ravel().astype("datetime64[s]")
     except ValueError:
         return None
-    return seconds if seconds.min() >= _YEAR_1000 and seconds.max() < _YEAR_9999 else None
+    seconds = local.astype(np.int64)
+    if seconds.min() < _YEAR_1000 or seconds.max() >= _YEAR_9999:
+        return None
+    east = _seconds_east(found[:, start + _DATE :])
+    if east is None:
+        return None
+    answer: list[float] = (seconds - east).astype(np.float64).tolist()
+    return answer
+
+
+@lru_cache(maxsize=64)
+def _expected(tags: str, form: str) -> tuple[Bytes, Bytes]:
+    """The bytes of a row, and how far each may differ from them (as XOR, which of a digit and `0` is its value)."""
+    spread = bytes(len(tags)) + bytes({"0": 9, "+": _MINUS}.get(character, 0) for character in form)
+    return np.frombuffer((tags + form).encode("ascii"), np.uint8), np.frombuffer(spread, np.uint8)
 
 
 def _seconds_east(zones: Bytes) -> NDArray[np.int64] | None:
-    """How far each local time is ahead of UTC."""
-    sign = zones[:, 0]
+    """How far each local time is ahead of UTC, from the differences to `+00:00`; `Z` is one row of nothing."""
     if zones.shape[1] == 1:
-        return np.zeros(1, np.int64) if (sign == ord("Z")).all() else None
-    if not _has_form(zones[:, 1:], _ZONE) or not ((sign == ord("+")) | (sign == ord("-"))).all():
+        return np.zeros(1, np.int64)
+    digits = zones.astype(np.int64)
+    sign, hours, minutes = digits[:, 0], digits[:, 1] * 10 + digits[:, 2], digits[:, 4] * 10 + digits[:, 5]
+    if hours.max() > 23 or minutes.max() > 59 or ((sign != 0) & (sign != _MINUS)).any():
         return None
-    digits = zones.astype(np.int64) - ord("0")
-    hours, minutes = digits[:, 1] * 10 + digits[:, 2], digits[:, 4] * 10 + digits[:, 5]
-    if hours.max() > 23 or minutes.max() > 59:
-        return None
-    return np.where(sign == ord("-"), -1, 1) * (hours * 3600 + minutes * 60)
-
-
-def _has_form(rows: Bytes, form: Bytes) -> bool:
-    """Whether every row has digits and other characters where `form` has them."""
-    is_digit = form == ord("0")
-    digits = rows[:, is_digit]
-    return bool(((digits >= ord("0")) & (digits <= ord("9"))).all() and (rows[:, ~is_digit] == form[~is_digit]).all())
+    return np.where(sign == 0, 1, -1) * (hours * 3600 + minutes * 60)

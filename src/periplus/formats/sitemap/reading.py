@@ -22,7 +22,7 @@ from .regular import RegularRecords
 from .sniff import Sniffed, sniff
 from .values import Child, Entry, Kind, Limits
 
-WINDOW = 256 * 1024
+WINDOW = 128 * 1024
 """Characters that are read at once, if so many are there."""
 
 DEFAULT_LIMITS = Limits()
@@ -66,7 +66,7 @@ class Reading(Iterator[Entry | Child | Problem]):
         for text, is_last in self._windows(texts):
             self._feed(text, is_last=is_last)
             yield from self._outbox.drain()
-            if self._outbox.is_full or self.kind is Kind.HTML:
+            if self._outbox.is_full or (self.kind is not None and self._reader is None):
                 break
         yield from self._outbox.summary()
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .capture import Capture, split_name
+from .capture import Capture
 from .extensions import SHAPES, Container
 from .fields import EDGES, EntityRefusedError, Fields
-from .markup import CDATA, Markup, attributes
+from .markup import Markup, attributes, split_name
 from .outbox import Outbox
 from .values import SITEMAP_NS, Alternate, Child, Entry, Image, Kind, News, Video
 
@@ -34,11 +34,15 @@ class Record:
         self.prefix = prefix
         self.texts: dict[str, str] = {}
         self.bare: list[str] = []
-        self.bare_size = 0
         self.images: list[Image] = []
         self.videos: list[Video] = []
         self.news: list[News] = []
         self.alternates: list[Alternate] = []
+
+    def add_bare(self, raw: str, limit: int) -> None:
+        """Keep text that is in no element, for want of a URL."""
+        if sum(map(len, self.bare)) < limit:
+            self.bare.append(raw[:limit])
 
 
 class Records:
@@ -49,7 +53,7 @@ class Records:
         self._tag = _RECORDS.get(kind, "url")
         self._fields = fields
         self._outbox = outbox
-        self._markup = Markup(outbox.complain, fields.refuse_entities)
+        self._markup = Markup(self, fields)
         self._namespaces: dict[str, str] = {}
         self._record: Record | None = None
         self._container: Container | None = None
@@ -70,28 +74,39 @@ class Records:
 
     def feed(self, text: str, *, is_last: bool = False, is_followed: bool = False) -> None:
         """Read on; `is_followed` if a tag is known to come next."""
-        for slash, name, attrs, after in self._markup.feed(text, is_last=is_last, is_followed=is_followed):
-            if name:
-                prefix, local = split_name(name)
-                if not slash:
-                    self._open(prefix, local, attrs)
-                if slash or attrs.endswith("/"):
-                    self._close(prefix, local)
-            if after:
-                self._text(after, is_decoded=slash == CDATA)
+        self._markup.feed(text, is_last=is_last, is_followed=is_followed)
         if is_last:
             self._finish()
 
-    def _text(self, raw: str, *, is_decoded: bool) -> None:
+    def leaf(self, prefix: str, local: str, raw: str) -> bool:
+        """Most elements are as simple as this: the short way to what `open`, `text` and `close` would do."""
+        record = self._record
+        if record is None or self._skipping or self._capture.name or not self._is_plain(raw):
+            return False
+        if self._container is not None:
+            if local not in self._container.shape.elements:
+                return False
+            self._container.add(local, raw, self._fields.limits.items)
+        elif local in _CORE and prefix == record.prefix and (local != "loc" or "loc" not in record.texts):
+            record.texts[local] = raw
+        else:
+            return False
+        return True
+
+    def _is_plain(self, raw: str) -> bool:
+        return "&" not in raw and "\r" not in raw and len(raw) <= self._fields.limits.text
+
+    def text(self, raw: str, *, is_decoded: bool) -> None:
+        """Take in text, if we are in an element whose text we want."""
         if self._skipping:
             return
         if self._capture.name:
             self._capture.add(raw, is_decoded=is_decoded)
-        elif self._record is not None and self._container is None and self._record.bare_size < self._fields.limits.text:
-            self._record.bare.append(raw)
-            self._record.bare_size += len(raw)
+        elif self._record is not None and self._container is None and raw and not raw.isspace():
+            self._record.add_bare(raw, self._fields.limits.text)
 
-    def _open(self, prefix: str, local: str, attrs: str) -> None:
+    def open(self, prefix: str, local: str, attrs: str) -> None:
+        """Enter a record, a container, a field, or something to pass over."""
         if local == self._tag and self._is_core(prefix):
             self._open_record(prefix)
         elif self._record is None:
@@ -181,7 +196,8 @@ class Records:
             self._end_field()
         self._capture.begin(local)
 
-    def _close(self, prefix: str, local: str) -> None:
+    def close(self, prefix: str, local: str) -> None:
+        """Leave what this ends, and whatever was not ended inside of it."""
         if local == self._tag and self._is_core(prefix):
             self._close_record()
         elif self._container is not None and local == self._container.name:

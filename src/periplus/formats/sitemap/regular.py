@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .columns import Columns, NotRegularError, read_columns
+from .columns import ColumnReader, Columns, NotRegularError, clean_urls
 from .fields import Fields
 from .outbox import Outbox
 from .records import Records
@@ -51,11 +51,12 @@ class RegularRecords:
         self._outbox = outbox
         self._longest = fields.limits.text
         self._is_index = kind is Kind.INDEX
-        self._prefix = f"{prefix}:" if prefix else ""
-        self._record = "sitemap" if self._is_index else "url"
-        self._begin = f"<{self._prefix}{self._record}>"
-        self._end = f"</{self._prefix}{self._record}>"
-        self._pattern = _pattern(self._prefix, self._record)
+        prefix = f"{prefix}:" if prefix else ""
+        record = "sitemap" if self._is_index else "url"
+        self._begin = f"<{prefix}{record}>"
+        self._end = f"</{prefix}{record}>"
+        self._columns = ColumnReader(prefix, record)
+        self._pattern = _pattern(prefix, record)
         self._patience = _PATIENCE
         self._tail = ""
 
@@ -114,7 +115,7 @@ class RegularRecords:
         if not self._patience:
             return False
         try:
-            self._put(read_columns(window, self._prefix, self._record))
+            self._put(self._columns.read(window))
         except NotRegularError:
             self._patience -= 1
             return False
@@ -159,10 +160,10 @@ class RegularRecords:
         urls, lastmods, frequencies, priorities, gaps = zip(*rows, strict=True)
         if any(gaps):
             raise NotRegularError
-        columns = Columns(urls)
-        columns.add("lastmod", lastmods)
-        columns.add("changefreq", frequencies)
-        columns.add("priority", priorities)
+        columns = Columns(clean_urls(f" {' '.join(urls)}", len(urls)))
+        self._columns.add(columns, "lastmod", lastmods)
+        self._columns.add(columns, "changefreq", frequencies)
+        self._columns.add(columns, "priority", priorities)
         self._put(columns)
 
     def _put(self, columns: Columns) -> None:

@@ -35,6 +35,7 @@ _NAME = re.compile(r"<(?:([^\s<>/:]{1,64}):)?([A-Za-z_][^\s<>/:]{0,64})(?=[\s<>/
 _KNOWN = re.compile(r"<(?:([^\s<>/:]{1,64}):)?(urlset|sitemapindex|rss|feed|rdf)[\s>]", re.IGNORECASE)
 _PROLOGUE = (("<?", "?>"), ("<!--", "-->"))
 _PAGE = re.compile(r"<!doctype\s+html|<html[\s>]", re.IGNORECASE)
+_PART_OF_PAGE = re.compile(r"<(?:head|body|script|div|br|p)\b", re.IGNORECASE)
 _DOCTYPE_END = re.compile(r"<!DOCTYPE[^\[>]*+(?:\[[^\]]*+\]\s*+)?>", re.IGNORECASE)
 
 
@@ -56,8 +57,8 @@ def sniff(text: str, *, is_last: bool, complain: Callable[[str, str], None]) -> 
         return Sniffed(Kind.UNKNOWN, start) if is_enough else None
     if text[start] != "<":
         return _sniff_text(text, complain, is_enough=is_enough or len(text) >= _SOME)
-    if _PAGE.match(text, start):
-        complain("html", text[start : start + 80])
+    if page := _PAGE.match(text, start):
+        complain("html", page[0])
         return Sniffed(Kind.HTML, start)
     root = _root(text, start)
     if root is None and not is_enough:
@@ -97,15 +98,15 @@ def _sniff_markup(
             complain("unknown-root", name)
         return Sniffed(_ROOTS[name], start, root[1] or "")
     if name == "html":
-        complain("html", text[start : start + 80])
+        complain("html", "<html")
         return Sniffed(Kind.HTML, start)
     if not is_enough:
         return None
     known = _sniff_behind_garbage(text, complain)
     if known is not None:
         return known
-    if re.search(r"<(?:head|body|script|div|br|p)\b", text, re.IGNORECASE):
-        complain("html", text[start : start + 80])
+    if page := _PART_OF_PAGE.search(text):
+        complain("html", page[0])
         return Sniffed(Kind.HTML, start)
     complain("unknown-root", name or text[start : start + 80])
     return Sniffed(Kind.UNKNOWN, start, "" if root is None else root[1] or "")

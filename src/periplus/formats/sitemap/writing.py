@@ -68,8 +68,10 @@ def write(
 
     `base` is the URL of the folder they will be served from; `max_bytes` bounds a document before compression. Raises
     `ValueError` for an entry that no sitemap can hold: a priority outside 0 to 1, a date outside the calendar, a record
-    larger than a document.
+    larger than a document; and for `max_urls` below 2, with which no index would ever hold all.
     """
+    if max_urls < 2:
+        raise ValueError(f"documents of {max_urls} URLs")
     press = _Press(base if base.endswith("/") else base + "/", ".xml.gz" if gzip else ".xml", max_urls, max_bytes)
     records = ((url_record(entry), entry.lastmod) for entry in entries)
     children = yield from _write_level(press, name, name, press.documents(records, URLSET, URLSET_END))

@@ -1,0 +1,246 @@
+"""Reading sitemaps: nothing raises, portions do not matter, and the fast readers say what the careful one says."""
+
+from __future__ import annotations
+
+import gzip
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from periplus.formats.dates import read_w3c
+from periplus.formats.sitemap import Child, Entry, Kind, Limits, read
+from periplus.formats.sitemap.fields import Fields
+from periplus.formats.sitemap.moments import read_seconds
+from periplus.formats.sitemap.outbox import Outbox
+from periplus.formats.sitemap.records import Records
+from periplus.formats.sitemap.regular import RegularRecords
+from periplus.model import Granularity, Problem
+
+BASE = "https://example.com/maps/sitemap.xml"
+
+fragments = st.sampled_from(
+    [
+        "<?xml version='1.0' encoding='UTF-8'?>",
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+        "<urlset>",
+        "</urlset>",
+        "<sitemapindex>",
+        "<sitemap>",
+        "</sitemap>",
+        "<url>",
+        "</url>",
+        "<loc>",
+        "</loc>",
+        "<lastmod>",
+        "</lastmod>",
+        "<changefreq>daily</changefreq>",
+        "<priority>0.5</priority>",
+        "<priority>",
+        "<image:image>",
+        "</image:image>",
+        "<image:loc>",
+        "<video:video>",
+        "</video:video>",
+        "<news:news><news:publication>",
+        "</news:news>",
+        '<xhtml:link rel="alternate" hreflang="de" href="/de">',
+        "<title>",
+        "<rss><channel>",
+        "<item>",
+        "</item>",
+        "<link>",
+        "</link>",
+        "<feed>",
+        "<entry>",
+        "<html>",
+        "<!DOCTYPE x [<!ENTITY a 'b'>]>",
+        "<!DOCTYPE x>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "<?",
+        "?>",
+        "&amp;",
+        "&a;",
+        "&#65;",
+        "&",
+        "<",
+        ">",
+        '"',
+        "'",
+        "/>",
+        "http://example.com/a",
+        "/relative",
+        "2005-01-01",
+        "2005-01-01T10:00:00Z",
+        "\n",
+        " ",
+        "\u00a0",
+        "\ufeff",
+        "x",
+        "é",
+    ]
+)
+soup = st.lists(fragments, max_size=40).map("".join)
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    marks = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[start:end] for start, end in pairwise(marks)]
+
+
+@given(st.binary(max_size=500))
+def test_any_bytes_are_read(data: bytes) -> None:
+    """No bytes make the reader raise, plain or behind the head of a gzip member."""
+    list(read(data, BASE))
+    list(read(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + data, BASE))
+
+
+@given(soup, st.sampled_from(["utf-8", "utf-16", "latin-1"]))
+def test_any_soup_is_read(text: str, encoding: str) -> None:
+    """No order of tags makes the reader raise, and what comes out is whole."""
+    for value in read(text.encode(encoding, "replace"), BASE):
+        assert isinstance(value, Problem) or value.url == value.url.strip() != ""
+
+
+@given(soup, st.lists(st.integers(0, 2000), max_size=12))
+def test_portions_do_not_matter(text: str, places: list[int]) -> None:
+    """The same bytes give the same values however they arrive."""
+    data = text.encode()
+    assert list(read(cut(data, places), BASE)) == list(read(data, BASE))
+
+
+@given(soup, st.lists(st.integers(0, 2000), max_size=5), st.integers(1, 3))
+def test_compression_does_not_matter(text: str, places: list[int], layers: int) -> None:
+    """Gzipped, in several members, several times: the same values."""
+    data = b"".join(gzip.compress(part, 1) for part in cut(text.encode(), places))
+    for _ in range(layers - 1):
+        data = gzip.compress(data, 1)
+    assert list(read(data, BASE)) == list(read(text.encode(), BASE))
+
+
+@given(st.binary(max_size=300), st.data())
+def test_damaged_gzip_is_read(content: bytes, data: st.DataObject) -> None:
+    """One wrong byte, or fewer bytes, in a gzip member never raise, and are told."""
+    packed = bytearray(gzip.compress(b"http://example.com/\n" + content))
+    del packed[data.draw(st.integers(3, len(packed) - 1)) :]
+    assert any(isinstance(value, Problem) for value in read(bytes(packed), BASE))
+
+
+urls = st.sampled_from(
+    [
+        "http://example.com/",
+        "https://example.com/a?b=1&amp;c=2",
+        " https://example.com/c\n",
+        "https://example.com/é",
+        "https://example.com/a b",
+        "https://example.com/&#65;",
+        "https://example.com/a&b",
+        "https://example.com/\u200b",
+        "https://example.com/\u00a0",
+        "<![CDATA[https://example.com/cdata]]>",
+        "<![CDATA[https://example.com/cdata?a&b]]>",
+        "HTTP://EXAMPLE.COM/",
+        "/relative",
+        "",
+    ]
+)
+plain_urls = st.integers(0, 99).map("https://example.com/item/{}".format)
+lastmods = st.sampled_from(
+    [
+        "2005-01-01",
+        "2005-02-31",
+        "",
+        " 2005-01-01 ",
+        "2005-01-01T10:00:00+01:00",
+        "Sat, 01 Jan 2005 00:00:00 GMT",
+        "&lt;",
+    ]
+)
+times = st.integers(0, 59).map("2005-01-01T10:00:{:02}Z".format)
+frequencies = st.sampled_from(["daily", "WEEKLY", " monthly", "sometimes", "", "never&amp;"])
+priorities = st.sampled_from(["0.5", "1.0", "0,8", "2", "", ".5", "high", " 0.1 "])
+extras = st.sampled_from(
+    ["", "", "<title>t</title>", "<mobile:mobile/>", "<!-- c -->", "text", "<image:image/>", "<x>"]
+)
+
+
+def field(name: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return values.map(lambda value: f"<{name}>{value}</{name}>")
+
+
+clean_record = st.builds(
+    "<url>{}{}{}</url>".format, field("loc", plain_urls), field("lastmod", times), field("priority", st.just("0.5"))
+)
+any_record = st.builds(
+    "<url>{}{}</url>".format,
+    field("loc", urls),
+    st.lists(
+        st.one_of(
+            field("lastmod", lastmods | times),
+            field("changefreq", frequencies),
+            field("priority", priorities),
+            extras,
+            field("loc", urls),
+        ),
+        max_size=4,
+    ).map("".join),
+)
+between = st.sampled_from(["", "\n", "<!-- x -->", "<!--", "-->", "<url>", "</url>", "<url><loc>http://example.com/z"])
+documents = st.lists(st.one_of(clean_record, clean_record, any_record, between), max_size=14).map("\n".join)
+uniform = st.lists(st.builds("{}".format, clean_record), min_size=2, max_size=8).map("\n ".join)
+
+
+def read_carefully(text: str, kind: Kind) -> list[Entry | Child | Problem]:
+    outbox = Outbox(Limits())
+    Records(kind, Fields(BASE, outbox, Limits()), outbox).feed(text, is_last=True)
+    return outbox.drain()
+
+
+def read_fast(text: str, kind: Kind) -> list[Entry | Child | Problem]:
+    outbox = Outbox(Limits())
+    RegularRecords(kind, "", Fields(BASE, outbox, Limits()), outbox).feed(text, is_last=True)
+    return outbox.drain()
+
+
+@given(documents | uniform)
+def test_fast_readers_agree_with_the_careful_one(text: str) -> None:
+    """Values, problems and their order do not depend on which reader read a record."""
+    document = f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{text}</urlset>'
+    assert read_fast(document, Kind.URLSET) == read_carefully(document, Kind.URLSET)
+
+
+@given(documents | uniform)
+def test_fast_readers_agree_on_indexes(text: str) -> None:
+    """The same for the children of an index."""
+    document = f"<sitemapindex>{text}</sitemapindex>".replace("url>", "sitemap>")
+    assert read_fast(document, Kind.INDEX) == read_carefully(document, Kind.INDEX)
+
+
+@given(soup)
+def test_fast_readers_agree_on_soup(text: str) -> None:
+    """And for what is no document at all."""
+    assert read_fast(text, Kind.URLSET) == read_carefully(text, Kind.URLSET)
+
+
+forms = st.builds(
+    "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}".format,
+    st.integers(0, 9999),
+    st.integers(0, 13),
+    st.integers(0, 32),
+    st.integers(0, 25),
+    st.integers(0, 61),
+    st.integers(0, 61),
+    st.sampled_from(["Z", "+00:00", "-05:30", "+24:00", "+00:60", "z", "+0a:00"]),
+)
+
+
+@given(st.lists(forms, min_size=1, max_size=4))
+def test_dates_read_together_are_those_read_alone(texts: list[str]) -> None:
+    """Where dates are read as arrays, they are the dates that are read one by one."""
+    seconds = read_seconds([f"<lastmod>{text}" for text in texts], "<lastmod>")
+    if seconds is not None:
+        dates = [read_w3c(text) for text in texts]
+        assert [date and (date.at, date.granularity) for date in dates] == [(s, Granularity.SECOND) for s in seconds]
