@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: help demo test check bench format clean
 .DEFAULT_GOAL := help
 
-help: ## what can be made
+help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 .venv/core: pyproject.toml constraints.txt
