@@ -27,7 +27,7 @@ SOME = 300_000
 @pytest.fixture(scope="module")
 def lab() -> Iterator[RunningLab]:
     world = World(sites=2)
-    with RunningLab(Server(world, SteppedClock(world.epoch), limits=Limits(pace=PACE))) as lab:
+    with RunningLab(Server(world, SteppedClock(world.epoch), pace=PACE)) as lab:
         yield lab
 
 
@@ -320,7 +320,7 @@ def test_reset(lab: RunningLab) -> None:
     """Not a byte, and a reset."""
     with pytest.raises(ConnectionResetError):
         fetch(lab, "reset")
-    assert [visit.is_complete for visit in lab.log.wait_for(1, host=f"reset.{DOMAIN}")] == [False]
+    assert [visit.is_complete for visit in lab.log.wait_for(1, f"reset.{DOMAIN}")] == [False]
 
 
 def test_reset_in_body(lab: RunningLab) -> None:

@@ -13,14 +13,14 @@ from periplus.lab.web import World
 from periplus.lab.web.hostile import DOMAIN
 from periplus.lab.web.hostile.cuts import CUT, EXPIRED, SELF_SIGNED, WRONG_NAME
 from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Limits, Server
+from periplus.lab.web.server import Server
 
 pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[RunningLab]:
-    with RunningLab(Server(World(sites=3), tls_port=0, limits=Limits(pace=0.01))) as lab:
+    with RunningLab(Server(World(sites=3), tls_port=0, pace=0.01)) as lab:
         yield lab
 
 
@@ -62,8 +62,8 @@ def test_pages_come_over_tls(lab: RunningLab, trusting: ssl.SSLContext) -> None:
     """The same page as in the clear; the log knows the difference."""
     host = lab.world.hosts[0]
     assert shake(lab, host, trusting).startswith(b"HTTP/1.1 200")
-    assert lab.log.visits(host=host)[-1].is_secure
-    assert lab.log.visits(host=host)[-1].url == f"https://{host}/"
+    assert lab.log.visits(host)[-1].is_secure
+    assert lab.log.visits(host)[-1].url == f"https://{host}/"
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ import pytest
 from .web import World
 from .web.clock import SteppedClock
 from .web.running import RunningLab
-from .web.server import Limits, Server
+from .web.server import Server
 
-QUICK = Limits(pace=0.01)
+QUICK = 0.01
 """Hostile hosts wait a hundredth of their time."""
 SITES = 40
 
@@ -41,4 +41,4 @@ def start_lab() -> Iterator[Callable[[Server], RunningLab]]:
 @pytest.fixture
 def lab(lab_world: World, start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     """A lab in the clear, its clock at the world's epoch until the test moves it (`lab.clock.advance`)."""
-    return start_lab(Server(lab_world, SteppedClock(lab_world.epoch), limits=QUICK))
+    return start_lab(Server(lab_world, SteppedClock(lab_world.epoch), pace=QUICK))

@@ -8,6 +8,7 @@ Python itself cannot make a certificate.
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
@@ -20,9 +21,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from .hostile.cuts import EXPIRED, SELF_SIGNED, WRONG_NAME
-from .sites import DOMAIN as TOP
+from .sites import DOMAIN
 from .tls import server_context
 
+_BELOW = re.compile(rf"(?:[a-z0-9-]{{1,63}}\.){{0,4}}{re.escape(DOMAIN)}")
 _A_DAY = timedelta(days=1)
 _LIFE = timedelta(days=30)
 _MOST_CONTEXTS = 256
@@ -33,9 +35,9 @@ def _named(name: str) -> x509.Name:
 
 
 def _wildcard(host: str) -> str:
-    """The name that a certificate for `host` is made out to: siblings share one."""
+    """The name that a certificate for `host` is made out to: siblings share one, and strangers get the lab's."""
     parent = host.partition(".")[2]
-    return f"*.{parent}" if parent == TOP or parent.endswith(f".{TOP}") else host
+    return f"*.{parent}" if _BELOW.fullmatch(parent) else f"*.{DOMAIN}"
 
 
 class Authority:
@@ -73,7 +75,7 @@ class Authority:
             path.unlink()
 
     def _issue(self, name: str, key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
-        subject = f"somebody-else.{TOP}" if name == WRONG_NAME else name
+        subject = f"somebody-else.{DOMAIN}" if name == WRONG_NAME else name
         now = datetime.now(UTC)
         until = now - _A_DAY if name == EXPIRED else now + _LIFE
         signs_itself = name == SELF_SIGNED
@@ -114,7 +116,7 @@ class Authority:
             .not_valid_after(now + _LIFE)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(usage, critical=True)
-            .add_extension(x509.NameConstraints([x509.DNSName(TOP)], None), critical=True)
+            .add_extension(x509.NameConstraints([x509.DNSName(DOMAIN)], None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
             .sign(self._key, SHA256())
         )

@@ -42,16 +42,23 @@ class Replier(Protocol):
         """The reply to a request."""
 
 
+class Limits(Struct, frozen=True):
+    """What clients may take of the lab: connections, and real seconds for one answer or for silence."""
+
+    most_connections: int = 4096
+    longest_answer: float = 600.0
+    longest_idle: float = 60.0
+
+
 class Service(Struct, frozen=True):
-    """What every connection of a server shares. Times are real seconds."""
+    """What every connection of a server shares. `pace` scales the waits of hostile scripts."""
 
     reply: Replier
     clock: Clock
     log: RequestLog
-    context_of: ContextOf | None
+    limits: Limits
     pace: float
-    longest_answer: float
-    longest_idle: float
+    context_of: ContextOf | None
 
 
 class _Exchange(Struct):
@@ -82,7 +89,7 @@ class Connection(asyncio.Protocol):
         self._player: Player | None = None
         self._is_held = False
         self._loop = asyncio.get_running_loop()
-        self.deadline = self._loop.time() + service.longest_idle
+        self.deadline = self._loop.time() + service.limits.longest_idle
 
     # What the event loop tells.
 
@@ -180,7 +187,7 @@ class Connection(asyncio.Protocol):
     def _answer(self, head: Head) -> None:
         at = self._service.clock.now()
         exchange = self._exchange = _Exchange(head, at, time.time())
-        self.deadline = self._loop.time() + self._service.longest_answer
+        self.deadline = self._loop.time() + self._service.limits.longest_answer
         self._to_skip = head.body_length
         if head.expects_continue:
             self._channel.send(_CONTINUE)
@@ -238,7 +245,7 @@ class Connection(asyncio.Protocol):
 
     def _rest(self, exchange: _Exchange) -> None:
         """Wait for the next request, or close if this was the last."""
-        self.deadline = self._loop.time() + self._service.longest_idle
+        self.deadline = self._loop.time() + self._service.limits.longest_idle
         if exchange.closes:
             self._channel.close()
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from . import hostile, sites
 from .exchange import Answer, Request
-from .hostile import DOMAIN as HOSTILE
 from .hostile import Script, perform
-from .sites import DOMAIN as TOP
 from .world import World
 
-_PLAIN = (("Content-Type", "text/plain; charset=utf-8"),)
+_HOSTILE, _WORLD = f".{hostile.DOMAIN}", f".{sites.DOMAIN}"
+_PLAIN = ("Content-Type", "text/plain; charset=utf-8")
+_NOBODY = Answer(421, (_PLAIN,), b"There is no such host in the lab.\n")
+_NO_LOOKUP = Answer(502, (_PLAIN,), b"There is no such host in the lab.\n")
+_READ_ONLY = Answer(405, (_PLAIN, ("Allow", "GET, HEAD")), b"This web can only be read.\n")
+"""HEAD is asked as GET; the server drops the body."""
 
 Reply = Answer | Script
 
@@ -36,16 +40,16 @@ class Hosts:
         self._front = front
 
     def reply(self, request: Request, *, is_proxied: bool = False) -> Reply:
-        """What the host of a request says (HEAD is asked as GET). To a proxy's client an unknown name is a 502."""
-        if request.method != "GET":
-            return Answer(405, (*_PLAIN, ("Allow", "GET, HEAD")), b"This web can only be read.\n")
+        """What the host of a request says. To a proxy's client an unknown name is a failed lookup."""
+        found = self._find(request)
+        return _NO_LOOKUP if is_proxied and found.status == _NOBODY.status else found
+
+    def _find(self, request: Request) -> Reply:
         host = request.host
-        if host.endswith(f".{HOSTILE}"):
-            found = perform(request)
-        elif host.endswith(f".{TOP}"):
-            found = self._world.answer(request)
-        else:
-            found = self._front.answer(request, self.reply) if is_local(host) else None
-        if found is not None and (not is_proxied or not isinstance(found, Answer) or found.status != 421):
-            return found
-        return Answer(502 if is_proxied else 421, _PLAIN, b"There is no such host in the lab.\n")
+        if request.method != "GET":
+            return _READ_ONLY
+        if host.endswith(_HOSTILE):
+            return perform(request) or _NOBODY
+        if host.endswith(_WORLD):
+            return self._world.answer(request)
+        return self._front.answer(request, self.reply) if is_local(host) else _NOBODY

@@ -17,6 +17,8 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from periplus.model import UsageError
+
 DEFAULT_CAPACITY = 100_000
 
 
@@ -55,7 +57,7 @@ class RequestLog:
     def __init__(self, capacity: int = DEFAULT_CAPACITY, path: Path | None = None) -> None:
         self._visits: deque[Visit] = deque(maxlen=capacity)
         self._encoder = msgspec.json.Encoder()
-        self._file: BinaryIO | None = path.open("ab") if path else None
+        self._file = _open(path) if path else None
         self.total = 0
 
     def note(self, visit: Visit) -> None:
@@ -80,26 +82,29 @@ class RequestLog:
         """How many visits are in memory; `total` is how many there were."""
         return len(self._visits)
 
-    def visits(self, *, host: str | None = None, agent: str = "") -> list[Visit]:
-        """The visits in memory, of one host or all, by agents whose name holds `agent`."""
+    def visits(self, *hosts: str, agent: str = "") -> list[Visit]:
+        """The visits in memory, of some hosts (all, if none is named), by agents whose name holds `agent`.
+
+        Name every host at an address to see the visits of that machine.
+        """
         # `list` of a deque is one step for the interpreter, so the server's thread cannot append in between.
-        return [visit for visit in list(self._visits) if (host is None or visit.host == host) and agent in visit.agent]
+        return [visit for visit in list(self._visits) if (not hosts or visit.host in hosts) and agent in visit.agent]
 
     def hosts(self) -> list[str]:
         """Every host visited, in order of first visit."""
         return list(dict.fromkeys(visit.host for visit in list(self._visits)))
 
-    def wait_for(self, count: int, *, host: str | None = None, timeout: float = 5.0) -> list[Visit]:
-        """The visits of a host once there are `count`: a stream is noted when it ends, which the client may not see."""
+    def wait_for(self, count: int, *hosts: str, timeout: float = 5.0) -> list[Visit]:
+        """The visits of some hosts once there are `count`: a stream is noted when it ends, which no client can see."""
         deadline = time.monotonic() + timeout
-        while len(found := self.visits(host=host)) < count and time.monotonic() < deadline:
+        while len(found := self.visits(*hosts)) < count and time.monotonic() < deadline:
             time.sleep(0.005)
         return found
 
-    def most_at_once(self, host: str) -> int:
-        """The most requests of one host that were being answered at the same (real) moment."""
+    def most_at_once(self, *hosts: str) -> int:
+        """The most requests of some hosts that were being answered at the same (real) moment."""
         edges = []
-        for visit in self.visits(host=host):
+        for visit in self.visits(*hosts):
             edges += [(visit.real_started_at, 1), (visit.real_ended_at, -1)]
         busy = most = 0
         for _, step in sorted(edges):
@@ -107,9 +112,9 @@ class RequestLog:
             most = max(most, busy)
         return most
 
-    def gaps(self, host: str) -> list[float]:
-        """Real seconds from the end of each visit of a host to the start of the next; negative where they overlap."""
-        found = sorted(self.visits(host=host), key=lambda visit: visit.real_started_at)
+    def gaps(self, *hosts: str) -> list[float]:
+        """Real seconds from the end of each visit of some hosts to the start of the next; below 0: they overlap."""
+        found = sorted(self.visits(*hosts), key=lambda visit: visit.real_started_at)
         return [later.real_started_at - earlier.real_ended_at for earlier, later in pairwise(found)]
 
     def needless(self, changed_between: Callable[[str, float, float], bool]) -> list[Visit]:
@@ -119,6 +124,13 @@ class RequestLog:
         world's truth, in virtual time.
         """
         return list(_needless(self.visits(), changed_between))
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("ab")
+    except OSError as error:
+        raise UsageError(f"cannot write the log to {path}: {error.strerror}") from error
 
 
 def _needless(visits: Iterable[Visit], changed_between: Callable[[str, float, float], bool]) -> Iterable[Visit]:

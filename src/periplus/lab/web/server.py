@@ -7,40 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
 import tempfile
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from msgspec import Struct
-
 from periplus.model import Clock, UsageError
 
+from .channel import ContextOf
 from .clock import RunningClock
-from .connection import Connection, Service
+from .connection import Connection, Limits, Service
 from .hosts import Hosts
 from .index import Index
 from .log import RequestLog
 from .loopback import HOME, open_loopback
 from .world import World
 
+__all__ = ["Limits", "Server"]
+
 _BACKLOG = 1024
 _SWEEP_EVERY = 0.5
-
-
-class Limits(Struct, frozen=True):
-    """What a client may take of the lab: connections, and real seconds for one answer or for silence.
-
-    `pace` scales the waits of hostile hosts: a test of a 30-second silence need not take 30 seconds.
-    """
-
-    most_connections: int = 4096
-    longest_answer: float = 600.0
-    longest_idle: float = 60.0
-    pace: float = 1.0
 
 
 class Server:
@@ -55,8 +42,12 @@ class Server:
         port: int = 0,
         tls_port: int | None = None,
         limits: Limits | None = None,
+        pace: float = 1.0,
     ) -> None:
-        """Port 0 is any free one; without a `tls_port` there is no TLS (and `cryptography` is not needed)."""
+        """Port 0 is any free one; without a `tls_port` there is no TLS (and `cryptography` is not needed).
+
+        `pace` scales the waits of hostile hosts: a test of a 30-second silence need not take 30 seconds.
+        """
         self.world = world
         self.clock = clock or RunningClock(world.epoch)
         self.log = log if log is not None else RequestLog()
@@ -64,6 +55,7 @@ class Server:
         self.tls_port = tls_port
         self.authority_pem = b""
         self._limits = limits or Limits()
+        self._pace = pace
         self._connections: set[Connection] = set()
         self._numbers = count(1)
         self._has_all_addresses = False
@@ -89,13 +81,7 @@ class Server:
     async def _start(self, stack: contextlib.AsyncExitStack) -> None:
         context_of = self._certificates(stack) if self.tls_port is not None else None
         service = Service(
-            Hosts(self.world, Index(self)).reply,
-            self.clock,
-            self.log,
-            context_of,
-            self._limits.pace,
-            self._limits.longest_answer,
-            self._limits.longest_idle,
+            Hosts(self.world, Index(self)).reply, self.clock, self.log, self._limits, self._pace, context_of
         )
         self.port = await self._listen(stack, service, self.port, secure=False)
         if self.tls_port is not None:
@@ -103,7 +89,7 @@ class Server:
         sweep = asyncio.create_task(self._sweep())
         stack.callback(sweep.cancel)
 
-    def _certificates(self, stack: contextlib.AsyncExitStack) -> Callable[[str], ssl.SSLContext]:
+    def _certificates(self, stack: contextlib.AsyncExitStack) -> ContextOf:
         try:
             from .certificates import Authority
         except ImportError as error:
