@@ -21,7 +21,7 @@ class LinkKind(Enum):
     FRAME = "frame"
 
 
-class Link(Struct, frozen=True):
+class Link(Struct, frozen=True, gc=False):
     """A way from this page to another.
 
     `anchor` is the visible text, white space folded and bounded; `rel` the attribute's words in lower case, one space
@@ -34,7 +34,7 @@ class Link(Struct, frozen=True):
     kind: LinkKind = LinkKind.ANCHOR
 
 
-class Resource(Struct, frozen=True):
+class Resource(Struct, frozen=True, gc=False):
     """Something the page shows inside itself: an image, a video, a sound. `text` is its `alt`."""
 
     url: Url
@@ -42,13 +42,14 @@ class Resource(Struct, frozen=True):
     text: str = ""
 
 
-class Alternate(Struct, frozen=True):
+class Alternate(Struct, frozen=True, gc=False):
     """The same page for other readers: another language (`hreflang`), medium or format (`type`)."""
 
     url: Url
     hreflang: str = ""
     type: str = ""
     title: str = ""
+    media: str = ""
 
 
 class Relations(Struct, frozen=True):
@@ -81,7 +82,7 @@ class Directives(Struct, frozen=True):
     unavailable_after: float | None = None
 
 
-class Refresh(Struct, frozen=True):
+class Refresh(Struct, frozen=True, gc=False):
     """A meta refresh: after `delay` seconds, go to `url` (`None`: the page reloads itself)."""
 
     delay: float

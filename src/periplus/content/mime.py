@@ -1,0 +1,136 @@
+"""What kind of thing a body is: the MIME Sniffing Standard in the small way a crawler of pages needs.
+
+A server's word is believed while the bytes do not contradict it. It is not believed where it says nothing
+(`application/octet-stream`, `unknown/unknown`, no type at all), where it says markup or text and the bytes carry the
+signature of a picture, an archive or a document, or are plainly not text. Signatures are those of section 6 of the
+standard, and the few formats that sites most often serve under a wrong name.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+
+SNIFF_BYTES: Final = 1445
+_BINARY_SHARE: Final = 0.1
+
+_SIGNATURES: Final = (
+    (b"%PDF-", "application/pdf"),
+    (b"%!PS-Adobe-", "application/postscript"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"\x00\x00\x01\x00", "image/x-icon"),
+    (b"OggS\x00", "application/ogg"),
+    (b"ID3", "audio/mpeg"),
+    (b"\x1aE\xdf\xa3", "video/webm"),
+    (b"\x1f\x8b\x08", "application/gzip"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"\x7fELF", "application/octet-stream"),
+    (b"\xd0\xcf\x11\xe0", "application/x-ole-storage"),
+)
+_HTML_START: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--|<(?:!doctype[\t\n\f\r ]+html|html|head|script"
+    rb"|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link)(?=[\t\n\f\r />]))",
+    re.IGNORECASE,
+)
+_XML_START: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:\?xml|rss|feed|urlset|sitemapindex)[\t\n\f\r />]", re.IGNORECASE
+)
+_BINARY_BYTES: Final = bytes(byte for byte in range(0x20) if byte not in b"\t\n\x0c\r\x1b")
+_SAYS_NOTHING: Final = frozenset({"", "unknown/unknown", "application/unknown", "*/*", "application/octet-stream"})
+_HTML: Final = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
+_TYPE: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;|,|$)")
+
+
+class Kind(Enum):
+    """How a body is to be read."""
+
+    HTML = "html"
+    XML = "xml"
+    TEXT = "text"
+    BINARY = "binary"
+
+
+class Mime(Struct, frozen=True, gc=False):
+    """What a body is: its essence ("text/html"), and how to read it."""
+
+    essence: str
+    kind: Kind
+
+
+def sniff_mime(body: bytes, content_type: str | None = None, *, is_utf16: bool = False) -> Mime:
+    """What a body is, from its server's word and its first bytes. `is_utf16` allows the zero bytes of such text."""
+    declared = _essence(content_type)
+    head = body[:SNIFF_BYTES]
+    kind = _kind_of(declared)
+    if declared in _SAYS_NOTHING:
+        return _sniffed(head, is_utf16)
+    if kind is Kind.BINARY:
+        return Mime(declared, kind)
+    return (
+        Mime(_signature(head) or "application/octet-stream", Kind.BINARY)
+        if _is_binary(head, is_utf16)
+        else Mime(declared, kind)
+    )
+
+
+def _essence(content_type: str | None) -> str:
+    found = _TYPE.match(content_type or "")
+    return found[1].lower() if found else ""
+
+
+def _kind_of(essence: str) -> Kind:
+    if essence in _HTML:
+        return Kind.HTML
+    if essence in ("text/xml", "application/xml") or essence.endswith("+xml"):
+        return Kind.XML
+    if essence.startswith("text/") or essence in ("application/json", "application/javascript"):
+        return Kind.TEXT
+    return Kind.BINARY
+
+
+def _sniffed(head: bytes, is_utf16: bool) -> Mime:
+    if is_utf16:
+        head = head.replace(b"\0", b"").removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff")
+    if _HTML_START.match(head):
+        return Mime("text/html", Kind.HTML)
+    if _XML_START.match(head):
+        return Mime("text/xml", Kind.XML)
+    if _is_binary(head, is_utf16):
+        return Mime(_signature(head) or "application/octet-stream", Kind.BINARY)
+    # Without a type, what holds a tag somewhere is more often a page than a text about one.
+    return Mime("text/html", Kind.HTML) if b"<" in head else Mime("text/plain", Kind.TEXT)
+
+
+def _signature(head: bytes) -> str:
+    for signature, essence in _SIGNATURES:
+        if head.startswith(signature):
+            # Two letters are a weak proof: a text may begin with them, a bitmap goes on with zeros.
+            if signature == b"BM" and b"\0" not in head[:16]:
+                continue
+            return essence
+    if head[4:8] == b"ftyp":
+        return "video/mp4"
+    if head.startswith(b"RIFF"):
+        return {b"WEBP": "image/webp", b"WAVE": "audio/wave", b"AVI ": "video/avi"}.get(head[8:12], "")
+    return ""
+
+
+def _is_binary(head: bytes, is_utf16: bool) -> bool:
+    """A signature, or more control characters than dirt explains: a page with a stray NUL is still a page."""
+    if _signature(head):
+        return True
+    if is_utf16 or not head:
+        return False
+    strays = len(head) - len(head.translate(None, _BINARY_BYTES))
+    return strays > _BINARY_SHARE * len(head)

@@ -1,0 +1,115 @@
+"""Where a page must be cut so that parsing it takes little more than linear time and memory.
+
+The parsing algorithm of the HTML Standard has corners that hostile pages make expensive: every start tag may look
+through all open elements (100,000 nested elements take half a minute), every attribute of a tag is compared with those
+before it, and formatting elements that are left open (`<b id=1><b id=2>...`) are opened again in every paragraph, so
+that a page of 64 KB becomes a tree of gigabytes. Browsers have limits of their own; our parser has none. So a page is
+looked at before it is parsed, and what comes after it goes too far is cut off.
+
+Small pages cannot do much harm. Larger ones are checked on the arrays of `tags`: do start and end tags balance? Only
+what looks wrong there is walked tag by tag with a stack of names, which is not the real algorithm but close to it.
+
+Reasons of the problems, with the place of the cut: `too-deep`, `too-many-tags`, and `too-many-attributes` of one tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final
+
+import numpy as np
+
+from ..model import Problem
+from .tags import KEYS, Tags, key_of
+
+MAX_DEPTH: Final = 1000
+MAX_TAGS: Final = 500_000
+MAX_ATTRIBUTES: Final = 4000
+MAX_REOPENED: Final = 300_000
+"""Formatting elements that are opened again, all in all."""
+
+_HARMLESS_TAGS: Final = 1200
+_HARMLESS_BYTES: Final = 1 << 16
+_WALKED_TAGS: Final = 50_000
+_USUAL_DEPTH: Final = 256
+_LONG_TAG: Final = 20_000
+# These have no end tag, or one that is often left out because the next of its kind implies it.
+_UNCLOSED: Final = (
+    "area base br col embed hr img input link meta param source track wbr p li dt dd td th tr tbody thead tfoot option "
+    "optgroup rp rt image html head body"
+)
+_FORMATTING: Final = "b big code em font i nobr s small strike strong tt u"
+_TAG: Final = re.compile(rb"<(/?)([a-zA-Z][^\t\n\f\r />]{0,40}+)([^>]{0,100}+)")
+_GIANT: Final = re.compile(rb"""<[a-zA-Z](?:[^>"'\s/]*+(?:"[^"]*+"|'[^']*+'|[\s/]++)){%d}""" % MAX_ATTRIBUTES)
+_IS_UNCLOSED: Final = frozenset(_UNCLOSED.split())
+_IS_FORMATTING: Final = frozenset(_FORMATTING.split())
+_IS_LETTER: Final = (np.arange(32) >= 1) & (np.arange(32) <= 26)
+_WEIGHTS: Final = np.ones(KEYS, dtype=np.int8)
+_WEIGHTS[[key_of(name) for name in _IS_UNCLOSED]] = 0
+
+
+def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
+    """A page in UTF-8 that can be parsed safely: all of it, or what comes before it goes too far."""
+    if len(tags.at) <= _HARMLESS_TAGS and len(html) <= _HARMLESS_BYTES:
+        return html, []
+    problem = None
+    if len(tags.at) > MAX_TAGS:
+        problem = Problem("too-many-tags", str(len(tags.at)), int(tags.at[MAX_TAGS]))
+        html = html[: tags.at[MAX_TAGS]]
+        tags = Tags(tags.at[:MAX_TAGS], tags.is_end[:MAX_TAGS], tags.keys[:MAX_TAGS])
+    if _may_hold_giants(html, tags) and (giant := _GIANT.search(html)):
+        problem = Problem("too-many-attributes", at=giant.start())
+        html = html[: giant.start()]
+    if len(tags.at) > _HARMLESS_TAGS and _is_unbalanced(tags):
+        at = _too_deep(html)
+        if at is not None:
+            problem = Problem("too-deep", at=at)
+            html = html[:at]
+    return html, [problem] if problem else []
+
+
+def _may_hold_giants(html: bytes, tags: Tags) -> bool:
+    """A tag of thousands of attributes is long, or has many "<" that begin no name."""
+    if len(html) <= _HARMLESS_BYTES:
+        return False
+    gaps = np.diff(tags.at, append=len(html), prepend=0)
+    is_long = int(gaps.max()) > _LONG_TAG
+    return is_long or int(np.count_nonzero(~_IS_LETTER[tags.keys >> 10])) > MAX_ATTRIBUTES
+
+
+def _is_unbalanced(tags: Tags) -> bool:
+    """Does the page open much more than it closes, close what it never opened, or nest unusually?"""
+    weights = _WEIGHTS[tags.keys]
+    steps = np.where(tags.is_end, -weights, weights)
+    depth = np.cumsum(steps, dtype=np.int32)
+    if depth.max() > _USUAL_DEPTH or depth.min() < -_USUAL_DEPTH or len(depth) > _WALKED_TAGS:
+        return True
+    by_name = np.bincount(tags.keys, weights=steps, minlength=0)
+    return bool(np.abs(by_name).sum() > 2 * _USUAL_DEPTH)
+
+
+def _too_deep(html: bytes) -> int | None:
+    """Where the page nests too deeply, or has opened too much formatting again and again; `None` if nowhere."""
+    stack: list[str] = []
+    open_now: Counter[str] = Counter()
+    left_open: Counter[bytes] = Counter()
+    reopened = 0
+    for tag in _TAG.finditer(html):
+        name = tag[2].decode("latin-1").lower()
+        if tag[1]:
+            if open_now[name]:
+                while (closed := stack.pop()) != name:
+                    open_now[closed] -= 1
+                open_now[name] -= 1
+            if name in _IS_FORMATTING and left_open:
+                left_open.popitem()
+        elif name not in _IS_UNCLOSED:
+            stack.append(name)
+            open_now[name] += 1
+            if name in _IS_FORMATTING:
+                left_open[tag[0]] = min(3, left_open[tag[0]] + 1)  # of equal ones, three are kept
+        reopened += len(left_open)
+        if len(stack) > MAX_DEPTH or reopened > MAX_REOPENED:
+            return tag.start()
+    return None

@@ -1,0 +1,180 @@
+"""What a reader sees: all text of a page, and the part of it that is not navigation.
+
+The tree is asked for its text once, in the parser's own language. Before that, signs are put around the regions that
+matter (`<main>`, `<nav>`, forms, lists of links, ...), and after that the text is cut at the signs; so the main text
+costs hardly more than the text. White space is folded. A border between two elements counts as a space, unless
+punctuation is beside it: "<a>a link</a>, and" is "a link, and".
+
+Main text is what lies in `<main>`, else in `<article>`, outside of navigation; where a page marks neither, it is what
+remains without navigation, header, footer, asides, forms and blocks that are mostly links (link density, Kohlschuetter,
+Fankhauser & Nejdl 2010). Where that leaves next to nothing, everything is main: a page of links is about its links.
+
+Not text: scripts, styles, templates and `<noscript>`, which a reader with a browser never sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from .elements import ROLE, Elements
+
+MAX_TEXT: Final = 1 << 20
+_MAX_MARKED: Final = 500
+_LEAST_MAIN: Final = 25
+_LEAST_SHARE: Final = 0.1
+_LEAST_LINKS: Final = 3
+_DENSE: Final = 0.6
+_ITEMS: Final = frozenset({"li", "td", "th", "dt", "dd", "span"})
+_BOILERPLATE_ROLES: Final = frozenset(
+    {"navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar"}
+)
+
+# Borders and signs are control characters, which have no business in a text: what a page writes of them is a space.
+_BORDER, _SIGN = 1, 2
+_MAIN, _ASIDE, _HEADER, _FORM = "Mm", "Aa", "Hh", "Ff"
+_SPACES_ONLY: Final = bytes(0x20 if byte < 0x20 and byte not in (_BORDER, _SIGN) else byte for byte in range(256))
+_BORDERS_TOO: Final = bytes(0x20 if byte == _BORDER else byte for byte in range(256))
+
+
+def _table(characters: bytes) -> NDArray[np.bool_]:
+    return np.isin(np.arange(256), list(characters))
+
+
+_CLOSES: Final = _table(b" ,.;:!?)]}\x02")
+_OPENS: Final = _table(b" ([{\x02")
+_WIDE_SPACES: Final = tuple(char.encode() for char in "\xa0\u3000\u200b")
+
+
+class Texts(NamedTuple):
+    """All text of a page and its main text, in UTF-8, white space folded."""
+
+    text: bytes
+    main: bytes
+    is_cut: bool = False
+
+
+def read_texts(tree: LexborHTMLParser, found: Elements, anchors: Iterable[tuple[LexborNode, int]]) -> Texts:
+    """The texts of a page, given its elements and the nodes of its anchors with the lengths of their texts.
+
+    The tree is spent afterwards: signs are in it, and scripts are gone.
+    """
+    body = tree.body
+    if body is None:
+        return Texts(b"", b"")
+    for name in ("script", "style", "noscript"):
+        for node in found.get(name, ()):
+            node.decompose()
+    if not _mark_regions(found):
+        _mark(_link_blocks(anchors), _ASIDE)
+    raw = body.text(separator=chr(_BORDER), skip_empty=True)
+    folded = fold(raw[: 2 * MAX_TEXT])
+    is_cut = len(folded) > MAX_TEXT
+    pieces = (_cut(folded) if is_cut else folded).split(b"\x02")
+    if len(pieces) == 1:
+        return Texts(pieces[0], pieces[0], is_cut)
+    text = _joined([pieces[0], *(piece[1:] for piece in pieces[1:])])
+    return Texts(text, _main(pieces) or text, is_cut)
+
+
+def fold(raw: str) -> bytes:
+    """A text in UTF-8 with white space folded, none at either end, and borders made into a space or nothing."""
+    data = raw.encode("utf-8", "replace").translate(_SPACES_ONLY)
+    if len(data) != len(raw):
+        for space in _WIDE_SPACES:
+            if space in data:
+                data = data.replace(space, b" ")
+    codes = np.frombuffer(b"  " + data + b"  ", dtype=np.uint8)
+    is_space = codes == 0x20
+    is_gone = is_space.copy()
+    is_gone[1:] &= is_space[:-1]  # a space goes if one stands before it
+    borders = (codes == _BORDER).nonzero()[0]
+    before, after = codes[borders - 1], codes[borders + 1]
+    is_gone[borders] = _OPENS[before] | _CLOSES[after]
+    is_gone[borders[(before == 0x20) & (after == 0x20)] + 1] = True
+    kept = codes.take((~is_gone).nonzero()[0])
+    folded: bytes = kept.tobytes().translate(_BORDERS_TOO)
+    return folded.strip(b" ")
+
+
+def _cut(data: bytes) -> bytes:
+    """At most as much as we keep, and no half of a character."""
+    return data[:MAX_TEXT].decode("utf-8", "ignore").encode()
+
+
+def _mark_regions(found: Elements) -> bool:
+    """Put signs around what is plainly main, plainly navigation, a header or a form; is anything main?"""
+    roles = [(node, (node.attributes.get("role") or "").lower()) for node in found.get(ROLE, ())]
+    main = found.get("main", []) + [node for node, role in roles if role == "main"]
+    main = main or found.get("article", [])
+    _mark(main, _MAIN)
+    for name in ("nav", "aside", "footer"):
+        _mark(found.get(name, ()), _ASIDE)
+    _mark((node for node, role in roles if role in _BOILERPLATE_ROLES), _ASIDE)
+    _mark(found.get("header", ()), _HEADER)
+    _mark(found.get("form", ()), _FORM)
+    return bool(main)
+
+
+def _mark(nodes: Iterable[LexborNode], signs: str) -> None:
+    for node, _ in zip(nodes, range(_MAX_MARKED), strict=False):
+        if node.tag != "body":
+            node.insert_before(chr(_SIGN) + signs[0])
+            node.insert_after(chr(_SIGN) + signs[1])
+
+
+def _link_blocks(anchors: Iterable[tuple[LexborNode, int]]) -> list[LexborNode]:
+    """Blocks that are mostly links: lists, rows and lines with several links and little else.
+
+    A block is the parent of links that stand side by side, or, as in a list, the parent of their parents.
+    """
+    lengths: dict[int, list[int]] = {}
+    nodes: dict[int, LexborNode] = {}
+    for node, length in anchors:
+        parent = node.parent
+        if parent is not None and parent.tag in _ITEMS:
+            parent = parent.parent
+        if parent is not None:
+            key = parent.mem_id
+            if key in lengths:
+                lengths[key].append(length)
+            else:
+                nodes[key], lengths[key] = parent, [length]
+    return [
+        nodes[key]
+        for key, linked in lengths.items()
+        if len(linked) >= _LEAST_LINKS and sum(linked) >= _DENSE * len("".join(nodes[key].text_lexbor().split()))
+    ]
+
+
+def _main(pieces: list[bytes]) -> bytes:
+    """The main text: of pieces of text that each begin with a sign, those that are in the right regions."""
+    main: list[bytes] = []
+    bare, in_forms = [pieces[0]], list[bytes]()
+    depth = dict.fromkeys((b"M", b"A", b"H", b"F"), 0)
+    for piece in pieces[1:]:
+        sign, part = piece[:1], piece[1:]
+        if sign in depth:
+            depth[sign] += 1
+        elif sign.upper() in depth:
+            depth[sign.upper()] = max(0, depth[sign.upper()] - 1)
+        if depth[b"A"]:
+            continue
+        if depth[b"M"] and not depth[b"F"]:
+            main.append(part)
+        if not depth[b"H"]:
+            (in_forms if depth[b"F"] else bare).append(part)
+    chosen = _joined(main)
+    if len(chosen) < _LEAST_MAIN:
+        chosen, forms = _joined(bare), _joined(in_forms)
+        if len(forms) > len(chosen):  # a page that is one form as a whole is no form in a page
+            chosen = _joined([chosen, forms])
+    return chosen if len(chosen) >= max(_LEAST_MAIN, _LEAST_SHARE * sum(map(len, pieces))) else b""
+
+
+def _joined(parts: Iterable[bytes]) -> bytes:
+    return b" ".join(filter(None, (part.strip() for part in parts)))

@@ -1,0 +1,115 @@
+"""A text as words, each as a number: what sketches and digests are made of.
+
+A word is a run of letters, digits and underscores, in lower case. Scripts that put no space between words (Chinese,
+Japanese, Thai, ...) give one word a character. All words are found and numbered at once, on arrays over the bytes of
+the text in UTF-8, because a page has thousands of them and Python objects are dear: a regular expression that finds
+the words alone costs several times as much as all of this.
+
+The number of a word is made of its first 8 bytes, its last 8 and its length. Two words that differ only in between get
+the same number, which is rare and does no harm to an estimate.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SPACE: Final = 0x20
+EDGE: Final = 8
+"""So many spaces are around the codes of a text, so that 8 bytes before and after every word can be read."""
+_EDGE: Final = b" " * EDGE
+
+_FOLD: Final = bytes(
+    byte if byte >= 0x80 else ord(chr(byte).lower()) if chr(byte).isalnum() or byte == ord("_") else _SPACE
+    for byte in range(256)
+)
+_FIRST: Final = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
+_LAST: Final = np.array([((1 << 8 * size) - 1) << (64 - 8 * size) for size in range(9)], dtype=np.uint64)
+_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
+
+_LETTER, _SIGN, _ALONE = 0, 1, 2
+
+
+def _kinds() -> NDArray[np.uint8]:
+    """What a character beyond ASCII is, by the first two bytes it has in UTF-8."""
+    kinds = np.full(1 << 16, _LETTER, dtype=np.uint8)
+    for first, last, kind in (
+        (0xC280, 0xC2BF, _SIGN),  # no-break space, paragraph sign, ...
+        (0xE280, 0xE2AF, _SIGN),  # dashes, quotes, arrows, boxes, ...
+        (0xE380, 0xE380, _SIGN),  # ideographic space, brackets
+        (0xF09F, 0xF09F, _SIGN),  # pictures
+        (0xE0B8, 0xE0BB, _ALONE),  # Thai, Lao
+        (0xE180, 0xE182, _ALONE),  # Burmese
+        (0xE19E, 0xE19F, _ALONE),  # Khmer
+        (0xE2BA, 0xE2BF, _ALONE),  # radicals
+        (0xE381, 0xE9BF, _ALONE),  # kana, ideographs
+        (0xF0A0, 0xF0AF, _ALONE),  # ideographs beyond the basic plane
+    ):
+        kinds[first : last + 1] = kind
+    return kinds
+
+
+_KINDS: Final = _kinds()
+
+
+class Words(NamedTuple):
+    """The words of a text: their numbers, and where they lie in `codes`, the text in lower case with an edge."""
+
+    numbers: NDArray[np.uint64]
+    starts: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    codes: NDArray[np.uint8]
+
+
+def words_of(data: bytes) -> Words:
+    """All words of a text in UTF-8, in order."""
+    if data.isascii():
+        codes = np.frombuffer(_EDGE + data.translate(_FOLD) + _EDGE, dtype=np.uint8)
+        is_word = codes != _SPACE
+        edges = (is_word[1:] != is_word[:-1]).nonzero()[0]
+        edges += 1
+        starts, ends = edges[0::2], edges[1::2]
+    else:
+        codes, borders = _beyond_ascii(data)
+        is_word = codes != _SPACE
+        is_edge = is_word[1:] != is_word[:-1]
+        is_edge[borders - 1] = True
+        starts = (is_edge & is_word[1:]).nonzero()[0] + 1
+        ends = (is_edge & is_word[:-1]).nonzero()[0] + 1
+    return Words(_numbers(codes, starts, ends), starts, ends, codes)
+
+
+def _numbers(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
+    windows = np.ndarray((len(codes) - 7,), dtype="<u8", buffer=codes.data, strides=(1,))
+    lengths = ends - starts
+    sizes = np.minimum(lengths, 8)
+    numbers: NDArray[np.uint64] = (windows[starts] & _FIRST[sizes]) * _FACTORS[0]
+    numbers ^= (windows[ends - 8] & _LAST[sizes]) * _FACTORS[1]
+    numbers += lengths.astype(np.uint64) * _FACTORS[2]
+    return numbers
+
+
+def _beyond_ascii(data: bytes) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """The text in lower case with its edge, spaces for signs, and the borders of characters that stand alone."""
+    codes = np.frombuffer(_EDGE + data.translate(_FOLD) + _EDGE, dtype=np.uint8)
+    leads = (codes >= 0xC2).nonzero()[0]
+    firsts = codes[leads]
+    if ((firsts >= 0xC3) & (firsts <= 0xD4)).any():  # scripts with capitals
+        lower = data.decode("utf-8", "replace").lower().encode()
+        data = lower if len(lower) == len(data) else data  # places in the text must stay what they are
+        codes = np.frombuffer(_EDGE + data.translate(_FOLD) + _EDGE, dtype=np.uint8)
+        leads = (codes >= 0xC2).nonzero()[0]
+        firsts = codes[leads]
+    kinds = _KINDS[firsts.astype(np.uint16) << 8 | codes[leads + 1]]
+    lengths = 2 + (firsts >= 0xE0) + (firsts >= 0xF0)
+    is_sign = kinds == _SIGN
+    codes = codes.copy()
+    signs, sizes = leads[is_sign], lengths[is_sign]
+    codes[signs] = _SPACE
+    for offset in range(1, 4):
+        codes[signs[sizes > offset] + offset] = _SPACE
+    is_alone = kinds == _ALONE
+    alone = leads[is_alone]
+    return codes, np.concatenate((alone, alone + lengths[is_alone]))
