@@ -1,6 +1,6 @@
 """Certificates for the lab: one authority made at start, and a certificate for each name when it is first asked for.
 
-The authority's key is fresh in every run and never leaves the process's temporary folder; it may sign only names below
+The authority's key is fresh in every run and never leaves the process; it may sign only names below
 `lab.test` (name constraints, RFC 5280 section 4.2.1.10), so that trusting it in a test harms nothing. Certificates
 follow the real clock, not the virtual one, because TLS clients do. Needs the `cryptography` package (the extra `lab`):
 Python itself cannot make a certificate.
