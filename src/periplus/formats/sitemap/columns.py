@@ -21,6 +21,7 @@ from .moments import read_seconds
 Value = TypeVar("Value")
 
 _REMEMBERED = 16_384
+_WORTH_ARRAYS = 32
 
 
 class NotRegularError(Exception):
@@ -117,12 +118,12 @@ class ColumnReader:
 
     def _dates(self, texts: Sequence[str], tags: str) -> Iterable[Lastmod | None]:
         """Days repeat and are read once each; times differ, and are read all at once."""
-        if len(set(texts)) * 2 > len(texts):
+        if len(texts) >= _WORTH_ARRAYS and len(set(texts)) * 2 > len(texts):
             told = [text for text in texts if text != tags]
             seconds = read_seconds(told, tags)
             if seconds is not None:
                 dates = map(Lastmod, seconds, repeat(Granularity.SECOND))
-                return dates if len(told) == len(texts) else (None if text == tags else next(dates) for text in texts)
+                return dates if len(told) == len(texts) else [next(dates) if text != tags else None for text in texts]
         self._lastmods = _for_tags(self._lastmods, read_w3c, tags)
         return map(self._lastmods.__getitem__, texts)
 

@@ -29,6 +29,9 @@ _TAIL = 16 * 1024
 _PATIENCE = 3
 """How many windows may turn out not to be uniform before that is expected of all."""
 
+_WORTH_COLUMNS = 4 * 1024
+"""Characters below which setting up columns takes longer than it saves."""
+
 _PLAIN_CDATA = re.compile(r"<!\[CDATA\[([^<&\]]*+)\]\]>")
 
 
@@ -112,7 +115,7 @@ class RegularRecords:
             self._read_by_steps(window)
 
     def _read_uniform(self, window: str) -> bool:
-        if not self._patience:
+        if not self._patience or len(window) < _WORTH_COLUMNS:
             return False
         try:
             self._put(self._columns.read(window))
