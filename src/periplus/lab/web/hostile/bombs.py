@@ -62,7 +62,7 @@ def gzip_bomb(request: Request) -> Script:
 def brotli_bomb(request: Request) -> Script:
     """Ten gibibytes of zeros as 17 KB of brotli (six hundred thousandfold), in one well-formed answer.
 
-    As for gzip, and look at the ratio: a cap on the bytes received never sees this one.
+    Inflate in a stream and look at the ratio: a cap on the bytes received never sees this one.
     """
     first, further = _brotli_pieces()
     body = first + further * (BOMB_SIZE // _BROTLI_PIECE - 1) + b"\x03"

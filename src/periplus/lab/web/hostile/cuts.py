@@ -28,7 +28,7 @@ def reset(request: Request) -> Script:
 def reset_in_body(request: Request) -> Script:
     """Sends the head and half of the body, then resets the connection.
 
-    As above; half a page is not the page, and its links may be half links.
+    A failure of the wire: half a page is not the page, and its links may be half links.
     """
 
     def actions() -> Iterator[Action]:
@@ -78,7 +78,7 @@ def tls_expired(request: Request) -> Answer:
 def tls_wrong_name(request: Request) -> Answer:
     """Its certificate is good, for another host.
 
-    As above.
+    Refuse, or fetch and note it; the machine may not know this host at all.
     """
     return _over_tls(request, "The certificate was another's.")
 
@@ -87,7 +87,7 @@ def tls_wrong_name(request: Request) -> Answer:
 def tls_self_signed(request: Request) -> Answer:
     """Its certificate is signed by itself.
 
-    As above.
+    Refuse, or fetch and note it; much of the small web is like this.
     """
     return _over_tls(request, "The certificate was signed by nobody.")
 
