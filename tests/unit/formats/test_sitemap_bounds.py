@@ -184,6 +184,9 @@ def test_entities_are_never_expanded() -> None:
         ),
         pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 50_000 + b"</url>", id="images"),
         pytest.param(HEAD + b"<url>" + b"\n " * 1_000_000 + b"</url>", id="white space in a record"),
+        pytest.param(HEAD + b"<url>" + b"a<x/>" * 100_000 + b"</url>", id="bare texts"),
+        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 100_000 + b"</loc></url>", id="empty sections"),
+        pytest.param(HEAD + b"".join(b"<%d-%s/>" % (n, b"n" * 5000) for n in range(100)), id="long names"),
         pytest.param(HEAD + b"</url>" * 60_000, id="ends without beginning"),
         pytest.param(b"<rss>" + b"<item><link>" * 30_000, id="nested items"),
     ],
@@ -220,6 +223,15 @@ def test_long_fields_are_cut() -> None:
     assert reasons(values) == ["too-long", "too-long"]
     entries = [value for value in values if isinstance(value, Entry)]
     assert entries[0].title == "t" * 32_768
+
+
+def test_a_line_that_is_too_long_is_passed_over() -> None:
+    """A list goes on behind a line that no URL is as long as."""
+    body = b"http://e.com/1\nhttp://e.com/" + b"a" * 200_000 + b"\r\nhttp://e.com/2\nhttp://e.com/3"
+    for size in (len(body), 1000):
+        values = list(read(body[start : start + size] for start in range(0, len(body), size)))
+        assert urls(values) == ["http://e.com/1", "http://e.com/2", "http://e.com/3"]
+        assert reasons(values) == ["too-long"]
 
 
 def test_items_of_an_entry_are_bounded() -> None:

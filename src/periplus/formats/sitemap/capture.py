@@ -35,13 +35,14 @@ class Capture:
                 return
         if not self._parts:
             raw = raw.lstrip(EDGES)
-        self._parts.append(raw[: self._room])
-        self._room -= len(raw)
+        if raw:
+            self._parts.append(raw[: self._room])
+            self._room -= len(raw)
 
     @property
     def is_blank(self) -> bool:
         """Whether there was nothing but white space yet."""
-        return not any(self._parts)
+        return not self._parts
 
     def end(self) -> str:
         """The text; none if it referred to what we refuse to look up."""

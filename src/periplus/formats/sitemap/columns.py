@@ -21,6 +21,9 @@ from .moments import read_seconds
 Value = TypeVar("Value")
 
 _REMEMBERED = 16_384
+_LONGEST = 256
+"""Characters of tags with the white space between them, and of values that are remembered with them."""
+
 _WORTH_ARRAYS = 32
 
 
@@ -43,7 +46,8 @@ class _Known(dict[str, Value | None], Generic[Value]):
         if len(self) >= _REMEMBERED:
             self.clear()
             self[self.tags] = None
-        self[text] = value
+        if len(text) <= 2 * _LONGEST:
+            self[text] = value
         return value
 
 
@@ -86,7 +90,7 @@ class ColumnReader:
         for index in range(1, width - 1):
             column = pieces[index::width]
             tags = self._next.match(column[0])
-            if tags is None or tags[1] != name:
+            if tags is None or tags[1] != name or tags.end() > _LONGEST:
                 raise NotRegularError
             name = tags[2]
             self.add(columns, name, column, tags[0])

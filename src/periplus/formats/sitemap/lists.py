@@ -13,6 +13,7 @@ from .outbox import Outbox
 from .values import Entry
 
 _HTTP = ("http://", "https://")
+_END_OF_LINE = re.compile(r"[\r\n]")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://\S")
 
 
@@ -41,9 +42,10 @@ class TextList:
         if not is_last:
             end = max(text.rfind("\n"), text.rfind("\r")) + 1
             text, self._tail = text[:end], text[end:]
-        if self._is_skipping and text:
-            self._is_skipping = False
-            text = text[max(text.find("\n"), text.find("\r")) :].lstrip("\r\n") if not is_last else ""
+        if self._is_skipping:
+            end_of_line = _END_OF_LINE.search(text)
+            self._is_skipping = end_of_line is None
+            text = "" if end_of_line is None else text[end_of_line.end() :]
         if text and not self._read_regular(text):
             for line in text.splitlines():
                 self._read_line(line.strip(EDGES))

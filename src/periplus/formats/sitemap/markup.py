@@ -19,7 +19,7 @@ from .fields import Fields
 HELD = 128 * 1024
 """Characters that may wait for the end of a tag or text before they are handed on as they are."""
 
-_NAME = r"[A-Za-z_:\x80-\U0010ffff][^\s<>/]*+"
+_NAME = r"[A-Za-z_:\x80-\U0010ffff][^\s<>/]{0,99}+"
 _QUOTED = r"""[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*"""
 _TAG = re.compile(rf"<(/?)({_NAME})({_QUOTED}(?=>)|[^<>]*+)>([^<]*+)(?:(</\2>)([^<]*+))?|(<[^<]*+)")
 _WHOLE_TAG = re.compile(rf"</?{_NAME}{_QUOTED}>")
@@ -58,7 +58,7 @@ class Handler(Protocol):
 @lru_cache(maxsize=1024)
 def split_name(name: str) -> tuple[str, str]:
     """Prefix and local name, the latter in lower case."""
-    prefix, _, local = name[:200].rpartition(":")
+    prefix, _, local = name.rpartition(":")
     return prefix, local.lower()
 
 

@@ -33,16 +33,16 @@ class Record:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.texts: dict[str, str] = {}
-        self.bare: list[str] = []
+        self.bare = ""
         self.images: list[Image] = []
         self.videos: list[Video] = []
         self.news: list[News] = []
         self.alternates: list[Alternate] = []
 
     def add_bare(self, raw: str, limit: int) -> None:
-        """Keep text that is in no element, for want of a URL."""
-        if sum(map(len, self.bare)) < limit:
-            self.bare.append(raw[:limit])
+        """Keep text that is in no element, in case there is no other URL."""
+        if len(self.bare) < limit:
+            self.bare += raw[:limit]
 
 
 class Records:
@@ -282,7 +282,7 @@ class Records:
 
     def _bare_url(self, record: Record) -> str | None:
         """Some write the URL into the record itself."""
-        bare = "".join(record.bare).strip(EDGES)
+        bare = record.bare.strip(EDGES)
         self._fields.complain("missing-loc", bare)
         if not bare.lower().startswith(("http://", "https://")):
             return None
