@@ -25,11 +25,11 @@ URLS_A_FILE = 24
 WORDS = tuple(
     re.findall(
         r"\w+",
-        "about account admin ajax api archive article basket blog browse cart catalog category checkout comment contact "
-        "content customer download event feed file forum gallery help history image index info item login logout mail "
-        "map media member message module news order page photo preview print privacy product profile public rating "
-        "register report review rss sale search service session share shop sitemap special static store stream "
-        "subscribe support tag template theme thread topic track upload user video view wishlist",
+        "about account admin ajax api archive article basket blog browse cart catalog category checkout comment "
+        "contact content customer download event feed file forum gallery help history image index info item login "
+        "logout mail map media member message module news order page photo preview print privacy product profile "
+        "public rating register report review rss sale search service session share shop sitemap special static "
+        "store stream subscribe support tag template theme thread topic track upload user video view wishlist",
     )
 )
 BOTS = (

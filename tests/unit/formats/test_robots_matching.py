@@ -104,10 +104,27 @@ def test_allowing_an_index_page_allows_its_folder() -> None:
 
 
 def test_one_prefix_in_many_is_found() -> None:
-    """The walk from prefix to prefix meets every prefix of a path, however they interleave."""
+    """The walk down the tree meets every prefix of a path, however they interleave."""
     prefixes = ["/a", "/a/b", "/a/b/c/d", "/a/bb", "/a-b", "/ab", "/b"]
+    prefixes += [f"/wiki/{name}{number}" for name in ("User", "User:", "Talk:") for number in range(12)]
     robots = parse(("User-agent: *\n" + "".join(f"Disallow: {prefix}\n" for prefix in prefixes)).encode())
-    for path in ["/a/b/c/c", "/a/b/c/d", "/a/ba", "/a/bbb", "/a/c", "/a", "/", "/b/", "/ac", "/aa"]:
+    for path in [
+        "/wiki/User11/x",
+        "/wiki/User:7",
+        "/wiki/User",
+        "/wiki/Talk:12",
+        "/wiki/",
+        "/a/b/c/c",
+        "/a/b/c/d",
+        "/a/ba",
+        "/a/bbb",
+        "/a/c",
+        "/a",
+        "/",
+        "/b/",
+        "/ac",
+        "/aa",
+    ]:
         longest = max((prefix for prefix in prefixes if path.startswith(prefix)), key=len, default=None)
         rule = robots.verdict("x", "http://h" + path).rule
         assert (rule.pattern if rule else None) == longest
@@ -143,3 +160,13 @@ def test_paths_are_cut_from_urls() -> None:
     assert path_of("https://h#/a") == "/"
     assert path_of("https://u:p@h:8/a") == "/a"
     assert path_of("HTTPS://h/a") == "/a"
+
+
+def test_one_reading_serves_urls_of_any_origin() -> None:
+    """What is remembered of one URL's origin does not mislead about the next one's path."""
+    access = parse(b"User-agent: *\nDisallow: /secret/\n").access("any")
+    urls = ["http://a/b#http://a/b", "https://h/secret/", "http://h:80/secret/", "//h/secret/", "/secret/", "h/secret/"]
+    urls += ["http://a/secret/#http://a/b", "https://h/x?https://h/secret/", "https://h/secret", "https://h", ""]
+    for first in urls:
+        for url in [first, *urls]:
+            assert access.allows(url) is not path_of(url).startswith("/secret/"), url

@@ -24,7 +24,8 @@ class Robots:
     `host` is the preferred host name and `clean_params` the idle query parameters (both Yandex). `is_html` says that a
     web page stood in the place of the file: it has no rules.
 
-    Two are equal that say the same; `fields` and `problems` tell how it was said.
+    Two are equal that say the same; `fields` and `problems` tell how it was said. `field_names` are the names of all
+    lines in lower case, for `fields` to count.
     """
 
     __slots__ = (

@@ -62,7 +62,7 @@ def read_clean_param(text: str) -> CleanParam | None:
 
 def read_sitemaps(text: str) -> list[str]:
     """The locations in the value of one line: usually one, sometimes several, dressed in quotes or angle brackets."""
-    words = text.split()
+    words = text.split() if " " in text or "\t" in text else [text]
     if len(words) > 1 and not all("://" in word for word in words):
         words = [text]
     return [word for word in map(_undress, words) if word]

@@ -35,9 +35,6 @@ class Grouping:
         self._groups: list[Group] = []
         self._earlier_agents: list[str] = []
         self._agents: list[str] = []
-        self._forget_habits()
-
-    def _forget_habits(self) -> None:
         self._has_habits = False
         self._delay: float | None = None
         self._rate: RequestRate | None = None
@@ -97,7 +94,7 @@ class Grouping:
             self._earlier_agents += self._agents
         self.rules, self.has_empty_rules, self._agents = [], False, []
         if self._has_habits:
-            self._forget_habits()
+            self._has_habits, self._delay, self._rate, self._hours, self._noindex = False, None, None, None, []
 
     def _file(self, rules: tuple[Rule, ...]) -> None:
         agents, noindex = _once(self._agents), tuple(self._noindex)

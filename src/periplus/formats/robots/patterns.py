@@ -63,10 +63,10 @@ class Pattern(Struct, frozen=True):
     """One spelling of a rule's pattern, split for matching.
 
     `start` is what a path must begin with; such paths sort from `start` up to `beyond`, and to compare is much faster
-    than `str.startswith`. `pieces` come behind it in this order, with anything between, and `end` is
-    the end of the path; they are `None` where the pattern has no star, or no `$`. `rank` is twice the length that the
-    rule was written with, and one more for `Allow`: the highest decides. `needle` is the longest text that every path
-    holds which this matches. A plain pattern has neither star nor `$`, and matches whatever begins with `start`.
+    than `str.startswith`. `pieces` come behind it in this order, with anything between, and `end` is the end of the
+    path; they are `None` where the pattern has no star, or no `$`. `rank` is twice the length that the rule was written
+    with, and one more for `Allow`: the highest decides. `needle` is the longest text that every path holds which this
+    matches. A plain pattern has neither star nor `$`, and matches whatever begins with `start`.
     """
 
     rank: int

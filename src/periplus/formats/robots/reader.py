@@ -28,7 +28,10 @@ MAX_LINE = 2083 * 8 - 1
 """Longer lines are cut: eight times the longest URL that browsers knew, as in Google's parser."""
 
 MAX_PROBLEMS = 100
+"""So many are listed, then one that says that there are more."""
+
 MAX_DETAIL = 200
+"""So much of a line is shown with a problem."""
 
 _BLANK = " \t\v\f"
 _BLANKS = re.compile("[ \t\v\f]+")
@@ -80,7 +83,7 @@ class _Reader:
             lines = [self._within_bounds(line, number) for number, line in enumerate(lines, 1)]
         self._read_lines(lines, is_plain="%" not in text and text.isascii())
         groups = self._grouping.finish()
-        for rule in self._grouping.outside:
+        for rule in self._grouping.outside[: MAX_PROBLEMS + 1]:
             self.note("outside-group", str(rule), rule.line)
         return Robots(
             groups,
@@ -142,43 +145,43 @@ class _Reader:
         return ""
 
     def _read_other(self, field: str, value: str, line: str, number: int) -> None:
-        """A line that is no rule. In `Sitemap http://...` the first colon is that of the location."""
-        if field == "sitemap" and value[:2] == "//" and (whole := _SITEMAP_WITHOUT_COLON.fullmatch(line)):
-            self.note("no-colon", line, number)
-            value = whole[1]
-        reason = self._keep(field, value)
-        if reason is not None:
-            self.note(reason, line, number)
-
-    def _keep(self, field: str, value: str) -> str | None:
-        """Keep what the line says; or the reason why it says nothing. Of several hosts the first holds (Yandex)."""
+        """A line that is neither rule nor agent. Of several hosts the first holds (Yandex)."""
+        is_understood: object
         match field:
             case "sitemap":
-                found = read_sitemaps(as_text(value))
+                is_understood = found = read_sitemaps(self._whole_location(value, line, number))
                 self._sitemaps += found
-                return None if found else "bad-value"
             case "host":
+                is_understood = value
                 self._host = self._host or as_text(value)
-                return None if value else "bad-value"
             case "clean-param":
-                clean_param = read_clean_param(as_text(value))
+                is_understood = clean_param = read_clean_param(as_text(value))
                 self._clean_params += [clean_param] if clean_param else []
-                return None if clean_param else "bad-value"
             case _ if not self._grouping.is_open:
-                return "outside-group"
-        return None if self._grouping.add_habit(field, value) else "bad-value"
+                is_understood = True
+                self.note("outside-group", line, number)
+            case _:
+                is_understood = self._grouping.add_habit(field, value)
+        if not is_understood:
+            self.note("bad-value", line, number)
+
+    def _whole_location(self, value: str, line: str, number: int) -> str:
+        """In `Sitemap http://...` the first colon is that of the location."""
+        if value[:2] == "//" and (whole := _SITEMAP_WITHOUT_COLON.fullmatch(line)):
+            self.note("no-colon", line, number)
+            value = whole[1]
+        return as_text(value)
 
     def note(self, reason: str, detail: str = "", line: int = 0) -> None:
-        """Remember a problem, with the number of its line for the time being; very many are one problem."""
-        if len(self._problems) < MAX_PROBLEMS:
+        """Remember a problem, with the number of its line for the time being."""
+        if len(self._problems) <= MAX_PROBLEMS:
             self._problems.append(Problem(reason, as_text(detail[:MAX_DETAIL]), line))
-        elif len(self._problems) == MAX_PROBLEMS:
-            self._problems.append(Problem("more-problems", "", line))
 
     def located_problems(self) -> list[Problem]:
-        """The problems, each with the place where its line begins instead of the number of that line."""
+        """The problems in order, each with the place where its line begins instead of the number of that line."""
         if not self._problems:
             return []
-        self._problems.sort(key=lambda problem: problem.at or 0)
-        starts = list(accumulate(map(len, self._octets.splitlines(keepends=True)), initial=0))
-        return [replace(problem, at=starts[problem.at - 1] if problem.at else None) for problem in self._problems]
+        starts = [0, *accumulate(map(len, self._octets.splitlines(keepends=True)))]
+        in_order = sorted(self._problems, key=lambda problem: problem.at or 0)
+        located = [replace(problem, at=starts[problem.at - 1] if problem.at else None) for problem in in_order]
+        return located if len(located) <= MAX_PROBLEMS else [*located[:MAX_PROBLEMS], Problem("more-problems")]

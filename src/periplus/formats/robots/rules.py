@@ -89,7 +89,7 @@ class RuleSet:
     def _cut(self, url: str) -> str:
         """The path; and remember what stands before it."""
         path = path_of(url)
-        if url.startswith(("http://", "https://")) and url.endswith(path):
+        if "#" not in url and url.startswith(("http://", "https://")) and url.endswith(path):
             at = len(url) - len(path)
             self._step, self._path = slice(at, at + _STEP), slice(at, None)
             self._origin = url[: at + 1]
