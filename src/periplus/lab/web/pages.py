@@ -9,6 +9,7 @@ Links keep pointing at the page that was there when their paragraph was written,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from periplus.model import ChangeLevel
 
@@ -38,16 +39,27 @@ th { text-align: left; padding-right: 2em; }
 """
 
 
-FACT, COMMENT = 0, 3
-"""What a change did to an article, of four draws; the other two rewrite paragraphs."""
+Trace: TypeAlias = tuple[int, int]
+"""The tick of a change that can still be seen, and bits to say how."""
 
-_MOST_CHANGES = 64
+_FACT, _COMMENT = 0, 3
 
 
-def deed_of(key: int, event: int) -> tuple[int, int]:
-    """What a change did, and bits to say where."""
-    bits = at(key ^ _TEXT_SALT, event)
-    return bits & 3, bits >> 8
+def traces(state: State) -> tuple[list[Trace], list[Trace]]:
+    """What an article's recent changes left behind: who wrote each paragraph, and the comments, the oldest first.
+
+    Of four changes one touches the facts alone, one adds a comment, two rewrite a paragraph or two.
+    """
+    written = [(state.born, -1)] * PARAGRAPHS
+    comments = []
+    for tick, event in reversed(state.recent):
+        bits = at(state.key ^ _TEXT_SALT, event)
+        deed, where = bits & 3, bits >> 8
+        if deed == _COMMENT:
+            comments.append((tick, where))
+        elif deed != _FACT:
+            written[where % PARAGRAPHS] = written[(where >> 16) % PARAGRAPHS] = (tick, event)
+    return written, comments
 
 
 class Pages:
@@ -88,20 +100,12 @@ class Pages:
             (_DOCTYPE, title, self._head, self._tags(state), self._nav, *main, *self._churn(state, tick), self._foot)
         )
 
-    def level(self, before: State, after: State, tick: int) -> ChangeLevel:
-        """How much of a page differs between two of its states, churning regions aside; `tick` is of the later."""
+    def level(self, before: State, after: State) -> ChangeLevel:
+        """How much of a page differs between two of its states, churning regions aside."""
         if before.version == after.version:
             return ChangeLevel.SAME
-        if after.slot < self._live.first_article or before.generation != after.generation:
-            return ChangeLevel.MAJOR
-        seen = (before.version & (1 << 40) - 1) - 1
-        moment = self._live.site.moment(tick)
-        for _, event in self._live.changes.recent(after.key, moment, after.born, _MOST_CHANGES):
-            if event <= seen:
-                break
-            if deed_of(after.key, event)[0] != FACT:
-                return ChangeLevel.MAJOR
-        return ChangeLevel.MINOR
+        is_article = after.slot >= self._live.first_article and before.generation == after.generation
+        return ChangeLevel.MINOR if is_article and traces(before) == traces(after) else ChangeLevel.MAJOR
 
     # -- regions
 
@@ -113,21 +117,14 @@ class Pages:
 
     def _article(self, state: State, view: str) -> list[bytes]:
         key = state.key
-        written = [(state.born, -1)] * PARAGRAPHS
-        comments = []
-        for tick, event in reversed(state.recent):
-            deed, bits = deed_of(key, event)
-            if deed == COMMENT:
-                comments.append(self._comment(bits, tick))
-            elif deed != FACT:
-                written[bits % PARAGRAPHS] = written[(bits >> 16) % PARAGRAPHS] = (tick, event)
+        written, comments = traces(state)
         base = at(key ^ _TEXT_SALT, -2 - state.generation)
         parts = [b"<article>\n<h1>", self._title(state), b"</h1>\n", self._byline(state, base)]
         for place, (tick, event) in enumerate(written):
             self._paragraph(parts, at(base, event * 8 + place), tick)
         last = state.recent[0][1] if state.recent else -1
         parts.append(self._facts(at(base, last * 8 + 7)))
-        parts.extend(reversed(comments))
+        parts += [self._comment(bits, tick) for tick, bits in reversed(comments)]
         if view == "print":
             parts.append(b"<p>Printed from %b</p>\n" % self._live.anchor(state.slot, state.born).markup)
         elif has_print_version(key):
@@ -221,9 +218,8 @@ class Pages:
         if not every:
             return ()
         bits = at(state.key ^ _CHURN_SALT, tick // every)
-        counter = 1000 + tick // 60
         return (
-            b'<aside class="churn">\n<p>You are visitor number %d.</p>\n<blockquote>' % (counter // (every // 60 or 1)),
+            b'<aside class="churn">\n<p>You are visitor number %d.</p>\n<blockquote>' % (1000 + tick // every),
             self._sentences[bits & _SENTENCE],
             b'</blockquote>\n<p class="ad" data-slot="%x">%b</p>\n' % (bits >> 20, self._sentences[bits >> 50]),
             b'<input type="hidden" name="csrf" value="%016x">\n</aside>\n' % bits,

@@ -173,7 +173,7 @@ class Residence:
         first, second = self.lookup(target, before), self.lookup(target, after)
         if not isinstance(first, Found) or not isinstance(second, Found):
             return ChangeLevel.SAME if type(first) is type(second) else ChangeLevel.MAJOR
-        level = self.pages.level(first.state, second.state, after)
+        level = self.pages.level(first.state, second.state)
         every = self.site.churn_every
         churned = every and first.view != "print" and before // every != after // every
         return ChangeLevel.RAW_ONLY if level is ChangeLevel.SAME and churned else level
