@@ -6,7 +6,7 @@ import gzip
 from itertools import pairwise
 from unittest.mock import patch
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from periplus.formats.dates import read_w3c
@@ -209,6 +209,11 @@ def read_fast(text: str, kind: Kind) -> list[Entry | Child | Problem]:
 
 
 @given(documents | uniform)
+@example("<url><loc>http://e.com/</loc><priority>1</priority><priority>0</priority></url>" * 2)
+@example(
+    "<url><loc>http://e.com/</loc><priority>1</priority><priority>0</priority></url>"
+    "<url><loc>http://e.com/</loc><lastmod>2005</lastmod><priority>0</priority></url>"
+)
 def test_fast_readers_agree_with_the_careful_one(text: str) -> None:
     """Values, problems and their order do not depend on which reader read a record."""
     document = f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{text}</urlset>'
@@ -216,6 +221,9 @@ def test_fast_readers_agree_with_the_careful_one(text: str) -> None:
 
 
 @given(documents | uniform)
+@example(
+    "<url><loc>http://e.com/</loc><priority>1</priority></url><url><loc>http://e.com/</loc><lastmod>2005</lastmod></url>"
+)
 def test_fast_readers_agree_on_indexes(text: str) -> None:
     """The same for the children of an index."""
     document = f"<sitemapindex>{text}</sitemapindex>".replace("url>", "sitemap>")

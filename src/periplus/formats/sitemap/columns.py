@@ -8,7 +8,7 @@ is nothing but those tags. Any doubt is a `NotRegularError`, and the reader in `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import repeat
 from typing import Generic, TypeVar
 
@@ -65,10 +65,14 @@ class Columns:
 
 
 class ColumnReader:
-    """Reads windows of one document, remembering the values that it has seen."""
+    """Reads windows of one document, remembering the values that it has seen.
 
-    def __init__(self, prefix: str, record: str) -> None:
+    Only of these `fields`, which the caller must then ask for: values are checked when they are.
+    """
+
+    def __init__(self, prefix: str, record: str, fields: Collection[str]) -> None:
         self._prefix = prefix
+        self._fields = fields
         self._end = f"{prefix}{record}>"
         p = re.escape(prefix)
         self._first = re.compile(rf"<{p}{record}>\s*+<{p}loc>")
@@ -86,13 +90,16 @@ class ColumnReader:
         if height < 2 or len(pieces) != height * width + 1 or pieces.pop() != self._end:
             raise NotRegularError
         columns = Columns(self._urls(pieces[::width]))
-        name = "loc"
+        name, expected = "loc", set(self._fields)
         for index in range(1, width - 1):
             column = pieces[index::width]
             tags = self._next.match(column[0])
             if tags is None or tags[1] != name or tags.end() > _LONGEST:
                 raise NotRegularError
             name = tags[2]
+            if name not in expected:
+                raise NotRegularError
+            expected.remove(name)
             self.add(columns, name, column, tags[0])
         last = pieces[width - 1 :: width]
         if last.count(last[0]) != height or last[0].rstrip() != f"{self._prefix}{name}>":
@@ -109,8 +116,6 @@ class ColumnReader:
         elif name == "priority":
             self._priorities = _for_tags(self._priorities, clean_priority, tags)
             columns.priorities = map(self._priorities.__getitem__, texts)
-        else:
-            raise NotRegularError
 
     def _urls(self, column: list[str]) -> list[str]:
         """The first column: tags that are known from its second piece, and URLs."""

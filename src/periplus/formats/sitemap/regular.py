@@ -20,8 +20,11 @@ from .outbox import Outbox
 from .records import Records
 from .values import Child, Entry, Kind
 
+_FIELDS = ("lastmod", "changefreq", "priority")
+"""What a record may have beside its URL; children of an index have only the first."""
+
 _GAP = 5
-"""The pattern's groups are URL, lastmod, changefreq and priority; or, alone, a gap."""
+"""The pattern's groups are the URL and these fields; or, alone, a gap."""
 
 _TAIL = 16 * 1024
 """Characters without the end of a record that wait for it before the careful reader gets them."""
@@ -39,7 +42,7 @@ _PLAIN_CDATA = re.compile(r"<!\[CDATA\[([^<&\]]*+)\]\]>")
 def _pattern(prefix: str, record: str) -> re.Pattern[str]:
     """A regular record, or the gap up to the next that could be one."""
     p = re.escape(prefix)
-    field = "|".join(f"{p}{name}>([^<]*+)</{p}{name}>" for name in ("lastmod", "changefreq", "priority"))
+    field = "|".join(f"{p}{name}>([^<]*+)</{p}{name}>" for name in _FIELDS)
     return re.compile(
         rf"\s*+<{p}{record}>\s*+<{p}loc>([^<]*+)</{p}loc>\s*+(?:<(?:{field})\s*+){{0,8}}</{p}{record}>"
         rf"|((?s:.)[^<]*+(?:<(?!{p}{record}>)[^<]*+)*+)"
@@ -58,7 +61,7 @@ class RegularRecords:
         record = "sitemap" if self._is_index else "url"
         self._begin = f"<{prefix}{record}>"
         self._end = f"</{prefix}{record}>"
-        self._columns = ColumnReader(prefix, record)
+        self._columns = ColumnReader(prefix, record, _FIELDS[:1] if self._is_index else _FIELDS)
         self._pattern = _pattern(prefix, record)
         self._patience = _PATIENCE
         self._tail = ""
@@ -164,9 +167,8 @@ class RegularRecords:
         if any(gaps):
             raise NotRegularError
         columns = Columns(clean_urls(f" {' '.join(urls)}", len(urls)))
-        self._columns.add(columns, "lastmod", lastmods)
-        self._columns.add(columns, "changefreq", frequencies)
-        self._columns.add(columns, "priority", priorities)
+        for name, texts in zip(_FIELDS, (lastmods, frequencies, priorities), strict=True):
+            self._columns.add(columns, name, texts)
         self._put(columns)
 
     def _put(self, columns: Columns) -> None:
