@@ -104,7 +104,7 @@ def test_lists_for_programs(lab: RunningLab) -> None:
     assert [visit.target for visit in visits] == ["/seeds.txt", "/hosts.txt", "/clock"]
 
 
-@pytest.mark.parametrize("target", ["/nothing", "/ca.pem", "/~nobody.lab.test/", "/~", "/~%00/"])
+@pytest.mark.parametrize("target", ["/nothing", "/ca.pem", "/~nobody.lab.test/", "/~", "/~%00/", "/~localhost" * 999])
 def test_what_is_not_there(lab: RunningLab, target: str) -> None:
     """Nothing here ends in a fault of ours."""
     assert get(lab, target)[0].status in (308, 404, 421)

@@ -16,12 +16,13 @@ from periplus.model import Clock
 from .exchange import Answer, Request
 from .front_page import render
 from .hostile import REGISTRY
-from .hosts import Reply
+from .hosts import Reply, is_local
 from .log import RequestLog
 from .through import lead_back, path_of, split
 from .world import World
 
 _TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
+_NOT_HERE = Answer(404, _TEXT, b"Not here. The front page is at /\n")
 _HTML = (("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"))
 
 
@@ -65,7 +66,7 @@ class Index:
             case "/ca.pem" if lab.authority_pem:
                 return Answer(200, (("Content-Type", "application/x-pem-file"),), lab.authority_pem)
             case _:
-                return Answer(404, _TEXT, b"Not here. The front page is at /\n")
+                return _NOT_HERE
 
     def _hosts(self) -> str:
         names = [*self._lab.world.hosts, *(one.host for one in REGISTRY.values())]
@@ -79,6 +80,8 @@ class Index:
 def _under_path(request: Request, ask: Callable[[Request], Reply]) -> Reply:
     """Ask the host named in the path, and lead its links back."""
     host, target = split(request.target)
+    if is_local(host):
+        return _NOT_HERE
     if not target:
         return Answer(308, (("Location", path_of(host)),), b"")
     reply = ask(Request(request.method, host, target, request.headers, request.at, request.ip))
