@@ -1,0 +1,202 @@
+"""Who takes part: the name, how it is installed, and how it is started.
+
+Every peer lives in an environment of its own under `bench/.peers`, made from pinned requirements, so that no peer's
+dependencies decide another's versions, or ours. A new contestant is one more `Contestant` in `CONTESTANTS`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+from bench.crawl.web import HOME
+
+BENCH = Path(__file__).resolve().parent.parent
+PEERS = Path(__file__).resolve().parent / "peers"
+
+
+class Job(Enum):
+    """What is asked of a contestant, and so what is counted."""
+
+    CRAWL = "follow every link from the seed page"
+    WIRE = "ask for every page again and again; read nothing"
+    SITEMAPS = "read all sitemaps of a host"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a contestant is given."""
+
+    url: str
+    """The seed page, or the host whose sitemaps are read."""
+    folder: Path
+    """Where it runs and may write; empty at the start."""
+    seconds: int
+    """When it will be stopped, whether it is done or not."""
+    pages: Path
+    """All pages, a line of host and path each: for the one who only measures the wire."""
+
+
+class Install(Protocol):
+    """How a contestant comes to this machine."""
+
+    def missing(self) -> str | None:
+        """What is missing and cannot be installed from here; None if all can be had."""
+
+    def ensure(self) -> None:
+        """Install what is not there yet."""
+
+    def version(self) -> str:
+        """What takes part, by version."""
+
+
+@dataclass(frozen=True)
+class Venv:
+    """Packages of Python, in a virtual environment of their own."""
+
+    name: str
+    package: str
+
+    @property
+    def python(self) -> str:
+        """The interpreter of that environment."""
+        return str(HOME / self.name / "bin" / "python")
+
+    @property
+    def _requirements(self) -> Path:
+        return BENCH / f"requirements-{self.name}.txt"
+
+    def missing(self) -> str | None:
+        """Python is here, or this would not run."""
+        return None
+
+    def ensure(self) -> None:
+        """Made anew whenever the requirements change."""
+        done = HOME / self.name / "requirements.txt"
+        if done.exists() and done.read_bytes() == self._requirements.read_bytes():
+            return
+        subprocess.run([sys.executable, "-m", "venv", "--clear", HOME / self.name], check=True)
+        pip = [self.python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+        subprocess.run([*pip, "install", "-r", self._requirements], check=True)
+        shutil.copyfile(self._requirements, done)
+
+    def version(self) -> str:
+        """The pinned version of the package that gives the contestant its name."""
+        pins = dict(line.split("==") for line in self._requirements.read_text().split() if "==" in line)
+        return pins[self.package]
+
+
+@dataclass(frozen=True)
+class Npm:
+    """Packages of Node, beside a copy of their script, because Node looks for packages beside the script."""
+
+    folder: Path
+
+    @property
+    def home(self) -> Path:
+        """Where script and packages are."""
+        return HOME / self.folder.name
+
+    def missing(self) -> str | None:
+        """Node and npm are the owner's to install."""
+        absent = [tool for tool in ("node", "npm") if shutil.which(tool) is None]
+        return f"no {' and no '.join(absent)} here" if absent else None
+
+    def ensure(self) -> None:
+        """Made anew whenever the folder's package.json changes; the script is always the newest."""
+        wanted, done = self.folder / "package.json", self.home / "installed.json"
+        self.home.mkdir(exist_ok=True)
+        for file in self.folder.iterdir():
+            shutil.copyfile(file, self.home / file.name)
+        if done.exists() and done.read_bytes() == wanted.read_bytes():
+            return
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=self.home, check=True)
+        shutil.copyfile(wanted, done)
+
+    def version(self) -> str:
+        """The pinned version of its one dependency."""
+        (pinned,) = json.loads((self.folder / "package.json").read_text())["dependencies"].values()
+        return str(pinned)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program of the system; `install.sh` has put it there if it could."""
+
+    name: str
+
+    def missing(self) -> str | None:
+        """Whether it is there."""
+        return None if shutil.which(self.name) else f"no {self.name} here"
+
+    def ensure(self) -> None:
+        """Nothing is left to do."""
+
+    def version(self) -> str:
+        """The first number it says of itself, whatever its exit code."""
+        said = subprocess.run([self.name, "--version"], capture_output=True, text=True, check=False)
+        number = re.search(r"\d+(?:\.\d+)+", said.stdout or said.stderr)
+        return number.group() if number else "unknown"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One row of the table."""
+
+    name: str
+    job: Job
+    install: Install
+    argv: Callable[[Work], list[str]]
+
+
+_SCRAPY = Venv("scrapy", "Scrapy")
+_CRAWLEE = Venv("crawlee", "crawlee")
+_SITEMAPS = Venv("sitemaps", "ultimate-sitemap-parser")
+_CRAWLEE_NODE = Npm(PEERS / "crawlee_node")
+
+
+def _scrapy(name: str, way: str) -> Contestant:
+    script = str(PEERS / "scrapy_crawl.py")
+    return Contestant(name, Job.CRAWL, _SCRAPY, lambda work: [_SCRAPY.python, script, way, work.url])
+
+
+CONTESTANTS: tuple[Contestant, ...] = (
+    Contestant(
+        "wrk, the wire's limit",
+        Job.WIRE,
+        Tool("wrk"),
+        lambda work: [
+            "wrk", "-t1", "-c64", f"-d{max(1, work.seconds - 2)}s", "-s", str(PEERS / "wrk.lua"), work.url,
+            "--", str(work.pages),
+        ],
+    ),
+    _scrapy("Scrapy, LinkExtractor", "default"),
+    _scrapy("Scrapy, tuned", "tuned"),
+    _scrapy("Scrapy, selectolax and ada by hand", "selectolax"),
+    Contestant(
+        "Crawlee for Python, Parsel",
+        Job.CRAWL,
+        _CRAWLEE,
+        lambda work: [_CRAWLEE.python, str(PEERS / "crawlee_crawl.py"), work.url],
+    ),
+    Contestant(
+        "Crawlee for Node, Cheerio",
+        Job.CRAWL,
+        _CRAWLEE_NODE,
+        lambda work: ["node", str(_CRAWLEE_NODE.home / "crawl.mjs"), work.url],
+    ),
+    Contestant(
+        "ultimate-sitemap-parser",
+        Job.SITEMAPS,
+        _SITEMAPS,
+        lambda work: [_SITEMAPS.python, str(PEERS / "sitemaps_read.py"), work.url],
+    ),
+)  # fmt: skip

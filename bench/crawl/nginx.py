@@ -1,0 +1,104 @@
+"""One nginx a run, on its own core, with a log of its own.
+
+One process, one server block: the address that the client asked for (`$host`) is the folder it is served from. Every
+host is also served on 127.0.0.1, chosen by its Host field, because wrk speaks to one address only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.crawl.sites import PORT
+
+LOG_FORMAT = r'{"at":$msec,"host":"$http_host","status":$status,"type":"$sent_http_content_type","path":"$uri"}'
+
+
+def found() -> str | None:
+    """Where nginx is; Debian keeps it out of an ordinary user's path."""
+    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+def version() -> str:
+    """As it names itself."""
+    said = subprocess.run([found() or "nginx", "-v"], capture_output=True, text=True, check=True).stderr
+    return said.rpartition("/")[2].split()[0]
+
+
+def configuration(web: Path, hosts: list[str], log: Path, scratch: Path) -> str:
+    """Static files as a careful administrator serves them: sendfile, keep-alive, gzip made beforehand."""
+    listens = "\n".join(f"    listen {host}:{PORT} backlog=4096;" for host in ["127.0.0.1", *hosts])
+    user = "user root;" if os.geteuid() == 0 else ""
+    temporary = "\n".join(
+        f"  {kind}_temp_path {scratch}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return f"""{user}
+daemon off;
+worker_processes 1;
+worker_rlimit_nofile 65536;
+pid {scratch}/nginx.pid;
+error_log {scratch}/error.log;
+events {{ worker_connections 8192; }}
+http {{
+{temporary}
+  types {{
+    text/html html htm; text/css css; text/javascript js; text/plain txt; text/xml xml; image/svg+xml svg;
+    image/png png; image/gif gif; image/jpeg jpg jpeg; application/pdf pdf;
+  }}
+  default_type application/octet-stream;
+  log_format bench escape=json '{LOG_FORMAT}';
+  access_log {log} bench buffer=64k flush=1s;
+  sendfile on; tcp_nopush on; keepalive_timeout 75s; keepalive_requests 1000000;
+  open_file_cache max=60000 inactive=1h; open_file_cache_valid 1h; open_file_cache_errors on;
+  gzip_static on; gzip_vary on;
+  server {{
+{listens}
+    root {web}/$host;
+    index index.html;
+    # A folder without an index is no secret, it is not there.
+    error_page 403 =404 @missing;
+    location @missing {{ return 404; }}
+  }}
+}}
+"""
+
+
+@contextmanager
+def serving(web: Path, hosts: list[str], folder: Path, core: int | None) -> Iterator[Path]:
+    """Serve until the block ends; gives the log, which is whole only after that."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log, settings = folder / "access.log", folder / "nginx.conf"
+    log.unlink(missing_ok=True)
+    settings.write_text(configuration(web, hosts, log, folder))
+    if _answers():
+        raise RuntimeError(f"port {PORT} of the loopback is taken; the bench needs it for itself")
+    pinned = [] if core is None else ["taskset", "-c", str(core)]
+    server = subprocess.Popen([*pinned, found() or "nginx", "-p", folder, "-e", folder / "error.log", "-c", settings])
+    try:
+        _wait_for(server)
+        yield log
+    finally:
+        # The buffered tail of the log is written when its timer fires, and not when the server is told to end.
+        time.sleep(1.2)
+        server.terminate()
+        server.wait(10)
+
+
+def _answers() -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", PORT)) == 0
+
+
+def _wait_for(server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 10
+    while not _answers():
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError("nginx did not start; its error.log says why")
+        time.sleep(0.02)
