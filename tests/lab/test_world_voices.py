@@ -45,7 +45,7 @@ def test_robots_mean_what_the_truth_says(world: World) -> None:
             f"http://{site.host}{path}" for path in ("/find?title=x", "/~private/a", "/%7eprivate/a", "/a?x=1&sid=2")
         ]
         for url in urls:
-            for agent in ("periplus", "GoogleBot", "badbot", "otherbot", "bot7", "unheard-of"):
+            for agent in ("periplus", "GoogleBot", "badbot", "otherbot", "bot-ak", "unheard-of"):
                 assert rules.allows(agent, canonical(url) or "") == world.allowed(agent, url), (site.robots, agent, url)
     assert len(kinds) >= 11
 

@@ -26,7 +26,7 @@ class Voice(Struct, frozen=True):
 
 
 _ALL = ("*",)
-_BOTS = tuple(Voice((f"bot{number}",), ((False, f"/{number}/"),)) for number in range(60))
+_BOTS = tuple(Voice((f"bot-{first}{last}",), ((False, f"/{first}/"),)) for first in "abcdef" for last in "ghijklmnop")
 
 
 def voices(site: Site) -> tuple[Voice, ...]:
