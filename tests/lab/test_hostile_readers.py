@@ -1,0 +1,73 @@
+"""What the readers of the house make of hostile bodies: the other half of each behaviour's docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from periplus.formats import robots, sitemap
+from periplus.lab.web import Answer, Request
+from periplus.lab.web.hostile import DOMAIN, Script, perform
+from periplus.model import Problem
+
+ENOUGH = 60_000
+
+
+def body_of(name: str, target: str) -> Iterator[bytes]:
+    """The body in pieces, without waits; of a script, what follows its head."""
+    reply = perform(Request("GET", f"{name}.{DOMAIN}", target, (), 0.0))
+    if isinstance(reply, Script):
+        pieces = (action for action in reply.actions if isinstance(action, bytes))
+        yield next(pieces).partition(b"\r\n\r\n")[2]
+        yield from pieces
+    elif isinstance(reply, Answer):
+        yield from [reply.body] if isinstance(reply.body, bytes) else reply.body
+
+
+def sitemap_of(name: str) -> Iterator[object]:
+    return iter(sitemap.read(body_of(name, "/sitemap.xml"), url=f"http://{name}.{DOMAIN}/sitemap.xml"))
+
+
+def urls(items: list[object]) -> list[str]:
+    return [item.url for item in items if isinstance(item, sitemap.Entry)]
+
+
+def test_a_large_robots_file_is_read_as_far_as_it_must_be() -> None:
+    """What stands in the first 500 KiB is obeyed (RFC 9309 section 2.5)."""
+    rules = robots.parse(b"".join(body_of("robots-large", "/robots.txt")))
+    assert not rules.allows("periplus", f"http://robots-large.{DOMAIN}/private/")
+    assert rules.allows("periplus", f"http://robots-large.{DOMAIN}/public")
+
+
+def test_many_rules_are_obeyed() -> None:
+    """However many there are."""
+    rules = robots.parse(b"".join(body_of("robots-many-rules", "/robots.txt")))
+    decisions = [rules.allows("periplus", f"http://robots-many-rules.{DOMAIN}{path}") for path in ("/private/", "/p/")]
+    assert decisions == [False, True]
+    assert not rules.allows("periplus", f"http://robots-many-rules.{DOMAIN}/p/000007")
+
+
+def test_a_page_is_no_robots_file() -> None:
+    """No rules and no sitemaps out of HTML."""
+    rules = robots.parse(b"".join(body_of("robots-home", "/")))
+    assert list(rules.sitemaps) == []
+    assert rules.allows("periplus", f"http://robots-home.{DOMAIN}/private/")
+
+
+@pytest.mark.parametrize("name", ["xml-bomb", "xxe"])
+def test_entities_neither_grow_nor_reach_out(name: str) -> None:
+    """The honest entry is read, the trouble is told, and nothing of a file or another URL is in what was read."""
+    items = list(sitemap_of(name))
+    assert f"http://{name}.{DOMAIN}/plain" in urls(items)
+    assert any(isinstance(item, Problem) for item in items)
+    assert max(len(url) for url in urls(items)) < 1000
+    assert not any("root:" in url for url in urls(items))
+
+
+def test_an_endless_sitemap_comes_in_a_stream() -> None:
+    """The first entries are there long before the last, which never is."""
+    found = urls(list(islice(sitemap_of("endless-sitemap"), ENOUGH)))
+    assert len(found) >= 50_000
+    assert found[0] == f"http://endless-sitemap.{DOMAIN}/p/0"
