@@ -59,6 +59,6 @@ def main() -> None:
 def say_error(error: PeriplusError) -> None:
     """What is wrong and what to type next, on stderr."""
     console = Console(stderr=True)
-    console.print(Text("error: ", style="bold red") + Text(str(error)))
+    console.print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
     if error.hint:
-        console.print(Text(f"  {error.hint}"))
+        console.print(Text(f"  {error.hint}"), soft_wrap=True)
