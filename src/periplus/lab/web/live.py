@@ -23,6 +23,9 @@ MEMORY = 4
 """Changes that a page shows traces of: what an older one did has been undone since."""
 
 MOST_ANCHORS = 200_000
+ONCE_ALIVE = 0
+"""In place of a status: what a dead page answers is for its site to say."""
+
 _VERSION_BITS = 40
 _EXACT = 1 << 40
 _NEAR = 8
@@ -129,25 +132,29 @@ class LiveSite:
 
     # -- moments
 
-    def status(self, meant: Meant, path: str, tick: int) -> int:
-        """200 for a page that is alive and well under this spelling; 0 for one that was alive once."""
-        if meant.slot < self.first_article:
-            return 200
-        if meant.slot >= self.site.size or not self._is_spelt(meant, path):
+    def find(self, meant: Meant, tick: int) -> State | int:
+        """The page that is meant, or the status that it answers with instead (`ONCE_ALIVE` for the dead)."""
+        slot = meant.slot
+        if slot < self.first_article:
+            return self.state(slot, tick)
+        if slot >= self.site.size:
             return 404
-        key = self.key(meant.slot)
-        current, _ = generation(key, self.site.moment(tick))
-        if meant.generation == current:
-            return sickness(key)
-        return 0 if meant.generation < current else 404
+        key = self.key(slot)
+        moment = self.site.moment(tick)
+        number, _ = generation(key, moment)
+        if not self._is_spelt(meant, key):
+            return 404
+        if meant.generation != number:
+            return ONCE_ALIVE if meant.generation < number else 404
+        status = sickness(key)
+        return self._article_state(slot, key, moment) if status == 200 else status
 
-    def _is_spelt(self, meant: Meant, path: str) -> bool:
+    def _is_spelt(self, meant: Meant, key: int) -> bool:
         """Whether an article's path is its own, letter by letter."""
         if self.site.style is Style.QUERY:
             return True
-        key = self.key(meant.slot)
-        own = self.paths.article(meant.slot, key, meant.generation, birth_of(key, meant.generation))
-        return path.removeprefix("/print") == own.decode()
+        number = meant.generation
+        return meant.path == self.paths.article(meant.slot, key, number, birth_of(key, number)).decode()
 
     def successor(self, meant: Meant, tick: int) -> bytes | None:
         """Where a dead page moved: one of eight lives on in its slot's next."""
@@ -161,15 +168,18 @@ class LiveSite:
         moment = self.site.moment(tick)
         key = self.key(slot)
         if slot >= self.first_article:
-            number, born = generation(key, moment)
-            recent = tuple(self.changes.recent(key, moment, born, MEMORY))
-            changed, event = recent[0] if recent else (born, -1)
-            version = (number << _VERSION_BITS) + event + 1
-            return State(slot, key, number, born, self.site.surfaced(changed), version, recent)
+            return self._article_state(slot, key, moment)
         changed, event = self.changes.last(key, moment, 0)
         births, last_birth = self._births(slot, moment)
         modified = self.site.surfaced(max(changed, last_birth))
         return State(slot, key, 0, 0, modified, (births << _VERSION_BITS) + event + 1)
+
+    def _article_state(self, slot: int, key: int, moment: int) -> State:
+        number, born = generation(key, moment)
+        recent = tuple(self.changes.recent(key, moment, born, MEMORY))
+        changed, event = recent[0] if recent else (born, -1)
+        version = (number << _VERSION_BITS) + event + 1
+        return State(slot, key, number, born, self.site.surfaced(changed), version, recent)
 
     def _births(self, slot: int, moment: int) -> tuple[int, int]:
         """A number that grows with every birth that a hub or listing shows, and the time of the last."""

@@ -34,11 +34,15 @@ PRINT = "/print"
 
 
 class Meant(Struct, frozen=True):
-    """What a target means: a slot, of which generation (articles alone have several), in which view."""
+    """What a target means: a slot, of which generation (articles alone have several), in which view.
+
+    `path` is what was left to read: without `/print` and `index.html`.
+    """
 
     slot: int
-    generation: int = 0
-    view: str = ""
+    generation: int
+    view: str
+    path: str
 
 
 _WORDS, _CAPITALS = topics(), tuple(word.capitalize() for word in topics())
@@ -117,9 +121,9 @@ class Paths:
         meant = self._read_fixed(path) if path.endswith("/") else None
         if meant is not None:
             view = "sorted" if not view and self._site.alias.startswith("sort=") and "sort=" in query else view
-            return Meant(meant, 0, view)
+            return Meant(meant, 0, view, path)
         found = self._read_article(path, query)
-        return Meant(found[0], found[1], view) if found else None
+        return Meant(found[0], found[1], view, path) if found else None
 
     def _read_fixed(self, path: str) -> int | None:
         if path == "/":

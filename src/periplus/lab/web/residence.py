@@ -14,7 +14,7 @@ from . import exclusion
 from .database import Database
 from .exchange import Answer, Request
 from .life import generation
-from .live import LiveSite, State
+from .live import ONCE_ALIVE, LiveSite, State
 from .neighbours import Neighbours
 from .pages import Pages
 from .paths import Meant
@@ -75,36 +75,36 @@ class Residence:
         if self.site.records and (path in ("/search", "/find") or path.startswith("/record/")):
             return self._database(path, query)
         if self.live.paths.read(path + "/") is not None:
-            return Answer(301, (("Location", f"http://{self.site.host}{path}/"), HTML), self._notice("Moved"))
+            return self._moved(path + "/")
         return self._gone(self.site.gone if self.site.gone != 410 else 404)
 
-    def lookup(self, target: str, tick: int) -> Found | int:
-        """The page that a target names, or the status that stands for it (0: it was alive once)."""
+    def lookup(self, target: str, tick: int) -> Found | None:
+        """The page that a target names, if it is alive and well."""
         meant = self.live.paths.read(target)
-        if meant is None:
-            return 404
-        status = self.live.status(meant, target.partition("?")[0], tick)
-        return Found(self.live.state(meant.slot, tick), meant.view) if status == 200 else status
+        state = self.live.find(meant, tick) if meant is not None else None
+        return Found(state, meant.view) if meant is not None and isinstance(state, State) else None
 
     def _page(self, request: Request, meant: Meant, tick: int) -> Answer:
-        status = self.live.status(meant, request.target.partition("?")[0], tick)
-        if status == 0:
-            moved = self.live.successor(meant, tick)
-            if moved is None:
-                return self._gone(self.site.gone)
-            return Answer(301, (("Location", f"http://{self.site.host}{moved.decode()}"), HTML), self._notice("Moved"))
-        if status != 200:
-            return (
-                self._gone(self.site.gone)
-                if status == 404
-                else Answer(status, (HTML,), self._notice(f"Error {status}"))
-            )
-        state = self.live.state(meant.slot, tick)
+        state = self.live.find(meant, tick)
+        if not isinstance(state, State):
+            return self._absent(meant, state, tick)
         current = stamp(self.site, state, tick, self.live.origin, meant.view, request.at)
         headers = current.headers()
         if is_unmodified(request, current):
             return Answer(304, headers, b"")
         return Answer(200, (HTML, *headers), self.pages.body(state, tick, meant.view))
+
+    def _absent(self, meant: Meant, status: int, tick: int) -> Answer:
+        """No page, or none that can be seen: moved, gone, or sick."""
+        moved = self.live.successor(meant, tick) if status == ONCE_ALIVE else None
+        if moved is not None:
+            return self._moved(moved.decode())
+        if status in (ONCE_ALIVE, 404):
+            return self._gone(self.site.gone)
+        return Answer(status, (HTML,), self._notice(f"Error {status}"))
+
+    def _moved(self, path: str) -> Answer:
+        return Answer(301, (("Location", f"http://{self.site.host}{path}"), HTML), self._notice("Moved"))
 
     def _gone(self, status: int) -> Answer:
         """Some sites say that all is well and show an apology: status 200."""
@@ -171,8 +171,8 @@ class Residence:
     def level(self, target: str, before: int, after: int) -> ChangeLevel:
         """How much of what a target shows differs between two ticks."""
         first, second = self.lookup(target, before), self.lookup(target, after)
-        if not isinstance(first, Found) or not isinstance(second, Found):
-            return ChangeLevel.SAME if type(first) is type(second) else ChangeLevel.MAJOR
+        if first is None or second is None:
+            return ChangeLevel.SAME if first is second else ChangeLevel.MAJOR
         level = self.pages.level(first.state, second.state)
         every = self.site.churn_every
         churned = every and first.view != "print" and before // every != after // every

@@ -30,7 +30,7 @@ from .life import PREHISTORY
 from .live import Anchor, LiveSite, has_exact_alias, has_print_version
 from .neighbours import Neighbours
 from .paths import with_parameter
-from .residence import HTML, Found, Residence
+from .residence import HTML, Residence
 from .sitemaps import entries_of, presence_for
 from .sites import Host, Profile, Site, other_hosts, plan
 
@@ -149,7 +149,7 @@ class World:
             return self._get(url, at).status == 200
         residence, target = found
         if residence.live.paths.read(target) is not None:
-            return isinstance(residence.lookup(target, self._tick(at)), Found)
+            return residence.lookup(target, self._tick(at)) is not None
         answer = self._get(url, at)
         return answer.status == 200 and not (residence.site.gone == 200 and answer.body == _apology(residence))
 
@@ -167,8 +167,8 @@ class World:
     def modified_at(self, url: str, at: float) -> float | None:
         """When a page last changed; `None` where there is none."""
         found = self._find(url)
-        page = found[0].lookup(found[1], self._tick(at)) if found else 404
-        return float(page.state.modified + self._origin) if isinstance(page, Found) else None
+        page = found[0].lookup(found[1], self._tick(at)) if found else None
+        return float(page.state.modified + self._origin) if page else None
 
     def content(self, url: str, at: float) -> bytes:
         """The bytes that a crawler gets for a URL, whatever the status."""
