@@ -45,13 +45,13 @@ def named_token(agent_line: str) -> str:
     return match[0].lower() if match else ""
 
 
-class Access:
-    """What one crawler may do on one site. All that a crawler needs to keep of a robots.txt.
+class Access(RuleSet):
+    """What one crawler may do on one site: its rules, and its habits. All that it needs to keep of a robots.txt.
 
     Where a site says two things about speed, the slower one is kept.
     """
 
-    __slots__ = ("_noindex", "crawl_delay", "request_rate", "rule_for", "visit_time")
+    __slots__ = ("_noindex", "crawl_delay", "request_rate", "visit_time")
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.crawl_delay: float | None = None
@@ -65,7 +65,7 @@ class Access:
             self.visit_time = self.visit_time or group.visit_time
             rules += group.rules
             noindex += [Rule(False, pattern) for pattern in group.noindex]
-        self.rule_for = RuleSet(rules).find
+        super().__init__(rules)
         self._noindex = RuleSet(noindex)
 
     def allows(self, url: str) -> bool:
@@ -80,7 +80,7 @@ class Access:
 
     def may_index(self, url: str) -> bool:
         """Whether no `Noindex` line covers the URL."""
-        return self._noindex.find(url) is None
+        return self._noindex.rule_for(url) is None
 
 
 def is_robots_txt(url: str) -> bool:

@@ -60,7 +60,7 @@ class RuleSet:
             elif pattern.rank > self._default[0]:
                 self._default = (pattern.rank, rule)
 
-    def find(self, url: str) -> Rule | None:
+    def rule_for(self, url: str) -> Rule | None:
         """The rule that decides about a URL; `None` where none matches."""
         if self._origin <= url < self._origin_end:
             branch = self._tree.get(url[self._step])
@@ -72,15 +72,12 @@ class RuleSet:
             branch = self._tree.get(path[:_STEP])
         rank, rule = self._default
         while branch is not None:
-            for pattern in branch.patterns if branch.is_ready else branch.make_ready():
+            for pattern in branch.here or branch.put_in_order():
                 if pattern.start <= path < pattern.beyond and (pattern.is_plain or pattern.matches(path)):
                     if pattern.rank > rank:
                         rank, rule = pattern.rank, pattern.rule
                     break
-            branch = branch.branches.get(path[branch.start : branch.end]) if branch.branches else None
-        return self._find_loose(path, rank, rule) if self._loose else rule
-
-    def _find_loose(self, path: str, rank: int, rule: Rule | None) -> Rule | None:
+            branch = branch.further.get(path[branch.start : branch.end]) if branch.further else None
         for pattern in self._loose if "?" in path else self._loose_without_query:
             if pattern.needle in path and pattern.matches(path):
                 return pattern.rule if pattern.rank > rank else rule
@@ -100,43 +97,45 @@ class RuleSet:
 class _Branch:
     """Patterns that begin alike, the best first. If they are many, most are parted by where they differ.
 
-    `rules` are those whose pattern nobody needed yet: most branches of most sites are never met. `start` and `end` are
-    the place in a path that tells which of the further `branches` to follow.
+    `rules` and `patterns` are what was put here; `rules` are those whose pattern nobody needed yet, since most branches
+    are never met. When one is met for the first time, `here` becomes what is to be tried at this place, and `further`
+    the branches beyond it, if any, by the characters of a path from `start` to `end`.
     """
 
-    __slots__ = ("branches", "end", "is_ready", "patterns", "rules", "start")
+    __slots__ = ("end", "further", "here", "patterns", "rules", "start")
 
     def __init__(self) -> None:
-        self.is_ready = False
         self.rules: list[Rule] = []
         self.patterns: list[Pattern] = []
-        self.branches: dict[str, _Branch] = {}
+        self.here: tuple[Pattern, ...] | None = None
+        self.further: dict[str, _Branch] | None = None
         self.start = self.end = 0
 
-    def make_ready(self) -> list[Pattern]:
-        """Order the patterns; what remains to be tried here."""
-        self.is_ready = True
-        for rule in self.rules:
-            self.patterns += patterns_of(rule)
-        self.rules = []
-        if len(self.patterns) > _FEW:
-            self._part()
-        self.patterns.sort(key=_rank, reverse=True)
-        return self.patterns
+    def put_in_order(self) -> tuple[Pattern, ...]:
+        """What is to be tried here."""
+        if self.here is None:
+            for rule in self.rules:
+                self.patterns += patterns_of(rule)
+            if len(self.patterns) > _FEW:
+                self._part()
+            self.here = tuple(sorted(self.patterns, key=_rank, reverse=True))
+            self.rules, self.patterns = [], []
+        return self.here
 
     def _part(self) -> None:
         """A pattern that ends before the next step stays here, so that every step leaves fewer patterns."""
         self.start = _common_length([pattern.start for pattern in self.patterns])
         self.end = self.start + _STEP
+        self.further = {}
         staying = []
         for pattern in self.patterns:
             if len(pattern.start) < self.end:
                 staying.append(pattern)
                 continue
             step = pattern.start[self.start : self.end]
-            if step not in self.branches:
-                self.branches[step] = _Branch()
-            self.branches[step].patterns.append(pattern)
+            if step not in self.further:
+                self.further[step] = _Branch()
+            self.further[step].patterns.append(pattern)
         self.patterns = staying
 
 
