@@ -7,10 +7,11 @@ from itertools import islice
 
 import pytest
 
+from periplus.content import decode_body, read_page
 from periplus.formats import robots, sitemap
 from periplus.lab.web import Answer, Request
 from periplus.lab.web.hostile import DOMAIN, Script, perform
-from periplus.model import Problem
+from periplus.model import Page, Problem, Url
 
 ENOUGH = 60_000
 
@@ -32,6 +33,14 @@ def sitemap_of(name: str) -> Iterator[object]:
 
 def urls(items: list[object]) -> list[str]:
     return [item.url for item in items if isinstance(item, sitemap.Entry)]
+
+
+def page_of(name: str, target: str = "/") -> Page:
+    """A page as a crawler reads it, with the type that the server claims."""
+    reply = perform(Request("GET", f"{name}.{DOMAIN}", target, (), 0.0))
+    assert isinstance(reply, Answer)
+    assert isinstance(reply.body, bytes)
+    return read_page(reply.body, Url(f"http://{name}.{DOMAIN}{target}"), dict(reply.headers)["Content-Type"])
 
 
 def test_a_large_robots_file_is_read_as_far_as_it_must_be() -> None:
@@ -71,3 +80,36 @@ def test_an_endless_sitemap_comes_in_a_stream() -> None:
     found = urls(list(islice(sitemap_of("endless-sitemap"), ENOUGH)))
     assert len(found) >= 50_000
     assert found[0] == f"http://endless-sitemap.{DOMAIN}/p/0"
+
+
+@pytest.mark.parametrize(("name", "coding"), [("gzip-bomb", "gzip"), ("brotli-bomb", "br")])
+def test_bombs_do_not_go_off(name: str, coding: str) -> None:
+    """Inflated to a bound and no further, and told."""
+    body = b"".join(body_of(name, "/"))
+    inflated, problems = decode_body(body, coding, max_size=16 << 20)
+    assert len(inflated) <= 16 << 20
+    assert problems
+
+
+def test_deep_pages_are_read_without_a_fall() -> None:
+    """A hundred thousand elements are read, or given up with a word."""
+    page = page_of("deep-html")
+    assert page.title == "Deep"
+    assert page.problems or [link.url for link in page.links] == [f"http://deep-html.{DOMAIN}/bottom"]
+
+
+@pytest.mark.parametrize("target", ["/meta", "/bom"])
+def test_the_charset_is_found_as_browsers_find_it(target: str) -> None:
+    """A BOM wins over the header, and the header over the meta element."""
+    assert page_of("wrong-charset", target).title == "Песня"
+
+
+@pytest.mark.parametrize("target", ["/", "/unknown"])
+def test_a_lie_about_the_charset_loses_letters_and_no_links(target: str) -> None:
+    """What cannot be known is replaced, never raised."""
+    assert len(page_of("wrong-charset", target).links) == 3
+
+
+def test_noise_is_no_page() -> None:
+    """No links out of random bytes, whatever they are called."""
+    assert page_of("binary-as-html").links == ()
