@@ -12,10 +12,12 @@ ASCII and all of it is valid UTF-8, which no other encoding in use is by acciden
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
+from ..formats.headers import read_content_type
 from .encodings import encoding_of
 
 PRESCAN_BYTES: Final = 1024
@@ -24,7 +26,6 @@ _GUESS_BYTES: Final = 1 << 20
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xfe\xff", "UTF-16BE"), (b"\xff\xfe", "UTF-16LE"))
 _UTF16_XML: Final = ((b"<\0?\0x\0", "UTF-16LE"), (b"\0<\0?\0x", "UTF-16BE"))
-_PARAMETER: Final = re.compile(r""";[\t\n\r ]*charset=(?:"((?:[^"\\]|\\.)*)"?|([^;]*))""", re.IGNORECASE)
 _META: Final = re.compile(rb"meta[\t\n\f\r /]", re.IGNORECASE)
 _LATE_META: Final = re.compile(rb"<meta[\t\n\f\r /][^<>]{0,512}charset", re.IGNORECASE)
 _TAG_NAME: Final = re.compile(rb"/?[a-z][^\t\n\f\r >]*", re.IGNORECASE)
@@ -61,13 +62,11 @@ def sniff_charset(body: bytes, content_type: str | None = None) -> Charset:
     return _declared(body[:PRESCAN_BYTES]) or _declared_late(body) or _guessed(body)
 
 
+@lru_cache(maxsize=1024)
 def transport_charset(content_type: str) -> str | None:
-    """The encoding that a `Content-Type` value names (MIME Sniffing Standard, section 4.4); `None` for none we know."""
-    found = _PARAMETER.search(content_type)
-    if found is None:
-        return None
-    quoted, bare = found.groups()
-    return encoding_of(re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else bare)
+    """The encoding that a `Content-Type` value names; `None` where it names none that we know."""
+    media = read_content_type(content_type)
+    return encoding_of(media.charset) if media and media.charset else None
 
 
 def _declared(head: bytes) -> Charset | None:

@@ -20,12 +20,11 @@ Reasons of the problems:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, cast
 
 import brotli
 import zstandard
 from isal import isal_zlib
-from isal.igzip_lib import IsalError
 
 from ..model import Problem
 
@@ -38,7 +37,8 @@ _SPOON: Final = 256
 _ZSTD_WINDOW: Final = 8 << 20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _NO_CODING: Final = frozenset({"", "identity", "none", "binary"})
-_ERRORS: Final[tuple[type[Exception], ...]] = (IsalError, brotli.error, zstandard.ZstdError)
+_ISAL_ERROR: Final = cast("type[Exception]", isal_zlib.error)
+_ERRORS: Final[tuple[type[Exception], ...]] = (_ISAL_ERROR, brotli.error, zstandard.ZstdError)
 
 
 class _Truncated(Exception):  # noqa: N818 - says what happened, inside this file only

@@ -46,11 +46,17 @@ def base_of(found: Elements, url: str) -> str:
     """What links are relative to: the first `<base href>`, if it is a URL, else the page (HTML Standard, 4.2.3)."""
     for node in found.get("base", ()):
         href = node.attributes.get("href")
-        if href is not None:
+        if href is not None and not is_in_noscript(node):
             base = whatwg(href, url)
             # Only the first counts, be it broken; a base that is no place leaves the page itself.
             return base if base and not base.startswith(("data:", "javascript:")) else url
     return url
+
+
+def is_in_noscript(node: LexborNode) -> bool:
+    """Is this only for readers without scripts? What concerns the page as a whole does not count there."""
+    parent = node.parent
+    return parent is not None and parent.tag == "noscript"
 
 
 def _metas(nodes: Sequence[LexborNode]) -> dict[str, list[str]]:

@@ -63,14 +63,14 @@ def read_page(
     found = elements_of(tree, tags)
     base = base_of(found, url)
     resolve = partial(resolve_all, base=base, encoding=charset.encoding)
-    anchors = read_anchors(tree, skip_fragments=base == url)
-    links, link_problems = read_links(anchors, found, resolve)
+    anchors = read_anchors(tree, found, skip_fragments=base == url)
+    links, link_problems = read_links(anchors, resolve)
     resources, resource_problems = read_resources(found, resolve)
     forms, form_problems = read_forms(found, resolve)
     facts = read_facts(tree, found, robots_tags)
     relations = read_relations(found.get("link", ()), link_headers, url, resolve)
     refresh, script_target = _redirects(found, resolve)
-    texts = read_texts(tree, found, [(anchor.node, len(anchor.text)) for anchor in anchors])
+    texts = read_texts(tree, found, ((anchor.node, len(anchor.text)) for anchor in anchors))
     problems += link_problems + resource_problems + form_problems
     if texts.is_cut:
         problems.append(Problem("text-cut", at=MAX_TEXT))

@@ -25,11 +25,11 @@ _MAX_ANCHOR_TEXT: Final = 4 << 20
 """Links can lie in links where tables or objects part them; all their texts together are no longer than this."""
 _ANYWHERE: Final = "a[href]"
 _OTHER_PAGES: Final = 'a[href]:not([href=""], [href^="#"])'
-_FRAMES: Final = (
-    ("area", "href", "alt", LinkKind.AREA),
-    ("iframe", "src", "title", LinkKind.IFRAME),
-    ("frame", "src", "title", LinkKind.FRAME),
-)
+_FRAMES: Final = {
+    "area": ("href", "alt", LinkKind.AREA),
+    "iframe": ("src", "title", LinkKind.IFRAME),
+    "frame": ("src", "title", LinkKind.FRAME),
+}
 _MEDIA: Final = ("img", "video", "audio", "source")
 # A URL runs to the next space, and commas at its end end it all; else descriptors run to a comma outside brackets.
 _SRCSET_URL: Final = re.compile(r"[\s,]*+(\S++)")
@@ -40,41 +40,48 @@ Resolve = Callable[[list[str]], list[Url | None]]
 
 
 class Anchor(NamedTuple):
-    """An `<a>` that leads somewhere, before anything about it is worked out."""
+    """A link before anything about it is worked out."""
 
     node: LexborNode
     href: str
-    rel: str
     text: str
+    rel: str
+    kind: LinkKind
 
 
-def read_anchors(tree: LexborHTMLParser, *, skip_fragments: bool) -> list[Anchor]:
-    """The anchors of a page, at most one more than we keep. A bare fragment leads elsewhere only if the base does."""
-    anchors = []
+def read_anchors(tree: LexborHTMLParser, found: Elements, *, skip_fragments: bool) -> list[Anchor]:
+    """The links of a page as written, at most one more than we keep. Fragments are links where the base is another."""
+    selector = _OTHER_PAGES if skip_fragments else _ANYWHERE
+    frames = [f"{name}[{attribute}]" for name, (attribute, _, _) in _FRAMES.items() if found.get(name)]
+    nodes = tree.css(", ".join([selector, *frames]))[: MAX_LINKS + 1]
+    anchors: list[Anchor] = []
     budget = _MAX_ANCHOR_TEXT
-    for node in tree.css(_OTHER_PAGES if skip_fragments else _ANYWHERE)[: MAX_LINKS + 1]:
+    for node in nodes:
         attributes = node.attributes
-        text = node.text_lexbor() if budget > 0 else ""
-        budget -= len(text)
-        anchors.append(Anchor(node, attributes["href"] or "", attributes.get("rel") or "", text))
+        if frames and (name := node.tag) in _FRAMES:
+            place, title, kind = _FRAMES[name]
+            href, text = attributes[place], attributes.get(title) or ""
+        else:
+            href, kind = attributes["href"], LinkKind.ANCHOR
+            text = node.text_lexbor() if budget > 0 else ""
+            budget -= len(text)
+        if href:
+            anchors.append(Anchor(node, href, text, attributes.get("rel") or "", kind))
     return anchors
 
 
-def read_links(anchors: list[Anchor], found: Elements, resolve: Resolve) -> tuple[tuple[Link, ...], list[Problem]]:
-    """All links: anchors in document order, then areas and frames."""
+def read_links(anchors: list[Anchor], resolve: Resolve) -> tuple[tuple[Link, ...], list[Problem]]:
+    """The links of a page, in document order."""
     links = [
-        Link(url, _anchor_text(text, node), " ".join(rel.lower().split()) if rel else "")
-        for url, (node, _, rel, text) in zip(resolve([anchor.href for anchor in anchors]), anchors, strict=True)
+        Link(
+            url,
+            " ".join(text.split())[:MAX_ANCHOR] or _picture_text(node),
+            " ".join(rel.lower().split()) if rel else "",
+            kind,
+        )
+        for url, (node, _, text, rel, kind) in zip(resolve([anchor.href for anchor in anchors]), anchors, strict=True)
         if url is not None
     ]
-    for name, attribute, title, kind in _FRAMES:
-        if nodes := found.get(name):
-            rows = [row for node in nodes[: MAX_LINKS + 1] if (row := node.attributes).get(attribute)]
-            links += [
-                Link(url, _folded(row.get(title) or ""), " ".join((row.get("rel") or "").lower().split()), kind)
-                for url, row in zip(resolve([row[attribute] or "" for row in rows]), rows, strict=True)
-                if url is not None
-            ]
     if len(links) > MAX_LINKS:
         return tuple(links[:MAX_LINKS]), [Problem("too-many-links", str(len(links)))]
     return tuple(links), []
@@ -120,12 +127,9 @@ def srcset_urls(srcset: str) -> list[str]:
     return urls
 
 
-def _anchor_text(text: str, node: LexborNode) -> str:
-    """The visible text; for a link that is a picture, what the picture says instead."""
-    folded = _folded(text)
-    if folded or node.first_child is None:
-        return folded
-    image = node.css_first("img[alt]")
+def _picture_text(node: LexborNode) -> str:
+    """What the picture says that stands in place of a link's text."""
+    image = node.css_first("img[alt]") if node.first_child is not None else None
     return _folded(image.attributes.get("alt") or "") if image else ""
 
 

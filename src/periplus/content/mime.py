@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
+
+from ..formats.headers import read_content_type
 
 SNIFF_BYTES: Final = 1445
 _BINARY_SHARE: Final = 0.1
@@ -49,7 +52,6 @@ _XML_START: Final = re.compile(
 _BINARY_BYTES: Final = bytes(byte for byte in range(0x20) if byte not in b"\t\n\x0c\r\x1b")
 _SAYS_NOTHING: Final = frozenset({"", "unknown/unknown", "application/unknown", "*/*", "application/octet-stream"})
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
-_TYPE: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;|,|$)")
 
 
 class Kind(Enum):
@@ -70,23 +72,22 @@ class Mime(Struct, frozen=True, gc=False):
 
 def sniff_mime(body: bytes, content_type: str | None = None, *, is_utf16: bool = False) -> Mime:
     """What a body is, from its server's word and its first bytes. `is_utf16` allows the zero bytes of such text."""
-    declared = _essence(content_type)
+    declared = _declared(content_type) if content_type else None
     head = body[:SNIFF_BYTES]
-    kind = _kind_of(declared)
-    if declared in _SAYS_NOTHING:
+    if declared is None:
         return _sniffed(head, is_utf16)
-    if kind is Kind.BINARY:
-        return Mime(declared, kind)
-    return (
-        Mime(_signature(head) or "application/octet-stream", Kind.BINARY)
-        if _is_binary(head, is_utf16)
-        else Mime(declared, kind)
-    )
+    if declared.kind is Kind.BINARY or not _is_binary(head, is_utf16):
+        return declared
+    return Mime(_signature(head) or "application/octet-stream", Kind.BINARY)
 
 
-def _essence(content_type: str | None) -> str:
-    found = _TYPE.match(content_type or "")
-    return found[1].lower() if found else ""
+@lru_cache(maxsize=1024)
+def _declared(content_type: str) -> Mime | None:
+    """What the server says; `None` where that means nothing."""
+    media = read_content_type(content_type)
+    if media is None or media.mime in _SAYS_NOTHING:
+        return None
+    return Mime(media.mime, _kind_of(media.mime))
 
 
 def _kind_of(essence: str) -> Kind:
@@ -128,7 +129,7 @@ def _signature(head: bytes) -> str:
 
 def _is_binary(head: bytes, is_utf16: bool) -> bool:
     """A signature, or more control characters than dirt explains: a page with a stray NUL is still a page."""
-    if _signature(head):
+    if head[:1] != b"<" and _signature(head):
         return True
     if is_utf16 or not head:
         return False

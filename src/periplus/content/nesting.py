@@ -23,7 +23,8 @@ import numpy as np
 from ..model import Problem
 from .tags import KEYS, Tags, key_of
 
-MAX_DEPTH: Final = 1000
+MAX_STEPS: Final = 50_000_000
+"""Of the parser through its stack of open elements, all in all: enough for 10,000 nested blocks."""
 MAX_TAGS: Final = 500_000
 MAX_ATTRIBUTES: Final = 4000
 MAX_REOPENED: Final = 300_000
@@ -31,6 +32,7 @@ MAX_REOPENED: Final = 300_000
 
 _HARMLESS_TAGS: Final = 1200
 _HARMLESS_BYTES: Final = 1 << 16
+_LARGE_BYTES: Final = 1 << 19
 _WALKED_TAGS: Final = 50_000
 _USUAL_DEPTH: Final = 256
 _LONG_TAG: Final = 20_000
@@ -40,13 +42,21 @@ _UNCLOSED: Final = (
     "optgroup rp rt image html head body"
 )
 _FORMATTING: Final = "b big code em font i nobr s small strike strong tt u"
-_TAG: Final = re.compile(rb"<(/?)([a-zA-Z][^\t\n\f\r />]{0,40}+)([^>]{0,100}+)")
+_SHAPES: Final = "path polygon polyline circle ellipse rect line use stop"
+_BLOCKS: Final = (
+    "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer header hgroup "
+    "main menu nav ol search section summary ul h1 h2 h3 h4 h5 h6 pre listing form table button object marquee applet"
+)
+_TAG: Final = re.compile(rb"<(/?)([a-zA-Z][^\t\n\f\r />]{0,40}+)[^<>]*+")
 _GIANT: Final = re.compile(rb"""<[a-zA-Z](?:[^>"'\s/]*+(?:"[^"]*+"|'[^']*+'|[\s/]++)){%d}""" % MAX_ATTRIBUTES)
 _IS_UNCLOSED: Final = frozenset(_UNCLOSED.split())
 _IS_FORMATTING: Final = frozenset(_FORMATTING.split())
-_IS_LETTER: Final = (np.arange(32) >= 1) & (np.arange(32) <= 26)
+_IGNORES_SLASH: Final = frozenset(_BLOCKS.split()) | _IS_FORMATTING
+"""In HTML, `<div/>` opens; `<path/>`, in a drawing, does not."""
+_LOOKS_BACK: Final = frozenset(_BLOCKS.split()) | _IS_UNCLOSED
+"""Before these are opened, and before anything is closed, the parser looks for others among all that are open."""
 _WEIGHTS: Final = np.ones(KEYS, dtype=np.int8)
-_WEIGHTS[[key_of(name) for name in _IS_UNCLOSED]] = 0
+_WEIGHTS[[key_of(name) for name in (*_IS_UNCLOSED, *_SHAPES.split())]] = 0
 
 
 def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
@@ -70,12 +80,12 @@ def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
 
 
 def _may_hold_giants(html: bytes, tags: Tags) -> bool:
-    """A tag of thousands of attributes is long, or has many "<" that begin no name."""
+    """A tag of thousands of attributes is long, or has many "<" that begin no name, or hides well in a large page."""
     if len(html) <= _HARMLESS_BYTES:
         return False
     gaps = np.diff(tags.at, append=len(html), prepend=0)
-    is_long = int(gaps.max()) > _LONG_TAG
-    return is_long or int(np.count_nonzero(~_IS_LETTER[tags.keys >> 10])) > MAX_ATTRIBUTES
+    has_odd_signs = int(np.count_nonzero(tags.keys == 0)) > MAX_ATTRIBUTES
+    return len(html) > _LARGE_BYTES or has_odd_signs or int(gaps.max()) > _LONG_TAG
 
 
 def _is_unbalanced(tags: Tags) -> bool:
@@ -94,7 +104,7 @@ def _too_deep(html: bytes) -> int | None:
     stack: list[str] = []
     open_now: Counter[str] = Counter()
     left_open: Counter[bytes] = Counter()
-    reopened = 0
+    reopened = steps = 0
     for tag in _TAG.finditer(html):
         name = tag[2].decode("latin-1").lower()
         if tag[1]:
@@ -104,12 +114,13 @@ def _too_deep(html: bytes) -> int | None:
                 open_now[name] -= 1
             if name in _IS_FORMATTING and left_open:
                 left_open.popitem()
-        elif name not in _IS_UNCLOSED:
+        elif name not in _IS_UNCLOSED and (name in _IGNORES_SLASH or not tag[0].endswith(b"/")):
             stack.append(name)
             open_now[name] += 1
             if name in _IS_FORMATTING:
                 left_open[tag[0]] = min(3, left_open[tag[0]] + 1)  # of equal ones, three are kept
         reopened += len(left_open)
-        if len(stack) > MAX_DEPTH or reopened > MAX_REOPENED:
+        steps += len(stack) if tag[1] or name in _LOOKS_BACK else 0
+        if steps > MAX_STEPS or reopened > MAX_REOPENED:
             return tag.start()
     return None

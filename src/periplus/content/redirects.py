@@ -15,6 +15,8 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
+from .facts import is_in_noscript
+
 MAX_SCRIPT: Final = 2000
 _MAX_DELAY: Final = 10**9
 _REFRESH: Final = re.compile(r"[\t\n\f\r ]*+(?:([0-9]++)|(?=\.))[0-9.]*+(?:$|(?=[;,\t\n\f\r ]))")
@@ -52,7 +54,7 @@ def refresh_of(metas: list[LexborNode]) -> tuple[int, str | None] | None:
     """The first refresh among the `<meta>` elements of a page."""
     for node in metas:
         attributes = node.attributes
-        if (attributes.get("http-equiv") or "").strip().lower() == "refresh" and not _is_in_noscript(node):
+        if (attributes.get("http-equiv") or "").strip().lower() == "refresh" and not is_in_noscript(node):
             refresh = read_refresh(attributes.get("content") or "")
             if refresh is not None:
                 return refresh
@@ -87,8 +89,3 @@ def _outside_braces(script: str) -> str:
         if part == "{":
             depth += 1
     return "".join(kept)
-
-
-def _is_in_noscript(node: LexborNode) -> bool:
-    parent = node.parent
-    return parent is not None and parent.tag == "noscript"

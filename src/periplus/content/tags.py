@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 KEYS: Final = 1 << 15
 _LESS_THAN, _SLASH = ord("<"), ord("/")
+_LETTERS: Final = np.array([byte & 31 if byte >= ord("A") else 0 for byte in range(256)], dtype=np.uint16)
 _PADDING: Final = b"\0\0\0\0"
 
 
@@ -37,9 +38,7 @@ def tags_of(html: bytes) -> Tags:
     at = (codes[:-4] == _LESS_THAN).nonzero()[0]
     is_end = codes[at + 1] == _SLASH
     names = at + is_end
-    keys = (codes[names + 1] & 31).astype(np.uint16)
-    for offset in (2, 3):
-        letters = codes[names + offset]
-        keys <<= 5
-        keys |= np.where(letters >= 0x41, letters & 31, 0)  # what is no letter ends a name
+    letters = [_LETTERS[codes[names + place]] for place in (1, 2, 3)]
+    letters[2] = np.where(letters[1], letters[2], 0)  # what is no letter ends a name
+    keys: NDArray[np.uint16] = letters[0] << 10 | letters[1] << 5 | letters[2]
     return Tags(at, is_end, keys)

@@ -1,0 +1,143 @@
+"""No bytes make the readers of pages raise, and what they find keeps its promises."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import brotli
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from periplus.content import decode_body, read_page, read_refresh, resemblance, sketch_of, sniff_charset
+from periplus.content.charset import prescan
+from periplus.content.digests import digests_of
+from periplus.content.links import MAX_ANCHOR, srcset_urls
+from periplus.content.redirects import redirect_in
+from periplus.content.text import fold
+from periplus.content.volatile import masked
+from periplus.content.words import EDGE, words_of
+from periplus.urls import canonical
+
+TAGS = "a p div b i table tr td ul li form input select option script style template svg path base meta link main nav"
+pieces = st.one_of(
+    st.sampled_from([f"<{name}>" for name in TAGS.split()] + [f"</{name}>" for name in TAGS.split()]),
+    st.sampled_from(
+        [
+            "<a href=x>",
+            '<a href="/y?q=1#z" rel=nofollow>',
+            "<base href=//other/>",
+            "<meta http-equiv=refresh content='1;url=z'>",
+            "<meta charset=koi8-r>",
+            "<img srcset='a 1x, b 2x'>",
+            "<!--",
+            "-->",
+            "<![CDATA[",
+            "&amp;",
+            "&#0;",
+            "12:30",
+            "14 Nov 2026",
+            "\x01\x02M",
+        ]
+    ),
+    st.text(max_size=20),
+)
+pages = st.lists(pieces, max_size=40).map("".join)
+
+
+@given(st.one_of(st.binary(max_size=2000), pages.map(lambda page: page.encode("utf-8", "replace"))))
+def test_no_page_raises(body: bytes) -> None:
+    """Whatever the body, there is a page, and its URLs are canonical."""
+    for content_type in ("text/html; charset=utf-8", None):
+        page = read_page(body, "http://h.example/dir/", content_type)
+        assert all(canonical(link.url) == link.url for link in page.links)
+        assert all(len(link.anchor) <= MAX_ANCHOR for link in page.links)
+        assert "  " not in page.text
+        assert page.text == page.text.strip()
+        assert len(page.sketch) in (0, 512)
+        assert not {"\x01", "\x02", "\n", "\t"} & set(page.text)
+
+
+@given(pages, st.sampled_from(["text/html", "text/plain", "image/png", "nonsense", ""]), st.text(max_size=30))
+def test_no_header_raises(html: str, content_type: str, dirt: str) -> None:
+    """Headers are as dirty as bodies."""
+    body = html.encode("utf-8", "replace")
+    read_page(body, "http://h.example/", f"{content_type}; {dirt}", robots_tags=[dirt], link_headers=[dirt])
+    sniff_charset(body, dirt)
+
+
+@given(pages)
+def test_reading_is_a_function(html: str) -> None:
+    """The same bytes give the same page."""
+    body = html.encode("utf-8", "replace")
+    assert read_page(body, "http://h/", "text/html") == read_page(body, "http://h/", "text/html")
+
+
+@given(st.binary(max_size=1500))
+def test_prescan_ends(head: bytes) -> None:
+    """Any bytes have a declaration or none."""
+    prescan(head)
+    prescan(b"<meta " + head)
+
+
+@given(st.binary(max_size=5000), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, br", "x, y", ""]))
+def test_no_body_raises(body: bytes, coding: str) -> None:
+    """Any bytes under any coding give at most what was asked for."""
+    decoded, _ = decode_body(body, coding, max_size=10_000)
+    assert len(decoded) <= 10_000
+
+
+@given(st.binary(max_size=5000), st.lists(st.sampled_from(["gzip", "deflate", "br", "zstd"]), max_size=4))
+def test_codings_round_trip(body: bytes, codings: list[str]) -> None:
+    """What is encoded is decoded, however often."""
+    encode = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstandard.compress}
+    encoded = body
+    for coding in codings:
+        encoded = encode[coding](encoded)
+    if codings:
+        assert decode_body(encoded, ", ".join(codings))[0] == body
+
+
+@given(st.text(max_size=300))
+def test_words_lie_where_they_say(text: str) -> None:
+    """Starts and ends are in order, do not overlap, and name the bytes of the text."""
+    data = text.encode("utf-8", "replace")
+    words = words_of(data)
+    bounds = [bound for pair in zip(words.starts.tolist(), words.ends.tolist(), strict=True) for bound in pair]
+    assert bounds == sorted(bounds)
+    assert all(end > start for start, end in zip(bounds[::2], bounds[1::2], strict=True))
+    assert not bounds or (bounds[0] >= EDGE and bounds[-1] <= len(data) + EDGE)
+    assert len(words.codes) == len(data) + 2 * EDGE
+
+
+@given(st.text(max_size=300))
+def test_masking_is_stable(text: str) -> None:
+    """Masking never fails, and digests are made of any text."""
+    data = fold(text)
+    words = words_of(data)
+    masked(data, words)
+    digests_of(data, data, data, words, [])
+
+
+@given(st.text(max_size=300))
+def test_folding_is_idempotent(text: str) -> None:
+    """A folded text is folded."""
+    once = fold(text).decode()
+    assert fold(once).decode() == once
+
+
+@given(st.text(alphabet="abc ", max_size=200), st.text(alphabet="abc ", max_size=200))
+def test_resemblance_is_a_share(a: str, b: str) -> None:
+    """Between 0 and 1, symmetric, and 1 for the same text."""
+    one, other = sketch_of(a), sketch_of(b)
+    assert 0 <= resemblance(one, other) == resemblance(other, one) <= 1
+    assert resemblance(one, one) == 1
+
+
+@given(st.text(max_size=200))
+def test_small_readers_take_anything(text: str) -> None:
+    """Refreshes, scripts and source sets may hold anything."""
+    read_refresh(text)
+    redirect_in(f"location='{text}';{text}")
+    assert all(url and not url.isspace() for url in srcset_urls(text))

@@ -1,0 +1,82 @@
+"""How much a page changed: digests, masks and levels."""
+
+from __future__ import annotations
+
+import pytest
+
+from periplus.content import change_level, read_page, snapshot
+from periplus.content.volatile import masked
+from periplus.content.words import words_of
+from periplus.model import ChangeLevel
+
+WORDS = " ".join(f"word{number}" for number in range(2000))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("at 12:30 and 1:05:59 pm today", "at # and # today"),
+        ("on 2026-11-14T12:30:05Z, 2026/11/14 and 14.11.2026", "on #, # and #"),
+        ("on Saturday, November 14, 2026 or 14 Nov 2026", "on # or #"),
+        ("Fri, 13 Nov 2026 10:11:12 GMT", "# # GMT"),
+        ("1,234,567 pages", "# pages"),
+        ("17 comments, 3 minutes ago", "#, #"),
+        ("id 550e8400-e29b-41d4-a716-446655440000 end", "id # end"),
+        ("token a8f5f167f44f4964e6c998dee827110c end", "token # end"),
+        ("東京 12:30 東京", "東京 # 東京"),
+    ],
+)
+def test_masks(text: str, expected: str) -> None:
+    """What changes by itself is masked."""
+    assert masked(text.encode(), words_of(text.encode())).decode() == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "costs 1299 dollars or 3.14",
+        "version 3.11.2",
+        "chapter 5 of 12",
+        "a_function_with_a_long_name",
+        "internationalisation2",
+        "5 days left",
+        "may 5 people",
+        "",
+        "word",
+    ],
+)
+def test_what_is_not_masked(text: str) -> None:
+    """Prices, versions, names and plain numbers are content."""
+    assert masked(text.encode(), words_of(text.encode())).decode() == text
+
+
+def level(old: str, new: str) -> ChangeLevel:
+    pages = [read_page(html.encode(), "http://h.example/", "text/html; charset=utf-8") for html in (old, new)]
+    return change_level(*(snapshot(page) for page in pages))
+
+
+def test_levels() -> None:
+    """From the same bytes to another text."""
+    page = f"<title>T</title><nav>menu</nav><main>{WORDS}</main>"
+    assert level(page, page) is ChangeLevel.SAME
+    assert level(page, page + "<!-- 1 -->") is ChangeLevel.RAW_ONLY
+    assert level(page, page.replace("menu", "other menu")) is ChangeLevel.RAW_ONLY
+    assert level(page + " 12:30", page + " 12:31") is ChangeLevel.RAW_ONLY
+    assert level(page, page.replace("word1000", "changed")) is ChangeLevel.MINOR
+    assert level(page, page.replace("word1", "changed")) is ChangeLevel.MAJOR
+
+
+def test_title_links_and_canonical_are_major() -> None:
+    """What a page is called, where it leads and what it is a copy of matter, however small the change."""
+    page = f"<title>T</title><main>{WORDS} <a href=/a>a</a></main>"
+    assert level(page, page.replace("<title>T", "<title>U")) is ChangeLevel.MAJOR
+    assert level(page, page.replace("/a", "/b")) is ChangeLevel.MAJOR
+    assert level(page, page + "<link rel=canonical href=/c>") is ChangeLevel.MAJOR
+
+
+def test_the_order_and_number_of_links_does_not_matter() -> None:
+    """The digest of links is of the set of them."""
+    one = read_page(b"<a href=/a>a</a><a href=/b>b</a>", "http://h/", "text/html")
+    other = read_page(b"<a href=/b>b</a><a href=/a>a</a><a href=/a>a</a>", "http://h/", "text/html")
+    assert one.digests.links == other.digests.links
+    assert one.digests.text != other.digests.text

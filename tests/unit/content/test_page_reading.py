@@ -1,0 +1,254 @@
+"""What a page says: one test a fact."""
+
+from __future__ import annotations
+
+from periplus.content import read_page
+from periplus.model import Directives, Field, Form, LinkKind, Page, Refresh
+
+URL = "http://www.example.com/dir/page.html"
+
+
+def page(html: str, **options: object) -> Page:
+    return read_page(html.encode(), URL, "text/html; charset=utf-8", **options)  # type: ignore[arg-type]
+
+
+def test_links_carry_text_rel_and_kind() -> None:
+    """Every way out, in document order, with what is said about it."""
+    found = page(
+        """<a href=one.html rel="NoFollow  ugc">One
+           <b>link</b></a><map><area href=/two alt=Two></map><iframe src=three title=Three></iframe>
+           <a href=four><img src=x.png alt="A picture"></a><a name=here>no link</a>"""
+    ).links
+    assert [(link.url, link.anchor, link.rel, link.kind) for link in found] == [
+        ("http://www.example.com/dir/one.html", "One link", "nofollow ugc", LinkKind.ANCHOR),
+        ("http://www.example.com/two", "Two", "", LinkKind.AREA),
+        ("http://www.example.com/dir/three", "Three", "", LinkKind.IFRAME),
+        ("http://www.example.com/dir/four", "A picture", "", LinkKind.ANCHOR),
+    ]
+
+
+def test_what_is_no_way_out_is_no_link() -> None:
+    """Fragments of the page itself, and what is not fetched over HTTP."""
+    links = page('<a href="#a">a</a><a href="">b</a><a href="javascript:x()">c</a><a href="mailto:a@b">d</a>').links
+    assert links == ()
+
+
+def test_fragments_lead_away_where_the_base_does() -> None:
+    """With a base elsewhere, a bare fragment is a link to that base."""
+    found = page('<base href="/other/"><a href="#a">a</a>')
+    assert [link.url for link in found.links] == ["http://www.example.com/other/"]
+    assert found.base == "http://www.example.com/other/"
+
+
+def test_only_the_first_base_counts() -> None:
+    """HTML Standard 4.2.3: the first with an href, be it broken."""
+    assert page("<base target=x><base href=/a/><base href=/b/>").base == "http://www.example.com/a/"
+    assert page("<base href='http://[/'><base href=/b/>").base == URL
+    assert page("<base href='data:x'>").base == URL
+
+
+def test_templates_and_comments_are_not_there() -> None:
+    """What a browser does not show is no link."""
+    assert page("<template><a href=a>a</a></template><!-- <a href=b>b</a> -->").links == ()
+
+
+def test_noscript_has_links_but_no_text() -> None:
+    """Doors for readers without scripts are doors; their text is not what readers see."""
+    found = page("<p>seen<noscript><a href=n>unseen</a><meta http-equiv=refresh content='0;url=/x'></noscript>")
+    assert [link.url for link in found.links] == ["http://www.example.com/dir/n"]
+    assert found.text == "seen"
+    assert found.refresh is None
+
+
+def test_resources_are_apart() -> None:
+    """Pictures and films are no links; a srcset offers several."""
+    found = page(
+        '<img src=a.png alt="An a" srcset="b.png 1x, c,d.png 2x,e.png 100w"><video src=v.mp4 poster=p.jpg>'
+        "<source src=s.webm></video><img src='data:image/png;base64,x'>"
+    )
+    assert found.links == ()
+    assert [(resource.url.rpartition("/")[2], resource.tag, resource.text) for resource in found.resources] == [
+        ("a.png", "img", "An a"),
+        ("b.png", "img", "An a"),
+        ("c,d.png", "img", "An a"),
+        ("e.png", "img", "An a"),
+        ("v.mp4", "video", ""),
+        ("p.jpg", "video", ""),
+        ("s.webm", "source", ""),
+    ]
+
+
+def test_relations() -> None:
+    """Canonical, neighbours, other languages, feeds; the page's word before its server's."""
+    found = page(
+        """<link rel=canonical href=/c><link rel="canonical" href=/d><link rel=next href=2><link rel=prev href=0>
+        <link rel=amphtml href=/amp><link rel=alternate hreflang=de href=/de title=Deutsch media=print>
+        <link rel="alternate" type="application/rss+xml; charset=utf-8" href=/rss>
+        <link rel="alternate stylesheet" href=/s>
+        <link rel=feed href=/feed><link rel=stylesheet href=/x.css>""",
+        link_headers=['</h>; rel="canonical"', '</fr>; rel="alternate"; hreflang="fr"'],
+    ).relations
+    host = "http://www.example.com"
+    assert (found.canonical, found.next, found.prev) == (f"{host}/c", f"{host}/dir/2", f"{host}/dir/0")
+    assert found.amphtml == f"{host}/amp"
+    assert [(one.url, one.hreflang, one.title, one.media) for one in found.alternates] == [
+        (f"{host}/de", "de", "Deutsch", "print"),
+        (f"{host}/fr", "fr", "", ""),
+    ]
+    assert [one.url for one in found.feeds] == [f"{host}/rss", f"{host}/feed"]
+    assert page("", link_headers=['</h>; rel="canonical"']).canonical is None
+    assert page("<p>", link_headers=['</h>; rel="canonical"']).canonical == f"{host}/h"
+
+
+def test_title_description_language() -> None:
+    """The head's facts; a drawing's title is not the page's."""
+    found = page(
+        "<html lang=en-GB><svg><title>drawing</title></svg><title> A\n title </title>"
+        "<meta property='og:description' content=second><meta name=Description content=' first  one '>"
+    )
+    assert (found.title, found.description, found.language) == ("A title", "first one", "en-GB")
+    assert page("<meta http-equiv=Content-Language content='de, en'>").language == "de"
+    assert page("<meta property='og:description' content=second>").description == "second"
+
+
+def test_directives_of_page_and_header() -> None:
+    """The strictest voice that speaks to us wins; what is for others is not for us."""
+    found = page(
+        "<meta name=ROBOTS content='noindex'><meta name=periplus content=noarchive>"
+        "<meta name=otherbot content=nofollow>",
+        robots_tags=["nosnippet", "otherbot: notranslate"],
+    ).directives
+    assert found == Directives(noindex=True, noarchive=True, nosnippet=True)
+
+
+def test_refresh() -> None:
+    """A refresh to elsewhere, to itself, and to what cannot be fetched."""
+    assert page("<meta http-equiv=Refresh content='5; url=other'>").refresh == Refresh(
+        5.0,
+        "http://www.example.com/dir/other",  # type: ignore[arg-type]
+    )
+    assert page("<body><meta http-equiv=refresh content=30>").refresh == Refresh(30.0, None)
+    assert page("<meta http-equiv=refresh content='0;url=javascript:x'>").refresh is None
+
+
+def test_script_redirects() -> None:
+    """Only what a script plainly does."""
+    assert page("<script>window.location.href = 'http://other.example/';</script>").script_redirect == (
+        "http://other.example/"
+    )
+    assert page('<script>location.replace("/x")</script>').script_redirect == "http://www.example.com/x"
+    for script in (
+        "if (mobile) { location = '/m' }",
+        "function go() { location.href = '/m' }",
+        "if (mobile) location = '/m'",
+        "location = '/m' + id",
+        "// location = '/m'",
+        "my.location = '/m'",
+        "x = \"location = '/m'\"",
+    ):
+        assert page(f"<script>{script}</script>").script_redirect is None, script
+    assert page("<script src=x>location = '/m'</script>").script_redirect is None
+
+
+def test_forms() -> None:
+    """Action, method, and fields with labels and options."""
+    (form,) = page(
+        """<form action=/search method=get><label for=q>Words</label><input id=q name=q required>
+        <label>Where <select name=s><option value=1>one<option selected>two</select></label>
+        <input type=radio name=r value=a><input type=radio name=r value=b checked>
+        <input list=l name=city><datalist id=l><option value=Rome></datalist>
+        <textarea name=t>text</textarea><input name=off disabled><input type=submit value=Go></form>"""
+    ).forms
+    assert form == Form(
+        action="http://www.example.com/search",  # type: ignore[arg-type]
+        method="GET",
+        fields=(
+            Field("q", "text", is_required=True, label="Words"),
+            Field("s", "select", "two", ("1", "two"), label="Where onetwo"),
+            Field("r", "radio", "b", ("a", "b")),
+            Field("city", "text", options=("Rome",)),
+            Field("t", "textarea", "text"),
+        ),
+    )
+    assert [form.action for form in page("<form method=POST></form>").forms] == [URL]
+
+
+def test_text_folds_and_hides() -> None:
+    """What a reader sees, with single spaces: no scripts, styles or templates."""
+    found = page(
+        "<title>T</title><p>One\n  <b>two</b>,\xa0three.<script>x</script><style>y</style><template>z</template>"
+        "<ul><li>four</li><li>five (<i>six</i>)</li></ul>"
+    )
+    assert found.text == "One two, three. four five (six)"
+
+
+def test_main_text_prefers_main() -> None:
+    """What the page calls main, without the navigation in it."""
+    words = "This is what the page is really about, at some length."
+    found = page(
+        f"<header>Site</header><nav>Menu</nav><main><nav>Inner menu</nav><h1>Head</h1><p>{words}</main>"
+        "<aside>Related</aside><footer>Imprint</footer>"
+    )
+    assert found.main_text == f"Head {words}"
+    assert found.text == f"Site Menu Inner menu Head {words} Related Imprint"
+
+
+def test_main_text_without_main() -> None:
+    """Roles, sections and blocks of links are left out."""
+    words = "This is what the page is really about, at some length."
+    found = page(
+        "<div role=banner>Site</div><ul><li><a href=1>Home</a><li><a href=2>News</a><li><a href=3>Shop</a></ul>"
+        f"<div><p>{words} <a href=4>link</a></div><footer>Imprint</footer>"
+    )
+    assert found.main_text == f"{words} link"
+
+
+def test_a_page_of_links_is_about_its_links() -> None:
+    """Where nothing else is there, everything is main."""
+    found = page("<ul><li><a href=1>One</a><li><a href=2>Two</a><li><a href=3>Three</a></ul>")
+    assert found.main_text == found.text == "One Two Three"
+
+
+def test_a_page_in_a_form() -> None:
+    """Some pages are one form as a whole."""
+    words = "This is what the page is really about, at some length."
+    assert page(f"<form action=x><p>{words}</form><p>x").main_text == f"x {words}"
+
+
+def test_encodings_reach_text_and_queries() -> None:
+    """Text is decoded by the page's encoding, and a query is in it."""
+    body = '<meta charset=windows-1251><p>Привет <a href="/п?q=п">п</a>'.encode("windows-1251")
+    found = read_page(body, URL, "text/html")
+    assert found.text == "Привет п"
+    assert found.charset == "windows-1251"
+    assert found.links[0].url == "http://www.example.com/%D0%BF?q=%EF"
+
+
+def test_bad_characters_are_told() -> None:
+    """Bytes that mean nothing leave a mark and a problem."""
+    found = read_page(b"<p>a\xffb", URL, "text/html; charset=utf-8")
+    assert found.text == "a\ufffdb"
+    assert [problem.reason for problem in found.problems] == ["bad-characters"]
+
+
+def test_what_is_no_page() -> None:
+    """Nothing, pictures and texts: a page without links, and the reason."""
+    for body, content_type, reason, text in (
+        (b"", "text/html", "empty", ""),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "text/html", "binary", ""),
+        (b"\0\1\2\3" * 100, "text/html", "binary", ""),
+        (b"%PDF-1.4 ...", None, "binary", ""),
+        (b"Just  words <a href=x>", "text/plain", "not-html", "Just words <a href=x>"),
+        (b"<?xml version='1.0'?><rss/>", "application/rss+xml", "not-html", ""),
+        (b"<p>hi", "image/png", "binary", ""),
+    ):
+        found = read_page(body, URL, content_type)
+        assert [problem.reason for problem in found.problems] == [reason], body
+        assert found.text == text
+        assert found.links == ()
+
+
+def test_a_page_without_a_type_is_sniffed() -> None:
+    """No type, or one that says nothing: the bytes decide."""
+    for content_type in (None, "", "application/octet-stream", "*/*"):
+        assert read_page(b"<!doctype html><a href=x>y</a>", URL, content_type).links
