@@ -230,6 +230,14 @@ def test_fast_readers_agree_on_indexes(text: str) -> None:
     assert read_fast(document, Kind.INDEX) == read_carefully(document, Kind.INDEX)
 
 
+@given(documents | soup, st.lists(st.integers(0, 2000), max_size=12))
+def test_portions_do_not_matter_to_records(text: str, places: list[int]) -> None:
+    """Nor does it matter where a window ends, whichever reader is at work then."""
+    document = f"<urlset>{text}</urlset>"
+    with patch.object(regular, "_TAIL", 0), patch.object(regular, "_WORTH_COLUMNS", 0):
+        assert list(read(cut(document.encode(), places), BASE)) == read_carefully(document, Kind.URLSET)
+
+
 @given(soup)
 def test_fast_readers_agree_on_soup(text: str) -> None:
     """And for what is no document at all."""

@@ -92,14 +92,14 @@ class RegularRecords:
             return 0
         end = text.find(self._end)
         stop = len(text) if end < 0 else end + len(self._end)
-        if self._feed_careful(text[:stop]):
+        if self._feed_careful(text[:stop], is_followed=False):
             return stop
         self._careful.feed(text[stop:])
         return len(text)
 
-    def _feed_careful(self, text: str) -> bool:
-        """Let the careful reader read on, up to a tag; whether it then is between records."""
-        self._careful.feed(text, is_followed=True)
+    def _feed_careful(self, text: str, *, is_followed: bool) -> bool:
+        """Let the careful reader read on, perhaps up to a tag; whether it then is between records."""
+        self._careful.feed(text, is_followed=is_followed)
         return self._careful.is_between_records
 
     def _read(self, window: str) -> None:
@@ -110,7 +110,7 @@ class RegularRecords:
         if start < 0:
             self._careful.feed(window)
             return
-        if window[:start].strip() and not self._feed_careful(window[:start]):
+        if window[:start].strip() and not self._feed_careful(window[:start], is_followed=True):
             self._careful.feed(window[start:])
             return
         window = window[start:]
@@ -143,7 +143,7 @@ class RegularRecords:
                 continue
             self._read_run(run)
             run.clear()
-            if not self._feed_careful(match[_GAP]):
+            if not self._feed_careful(match[_GAP], is_followed=True):
                 self._careful.feed(window[match.end() :])
                 return
         self._read_run(run)
