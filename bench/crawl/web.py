@@ -29,7 +29,9 @@ SITEMAPS = {"127.0.1.200": 1, "127.0.1.201": 4}
 URLS_A_SITEMAP = 50_000
 SEED = f"http://{SEED_HOST}:{PORT}/index.html"
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-_FORM = "2"
+_PACKED_PAGES = tuple(f"{suffix}.gz" for suffix in PAGE_SUFFIXES)
+"""Debian packs some long pages; a server with gzip made beforehand would show a page where there is no such file."""
+_FORM = "3"
 """Goes into the stamp: another number makes every machine build its web anew."""
 
 
@@ -96,7 +98,7 @@ def copy_manual(package: Path, root: str, target: Path) -> None:
     for at, _, names in os.walk(package / root):
         for name in names:
             real = Path(at, name).resolve()
-            if not (real.is_file() and real.is_relative_to(package)):
+            if name.endswith(_PACKED_PAGES) or not (real.is_file() and real.is_relative_to(package)):
                 continue
             file = target / Path(at, name).relative_to(package / root)
             file.parent.mkdir(parents=True, exist_ok=True)

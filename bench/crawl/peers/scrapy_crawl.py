@@ -14,13 +14,16 @@ import re
 import sys
 
 from scrapy import Request, Spider
-from scrapy.crawler import CrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.http import HtmlResponse
-from scrapy.linkextractors import LinkExtractor
+from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
 WITHIN = "http://127.0.1."
 """Manuals link to the whole web; the bench asks for none of it."""
+
+NO_PAGES = frozenset(IGNORED_EXTENSIONS)
+"""What the link extractor does not follow, the parser by hand does not follow either."""
 
 DEFAULT = {"LOG_LEVEL": "INFO", "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False}
 """Scrapy's own defaults; only what would open a port is off."""
@@ -39,9 +42,9 @@ TUNED = {
     "DNSCACHE_ENABLED": True,
     "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
     "ASYNCIO_EVENT_LOOP": "uvloop.Loop",
+    "DOWNLOAD_HANDLERS": {"http": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"},
     "DOWNLOADER_MIDDLEWARES": {
         "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
-        "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": None,
         "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
         "scrapy.downloadermiddlewares.stats.DownloaderStats": None,
     },
@@ -104,7 +107,7 @@ class ByHand(Spider):
                 url = join_url(base, href)
             except ValueError:
                 continue
-            if url.startswith(WITHIN) and url not in self.seen:
+            if url.startswith(WITHIN) and url not in self.seen and url.rpartition(".")[2] not in NO_PAGES:
                 self.seen.add(url)
                 yield Request(url, dont_filter=True)
 
@@ -117,7 +120,8 @@ def main():
     way, seed = sys.argv[1:]
     spider, settings = WAYS[way]
     spider.start_urls = [seed]
-    process = CrawlerProcess(settings)
+    # The tuned way downloads with aiohttp, which needs asyncio to have started before Scrapy does.
+    process = (CrawlerProcess if settings is DEFAULT else AsyncCrawlerProcess)(settings)
     process.crawl(spider)
     process.start()
 
