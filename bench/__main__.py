@@ -23,6 +23,8 @@ RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 MODULES = ("urls", "robots", "sitemaps", "pages", "logs")
+CRAWL = "crawl"
+"""Whole crawlers against whole crawlers: another kind of table, and a block of the page of its own."""
 PEERS = (
     "ada-url", "beautifulsoup4", "isal", "lxml", "msgspec", "numpy", "protego", "rensa", "resiliparse", "selectolax",
     "ultimate-sitemap-parser", "xxhash",
@@ -97,24 +99,37 @@ def write_page(groups: list[Group], *, quick: bool, at: datetime) -> None:
     PAGE.write_text(before + body + after)
 
 
-def main() -> int:
-    """Run what was asked for."""
-    ask = argparse.ArgumentParser(prog="python -m bench", description="Periplus beside its peers, in one run.")
-    ask.add_argument("--quick", action="store_true", help="about a minute in all; figures are rougher")
-    ask.add_argument("--only", choices=MODULES, action="append", help="only this subject (may be given again)")
-    ask.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
-    asked = ask.parse_args()
+def read(subjects: list[str], *, quick: bool, write: bool) -> None:
+    """The reading microbenchmarks of these subjects."""
     groups: list[Group] = []
-    for name in asked.only or MODULES:
+    for name in subjects:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
-        for group in importlib.import_module(f"bench.{name}").measure(asked.quick):
+        for group in importlib.import_module(f"bench.{name}").measure(quick):
             print("\n".join(table(group)), flush=True)
             groups.append(group)
     at = datetime.now(UTC)
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{at:%Y%m%dT%H%M%SZ}.json").write_text(as_json(groups, quick=asked.quick, at=at))
-    if asked.write:
-        write_page(groups, quick=asked.quick, at=at)
+    (RESULTS / f"{at:%Y%m%dT%H%M%SZ}.json").write_text(as_json(groups, quick=quick, at=at))
+    if write:
+        write_page(groups, quick=quick, at=at)
+
+
+def main() -> int:
+    """Run what was asked for."""
+    ask = argparse.ArgumentParser(prog="python -m bench", description="Periplus beside its peers, in one run.")
+    ask.add_argument("--quick", action="store_true", help="about a minute in all; figures are rougher")
+    ask.add_argument(
+        "--only", choices=(*MODULES, CRAWL), action="append", help="only this subject (may be given again)"
+    )
+    ask.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
+    asked = ask.parse_args()
+    chosen = asked.only or (*MODULES, CRAWL)
+    if subjects := [name for name in chosen if name != CRAWL]:
+        read(subjects, quick=asked.quick, write=asked.write)
+    if CRAWL in chosen:
+        from bench.crawl.contest import contest
+
+        contest(quick=asked.quick, write=asked.write)
     return 0
 
 

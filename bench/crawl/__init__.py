@@ -15,4 +15,5 @@ kernel, and the share of the pages that a walk over the files (not over the wire
     contestants.py  who takes part, how each is installed and started
     peers/          the smallest honest crawl in each peer's own words
     report.py       the tables, as Markdown and JSON
+    contest.py      one run of it all
 """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from bench.crawl.contest import contest
 from bench.crawl.contestants import CONTESTANTS
-from bench.crawl.measure import measure
 
 
 def main() -> int:
@@ -17,7 +17,7 @@ def main() -> int:
     ask.add_argument("--seconds", type=int, help="another bound for each contestant")
     ask.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     asked = ask.parse_args()
-    measure(quick=asked.quick, write=asked.write, only=asked.only, seconds=asked.seconds)
+    contest(quick=asked.quick, write=asked.write, only=asked.only, seconds=asked.seconds)
     return 0
 
 

@@ -76,8 +76,7 @@ def serving(web: Path, hosts: list[str], folder: Path, core: int | None) -> Iter
     log, settings = folder / "access.log", folder / "nginx.conf"
     log.unlink(missing_ok=True)
     settings.write_text(configuration(web, hosts, log, folder))
-    if _answers():
-        raise RuntimeError(f"port {PORT} of the loopback is taken; the bench needs it for itself")
+    check_port()
     pinned = [] if core is None else ["taskset", "-c", str(core)]
     server = subprocess.Popen([*pinned, found() or "nginx", "-p", folder, "-e", folder / "error.log", "-c", settings])
     try:
@@ -88,6 +87,12 @@ def serving(web: Path, hosts: list[str], folder: Path, core: int | None) -> Iter
         time.sleep(1.2)
         server.terminate()
         server.wait(10)
+
+
+def check_port() -> None:
+    """The hosts of the web have their port in their names, so it cannot be any free one."""
+    if _answers():
+        raise RuntimeError(f"port {PORT} of the loopback is taken; the bench needs it for itself")
 
 
 def _answers() -> bool:

@@ -54,7 +54,8 @@ def prepare() -> Web:
     HOME.mkdir(exist_ok=True)
     (HOME / ".gitignore").write_text("*\n")
     script = Path(__file__).with_name("install.sh")
-    subprocess.run([script, HOME, *(site.package for site in SITES)], check=True)
+    if subprocess.run([script, HOME, *(site.package for site in SITES)], check=False).returncode:
+        raise RuntimeError("the manuals or nginx are missing, and could not be fetched")
     folder = HOME / "web"
     stamp = _stamp(sorted(path.name for path in (HOME / "debs").glob("*.deb")))
     truth = folder / "truth.json"

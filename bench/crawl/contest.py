@@ -25,13 +25,14 @@ BOUNDS = {True: 8, False: 240}
 _WIRE_SECONDS = 10
 
 
-def measure(
+def contest(
     *, quick: bool, write: bool = False, only: Collection[str] | None = None, seconds: int | None = None
 ) -> report.Report | None:
     """Run the contestants and print the tables; None, and a message, where the machine lacks what it takes."""
     try:
         web = prepare()
-    except (OSError, subprocess.CalledProcessError) as error:
+        nginx.check_port()
+    except (OSError, RuntimeError) as error:
         _say(f"the crawl bench does not run here: {error}")
         return None
     bound = seconds or BOUNDS[quick]
