@@ -32,7 +32,7 @@ def test_a_third_of_all_urls_show_what_others_show(world: World) -> None:
     total = alive + len(found)
     assert len(exact) / total == pytest.approx(0.11, abs=0.03)
     assert len(every) / total == pytest.approx(0.29, abs=0.04)
-    assert {pair.why for pair in found} >= {"parameter", "print", "twin", "mirror"}
+    assert {pair.why for pair in found} == {"parameter", "print", "order", "index", "twin", "mirror"}
 
 
 @pytest.mark.parametrize("day", [0, 20])
@@ -77,6 +77,7 @@ def test_duplicates_can_be_found_by_links(world: World) -> None:
             kinds.setdefault(pair.why, []).append(pair.url in linked)
     assert sum(kinds["print"]) == len(kinds["print"])
     assert sum(kinds["parameter"]) == len(kinds["parameter"])
+    assert all(kinds["index"])
 
 
 def test_index_names_and_idle_parameters_change_nothing(world: World) -> None:

@@ -81,13 +81,6 @@ class Arrivals:
                 order = chosen[np.argsort(offsets[chosen], kind="stable")]
                 self._rings.append((span, offsets[order], slots[order]))
 
-    def count(self, tick: int) -> int:
-        """Births from the origin to `tick`, and one more a slot: different numbers mean that somebody was born."""
-        return sum(
-            tick // span * len(offsets) + int(np.searchsorted(offsets, tick % span, side="right"))
-            for span, offsets, _ in self._rings
-        )
-
     def latest(self, tick: int, limit: int) -> list[tuple[int, int]]:
         """(birth, slot) of the last to be born, the newest first."""
         found: list[tuple[int, int]] = []

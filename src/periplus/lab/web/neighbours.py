@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .live import Anchor, LiveSite
+from .live import LiveSite
 from .randomness import at, skewed
+from .signposts import Anchor
 from .sites import Host, Role
 
 _NAMED = 4
@@ -28,8 +29,9 @@ class Neighbours:
         """A link into some other site: half of them to home pages, the rest where rank decides."""
         bits = at(bits, 1)
         live = self._targets[skewed(bits >> 32, len(self._targets))]
-        slot = 0 if bits & 1 else skewed(at(bits, 2) >> 32, live.site.size)
-        return self._absolute(live, live.pointer(slot, moment), bits >> 1)
+        signs = live.signs
+        anchor = signs.anchor(0, moment) if bits & 1 else signs.pointer(bits >> 3 & len(signs.pointers) - 1, moment)
+        return self._absolute(live, anchor, bits >> 1)
 
     def ring(self, live: LiveSite) -> list[bytes]:
         """What a home page names: its share of the sites, the first of the core, and a few by rank."""
@@ -40,7 +42,7 @@ class Neighbours:
             bits = at(live.site.key, -200 - place)
             chosen.append(self._targets[skewed(bits & 0xFFFFFFFF, len(self._targets))])
         return [
-            self._absolute(other, other.anchor(0, 0), other.site.key)
+            self._absolute(other, other.signs.anchor(0, 0), other.site.key)
             for other in dict.fromkeys(chosen)
             if other is not live
         ]

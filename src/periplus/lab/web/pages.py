@@ -14,17 +14,20 @@ from typing import TypeAlias
 from periplus.model import ChangeLevel
 
 from .life import DAY
-from .live import LiveSite, State, has_noindex, has_print_version
+from .live import LiveSite, State
 from .neighbours import Neighbours
 from .paths import PRINT, day_text
-from .randomness import UNIT, at, twelve
+from .randomness import at, eight
 from .sites import Role
+from .slots import has_noindex, has_print_version
 from .vocabulary import PASSAGES, passages, person, sentences
 
 PARAGRAPHS = 4
 _PASSAGE, _SENTENCE = PASSAGES - 1, 2 * PASSAGES - 1
 _TEXT_SALT, _CHURN_SALT = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
-_FAR_SHARE = 20  # of 256 links
+_FAR, _DETOUR = 4096, 1 << 15
+"""One link in 16 leads to another site; one in two takes a page's second spelling, where it has one."""
+
 _IN_NAVIGATION = 6
 _STYLE = b"""<style>
 body { font: 17px/1.5 Georgia, serif; color: #222; background: #fdfcf8; max-width: 46em; margin: 0 auto; padding: 1em; }
@@ -67,16 +70,19 @@ class Pages:
 
     def __init__(self, live: LiveSite, neighbours: Neighbours) -> None:
         self._live = live
+        self._slots = live.slots
+        self._signs = live.signs
         self._neighbours = neighbours
-        self._far_share = _FAR_SHARE if live.site.role in (Role.CORE, Role.IN) else 0
+        self._far = _FAR if live.site.role in (Role.CORE, Role.IN) else 0
         self._sentences = sentences()
         self._passages = passages()
         site = live.site
-        self._name = live.fixed_title(0)
+        self._name = live.signs.title(0)
         self._head = self._head_end()
         self._nav = self._navigation()
         self._foot = (
             b"</main>\n<footer><p>%b is a site of the lab. " % site.host.encode()
+            + (b'<a href="/index.html">Home</a> ' if site.names_index else b"")
             + b'<a href="/about.html">About us</a></p></footer>\n</body>\n</html>\n'
         )
 
@@ -85,9 +91,9 @@ class Pages:
     def body(self, state: State, tick: int, view: str = "") -> bytes:
         """The page, in the view that was asked for ("", "print" or "sorted"), at `tick`."""
         moment = self._live.site.moment(tick)
-        if state.slot >= self._live.first_article:
+        if state.slot >= self._slots.first_article:
             main = self._article(state, view)
-        elif state.slot >= self._live.first_listing:
+        elif state.slot >= self._slots.first_listing:
             main = self._listing(state, moment, view)
         else:
             main = self._hub(state, moment)
@@ -104,13 +110,13 @@ class Pages:
         """How much of a page differs between two of its states, churning regions aside."""
         if before.version == after.version:
             return ChangeLevel.SAME
-        is_article = after.slot >= self._live.first_article and before.generation == after.generation
+        is_article = after.slot >= self._slots.first_article and before.generation == after.generation
         return ChangeLevel.MINOR if is_article and traces(before) == traces(after) else ChangeLevel.MAJOR
 
     # -- regions
 
     def _title(self, state: State) -> bytes:
-        return self._live.title(state.slot, state.generation)
+        return self._signs.title(state.slot, state.generation)
 
     def _href(self, state: State) -> bytes:
         return self._live.path(state.slot, state.generation, state.born).replace(b"&", b"&amp;")
@@ -126,31 +132,27 @@ class Pages:
         parts.append(self._facts(at(base, last * 8 + 7)))
         parts += [self._comment(bits, tick) for tick, bits in reversed(comments)]
         if view == "print":
-            parts.append(b"<p>Printed from %b</p>\n" % self._live.anchor(state.slot, state.born).markup)
+            parts.append(b"<p>Printed from %b</p>\n" % self._signs.anchor(state.slot, state.born).markup)
         elif has_print_version(key):
             parts.append(b'<p><a href="%b%b">Printable version</a></p>\n' % (PRINT.encode(), self._href(state)))
         parts.append(b"</article>\n")
         return parts
 
     def _paragraph(self, parts: list[bytes], key: int, moment: int) -> None:
-        """Sixteen sentences with four links between them, the links as of when it was written.
-
-        A page spends most of its time here, so the draw of a target by rank (`randomness.skewed`) is written out.
-        """
-        live, far_share, pool = self._live, self._far_share, self._passages
-        known, base, size = live.anchors.get, live.anchor_base, live.site.size
-        a, b, c, d, e, f, g, h, i, j, k, m = twelve(key)
+        """Sixteen sentences with four links between them, the links as of when it was written."""
+        signs, pool, far = self._signs, self._passages, self._far
+        pointers = signs.pointers
+        mask = len(pointers) - 1
+        a, b, c, d, e, f, g, h = eight(key)
         parts.append(b"<p>")
-        for draw, words, luck in ((a, e, i), (b, f, j), (c, g, k), (d, h, m)):
-            if luck & 255 < far_share:
-                parts += (pool[words & _PASSAGE], self._neighbours.far_link(draw << 16 | luck, moment), b". ")
+        for draw, words in ((a, b), (c, d), (e, f), (g, h)):
+            if draw < far:
+                parts += (pool[words & _PASSAGE], self._neighbours.far_link(draw << 16 | words, moment), b". ")
                 continue
-            share = draw * UNIT
-            slot = int(share * share * share * share * size)
-            anchor = known(base + slot)
+            anchor = pointers[draw & mask]
             if anchor is None or not anchor.born <= moment < anchor.ends:
-                anchor = live.pointer(slot, moment)
-            parts += (pool[words & _PASSAGE], anchor.detour if luck & 256 else anchor.markup, b". ")
+                anchor = signs.pointer(draw & mask, moment)
+            parts += (pool[words & _PASSAGE], anchor.detour if words & _DETOUR else anchor.markup, b". ")
         parts.append(b"</p>\n")
 
     def _byline(self, state: State, bits: int) -> bytes:
@@ -167,9 +169,9 @@ class Pages:
 
     def _listing(self, state: State, moment: int, view: str) -> list[bytes]:
         live = self._live
-        articles = live.listed_articles(state.slot)
+        articles = live.slots.shown_by(state.slot)
         items = [self._item(slot, moment) for slot in (reversed(articles) if view == "sorted" else articles)]
-        below = [b"<li>%b</li>\n" % live.anchor(slot, moment).markup for slot in live.sub_listings(state.slot)]
+        below = [b"<li>%b</li>\n" % live.signs.anchor(slot, moment).markup for slot in live.slots.below(state.slot)]
         order = b""
         if live.site.alias.startswith("sort="):
             href = live.paths.fixed(state.slot) + b"?" + live.site.alias.encode()
@@ -182,8 +184,8 @@ class Pages:
         items = [self._item(slot, born) for born, slot in live.latest(state.slot, moment)]
         parts = [*self._opening(state, moment), b"<h2>New</h2>\n<ul>\n", *items, b"</ul>\n"]
         if state.slot == 0:
-            hubs = [live.anchor(slot, moment).markup for slot in range(1, live.first_listing)]
-            sections = [live.anchor(slot, moment).markup for slot in live.sub_listings(0)]
+            hubs = [live.signs.anchor(slot, moment).markup for slot in range(1, live.slots.first_listing)]
+            sections = [live.signs.anchor(slot, moment).markup for slot in live.slots.below(0)]
             for heading, links in (
                 (b"Latest", hubs),
                 (b"Sections", sections),
@@ -207,7 +209,7 @@ class Pages:
         return parts
 
     def _item(self, slot: int, moment: int) -> bytes:
-        anchor = self._live.anchor(slot, moment)
+        anchor = self._signs.anchor(slot, moment)
         summary = self._sentences[at(slot, anchor.born) & _SENTENCE]
         if anchor.detour is anchor.markup:
             return b"<li>%b %b</li>\n" % (anchor.markup, summary)
@@ -238,7 +240,7 @@ class Pages:
 
     def _tags(self, state: State) -> bytes:
         tags = b""
-        article = state.slot >= self._live.first_article
+        article = state.slot >= self._slots.first_article
         if self._live.site.names_canonical:
             path = self._href(state)
             tags = b'<link rel="canonical" href="http://%b%b">\n' % (self._live.site.host.encode(), path)
@@ -248,8 +250,8 @@ class Pages:
 
     def _navigation(self) -> bytes:
         live = self._live
-        fixed = [0, *range(1, min(live.first_listing, 3)), *live.sub_listings(0)[:_IN_NAVIGATION]]
-        links = [live.anchor(slot, 0).markup for slot in fixed]
+        fixed = [0, *range(1, min(live.slots.first_listing, 3)), *live.slots.below(0)[:_IN_NAVIGATION]]
+        links = [live.signs.anchor(slot, 0).markup for slot in fixed]
         if live.site.records:
             links.append(b'<a href="/search">Search</a>')
         return b"</head>\n<body>\n<header><nav>\n" + b"\n".join(links) + b"\n</nav></header>\n<main>\n"

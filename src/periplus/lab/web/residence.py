@@ -139,9 +139,9 @@ class Residence:
         host = f"http://{self.site.host}"
         items = []
         for born, slot in self.live.latest(0, moment):
-            number, _ = generation(self.live.key(slot), born)
+            number, _ = generation(self.live.slots.key(slot), born)
             url = host + self.live.path(slot, number, born).decode()
-            title = self.live.title(slot, number).decode()
+            title = self.live.signs.title(slot, number).decode()
             when = Lastmod(float(self.site.surfaced(born) + self.live.origin), Granularity.SECOND)
             items.append(feed.Item(url=url, id=url, title=title, published=when, updated=when))
         kind = feed.Kind.ATOM if self.site.feed == "atom" else feed.Kind.RSS
@@ -149,7 +149,7 @@ class Residence:
         current = Stamp(None, int(newest.at) if newest else None)
         if is_unmodified(request, current):
             return Answer(304, current.headers(), b"")
-        name = self.live.fixed_title(0).decode()
+        name = self.live.signs.title(0).decode()
         body = feed.write(
             feed.Feed(kind, url=f"{host}/feed.xml", link=f"{host}/", title=name, updated=newest, items=tuple(items))
         )

@@ -69,7 +69,12 @@ class Style(Enum):
 
 
 class Site(Struct, frozen=True):
-    """One site: everything about it that does not change."""
+    """One site: everything about it that does not change.
+
+    `robots` is a kind of `exclusion`, `feed` "rss", "atom" or "", `gone` the status of what is not there (200: an
+    apology), `alias` a parameter that changes nothing, `records` the size of the database behind its form. Pages name
+    their canonical URL, or the home page as `index.html`, on some sites.
+    """
 
     number: int
     host: str
@@ -92,6 +97,7 @@ class Site(Struct, frozen=True):
     feed: str
     alias: str
     names_canonical: bool
+    names_index: bool
     records: int
 
     @property
@@ -210,6 +216,7 @@ def _site(seed: int, number: int, size: int, profiles: Sequence[Profile], taken:
         feed="rss" if profile is Profile.NEWS else _FEEDS[draw("feed") % len(_FEEDS)],
         alias=_ALIASES[draw("alias") % len(_ALIASES)],
         names_canonical=draw("canonical") % 2 == 0,
+        names_index=draw("canonical") % 4 >= 2,
         records=200 + draw("records") % 2000 if number % 10 == 2 else 0,
     )
 

@@ -27,12 +27,14 @@ from .change import Changes, History, Pattern
 from .database import Record
 from .exchange import Answer, Request
 from .life import PREHISTORY
-from .live import Anchor, LiveSite, has_exact_alias, has_print_version
+from .live import LiveSite
 from .neighbours import Neighbours
 from .paths import with_parameter
 from .residence import HTML, Residence
+from .signposts import Anchor
 from .sitemaps import entries_of, presence_for
 from .sites import Host, Profile, Site, other_hosts, plan
+from .slots import has_exact_alias, has_print_version
 
 DEFAULT_EPOCH = 1_767_571_200.0
 """Monday, 5 January 2026, midnight UTC: when a world's clock starts."""
@@ -216,7 +218,7 @@ class World:
         """Whether no link leads to a page, ever."""
         found = self._find(url)
         meant = found[0].live.paths.read(found[1]) if found else None
-        return found is not None and meant is not None and found[0].live.is_orphan(meant.slot)
+        return found is not None and meant is not None and found[0].live.slots.is_orphan(meant.slot)
 
     def _find(self, url: str) -> tuple[Residence, str] | None:
         match = _URL.fullmatch(url)
@@ -258,7 +260,7 @@ def _aliases(residence: Residence, tick: int) -> Iterator[Duplicate]:
     census = live.census(tick)
     columns = (census.slots, census.keys, census.generations, census.born)
     for slot, key, number, born in zip(*(column.tolist() for column in columns), strict=True):
-        if live.is_orphan(slot):
+        if live.slots.is_orphan(slot):
             continue
         if has_exact_alias(key):
             path = live.paths.article(slot, key, number, born)
@@ -267,6 +269,8 @@ def _aliases(residence: Residence, tick: int) -> Iterator[Duplicate]:
         elif has_print_version(key):
             path = live.paths.article(slot, key, number, born)
             yield Duplicate(f"{host}/print{path.decode()}", host + path.decode(), False, "print")
+    if residence.site.names_index:
+        yield Duplicate(f"{host}/index.html", f"{host}/", True, "index")
     if residence.site.alias.startswith("sort="):
         for slot in range(residence.site.first_listing, residence.site.first_article):
             path = live.paths.fixed(slot)

@@ -130,7 +130,7 @@ def _news(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
         Document("/sitemap-week.xml", entries=aged(DAY, WEEK)),
         Document("/sitemap-month.xml", entries=aged(WEEK, 31 * DAY)),
     ]
-    by_letter = sorted((live.fixed_title(slot)[:1].lower().decode(), slot) for slot in range(live.site.first_article))
+    by_letter = sorted((live.signs.title(slot)[:1].lower().decode(), slot) for slot in range(live.site.first_article))
     hubs = []
     for letter, group in groupby(by_letter, key=lambda pair: pair[0]):
         slots = [slot for _, slot in group]
@@ -150,10 +150,10 @@ def _as_news(
     live: LiveSite, scribe: Scribe, census: Census, rows: list[int], entries: Iterator[Entry]
 ) -> Iterator[Entry]:
     """The same entries with the news extension: publication, date and title."""
-    name = live.fixed_title(0).decode()
+    name = live.signs.title(0).decode()
     for row, entry in zip(rows, entries, strict=True):
         born = int(census.born[row])
-        title = live.title(int(census.slots[row]), int(census.generations[row])).decode()
+        title = live.signs.title(int(census.slots[row]), int(census.generations[row])).decode()
         news = News(name=name, language="en", publication_date=scribe.when(born), title=title)
         yield Entry(entry.url, entry.lastmod, entry.changefreq, entry.priority, news=(news,))
 
