@@ -24,7 +24,7 @@ _PATTERNS = {
     Style.SLUG: re.compile(r"/[a-z]+/[a-z]+-[a-z]+-(\d{1,9})-(\d{1,6})\.html", re.ASCII),
     Style.PRODUCT: re.compile(r"/dp/B([0-9A-F]{6})([0-9A-F]{4})", re.ASCII),
     Style.DATED: re.compile(r"/\d{4}/\d\d/\d\d/[a-z]+-[a-z]+-(\d{1,9})-(\d{1,6})", re.ASCII),
-    Style.ARTICLE: re.compile(r"/articles/PMC(\d{4,13})/", re.ASCII),
+    Style.ARTICLE: re.compile(r"/articles/PMC(\d{5,13})/", re.ASCII),
     Style.PLAIN: re.compile(r"/p/(\d{1,9})/(\d{1,6})", re.ASCII),
 }
 _LISTING = re.compile(r"/([a-z]+)/(?:list-(\d{1,9})/)?", re.ASCII)
@@ -93,7 +93,7 @@ class Paths:
         if style is Style.QUERY:
             return b"/item.php?id=%d&v=%d" % (slot, generation)
         if style is Style.ARTICLE:
-            return b"/articles/PMC%d%03d/" % (slot, generation)
+            return b"/articles/PMC%d%04d/" % (slot, generation)
         if style is Style.PLAIN:
             return b"/p/%d/%d" % (slot, generation)
         slug = slug_of(key, generation)
@@ -148,7 +148,7 @@ class Paths:
         if style is Style.PRODUCT:
             return int(found[1], 16), int(found[2], 16)
         if style is Style.ARTICLE:
-            return int(found[1][:-3]), int(found[1][-3:])
+            return int(found[1][:-4]), int(found[1][-4:])
         return int(found[1]), int(found[2])
 
 
