@@ -23,6 +23,7 @@ class Neighbours:
     def __init__(self, lives: Sequence[LiveSite], others: Sequence[Host]) -> None:
         self._targets = [live for live in lives if live.site.role in (Role.CORE, Role.OUT)]
         self._core = [live for live in self._targets if live.site.role is Role.CORE]
+        self._ranks = {live.site.number: rank for rank, live in enumerate(self._core)}
         self._second_names = {host.site: host.name for host in others}
 
     def far_link(self, bits: int, moment: int) -> bytes:
@@ -49,9 +50,9 @@ class Neighbours:
 
     def _share(self, live: LiveSite) -> list[LiveSite]:
         """A tree over all targets: the core site of rank r names targets 4r + 1 to 4r + 4, and what is left over."""
-        if live.site.role is not Role.CORE:
+        rank, last = self._ranks.get(live.site.number), len(self._core) - 1
+        if rank is None:
             return []
-        rank, last = self._core.index(live), len(self._core) - 1
         first = _NAMED * rank + 1
         return self._targets[first:] if rank == last else self._targets[first : first + _NAMED]
 

@@ -29,6 +29,7 @@ _FAR, _DETOUR = 4096, 1 << 15
 """One link in 16 leads to another site; one in two takes a page's second spelling, where it has one."""
 
 _IN_NAVIGATION = 6
+_DOCTYPE = b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>'
 _STYLE = b"""<style>
 body { font: 17px/1.5 Georgia, serif; color: #222; background: #fdfcf8; max-width: 46em; margin: 0 auto; padding: 1em; }
 header nav { font: 14px/2 system-ui, sans-serif; border-bottom: 2px solid #2a6f97; padding-bottom: .5em; }
@@ -186,24 +187,16 @@ class Pages:
         if state.slot == 0:
             hubs = [live.signs.anchor(slot, moment).markup for slot in range(1, live.slots.first_listing)]
             sections = [live.signs.anchor(slot, moment).markup for slot in live.slots.below(0)]
-            for heading, links in (
-                (b"Latest", hubs),
-                (b"Sections", sections),
-                (b"Friends", self._neighbours.ring(live)),
-            ):
+            friends = self._neighbours.ring(live)
+            for heading, links in ((b"Latest", hubs), (b"Sections", sections), (b"Friends", friends)):
                 parts += (b"<h2>%b</h2>\n<p>" % heading, b", ".join(links), b"</p>\n")
         return parts
 
     def _opening(self, state: State, moment: int) -> list[bytes]:
         """Heading and two paragraphs, which the page's own changes rewrite."""
         tick, event = self._live.changes.last(state.key, moment, 0)
-        parts = [
-            b"<h1>",
-            self._title(state),
-            b"</h1>\n<p>Updated <time>",
-            self._stamp(state.modified),
-            b"</time></p>\n",
-        ]
+        heading = b"<h1>%b</h1>\n<p>Updated <time>%b</time></p>\n"
+        parts = [heading % (self._title(state), self._stamp(state.modified))]
         self._paragraph(parts, at(state.key ^ _TEXT_SALT, event), tick)
         self._paragraph(parts, at(state.key, -3), 0)
         return parts
@@ -262,6 +255,3 @@ class Pages:
     def _stamp(self, tick: int) -> bytes:
         day, second = divmod(tick + self._live.origin, DAY)
         return b"%b %02d:%02d:%02d" % (day_text(day), second // 3600, second // 60 % 60, second % 60)
-
-
-_DOCTYPE = b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>'

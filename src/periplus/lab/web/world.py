@@ -6,7 +6,8 @@
 
 A world is a function: the same seed and the same request give the same bytes on any machine, and nothing is kept of a
 page but what could be worked out again. How it is built, from the bottom: `randomness`, `vocabulary`, `life` and
-`change` (when), `sites` (who), `paths`, `live`, `neighbours` and `pages` (what), `exclusion`, `sitemaps`, `validation`
+`change` (when), `sites` and `plan` (who), `slots`, `paths`, `signposts`, `live`, `neighbours` and
+`pages` (what), `exclusion`, `sitemaps`, `validation`
 and `database` (what sites say), `residence` (one site, answering), `traps` (hosts of their own).
 """
 
@@ -30,10 +31,11 @@ from .life import PREHISTORY
 from .live import LiveSite
 from .neighbours import Neighbours
 from .paths import with_parameter
+from .plan import other_hosts, plan
 from .residence import HTML, Residence
 from .signposts import Anchor
 from .sitemaps import entries_of, presence_for
-from .sites import Host, Profile, Site, other_hosts, plan
+from .sites import Host, Profile, Site
 from .slots import has_exact_alias, has_print_version
 
 DEFAULT_EPOCH = 1_767_571_200.0
