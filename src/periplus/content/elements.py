@@ -2,7 +2,7 @@
 
 A walk costs less than several, and looking for few names less than looking for many. So one walk looks for everything
 but anchors, of which there are so many that telling them from the rest would cost more than a walk of their own (see
-`links`), and it looks only for names that the bytes of the page hold (see `tags`).
+`links`), and it looks only for names of which the bytes of the page hold more (see `tags`) than the head has children.
 
 Scripting is off, as in a browser without scripts: what is in `<noscript>` is part of the page. `<template>` is not.
 """
@@ -25,9 +25,10 @@ _NAMES: Final = (
     *("meta", "link", "base", "title", "area", "iframe", "frame", "img", "video", "audio", "source", "form"),
     *("main", "article", "nav", "aside", "footer", "header", "script", "style", "noscript"),
 )
-_KEYS: Final = np.array([key_of(name) for name in _NAMES])
 _IS_NAME: Final = frozenset(_NAMES)
-_IMG, _IMAGE = key_of("img"), key_of("image")
+_PLACES: Final = np.full(KEYS, len(_NAMES), dtype=np.uint8)
+_PLACES[[key_of(name) for name in _NAMES]] = np.arange(len(_NAMES))
+_PLACES[key_of("image")] = _NAMES.index("img")  # the parser makes one of the other
 _NO_EVENTS: Final = LexborDocumentOptions.WO_EVENTS.value
 
 Elements = dict[str, list[LexborNode]]
@@ -40,12 +41,16 @@ def parse(html: bytes) -> LexborHTMLParser:
 
 def elements_of(tree: LexborHTMLParser, tags: Tags) -> Elements:
     """The elements of a page that somebody reads, by name."""
-    is_there = np.zeros(KEYS, dtype=np.bool_)
-    is_there[tags.keys] = True
-    is_there[_IMG] |= is_there[_IMAGE]  # the parser makes one of the other
     found: Elements = defaultdict(list)
+    if tree.head is not None:
+        for node in tree.head.iter():
+            found[node.tag or ""].append(node)
+    counts = np.bincount(_PLACES[tags.keys[~tags.is_end]], minlength=len(_NAMES)).tolist()
+    names = tuple(name for name, count in zip(_NAMES, counts, strict=False) if count > len(found[name]))
+    for name in names:
+        found[name].clear()
     last = 0
-    for node in tree.css(_selector(is_there[_KEYS].tobytes())):
+    for node in tree.css(_selector(names)):
         if node.mem_id != last:  # an element with a name and a role comes twice
             last = node.mem_id
             name = node.tag or ""
@@ -54,5 +59,5 @@ def elements_of(tree: LexborHTMLParser, tags: Tags) -> Elements:
 
 
 @lru_cache(maxsize=4096)
-def _selector(is_there: bytes) -> str:
-    return ", ".join([name for name, there in zip(_NAMES, is_there, strict=True) if there] + [ROLE])
+def _selector(names: tuple[str, ...]) -> str:
+    return ", ".join((*names, ROLE))

@@ -28,11 +28,11 @@ from .forms import read_forms
 from .links import Resolve, read_anchors, read_links, read_resources
 from .mime import Kind, Mime, sniff_mime
 from .nesting import bounded
-from .redirects import refresh_of, script_redirect
+from .redirects import MAX_REDIRECT_PAGE, refresh_of, script_redirect
 from .relations import read_relations
 from .sketch import sketch_of_numbers
 from .tags import tags_of
-from .text import MAX_TEXT, fold, read_texts
+from .text import MAX_TEXT, NO_SIGNS, fold, read_texts
 from .words import words_of
 
 MAX_BODY: Final = 16 << 20
@@ -69,7 +69,7 @@ def read_page(
     forms, form_problems = read_forms(found, resolve)
     facts = read_facts(tree, found, robots_tags)
     relations = read_relations(found.get("link", ()), link_headers, url, resolve)
-    refresh, script_target = _redirects(found, resolve)
+    refresh, script_target = _redirects(found, len(html), resolve)
     texts = read_texts(tree, found, ((anchor.node, len(anchor.text)) for anchor in anchors))
     problems += link_problems + resource_problems + form_problems
     if texts.is_cut:
@@ -114,9 +114,9 @@ def _as_utf8(body: bytes, charset: Charset) -> tuple[bytes, list[Problem]]:
     return decode(body, charset.encoding).encode("utf-8", "replace"), problems
 
 
-def _redirects(found: Elements, resolve: Resolve) -> tuple[Refresh | None, Url | None]:
+def _redirects(found: Elements, size: int, resolve: Resolve) -> tuple[Refresh | None, Url | None]:
     refresh = refresh_of(found.get("meta", []))
-    script = script_redirect(found.get("script", []))
+    script = script_redirect(found.get("script", [])) if size <= MAX_REDIRECT_PAGE else None
     target = refresh[1] if refresh else None
     urls = resolve([target or "", script or ""]) if target or script else [None, None]
     if refresh is None or (target is not None and urls[0] is None):
@@ -131,7 +131,7 @@ def _read_other(body: bytes, url: str, charset: Charset, mime: Mime, robots_tags
     if body and mime.kind is not Kind.BINARY:
         problem = Problem("not-html", mime.essence)
         if mime.kind is Kind.TEXT:
-            text = fold(decode(body[charset.bom : MAX_TEXT], charset.encoding))
+            text = fold(decode(body[charset.bom : MAX_TEXT], charset.encoding).translate(NO_SIGNS))
     words = words_of(text)
     own = canonical(url) or Url(url)
     return Page(

@@ -55,6 +55,8 @@ _IGNORES_SLASH: Final = frozenset(_BLOCKS.split()) | _IS_FORMATTING
 """In HTML, `<div/>` opens; `<path/>`, in a drawing, does not."""
 _LOOKS_BACK: Final = frozenset(_BLOCKS.split()) | _IS_UNCLOSED
 """Before these are opened, and before anything is closed, the parser looks for others among all that are open."""
+_FAMILIES: Final = (np.arange(KEYS) * 2654435761 >> 20 & 127).astype(np.uint8)
+"""Names are counted in 128 families: enough to see that what is closed is not what was opened."""
 _WEIGHTS: Final = np.ones(KEYS, dtype=np.int8)
 _WEIGHTS[[key_of(name) for name in (*_IS_UNCLOSED, *_SHAPES.split())]] = 0
 
@@ -95,7 +97,7 @@ def _is_unbalanced(tags: Tags) -> bool:
     depth = np.cumsum(steps, dtype=np.int32)
     if depth.max() > _USUAL_DEPTH or depth.min() < -_USUAL_DEPTH or len(depth) > _WALKED_TAGS:
         return True
-    by_name = np.bincount(tags.keys, weights=steps, minlength=0)
+    by_name = np.bincount(_FAMILIES[tags.keys], weights=steps)
     return bool(np.abs(by_name).sum() > 2 * _USUAL_DEPTH)
 
 

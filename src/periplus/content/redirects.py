@@ -18,6 +18,8 @@ from selectolax.lexbor import LexborNode
 from .facts import is_in_noscript
 
 MAX_SCRIPT: Final = 2000
+MAX_REDIRECT_PAGE: Final = 1 << 14
+"""A page that is there to send its readers on is small; in a larger one, scripts are not looked at."""
 _MAX_DELAY: Final = 10**9
 _REFRESH: Final = re.compile(r"[\t\n\f\r ]*+(?:([0-9]++)|(?=\.))[0-9.]*+(?:$|(?=[;,\t\n\f\r ]))")
 _SEPARATOR: Final = re.compile(r"[\t\n\f\r ]*+[;,]?[\t\n\f\r ]*+")

@@ -59,9 +59,11 @@ def read_relations(nodes: Sequence[LexborNode], link_headers: Sequence[str], url
 
 def _of_element(node: LexborNode) -> _Said | None:
     attributes = node.attributes
-    rel = frozenset((attributes.get("rel") or "").lower().split())
-    href = attributes.get("href")
-    if not href or rel.isdisjoint(_OURS):
+    said, href = attributes.get("rel"), attributes.get("href")
+    if not said or not href or said == "stylesheet":
+        return None
+    rel = frozenset(said.lower().split())
+    if rel.isdisjoint(_OURS):
         return None
     hreflang, type_, media, title = (
         (attributes.get(name) or "").strip()[:_MAX_WORD] for name in ("hreflang", "type", "media", "title")

@@ -2,8 +2,9 @@
 
 The tree is asked for its text once, in the parser's own language. Before that, signs are put around the regions that
 matter (`<main>`, `<nav>`, forms, lists of links, ...), and after that the text is cut at the signs; so the main text
-costs hardly more than the text. White space is folded. A border between two elements counts as a space, unless
-punctuation is beside it: "<a>a link</a>, and" is "a link, and".
+costs hardly more than the text. White space is folded: that of ASCII, and the no-break, ideographic and zero-width
+spaces. A border between two elements is a space too, unless punctuation is beside it: "<a>a link</a>, and" is "a link,
+and".
 
 Main text is what lies in `<main>`, else in `<article>`, outside of navigation; where a page marks neither, it is what
 remains without navigation, header, footer, asides, forms and blocks that are mostly links (link density, Kohlschuetter,
@@ -29,14 +30,20 @@ _LEAST_MAIN: Final = 25
 _LEAST_SHARE: Final = 0.1
 _LEAST_LINKS: Final = 3
 _DENSE: Final = 0.6
-_ITEMS: Final = frozenset({"li", "td", "th", "dt", "dd", "span"})
+_ITEMS: Final = frozenset(
+    node.tag_id
+    for node in LexborHTMLParser("<li><dl><dt><dd><span></span></dl><table><td><th>").css("li,dt,dd,span,td,th")
+)
 _BOILERPLATE_ROLES: Final = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar"}
 )
 
-# Borders and signs are control characters, which have no business in a text: what a page writes of them is a space.
+# Borders and signs are control characters, which have no business in a text: a page that writes some spoils its own.
 _BORDER, _SIGN = 1, 2
 _MAIN, _ASIDE, _HEADER, _FORM = "Mm", "Aa", "Hh", "Ff"
+NO_SIGNS: Final = {_BORDER: " ", _SIGN: " "}
+"""What `str.translate` needs to take them out of a text that is not from a tree."""
+_SIGNED: Final = frozenset(letter.encode() for letter in _MAIN + _ASIDE + _HEADER + _FORM)
 _SPACES_ONLY: Final = bytes(0x20 if byte < 0x20 and byte not in (_BORDER, _SIGN) else byte for byte in range(256))
 _BORDERS_TOO: Final = bytes(0x20 if byte == _BORDER else byte for byte in range(256))
 
@@ -46,7 +53,7 @@ def _table(characters: bytes) -> NDArray[np.bool_]:
 
 
 _CLOSES: Final = _table(b" ,.;:!?)]}\x02")
-_OPENS: Final = _table(b" ([{\x02")
+_OPENS: Final = _table(b" ([{\x01\x02")
 _WIDE_SPACES: Final = tuple(char.encode() for char in "\xa0\u3000\u200b")
 
 
@@ -77,7 +84,7 @@ def read_texts(tree: LexborHTMLParser, found: Elements, anchors: Iterable[tuple[
     pieces = (_cut(folded) if is_cut else folded).split(b"\x02")
     if len(pieces) == 1:
         return Texts(pieces[0], pieces[0], is_cut)
-    text = _joined([pieces[0], *(piece[1:] for piece in pieces[1:])])
+    text = _joined([pieces[0], *(_without_sign(piece) for piece in pieces[1:])])
     return Texts(text, _main(pieces) or text, is_cut)
 
 
@@ -136,7 +143,7 @@ def _link_blocks(anchors: Iterable[tuple[LexborNode, int]]) -> list[LexborNode]:
     nodes: dict[int, LexborNode] = {}
     for node, length in anchors:
         parent = node.parent
-        if parent is not None and parent.tag in _ITEMS:
+        if parent is not None and parent.tag_id in _ITEMS:
             parent = parent.parent
         if parent is not None:
             key = parent.mem_id
@@ -157,7 +164,7 @@ def _main(pieces: list[bytes]) -> bytes:
     bare, in_forms = [pieces[0]], list[bytes]()
     depth = dict.fromkeys((b"M", b"A", b"H", b"F"), 0)
     for piece in pieces[1:]:
-        sign, part = piece[:1], piece[1:]
+        sign, part = piece[:1], _without_sign(piece)
         if sign in depth:
             depth[sign] += 1
         elif sign.upper() in depth:
@@ -174,6 +181,11 @@ def _main(pieces: list[bytes]) -> bytes:
         if len(forms) > len(chosen):  # a page that is one form as a whole is no form in a page
             chosen = _joined([chosen, forms])
     return chosen if len(chosen) >= max(_LEAST_MAIN, _LEAST_SHARE * sum(map(len, pieces))) else b""
+
+
+def _without_sign(piece: bytes) -> bytes:
+    """What follows a sign; a page may have written its own, which is not followed by a letter of ours."""
+    return piece[1:] if piece[:1] in _SIGNED else piece
 
 
 def _joined(parts: Iterable[bytes]) -> bytes:

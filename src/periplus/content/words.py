@@ -26,8 +26,9 @@ _FOLD: Final = bytes(
     for byte in range(256)
 )
 _FIRST: Final = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
-_LAST: Final = np.array([((1 << 8 * size) - 1) << (64 - 8 * size) for size in range(9)], dtype=np.uint64)
-_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
+_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
+_WINDOW: Final = np.dtype("<u8")
+_NO_BORDERS: Final = np.zeros(0, dtype=np.intp)
 
 _LETTER, _SIGN, _ALONE = 0, 1, 2
 
@@ -65,35 +66,35 @@ class Words(NamedTuple):
 
 def words_of(data: bytes) -> Words:
     """All words of a text in UTF-8, in order."""
-    if data.isascii():
-        codes = np.frombuffer(_EDGE + data.translate(_FOLD) + _EDGE, dtype=np.uint8)
-        is_word = codes != _SPACE
-        edges = (is_word[1:] != is_word[:-1]).nonzero()[0]
-        edges += 1
-        starts, ends = edges[0::2], edges[1::2]
-    else:
-        codes, borders = _beyond_ascii(data)
-        is_word = codes != _SPACE
-        is_edge = is_word[1:] != is_word[:-1]
+    codes = np.frombuffer(_EDGE + data.translate(_FOLD) + _EDGE, dtype=np.uint8)
+    borders = _NO_BORDERS
+    if not data.isascii():
+        codes, borders = _beyond_ascii(data, codes)
+    is_word = codes != _SPACE
+    is_edge = is_word[1:] != is_word[:-1]
+    if len(borders):
         is_edge[borders - 1] = True
         starts = (is_edge & is_word[1:]).nonzero()[0] + 1
         ends = (is_edge & is_word[:-1]).nonzero()[0] + 1
+    else:  # then words begin and end in turns
+        edges = is_edge.nonzero()[0]
+        edges += 1
+        starts, ends = edges[0::2], edges[1::2]
     return Words(_numbers(codes, starts, ends), starts, ends, codes)
 
 
 def _numbers(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-    windows = np.ndarray((len(codes) - 7,), dtype="<u8", buffer=codes.data, strides=(1,))
+    windows = np.ndarray((len(codes) - 7,), dtype=_WINDOW, buffer=codes.data, strides=(1,))
     lengths = ends - starts
-    sizes = np.minimum(lengths, 8)
-    numbers: NDArray[np.uint64] = (windows[starts] & _FIRST[sizes]) * _FACTORS[0]
-    numbers ^= (windows[ends - 8] & _LAST[sizes]) * _FACTORS[1]
-    numbers += lengths.astype(np.uint64) * _FACTORS[2]
+    numbers: NDArray[np.uint64] = windows[starts] & _FIRST.take(lengths, mode="clip")
+    numbers *= _FACTORS[0]
+    long = (lengths > 8).nonzero()[0]
+    numbers[long] += windows[ends[long] - 8] * _FACTORS[1] + lengths[long].astype(np.uint64)
     return numbers
 
 
-def _beyond_ascii(data: bytes) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
-    """The text in lower case with its edge, spaces for signs, and the borders of characters that stand alone."""
-    codes = np.frombuffer(_EDGE + data.translate(_FOLD) + _EDGE, dtype=np.uint8)
+def _beyond_ascii(data: bytes, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """The codes in lower case with spaces for signs, and the borders of characters that stand alone."""
     leads = (codes >= 0xC2).nonzero()[0]
     firsts = codes[leads]
     if ((firsts >= 0xC3) & (firsts <= 0xD4)).any():  # scripts with capitals
@@ -107,8 +108,8 @@ def _beyond_ascii(data: bytes) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     is_sign = kinds == _SIGN
     codes = codes.copy()
     signs, sizes = leads[is_sign], lengths[is_sign]
-    codes[signs] = _SPACE
-    for offset in range(1, 4):
+    codes[signs] = codes[signs + 1] = _SPACE
+    for offset in (2, 3):
         codes[signs[sizes > offset] + offset] = _SPACE
     is_alone = kinds == _ALONE
     alone = leads[is_alone]
