@@ -45,19 +45,24 @@ class Meant(Struct, frozen=True):
     path: str
 
 
-_WORDS, _CAPITALS = topics(), tuple(word.capitalize() for word in topics())
+@lru_cache(maxsize=1)
+def _title_words() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """What titles begin with, and go on with."""
+    return tuple(word.capitalize() for word in topics()), topics()
 
 
 def title_of(key: int, generation: int) -> bytes:
     """The three words that a page is known by."""
     bits = at(key, generation)
-    return b"%b %b %b" % (_CAPITALS[bits & 2047], _WORDS[bits >> 11 & 2047], _WORDS[bits >> 22 & 2047])
+    capitals, words = _title_words()
+    return b"%b %b %b" % (capitals[bits & 2047], words[bits >> 11 & 2047], words[bits >> 22 & 2047])
 
 
 def slug_of(key: int, generation: int) -> bytes:
     """The first two words of the title, as they stand in paths."""
     bits = at(key, generation)
-    return b"%b-%b" % (_WORDS[bits & 2047], _WORDS[bits >> 11 & 2047])
+    words = topics()
+    return b"%b-%b" % (words[bits & 2047], words[bits >> 11 & 2047])
 
 
 @lru_cache(maxsize=8192)

@@ -8,6 +8,7 @@ which costs a hundredth of a choice of words. Everything here is the same for ev
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 
@@ -67,10 +68,14 @@ def sentences() -> tuple[bytes, ...]:
     """The pool of prose: sentences of 8 to 15 words, each with a blank after its stop."""
     vocabulary, longest, count = words(), 15, 2 * PASSAGES
     bits = at_all(key_of(0, "sentences"), np.arange(count * longest, dtype=np.uint64)).reshape(count, longest)
-    chosen = skewed_all(bits >> np.uint64(32), WORDS).tolist()
+    rows = skewed_all(bits >> np.uint64(32), WORDS).tolist()
     lengths = (8 + (bits[:, 0] & np.uint64(7))).tolist()
-    rows = zip(chosen, lengths, strict=True)
-    return tuple(f"{' '.join([vocabulary[w] for w in row[:n]]).capitalize()}. ".encode() for row, n in rows)
+    return tuple(_sentence([vocabulary[word] for word in row[:size]]) for row, size in zip(rows, lengths, strict=True))
+
+
+def _sentence(chosen: list[str]) -> bytes:
+    """The words without immediate repeats, which are as rare in prose as they are likely here."""
+    return f"{' '.join(word for word, _ in groupby(chosen)).capitalize()}. ".encode()
 
 
 @lru_cache(maxsize=1)
