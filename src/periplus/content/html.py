@@ -70,7 +70,7 @@ def read_page(
     facts = read_facts(tree, found, robots_tags)
     relations = read_relations(found.get("link", ()), link_headers, url, resolve)
     refresh, script_target = _redirects(found, len(html), resolve)
-    texts = read_texts(tree, found, ((anchor.node, len(anchor.text)) for anchor in anchors))
+    texts = read_texts(tree, found, anchors)
     problems += link_problems + resource_problems + form_problems
     if texts.is_cut:
         problems.append(Problem("text-cut", at=MAX_TEXT))

@@ -22,7 +22,7 @@ MAX_LINKS: Final = 10_000
 MAX_RESOURCES: Final = 10_000
 MAX_ANCHOR: Final = 256
 _MAX_ANCHOR_TEXT: Final = 4 << 20
-"""Links can lie in links where tables or objects part them; all their texts together are no longer than this."""
+_BATCH: Final = 100
 _ANYWHERE: Final = "a[href]"
 _OTHER_PAGES: Final = 'a[href]:not([href=""], [href^="#"])'
 _FRAMES: Final = {
@@ -30,6 +30,7 @@ _FRAMES: Final = {
     "iframe": ("src", "title", LinkKind.IFRAME),
     "frame": ("src", "title", LinkKind.FRAME),
 }
+_ANCHOR: Final = ("href", "", LinkKind.ANCHOR)
 _MEDIA: Final = ("img", "video", "audio", "source")
 # A URL runs to the next space, and commas at its end end it all; else descriptors run to a comma outside brackets.
 _SRCSET_URL: Final = re.compile(r"[\s,]*+(\S++)")
@@ -39,47 +40,55 @@ Resolve = Callable[[list[str]], list[Url | None]]
 """What makes a page's links canonical: `urls.resolve_all` with the page's base and encoding."""
 
 
-class Anchor(NamedTuple):
-    """A link before anything about it is worked out."""
+class Anchors(NamedTuple):
+    """The links of a page as written, in columns of equal length: there are many, and lists are cheaper than rows."""
 
-    node: LexborNode
-    href: str
-    text: str
-    rel: str
-    kind: LinkKind
+    nodes: list[LexborNode]
+    hrefs: list[str]
+    texts: list[str]
+    rels: list[str]
+    kinds: list[LinkKind]
 
 
-def read_anchors(tree: LexborHTMLParser, found: Elements, *, skip_fragments: bool) -> list[Anchor]:
-    """The links of a page as written, at most one more than we keep. Fragments are links where the base is another."""
-    selector = _OTHER_PAGES if skip_fragments else _ANYWHERE
-    frames = [f"{name}[{attribute}]" for name, (attribute, _, _) in _FRAMES.items() if found.get(name)]
-    nodes = tree.css(", ".join([selector, *frames]))[: MAX_LINKS + 1]
-    anchors: list[Anchor] = []
+def read_anchors(tree: LexborHTMLParser, found: Elements, *, skip_fragments: bool) -> Anchors:
+    """The links of a page, at most one more than we keep. Fragments are links where the base is another."""
+    selectors = [_OTHER_PAGES if skip_fragments else _ANYWHERE]
+    selectors += [f"{name}[{attribute}]" for name, (attribute, _, _) in _FRAMES.items() if found.get(name)]
+    nodes = tree.css(", ".join(selectors))[: MAX_LINKS + 1]
+    rows = [node.attributes for node in nodes]
+    rels = [row["rel"] or "" if "rel" in row else "" for row in rows]
+    texts = _texts(nodes)
+    kinds = [LinkKind.ANCHOR] * len(nodes)
+    if len(selectors) == 1:
+        return Anchors(nodes, [row["href"] or "" for row in rows], texts, rels, kinds)
+    hrefs = []
+    for place, (node, row) in enumerate(zip(nodes, rows, strict=True)):
+        attribute, title, kinds[place] = _FRAMES.get(node.tag or "", _ANCHOR)
+        hrefs.append(row.get(attribute) or "")
+        texts[place] = row.get(title) or texts[place]
+    return Anchors(nodes, hrefs, texts, rels, kinds)
+
+
+def _texts(nodes: list[LexborNode]) -> list[str]:
+    """The texts of links, bounded all together: a link can lie in a link where a table or an object parts them."""
+    texts: list[str] = []
     budget = _MAX_ANCHOR_TEXT
-    for node in nodes:
-        attributes = node.attributes
-        if frames and (name := node.tag) in _FRAMES:
-            place, title, kind = _FRAMES[name]
-            href, text = attributes[place], attributes.get(title) or ""
-        else:
-            href, kind = attributes["href"], LinkKind.ANCHOR
-            text = node.text_lexbor() if budget > 0 else ""
-            budget -= len(text)
-        if href:
-            anchors.append(Anchor(node, href, text, attributes.get("rel") or "", kind))
-    return anchors
+    for at in range(0, len(nodes), _BATCH):
+        batch = [node.text_lexbor() for node in nodes[at : at + _BATCH]] if budget > 0 else [""] * _BATCH
+        texts += batch
+        budget -= sum(map(len, batch))
+    return texts[: len(nodes)]
 
 
-def read_links(anchors: list[Anchor], resolve: Resolve) -> tuple[tuple[Link, ...], list[Problem]]:
+def read_links(anchors: Anchors, resolve: Resolve) -> tuple[tuple[Link, ...], list[Problem]]:
     """The links of a page, in document order."""
+    texts = [" ".join(text.split())[:MAX_ANCHOR] for text in anchors.texts]
+    for place in [place for place, text in enumerate(texts) if not text]:
+        texts[place] = _picture_text(anchors.nodes[place])
+    columns = zip(resolve(anchors.hrefs), texts, anchors.rels, anchors.kinds, strict=True)
     links = [
-        Link(
-            url,
-            " ".join(text.split())[:MAX_ANCHOR] or _picture_text(node),
-            " ".join(rel.lower().split()) if rel else "",
-            kind,
-        )
-        for url, (node, _, text, rel, kind) in zip(resolve([anchor.href for anchor in anchors]), anchors, strict=True)
+        Link(url, text, " ".join(rel.lower().split()), kind) if rel else Link(url, text, "", kind)
+        for url, text, rel, kind in columns
         if url is not None
     ]
     if len(links) > MAX_LINKS:

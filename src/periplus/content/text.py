@@ -15,6 +15,7 @@ Not text: scripts, styles, templates and `<noscript>`, which a reader with a bro
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from .elements import ROLE, Elements
+from .links import Anchors
 
 MAX_TEXT: Final = 1 << 20
 _MAX_MARKED: Final = 500
@@ -65,8 +67,8 @@ class Texts(NamedTuple):
     is_cut: bool = False
 
 
-def read_texts(tree: LexborHTMLParser, found: Elements, anchors: Iterable[tuple[LexborNode, int]]) -> Texts:
-    """The texts of a page, given its elements and the nodes of its anchors with the lengths of their texts.
+def read_texts(tree: LexborHTMLParser, found: Elements, anchors: Anchors) -> Texts:
+    """The texts of a page, given its elements and its links.
 
     The tree is spent afterwards: signs are in it, and scripts are gone.
     """
@@ -134,28 +136,25 @@ def _mark(nodes: Iterable[LexborNode], signs: str) -> None:
             node.insert_after(chr(_SIGN) + signs[1])
 
 
-def _link_blocks(anchors: Iterable[tuple[LexborNode, int]]) -> list[LexborNode]:
+def _link_blocks(anchors: Anchors) -> list[LexborNode]:
     """Blocks that are mostly links: lists, rows and lines with several links and little else.
 
     A block is the parent of links that stand side by side, or, as in a list, the parent of their parents.
     """
-    lengths: dict[int, list[int]] = {}
-    nodes: dict[int, LexborNode] = {}
-    for node, length in anchors:
-        parent = node.parent
-        if parent is not None and parent.tag_id in _ITEMS:
-            parent = parent.parent
-        if parent is not None:
-            key = parent.mem_id
-            if key in lengths:
-                lengths[key].append(length)
-            else:
-                nodes[key], lengths[key] = parent, [length]
-    return [
-        nodes[key]
-        for key, linked in lengths.items()
-        if len(linked) >= _LEAST_LINKS and sum(linked) >= _DENSE * len("".join(nodes[key].text_lexbor().split()))
-    ]
+    parents = [node.parent for node in anchors.nodes]
+    blocks = [parent.parent if parent is not None and parent.tag_id in _ITEMS else parent for parent in parents]
+    places: defaultdict[int, list[int]] = defaultdict(list)
+    for place, block in enumerate(blocks):
+        if block is not None:
+            places[block.mem_id].append(place)
+    dense = []
+    for linked in places.values():
+        block = blocks[linked[0]]
+        if len(linked) >= _LEAST_LINKS and block is not None:
+            length = sum(len(anchors.texts[place]) for place in linked)
+            if length >= _DENSE * len("".join(block.text_lexbor().split())):
+                dense.append(block)
+    return dense
 
 
 def _main(pieces: list[bytes]) -> bytes:
