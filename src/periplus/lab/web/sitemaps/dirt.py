@@ -42,7 +42,7 @@ def dirty(live: LiveSite, scribe: Scribe, tick: int, foreign: Callable[[int], It
     yield Document("/sitemap-a.xml", entries=third(0))
     yield Document("/sitemap-a.xml.gz", entries=third(0), coat="gzip")
     yield index("/sitemap-nested.xml", "/sitemap-deeper.xml", "/sitemap-b.xml")
-    yield index("/sitemap-deeper.xml", "/sitemap_index.xml", "/sitemap-deeper.xml", "/sitemap-b.xml")
+    yield index("/sitemap-deeper.xml", "/sitemap_index.xml", "/sitemap-deeper.xml", "/sitemap-c.xml")
     yield Document("/sitemap-b.xml", entries=third(1), coat="latin-1")
     yield Document("/sitemap-c.xml", entries=third(2))
     yield Document("/sitemap-cut.xml.gz", entries=third(2), coat="cut")
