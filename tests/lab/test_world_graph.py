@@ -69,6 +69,19 @@ def test_inner_sites_reach_the_core_and_outer_ones_nobody(world: World) -> None:
             assert targets <= {Role.CORE, Role.OUT}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_home_pages_lead_to_every_core_and_outer_site(seed: int) -> None:
+    """Whatever the seed, the core hangs together and the outer sites hang on it."""
+    world = World(seed=seed, sites=60, pages=800)
+    own = {site.host for site in world.sites()}
+    seen, waiting = {world.sites()[0].host}, [world.sites()[0]]
+    while waiting:
+        for host in {link.split("/")[2] for link in world.links(waiting.pop().url, world.epoch)} & own - seen:
+            seen.add(host)
+            waiting.append(world.site(host))
+    assert seen == {site.host for site in world.sites() if site.role in (Role.CORE, Role.OUT)}
+
+
 def test_in_links_follow_a_power_law(world: World, walk: Walk) -> None:
     """The tail of the in-degrees has an exponent near the web's 2.1 (Hill's estimate); a few pages have hundreds."""
     degrees = Counter(link for links in walk.out.values() for link in links)

@@ -22,8 +22,9 @@ class Neighbours:
 
     def __init__(self, lives: Sequence[LiveSite], others: Sequence[Host]) -> None:
         self._targets = [live for live in lives if live.site.role in (Role.CORE, Role.OUT)]
-        self._core = [live for live in self._targets if live.site.role is Role.CORE]
-        self._ranks = {live.site.number: rank for rank, live in enumerate(self._core)}
+        core = [live for live in self._targets if live.site.role is Role.CORE]
+        self._named = core + [live for live in self._targets if live.site.role is Role.OUT]
+        self._ranks = {live.site.number: rank for rank, live in enumerate(core)}
         self._second_names = {host.site: host.name for host in others}
 
     def far_link(self, bits: int, moment: int) -> bytes:
@@ -35,26 +36,24 @@ class Neighbours:
         return self._absolute(live, anchor, bits >> 1)
 
     def ring(self, live: LiveSite) -> list[bytes]:
-        """What a home page names: its share of the sites, the first of the core, and a few by rank."""
+        """What a home page names: the first of the core, its own share of the sites, and a few by rank."""
         if live.site.role in (Role.OUT, Role.ISLAND):
             return []
-        chosen = [self._core[0], *self._share(live)]
-        for place in range(_NAMED):
-            bits = at(live.site.key, -200 - place)
-            chosen.append(self._targets[skewed(bits & 0xFFFFFFFF, len(self._targets))])
-        return [
-            self._absolute(other, other.signs.anchor(0, 0), other.site.key)
-            for other in dict.fromkeys(chosen)
-            if other is not live
-        ]
+        draws = [at(live.site.key, -200 - place) for place in range(_NAMED)]
+        chosen = [(other, 1) for other in self._share(live)]
+        chosen += [(self._targets[skewed(bits >> 32, len(self._targets))], bits) for bits in draws]
+        return [self._absolute(other, other.signs.anchor(0, 0), bits) for other, bits in chosen if other is not live]
 
     def _share(self, live: LiveSite) -> list[LiveSite]:
-        """A tree over all targets: the core site of rank r names targets 4r + 1 to 4r + 4, and what is left over."""
-        rank, last = self._ranks.get(live.site.number), len(self._core) - 1
+        """A tree over all targets, the core first: the core site of rank r names those of ranks 4r + 1 to 4r + 4.
+
+        The last of the core names all that are left over.
+        """
+        rank = self._ranks.get(live.site.number)
         if rank is None:
-            return []
+            return self._named[:1]
         first = _NAMED * rank + 1
-        return self._targets[first:] if rank == last else self._targets[first : first + _NAMED]
+        return self._named[:1] + self._named[first : first + _NAMED if rank + 1 < len(self._ranks) else None]
 
     def _absolute(self, live: LiveSite, anchor: Anchor, bits: int) -> bytes:
         """The link with its host: of sites with a second name, one link in four goes there."""

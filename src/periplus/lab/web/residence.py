@@ -106,9 +106,14 @@ class Residence:
     def _moved(self, path: str) -> Answer:
         return Answer(301, (("Location", f"http://{self.site.host}{path}"), HTML), self._notice("Moved"))
 
+    @cached_property
+    def apology(self) -> bytes:
+        """What is shown in place of a page that is not there."""
+        return self._notice("Sorry, this page is not here")
+
     def _gone(self, status: int) -> Answer:
-        """Some sites say that all is well and show an apology: status 200."""
-        return Answer(status, (HTML,), self._notice("Sorry, this page is not here"))
+        """Some sites say that all is well when they apologise: status 200."""
+        return Answer(status, (HTML,), self.apology)
 
     def _notice(self, text: str) -> bytes:
         return (

@@ -6,19 +6,17 @@
 
 A world is a function: the same seed and the same request give the same bytes on any machine, and nothing is kept of a
 page but what could be worked out again. How it is built, from the bottom: `randomness`, `vocabulary`, `life` and
-`change` (when), `sites` and `plan` (who), `slots`, `paths`, `signposts`, `live`, `neighbours` and
-`pages` (what), `exclusion`, `sitemaps`, `validation`
-and `database` (what sites say), `residence` (one site, answering), `traps` (hosts of their own).
+`change` (when), `sites` and `plan` (who), `slots`, `paths`, `signposts`, `live`, `neighbours` and `pages` (what),
+`exclusion`, `sitemaps`, `validation` and `database` (what sites say), `residence` (one site, answering), `duplicates`,
+and `traps` (hosts of their own).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-
-from msgspec import Struct
 
 from periplus.formats.sitemap import Entry
 from periplus.model import ChangeLevel
@@ -26,17 +24,16 @@ from periplus.model import ChangeLevel
 from . import exclusion, traps
 from .change import Changes, History, Pattern
 from .database import Record
+from .duplicates import Duplicate, aliases, copies
 from .exchange import Answer, Request
 from .life import PREHISTORY
 from .live import LiveSite
 from .neighbours import Neighbours
-from .paths import with_parameter
 from .plan import other_hosts, plan
 from .residence import HTML, Residence
 from .signposts import Anchor
 from .sitemaps import entries_of, presence_for
 from .sites import Host, Profile, Site
-from .slots import has_exact_alias, has_print_version
 
 DEFAULT_EPOCH = 1_767_571_200.0
 """Monday, 5 January 2026, midnight UTC: when a world's clock starts."""
@@ -45,15 +42,6 @@ _URL = re.compile(r"https?://([^/:?#]+)(?::\d+)?([^#]*)", re.IGNORECASE)
 _HREF = re.compile(rb'<a href="([^"]*)"')
 _FOREIGN = 50
 _CRAWLER = (("user-agent", "periplus"),)
-
-
-class Duplicate(Struct, frozen=True):
-    """A URL that shows what another shows: byte by byte, or nearly."""
-
-    url: str
-    of: str
-    is_exact: bool
-    why: str
 
 
 class World:
@@ -121,8 +109,10 @@ class World:
             self._residences[number] = found
         return found
 
-    def _foreign(self, number: int) -> _Foreign:
-        return _Foreign(self, (number + 1) % len(self._sites))
+    def _foreign(self, number: int) -> Callable[[int], Iterable[str]]:
+        """Some URLs of the next site, for a sitemap that names them."""
+        neighbour = (number + 1) % len(self._sites)
+        return lambda tick: islice(self._residence(neighbour).urls(tick), _FOREIGN)
 
     # -- the truth
 
@@ -155,7 +145,7 @@ class World:
         if residence.live.paths.read(target) is not None:
             return residence.lookup(target, self._tick(at)) is not None
         answer = self._get(url, at)
-        return answer.status == 200 and not (residence.site.gone == 200 and answer.body == _apology(residence))
+        return answer.status == 200 and answer.body != residence.apology
 
     def changed_between(self, url: str, before: float, after: float) -> bool:
         """Whether static or scrolling regions changed, or the page came or went. What churns does not count."""
@@ -201,10 +191,9 @@ class World:
         for host in self._hosts.values():
             residence = self._residence(host.site)
             if host.kind == "own":
-                yield from _aliases(residence, self._tick(at))
+                yield from aliases(residence, self._tick(at))
             elif host.kind in ("twin", "mirror"):
-                for url in residence.urls(self._tick(at)):
-                    yield Duplicate(url.replace(residence.site.host, host.name, 1), url, True, host.kind)
+                yield from copies(residence, host, self._tick(at))
 
     def allowed(self, agent: str, url: str) -> bool:
         """Whether robots.txt lets a crawler with this product token fetch a URL."""
@@ -236,44 +225,5 @@ class World:
         return self.answer(Request("GET", match[1].lower(), match[2] or "/", _CRAWLER, at))
 
 
-class _Foreign:
-    """Some URLs of another site, for a sitemap that names them."""
-
-    def __init__(self, world: World, number: int) -> None:
-        self._world = world
-        self._number = number
-
-    def __call__(self, tick: int) -> Iterable[str]:
-        return islice(self._world._residence(self._number).urls(tick), _FOREIGN)
-
-
 def _changes(site: Site, history: History | None) -> Changes:
     return Changes(site.pattern, site.nightly, history if site.pattern is Pattern.REPLAYED else None)
-
-
-def _apology(residence: Residence) -> bytes:
-    body = residence._gone(200).body
-    return body if isinstance(body, bytes) else b""
-
-
-def _aliases(residence: Residence, tick: int) -> Iterator[Duplicate]:
-    """Second spellings and printable versions of a site's articles, and its listings in another order."""
-    live, host = residence.live, f"http://{residence.site.host}"
-    census = live.census(tick)
-    columns = (census.slots, census.keys, census.generations, census.born)
-    for slot, key, number, born in zip(*(column.tolist() for column in columns), strict=True):
-        if live.slots.is_orphan(slot):
-            continue
-        if has_exact_alias(key):
-            path = live.paths.article(slot, key, number, born)
-            alias = with_parameter(path, residence.site.alias.encode())
-            yield Duplicate(host + alias.decode(), host + path.decode(), True, "parameter")
-        elif has_print_version(key):
-            path = live.paths.article(slot, key, number, born)
-            yield Duplicate(f"{host}/print{path.decode()}", host + path.decode(), False, "print")
-    if residence.site.names_index:
-        yield Duplicate(f"{host}/index.html", f"{host}/", True, "index")
-    if residence.site.alias.startswith("sort="):
-        for slot in range(residence.site.first_listing, residence.site.first_article):
-            path = live.paths.fixed(slot)
-            yield Duplicate(f"{host}{path.decode()}?{residence.site.alias}", host + path.decode(), False, "order")
