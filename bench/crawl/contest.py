@@ -103,6 +103,7 @@ def _one(contestant: Contestant, web: Web, *, quick: bool, bound: int) -> report
         share=share,
         beyond=seen.beyond(web.pages),
         requests=seen.requests,
+        faults=seen.faults,
         status=run.status,
     )
 

@@ -19,6 +19,8 @@ class Served:
     """All answers with 200 and a page, repeats included."""
     requests: int
     """All answers."""
+    faults: int
+    """Answers that say the server failed (5xx): a figure with these in it measures the bench and not the crawler."""
     first_at: float | None
     """When the first answer was sent, in seconds of the Unix clock."""
 
@@ -34,7 +36,7 @@ class Served:
 def count(lines: Iterable[str], *, until: float = float("inf")) -> Served:
     """Count the answers sent before `until`. A last line cut short, as a killed server leaves it, is no answer."""
     pages: set[Page] = set()
-    fetches = requests = 0
+    fetches = requests = faults = 0
     first_at: float | None = None
     for line in lines:
         try:
@@ -44,8 +46,9 @@ def count(lines: Iterable[str], *, until: float = float("inf")) -> Served:
         if answer["at"] > until:
             continue
         requests += 1
+        faults += answer["status"] >= 500
         first_at = answer["at"] if first_at is None else min(first_at, answer["at"])
         if answer["status"] == 200 and answer["type"].startswith("text/html"):
             fetches += 1
             pages.add((answer["host"], answer["path"]))
-    return Served(frozenset(pages), fetches, requests, first_at)
+    return Served(frozenset(pages), fetches, requests, faults, first_at)

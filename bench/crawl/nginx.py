@@ -7,6 +7,7 @@ host is also served on 127.0.0.1, chosen by its Host field, because wrk speaks t
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -35,16 +36,17 @@ def configuration(web: Path, hosts: list[str], log: Path, scratch: Path) -> str:
     """Static files as a careful administrator serves them: sendfile, keep-alive, gzip made beforehand."""
     listens = "\n".join(f"    listen {host}:{PORT} backlog=4096;" for host in ["127.0.0.1", *hosts])
     user = "user root;" if os.geteuid() == 0 else ""
+    files = min(16_384, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     temporary = "\n".join(
         f"  {kind}_temp_path {scratch}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     return f"""{user}
 daemon off;
 worker_processes 1;
-worker_rlimit_nofile 65536;
+worker_rlimit_nofile {files};
 pid {scratch}/nginx.pid;
 error_log {scratch}/error.log;
-events {{ worker_connections 8192; }}
+events {{ worker_connections 4096; }}
 http {{
 {temporary}
   types {{
@@ -55,7 +57,6 @@ http {{
   log_format bench escape=json '{LOG_FORMAT}';
   access_log {log} bench buffer=64k flush=1s;
   sendfile on; tcp_nopush on; keepalive_timeout 75s; keepalive_requests 1000000;
-  open_file_cache max=60000 inactive=1h; open_file_cache_valid 1h; open_file_cache_errors on;
   gzip_static on; gzip_vary on;
   server {{
 {listens}

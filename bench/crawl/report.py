@@ -31,6 +31,8 @@ class Row:
     beyond: int
     """Pages fetched that no link leads to."""
     requests: int
+    faults: int
+    """Requests that the server failed to answer; there should be none."""
     status: int | None
     """Exit code; None if it was stopped at the bound."""
 
@@ -47,6 +49,8 @@ class Row:
     @property
     def end(self) -> str:
         """How it ended, in words."""
+        if self.faults:
+            return f"**void**: the server failed {self.faults} times"
         if self.status is None:
             return "stopped at the bound"
         return f"done in {self.seconds:.0f} s" if self.status == 0 else f"**failed**, exit code {self.status}"

@@ -59,8 +59,8 @@ def test_the_share_is_of_the_reachable_pages_only() -> None:
     assert (seen.share_of(truth), seen.beyond(truth)) == (0.5, 1)
 
 
-def row(name: str, *, status: int | None, units: int = 100) -> Row:
-    return Row(name, "CRAWL", "1.0", units, 2.0, 4.0, 5_000_000, 0.5, 0, 120, status)
+def row(name: str, *, status: int | None, units: int = 100, faults: int = 0) -> Row:
+    return Row(name, "CRAWL", "1.0", units, 2.0, 4.0, 5_000_000, 0.5, 0, 120, faults, status)
 
 
 def report(*rows: Row) -> Report:
@@ -79,6 +79,12 @@ def test_the_table_has_the_fastest_first_and_names_the_absent() -> None:
 def test_a_contestant_that_fails_is_told_as_failed() -> None:
     """A crash must not look like a slow crawl."""
     assert "**failed**, exit code 3" in markdown(report(row("broken", status=3)))
+
+
+def test_faults_of_the_server_are_never_silent() -> None:
+    """A server out of files or memory answers 5xx, and a crawler must not be blamed for that."""
+    assert count([line(1, "/a.html", status=500), line(2, "/a.html")]).faults == 1
+    assert "**void**: the server failed 2 times" in markdown(report(row("any", status=0, faults=2)))
 
 
 def test_json_holds_the_rates() -> None:
