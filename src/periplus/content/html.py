@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final
 
 from ..formats.headers import read_robots_tag
-from ..model import Directives, Page, Problem, Refresh, Relations, Url
+from ..model import Directives, Page, Problem, Refresh, Url
 from ..urls import canonical, resolve_all
 from .charset import Charset, sniff_charset
 from .digests import digests_of
@@ -54,7 +54,7 @@ def read_page(
     charset = sniff_charset(body, content_type)
     mime = sniff_mime(body, content_type, is_utf16=charset.encoding.startswith("UTF-16"))
     if not body or mime.kind is not Kind.HTML:
-        return _read_other(body, url, charset, mime, robots_tags)
+        return _read_other(body, url, charset, mime, robots_tags, link_headers)
     html, problems = _as_utf8(body, charset)
     tags = tags_of(html)
     html, cut = bounded(html, tags)
@@ -124,8 +124,10 @@ def _redirects(found: Elements, size: int, resolve: Resolve) -> tuple[Refresh | 
     return Refresh(float(refresh[0]), urls[0] if target else None), urls[1] if script else None
 
 
-def _read_other(body: bytes, url: str, charset: Charset, mime: Mime, robots_tags: Sequence[str]) -> Page:
-    """A body that is no page: the text of a text, and nothing of anything else."""
+def _read_other(
+    body: bytes, url: str, charset: Charset, mime: Mime, robots_tags: Sequence[str], link_headers: Sequence[str]
+) -> Page:
+    """A body that is no page: the text of a text, what the headers say, and nothing else."""
     text = b""
     problem = Problem("empty") if not body else Problem("binary", mime.essence)
     if body and mime.kind is not Kind.BINARY:
@@ -146,7 +148,7 @@ def _read_other(body: bytes, url: str, charset: Charset, mime: Mime, robots_tags
         main_text=text.decode(),
         links=(),
         resources=(),
-        relations=Relations(),
+        relations=read_relations((), link_headers, url, partial(resolve_all, base=url)),
         directives=read_robots_tag(robots_tags, AGENT) if robots_tags else Directives(),
         refresh=None,
         script_redirect=None,

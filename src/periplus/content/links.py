@@ -91,9 +91,8 @@ def read_links(anchors: Anchors, resolve: Resolve) -> tuple[tuple[Link, ...], li
         for url, text, rel, kind in columns
         if url is not None
     ]
-    if len(links) > MAX_LINKS:
-        return tuple(links[:MAX_LINKS]), [Problem("too-many-links", str(len(links)))]
-    return tuple(links), []
+    problems = [Problem("too-many-links")] if len(anchors.nodes) > MAX_LINKS else []
+    return tuple(links[:MAX_LINKS]), problems
 
 
 def read_resources(found: Elements, resolve: Resolve) -> tuple[tuple[Resource, ...], list[Problem]]:

@@ -63,7 +63,21 @@ _FIRST_EIGHT: Final = np.arange(8)
 _IS_FIGURE: Final = _table(b"0123456789")
 _SEPARATES: Final = _table(b"-/.:,'")
 _PARTS: Final = _table(b", ")
-_GOES_ON: Final = _table(b"0123456789acdfghjlmnorsuvwyACDFGHJLMNORSUVWY ")
+_BEGINNINGS: Final = "ja fe ma ap ju au se oc no de vi hi co re li sh vo fo me us gu on do mi ho da we mo ye"
+
+
+def _promising() -> NDArray[np.bool_]:
+    """Which two characters, after a number and a space or a comma, may begin a year or a word that we look for."""
+    table = np.zeros((256, 256), dtype=np.bool_)
+    for word in _BEGINNINGS.split():
+        for written in (word, word.title(), word.upper()):
+            table[ord(written[0]), ord(written[1])] = True
+    table[list(b"0123456789"), :] = True
+    table[ord(" "), list(b"0123456789")] = True
+    return table
+
+
+_PROMISING: Final = _promising()
 
 
 def masked(data: bytes, words: Words) -> bytes:
@@ -88,8 +102,8 @@ def _figures(data: bytes, words: Words) -> Iterator[tuple[int, int]]:
     if not len(ends):
         return
     raw = np.frombuffer(data, dtype=np.uint8)
-    first, second = raw.take(ends, mode="clip"), raw.take(ends + 1, mode="clip")
-    is_promising = (_SEPARATES[first] & _IS_FIGURE[second]) | (_PARTS[first] & _GOES_ON[second])
+    first, second, third = (raw.take(ends + place, mode="clip") for place in range(3))
+    is_promising = (_SEPARATES[first] & _IS_FIGURE[second]) | (_PARTS[first] & _PROMISING[second, third])
     for start in (words.starts[is_number][is_promising] - EDGE).tolist():
         found = _AFTER_FIGURES.match(data, start)
         if found is None:

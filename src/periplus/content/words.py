@@ -28,9 +28,11 @@ _FOLD: Final = bytes(
 _FIRST: Final = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
 _FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 _WINDOW: Final = np.dtype("<u8")
+_PAIR: Final = np.dtype(">u2")
 _NO_BORDERS: Final = np.zeros(0, dtype=np.intp)
 
-_LETTER, _SIGN, _ALONE = 0, 1, 2
+_LETTER, _SIGN, _ALONE, _CASED = 0, 1, 2, 3
+_THREE_BYTES, _FOUR_BYTES = 0xE000, 0xF000
 
 
 def _kinds() -> NDArray[np.uint8]:
@@ -38,6 +40,7 @@ def _kinds() -> NDArray[np.uint8]:
     kinds = np.full(1 << 16, _LETTER, dtype=np.uint8)
     for first, last, kind in (
         (0xC280, 0xC2BF, _SIGN),  # no-break space, paragraph sign, ...
+        (0xC380, 0xD4BF, _CASED),  # Latin, Greek, Cyrillic
         (0xE280, 0xE2AF, _SIGN),  # dashes, quotes, arrows, boxes, ...
         (0xE380, 0xE380, _SIGN),  # ideographic space, brackets
         (0xF09F, 0xF09F, _SIGN),  # pictures
@@ -95,22 +98,30 @@ def _numbers(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[n
 
 def _beyond_ascii(data: bytes, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     """The codes in lower case with spaces for signs, and the borders of characters that stand alone."""
-    leads = (codes >= 0xC2).nonzero()[0]
-    firsts = codes[leads]
-    if ((firsts >= 0xC3) & (firsts <= 0xD4)).any():  # scripts with capitals
+    leads, pairs, kinds = _leads(codes)
+    counts = np.bincount(kinds, minlength=4).tolist()
+    if counts[_CASED]:
         lower = data.decode("utf-8", "replace").lower().encode()
-        data = lower if len(lower) == len(data) else data  # places in the text must stay what they are
-        codes = np.frombuffer(_EDGE + data.translate(_FOLD) + _EDGE, dtype=np.uint8)
-        leads = (codes >= 0xC2).nonzero()[0]
-        firsts = codes[leads]
-    kinds = _KINDS[firsts.astype(np.uint16) << 8 | codes[leads + 1]]
-    lengths = 2 + (firsts >= 0xE0) + (firsts >= 0xF0)
-    is_sign = kinds == _SIGN
-    codes = codes.copy()
-    signs, sizes = leads[is_sign], lengths[is_sign]
-    codes[signs] = codes[signs + 1] = _SPACE
-    for offset in (2, 3):
-        codes[signs[sizes > offset] + offset] = _SPACE
-    is_alone = kinds == _ALONE
-    alone = leads[is_alone]
-    return codes, np.concatenate((alone, alone + lengths[is_alone]))
+        if len(lower) == len(data):  # places in the text must stay what they are
+            codes = np.frombuffer(_EDGE + lower.translate(_FOLD) + _EDGE, dtype=np.uint8)
+            leads, pairs, kinds = _leads(codes)
+    borders = _NO_BORDERS
+    if counts[_ALONE]:
+        is_alone = kinds == _ALONE
+        alone = leads[is_alone]
+        borders = np.concatenate((alone, alone + 3 + (pairs[is_alone] >= _FOUR_BYTES)))
+    if counts[_SIGN]:
+        is_sign = kinds == _SIGN
+        signs, pairs = leads[is_sign], pairs[is_sign]
+        codes = codes.copy()
+        codes[signs] = codes[signs + 1] = _SPACE
+        codes[signs[pairs >= _THREE_BYTES] + 2] = _SPACE
+        codes[signs[pairs >= _FOUR_BYTES] + 3] = _SPACE
+    return codes, borders
+
+
+def _leads(codes: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.uint8]]:
+    """Where characters beyond ASCII begin, their first two bytes, and what kind they are."""
+    at = (codes >= 0xC2).nonzero()[0]
+    pairs = np.ndarray((len(codes) - 1,), dtype=_PAIR, buffer=codes.data, strides=(1,))[at]
+    return at, pairs, _KINDS[pairs]

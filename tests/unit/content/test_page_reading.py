@@ -96,7 +96,8 @@ def test_relations() -> None:
         (f"{host}/fr", "fr", "", ""),
     ]
     assert [one.url for one in found.feeds] == [f"{host}/rss", f"{host}/feed"]
-    assert page("", link_headers=['</h>; rel="canonical"']).canonical is None
+    pdf = read_page(b"%PDF-1.4", URL, "application/pdf", link_headers=['</h>; rel="canonical"'])
+    assert pdf.canonical == f"{host}/h"
     assert page("<p>", link_headers=['</h>; rel="canonical"']).canonical == f"{host}/h"
 
 
