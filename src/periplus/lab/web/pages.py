@@ -16,7 +16,7 @@ from periplus.model import ChangeLevel
 from .life import DAY
 from .live import LiveSite, State
 from .neighbours import Neighbours
-from .paths import PRINT, day_text
+from .paths import PRINT, day_text, title_of
 from .randomness import at, eight
 from .sites import Role
 from .slots import has_noindex, has_print_version
@@ -92,13 +92,13 @@ class Pages:
     def body(self, state: State, tick: int, view: str = "") -> bytes:
         """The page, in the view that was asked for ("", "print" or "sorted"), at `tick`."""
         moment = self._live.site.moment(tick)
-        if state.slot >= self._slots.first_article:
-            main = self._article(state, view)
-        elif state.slot >= self._slots.first_listing:
-            main = self._listing(state, moment, view)
-        else:
-            main = self._hub(state, moment)
         title = self._title(state)
+        if state.slot >= self._slots.first_article:
+            main = self._article(state, title, view)
+        elif state.slot >= self._slots.first_listing:
+            main = self._listing(state, title, moment, view)
+        else:
+            main = self._hub(state, title, moment)
         if view == "print":
             return b"".join(
                 (_DOCTYPE, title, b"</title>\n", self._tags(state), b"</head>\n<body>\n", *main, b"</body>\n</html>\n")
@@ -117,16 +117,20 @@ class Pages:
     # -- regions
 
     def _title(self, state: State) -> bytes:
-        return self._signs.title(state.slot, state.generation)
+        is_article = state.slot >= self._slots.first_article
+        return title_of(state.key, state.generation) if is_article else self._signs.title(state.slot)
 
     def _href(self, state: State) -> bytes:
-        return self._live.path(state.slot, state.generation, state.born).replace(b"&", b"&amp;")
+        if state.slot < self._slots.first_article:
+            return self._live.paths.fixed(state.slot)
+        path = self._live.paths.article(state.slot, state.key, state.generation, state.born)
+        return path.replace(b"&", b"&amp;")
 
-    def _article(self, state: State, view: str) -> list[bytes]:
+    def _article(self, state: State, title: bytes, view: str) -> list[bytes]:
         key = state.key
         written, comments = traces(state)
         base = at(key ^ _TEXT_SALT, -2 - state.generation)
-        parts = [b"<article>\n<h1>", self._title(state), b"</h1>\n", self._byline(state, base)]
+        parts = [b"<article>\n<h1>", title, b"</h1>\n", self._byline(state, base)]
         for place, (tick, event) in enumerate(written):
             self._paragraph(parts, at(base, event * 8 + place), tick)
         last = state.recent[0][1] if state.recent else -1
@@ -168,7 +172,7 @@ class Pages:
         words = self._sentences[bits >> 16 & _SENTENCE] + self._sentences[bits >> 32 & _SENTENCE]
         return b'<div class="comment"><b>%b</b> on %b: %b</div>\n' % (person(bits & 0xFFFF), self._stamp(tick), words)
 
-    def _listing(self, state: State, moment: int, view: str) -> list[bytes]:
+    def _listing(self, state: State, title: bytes, moment: int, view: str) -> list[bytes]:
         live = self._live
         articles = live.slots.shown_by(state.slot)
         items = [self._item(slot, moment) for slot in (reversed(articles) if view == "sorted" else articles)]
@@ -177,13 +181,13 @@ class Pages:
         if live.site.alias.startswith("sort="):
             href = live.paths.fixed(state.slot) + b"?" + live.site.alias.encode()
             order = b'<p><a href="%b">Sort by price</a></p>\n' % href
-        return [*self._opening(state, moment), order, b"<ul>\n", *items, b"</ul>\n<ul>\n", *below, b"</ul>\n"]
+        return [*self._opening(state, title, moment), order, b"<ul>\n", *items, b"</ul>\n<ul>\n", *below, b"</ul>\n"]
 
-    def _hub(self, state: State, moment: int) -> list[bytes]:
+    def _hub(self, state: State, title: bytes, moment: int) -> list[bytes]:
         """What is new; on the home page also the sections, the hubs and the neighbours."""
         live = self._live
         items = [self._item(slot, born) for born, slot in live.latest(state.slot, moment)]
-        parts = [*self._opening(state, moment), b"<h2>New</h2>\n<ul>\n", *items, b"</ul>\n"]
+        parts = [*self._opening(state, title, moment), b"<h2>New</h2>\n<ul>\n", *items, b"</ul>\n"]
         if state.slot == 0:
             hubs = [live.signs.anchor(slot, moment).markup for slot in range(1, live.slots.first_listing)]
             sections = [live.signs.anchor(slot, moment).markup for slot in live.slots.below(0)]
@@ -192,11 +196,11 @@ class Pages:
                 parts += (b"<h2>%b</h2>\n<p>" % heading, b", ".join(links), b"</p>\n")
         return parts
 
-    def _opening(self, state: State, moment: int) -> list[bytes]:
+    def _opening(self, state: State, title: bytes, moment: int) -> list[bytes]:
         """Heading and two paragraphs, which the page's own changes rewrite."""
         tick, event = self._live.changes.last(state.key, moment, 0)
         heading = b"<h1>%b</h1>\n<p>Updated <time>%b</time></p>\n"
-        parts = [heading % (self._title(state), self._stamp(state.modified))]
+        parts = [heading % (title, self._stamp(state.modified))]
         self._paragraph(parts, at(state.key ^ _TEXT_SALT, event), tick)
         self._paragraph(parts, at(state.key, -3), 0)
         return parts
