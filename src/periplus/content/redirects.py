@@ -25,6 +25,7 @@ _REFRESH: Final = re.compile(r"[\t\n\f\r ]*+(?:([0-9]++)|(?=\.))[0-9.]*+(?:$|(?=
 _SEPARATOR: Final = re.compile(r"[\t\n\f\r ]*+[;,]?[\t\n\f\r ]*+")
 _URL_EQUALS: Final = re.compile(r"url[\t\n\f\r ]*+=[\t\n\f\r ]*+", re.IGNORECASE | re.ASCII)
 _NOISE: Final = re.compile(r"""("[^"\n]*"|'[^'\n]*')|<!--|-->|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_MAY_GO: Final = re.compile(r"location\s*(?:\.\s*href\s*)?=[^=]|location\s*\.\s*(?:replace|assign)\s*\(")
 _STRING: Final = r"""(?:"([^"\\\n<>]*)"|'([^'\\\n<>]*)')"""
 _GO: Final = re.compile(
     r"(?:^|;|(?<!\))(?<!else)\n)\s*(?:(?:window|document|self|top|parent)\s*\.\s*)?location\s*"
@@ -73,7 +74,7 @@ def script_redirect(scripts: list[LexborNode]) -> str | None:
 
 def redirect_in(script: str) -> str | None:
     """Where a script plainly goes, if it does."""
-    if len(script) > MAX_SCRIPT or "location" not in script:
+    if len(script) > MAX_SCRIPT or not _MAY_GO.search(script):
         return None
     plain = _NOISE.sub(lambda noise: noise[1] or " ", script)
     found = _GO.search(_outside_braces(re.sub(r"\s*\n\s*", "\n", plain)))

@@ -49,7 +49,7 @@ def sketch_of_numbers(numbers: NDArray[np.uint64]) -> bytes:
     values = np.full(VALUES, _EMPTY, dtype="<u4")
     np.minimum.at(values, hashes >> _BIN_SHIFT, (hashes >> _VALUE_SHIFT).astype(np.uint32))
     empty = (values == _EMPTY).nonzero()[0]
-    return _densified(values, empty.tolist()) if len(empty) else values.tobytes()
+    return (_densified(values, empty) if len(empty) else values).tobytes()
 
 
 def resemblance(a: bytes, b: bytes) -> float:
@@ -74,18 +74,16 @@ def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return hashes
 
 
-def _densified(values: NDArray[np.uint32], empty: list[int]) -> bytes:
+def _densified(values: NDArray[np.uint32], empty: NDArray[np.intp]) -> NDArray[np.uint32]:
     """Each empty bin takes the value of the first filled bin in an order of its own, the same for every text."""
-    orders = _orders()
-    filled: list[int] = values.tolist()
-    for place in empty:
-        values[place] = next(value for donor in orders[place] if (value := filled[donor]) != _EMPTY)
-    return values.tobytes()
+    orders = _orders()[empty]
+    asked = values[orders]
+    values[empty] = asked[np.arange(len(empty)), (asked != _EMPTY).argmax(axis=1)]
+    return values
 
 
 @cache
-def _orders() -> list[list[int]]:
+def _orders() -> NDArray[np.intp]:
     """For each bin, all bins in an order that differs from bin to bin."""
     pairs = np.arange(1, VALUES * VALUES + 1, dtype=np.uint64) * _PLACES[2]
-    orders: list[list[int]] = np.argsort(_mixed(pairs).reshape(VALUES, VALUES), axis=1).tolist()
-    return orders
+    return np.argsort(_mixed(pairs).reshape(VALUES, VALUES), axis=1)
