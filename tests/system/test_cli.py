@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_demo_says_which_source_knew_what() -> None:
     said = done.stdout.decode()
     assert done.returncode == 0, done.stderr
     assert "Disallow: /private/" in said
-    assert "93% like /ports/ostia.html" in said
+    assert re.search(r"[89]\d% like /ports/ostia\.html", said)
     assert "links     knew 10 of 14 pages (71%), 2 of them alone" in said
     assert "sitemaps  knew 11 of 14 pages (79%), 3 of them alone" in said
     assert "feeds     knew  2 of 14 pages (14%), 1 of them alone" in said
