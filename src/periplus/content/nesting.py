@@ -7,7 +7,8 @@ that a page of 64 KB becomes a tree of gigabytes. Browsers have limits of their 
 looked at before it is parsed, and what comes after it goes too far is cut off.
 
 Small pages cannot do much harm. Larger ones are checked on the arrays of `tags`: do start and end tags balance? Only
-what looks wrong there is walked tag by tag with a stack of names, which is not the real algorithm but close to it.
+what looks wrong there is walked tag by tag with a stack of names, which is not the real algorithm but close to it. A
+page that is made to pass just this check can still cost some seconds; without it, any page could cost hours.
 
 Reasons of the problems, with the place of the cut: `too-deep`, `too-many-tags`, and `too-many-attributes` of one tag.
 """
@@ -48,7 +49,9 @@ _BLOCKS: Final = (
     "main menu nav ol search section summary ul h1 h2 h3 h4 h5 h6 pre listing form table button object marquee applet"
 )
 _TAG: Final = re.compile(rb"<(/?)([a-zA-Z][^\t\n\f\r />]{0,40}+)[^<>]*+")
-_GIANT: Final = re.compile(rb"""<[a-zA-Z](?:[^>"'\s/]*+(?:"[^"]*+"|'[^']*+'|[\s/]++)){%d}""" % MAX_ATTRIBUTES)
+_PART: Final = rb"""(?:[^>"'\s/]*+(?:"[^"]*+"|'[^']*+'|[\s/]++))"""
+_LONG: Final = re.compile(rb"<[a-zA-Z]" + _PART + rb"{32}" + _PART + rb"*+")
+_BETWEEN: Final = re.compile(rb"""(?:"[^"]*+"|'[^']*+')[\s/]*+|[\s/]++""")
 _IS_UNCLOSED: Final = frozenset(_UNCLOSED.split())
 _IS_FORMATTING: Final = frozenset(_FORMATTING.split())
 _IGNORES_SLASH: Final = frozenset(_BLOCKS.split()) | _IS_FORMATTING
@@ -65,20 +68,22 @@ def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
     """A page in UTF-8 that can be parsed safely: all of it, or what comes before it goes too far."""
     if len(tags.at) <= _HARMLESS_TAGS and len(html) <= _HARMLESS_BYTES:
         return html, []
-    problem = None
+    problems = []
     if len(tags.at) > MAX_TAGS:
-        problem = Problem("too-many-tags", str(len(tags.at)), int(tags.at[MAX_TAGS]))
+        problems.append(Problem("too-many-tags", str(len(tags.at)), int(tags.at[MAX_TAGS])))
         html = html[: tags.at[MAX_TAGS]]
         tags = Tags(tags.at[:MAX_TAGS], tags.is_end[:MAX_TAGS], tags.keys[:MAX_TAGS])
-    if _may_hold_giants(html, tags) and (giant := _GIANT.search(html)):
-        problem = Problem("too-many-attributes", at=giant.start())
-        html = html[: giant.start()]
+    if _may_hold_giants(html, tags):
+        at = _giant(html)
+        if at is not None:
+            problems.append(Problem("too-many-attributes", at=at))
+            html = html[:at]
     if len(tags.at) > _HARMLESS_TAGS and _is_unbalanced(tags):
         at = _too_deep(html)
         if at is not None:
-            problem = Problem("too-deep", at=at)
+            problems.append(Problem("too-deep", at=at))
             html = html[:at]
-    return html, [problem] if problem else []
+    return html, problems
 
 
 def _may_hold_giants(html: bytes, tags: Tags) -> bool:
@@ -88,6 +93,14 @@ def _may_hold_giants(html: bytes, tags: Tags) -> bool:
     gaps = np.diff(tags.at, append=len(html), prepend=0)
     has_odd_signs = int(np.count_nonzero(tags.keys == 0)) > MAX_ATTRIBUTES
     return len(html) > _LARGE_BYTES or has_odd_signs or int(gaps.max()) > _LONG_TAG
+
+
+def _giant(html: bytes) -> int | None:
+    """Where a tag of too many attributes begins; `None` if nowhere. Each long tag is looked at once."""
+    for tag in _LONG.finditer(html):
+        if sum(1 for _ in _BETWEEN.finditer(tag[0])) > MAX_ATTRIBUTES:
+            return tag.start()
+    return None
 
 
 def _is_unbalanced(tags: Tags) -> bool:

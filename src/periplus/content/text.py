@@ -31,6 +31,7 @@ _MAX_MARKED: Final = 500
 _LEAST_MAIN: Final = 25
 _LEAST_SHARE: Final = 0.1
 _LEAST_LINKS: Final = 3
+_MAX_BLOCK_TEXT: Final = 4 << 20
 _DENSE: Final = 0.6
 _ITEMS: Final = frozenset(
     node.tag_id
@@ -148,11 +149,13 @@ def _link_blocks(anchors: Anchors) -> list[LexborNode]:
         if block is not None:
             places[block.mem_id].append(place)
     dense = []
+    budget = _MAX_BLOCK_TEXT  # blocks may lie in blocks, so that their texts add up
     for linked in places.values():
         block = blocks[linked[0]]
-        if len(linked) >= _LEAST_LINKS and block is not None:
-            length = sum(len(anchors.texts[place]) for place in linked)
-            if length >= _DENSE * len("".join(block.text_lexbor().split())):
+        if len(linked) >= _LEAST_LINKS and block is not None and budget > 0:
+            text = block.text_lexbor()
+            budget -= len(text)
+            if sum(len(anchors.texts[place]) for place in linked) >= _DENSE * len("".join(text.split())):
                 dense.append(block)
     return dense
 

@@ -39,6 +39,7 @@ HOSTILE = {
         b"<a " + b" ".join(b'a%d="<"' % number for number in range(50_000)) + b">",
         "too-many-attributes",
     ),
+    "tags in tags": ((b"<a " * 90 + b">") * 5000 + b"<p>x" * 50_000 + b"<" * 500_000, "too-many-tags"),
     "signs": (b"<" * 2_000_000, "too-many-tags"),
     "one line": (b"x" * 10_000_000, "text-cut"),
     "many words": (b"word " * 2_000_000, "text-cut"),
@@ -61,6 +62,22 @@ def test_what_comes_before_the_cut_is_read() -> None:
     """A page that goes too far at its end is read up to there."""
     page = read(b"<title>T</title><a href=/a>a</a>" + b"<div>" * 100_000 + b"<a href=/b>b</a>")
     assert (page.title, [link.url for link in page.links]) == ("T", ["http://hostile.example/a"])
+
+
+def test_lists_in_lists() -> None:
+    """Blocks of links in blocks of links do not add up beyond a bound."""
+    links = b"<a href=1>1</a><a href=2>2</a><a href=3>3</a>"
+    page = read(b"<p>" + b"word " * 100_000 + (b"<div>" + links + b"word " * 100) * 3000)
+    assert len(page.links) == 9000
+
+
+def test_large_values_are_not_many_attributes() -> None:
+    """A picture inside its own tag is long, but one attribute."""
+    page = read(
+        b"<img src='data:image/png;base64," + b"A" * 1_000_000 + b"'><a href=x>x</a>" + b"<p title='a b'>" * 200
+    )
+    assert page.problems == ()
+    assert len(page.links) == 1
 
 
 def test_drawings_are_not_deep() -> None:
