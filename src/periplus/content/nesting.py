@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -73,11 +74,10 @@ def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
         problems.append(Problem("too-many-tags", str(len(tags.at)), int(tags.at[MAX_TAGS])))
         html = html[: tags.at[MAX_TAGS]]
         tags = Tags(tags.at[:MAX_TAGS], tags.is_end[:MAX_TAGS], tags.keys[:MAX_TAGS])
-    if _may_hold_giants(html, tags):
-        at = _giant(html)
-        if at is not None:
-            problems.append(Problem("too-many-attributes", at=at))
-            html = html[:at]
+    at = _giant(html, tags) if len(html) > _HARMLESS_BYTES else None
+    if at is not None:
+        problems.append(Problem("too-many-attributes", at=at))
+        html = html[:at]
     if len(tags.at) > _HARMLESS_TAGS and _is_unbalanced(tags):
         at = _too_deep(html)
         if at is not None:
@@ -86,19 +86,20 @@ def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
     return html, problems
 
 
-def _may_hold_giants(html: bytes, tags: Tags) -> bool:
-    """A tag of thousands of attributes is long, or has many "<" that begin no name, or hides well in a large page."""
-    if len(html) <= _HARMLESS_BYTES:
-        return False
-    gaps = np.diff(tags.at, append=len(html), prepend=0)
-    has_odd_signs = int(np.count_nonzero(tags.keys == 0)) > MAX_ATTRIBUTES
-    return len(html) > _LARGE_BYTES or has_odd_signs or int(gaps.max()) > _LONG_TAG
+def _giant(html: bytes, tags: Tags) -> int | None:
+    """Where a tag of too many attributes begins; `None` if nowhere.
 
-
-def _giant(html: bytes) -> int | None:
-    """Where a tag of too many attributes begins; `None` if nowhere. Each long tag is looked at once."""
-    for tag in _LONG.finditer(html):
-        if sum(1 for _ in _BETWEEN.finditer(tag[0])) > MAX_ATTRIBUTES:
+    Such a tag is long, so one of few places, unless its values hold a "<" here and there. Then either these begin no
+    name, or it hides well: in a large page every tag is looked at.
+    """
+    found: Iterable[re.Match[bytes] | None]
+    if len(html) > _LARGE_BYTES or np.count_nonzero(tags.keys == 0) > MAX_ATTRIBUTES:
+        found = _LONG.finditer(html)
+    else:
+        gaps = np.diff(tags.at, append=len(html))
+        found = (_LONG.match(html, start) for start in tags.at[gaps > _LONG_TAG].tolist())
+    for tag in found:
+        if tag and sum(1 for _ in _BETWEEN.finditer(tag[0])) > MAX_ATTRIBUTES:
             return tag.start()
     return None
 
