@@ -20,7 +20,6 @@ from msgspec import Struct
 from ..model import ChangeLevel, Digests, Page, Url
 from .sketch import resemblance
 from .volatile import masked
-from .words import Words
 
 MINOR_RESEMBLANCE: Final = 0.98
 
@@ -34,12 +33,12 @@ class Snapshot(Struct, frozen=True):
     canonical: Url | None
 
 
-def digests_of(body: bytes, text: bytes, main: bytes, words: Words, links: Iterable[str]) -> Digests:
-    """The digests of a page: of its body, all its text, its main text (with the words of that), and its links."""
+def digests_of(body: bytes, text: bytes, main: bytes, links: Iterable[str]) -> Digests:
+    """The digests of a page: of its body, all its text, its main text, and its links."""
     return Digests(
         raw=xxhash.xxh3_64_intdigest(body),
         text=xxhash.xxh3_64_intdigest(text),
-        main=xxhash.xxh3_64_intdigest(masked(main, words)),
+        main=xxhash.xxh3_64_intdigest(masked(main)),
         links=xxhash.xxh3_64_intdigest("\n".join(sorted(set(links))).encode()),
     )
 

@@ -95,8 +95,8 @@ def read_page(
         refresh=refresh,
         script_redirect=script_target,
         forms=forms,
-        sketch=sketch_of_numbers(words.numbers),
-        digests=digests_of(body, texts.text, texts.main, words, [link.url for link in links]),
+        sketch=sketch_of_numbers(words),
+        digests=digests_of(body, texts.text, texts.main, [link.url for link in links]),
         problems=tuple(problems),
     )
 
@@ -153,7 +153,7 @@ def _read_other(
         refresh=None,
         script_redirect=None,
         forms=(),
-        sketch=sketch_of_numbers(words.numbers),
-        digests=digests_of(body, text, text, words, ()),
+        sketch=sketch_of_numbers(words),
+        digests=digests_of(body, text, text, ()),
         problems=(problem,),
     )

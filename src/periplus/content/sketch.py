@@ -37,7 +37,7 @@ _MIX_FACTOR: Final = np.uint64(0xFF51AFD7ED558CCD)
 
 def sketch_of(text: str) -> bytes:
     """The sketch of a text: 128 little-endian values of 32 bits, or nothing for a text without words."""
-    return sketch_of_numbers(words_of(text.encode("utf-8", "replace")).numbers)
+    return sketch_of_numbers(words_of(text.encode("utf-8", "replace")))
 
 
 def sketch_of_numbers(numbers: NDArray[np.uint64]) -> bytes:

@@ -5,20 +5,14 @@ month and a year ("14 Nov 2026", "Saturday, November 14, 2026"), numbers with a 
 ("1,234,567"), numbers that are counted up ("17 comments") or age ("3 minutes ago"), and tokens that no person wrote:
 UUIDs, and 16 or more letters and figures well mixed. A bare number is left alone: it may be a price.
 
-A regular expression over the text of every page would cost as much as its sketch. So runs of figures and long words are
-found for all of the text at once, and the expression only says yes or no to what follows one.
+All of it is one regular expression over the text in lower case with a 0 for every figure. What it finds begins with a
+figure or follows one closely, and a search for one character is cheap; without that, it would cost as much as a sketch.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
-
-from .words import EDGE, Words
 
 MASK: Final = b"#"
 _TOKEN_LENGTH: Final = 16
@@ -35,98 +29,66 @@ _COUNTED: Final = (
     "|guests?|online|downloads?|reads?)"
 )
 _UNIT: Final = "(?:sec(?:ond)?s?|min(?:ute)?s?|hours?|days?|weeks?|months?|years?)"
-_AFTER_FIGURES: Final = re.compile(
-    rf"""
-      \d{{4}}([-/.])\d\d?\1\d\d?(?:[t ]\d\d?:\d\d(?::\d\d)?(?:\.\d+)?(?:z|[+-]\d\d:?\d\d)?)?(?!\d)
-    | \d\d?([-/.])\d\d?\2\d{{4}}(?!\d)
-    | \d\d?:\d\d(?::\d\d)?(?:\.\d+)?(?:[ ]?[ap]m\b)?(?!\d)
-    | \d{{1,3}}(?:[,']\d{{3}})+(?!\d)
-    | \d\d?(?:st|nd|rd|th)?[ ]{_MONTH}\b\.?,?[ ]\d{{4}}(?!\d)
-    | \d++[ ](?:{_COUNTED}|{_UNIT}[ ]ago)\b
-    | (?P<after_month>\d\d?(?:st|nd|rd|th)?,?[ ]\d{{4}}(?!\d))
-    """.encode(),
-    re.VERBOSE | re.IGNORECASE,
+_ORDINAL: Final = "(?:st|nd|rd|th)"
+_PLAIN: Final = bytes(
+    ord("0") if chr(byte).isdecimal() and byte < 0x80 else ord(chr(byte).lower()) if byte < 0x80 else byte
+    for byte in range(256)
 )
-_MONTH_BEFORE: Final = re.compile(rf"\b(?:{_WEEKDAY}\.?,?[ ])?{_MONTH}\.?[ ]$".encode(), re.IGNORECASE)
-_WEEKDAY_BEFORE: Final = re.compile(rf"\b{_WEEKDAY}\.?,?[ ]$".encode(), re.IGNORECASE)
+# Each part follows a first figure. The first part is for a word that begins with it, and needs what comes after the
+# figures to promise something.
+_VOLATILE: Final = re.compile(
+    rf"""
+    0(?:
+        (?<![a-z0_\x80-\xff]0)(?=0*+(?:[-/.:,']0|{_ORDINAL}?,?[ ][0acdfghjlmnorsuvwyo]))
+        (?: 000([-/.])00?\1 00?(?:[t ]00?:00(?::00)?(?:\.0+)?(?:z|[+-]00:?00)?)?(?!0)
+          | 0?([-/.])00?\2 0000(?!0)
+          | 0?:00(?::00)?(?:\.0+)?(?:[ ]?[ap]m\b)?(?!0)
+          | 0{{0,2}}(?:[,']000)+(?!0)
+          | 0?{_ORDINAL}?[ ]{_MONTH}\b\.?,?[ ]0000(?!0)
+          | 0*+[ ](?:{_COUNTED}|{_UNIT}[ ]ago)\b
+          | (?P<after_month>0?{_ORDINAL}?,?[ ]0000(?!0))
+        )
+      | (?<=-0)(?P<uuid>[0a-f]{{3}}-[0a-f]{{4}}-[0a-f]{{12}}\b)
+      | (?<!00)(?P<token>[0a-z_]{{8,}}+)
+    )
+    """.encode("latin-1"),
+    re.VERBOSE,
+)
+_MONTH_BEFORE: Final = re.compile(rf"\b(?:{_WEEKDAY}\.?,?[ ])?{_MONTH}\.?[ ]$".encode())
+_WEEKDAY_BEFORE: Final = re.compile(rf"\b{_WEEKDAY}\.?,?[ ]$".encode())
 _LOOK_BACK: Final = 24
-_UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE)
-_UUID_LENGTH: Final = 36
-_NODE_LENGTH: Final = 12
+_UUID_BEFORE: Final = re.compile(rb"\b[0a-f]{8}-[0a-f]{4}-$")
+_TOKEN_BEFORE: Final = re.compile(rb"[a-z_]{0,7}$")
 
 
-def _table(characters: bytes) -> NDArray[np.bool_]:
-    return np.isin(np.arange(256), list(characters))
-
-
-_FIRST_EIGHT: Final = np.arange(8)
-_IS_FIGURE: Final = _table(b"0123456789")
-_SEPARATES: Final = _table(b"-/.:,'")
-_PARTS: Final = _table(b", ")
-_BEGINNINGS: Final = "ja fe ma ap ju au se oc no de vi hi co re li sh vo fo me us gu on do mi ho da we mo ye"
-
-
-def _promising() -> NDArray[np.bool_]:
-    """Which two characters, after a number and a space or a comma, may begin a year or a word that we look for."""
-    table = np.zeros((256, 256), dtype=np.bool_)
-    for word in _BEGINNINGS.split():
-        for written in (word, word.title(), word.upper()):
-            table[ord(written[0]), ord(written[1])] = True
-    table[list(b"0123456789"), :] = True
-    table[ord(" "), list(b"0123456789")] = True
-    return table
-
-
-_PROMISING: Final = _promising()
-
-
-def masked(data: bytes, words: Words) -> bytes:
-    """A text in UTF-8 with every volatile word masked; `words` are the text's own."""
-    spans = [*_figures(data, words), *_tokens(data, words)]
-    if not spans:
-        return data
+def masked(data: bytes) -> bytes:
+    """A text in UTF-8 with every volatile word masked."""
+    plain = data.translate(_PLAIN)
     pieces: list[bytes] = []
     at = 0
-    for start, end in sorted(spans):
-        if start >= at:
+    for found in _VOLATILE.finditer(plain):
+        start = _start(plain, found)
+        if start is not None and start >= at:
             pieces += (data[at:start], MASK)
-            at = end
+            at = found.end()
     pieces.append(data[at:])
     return b"".join(pieces)
 
 
-def _figures(data: bytes, words: Words) -> Iterator[tuple[int, int]]:
-    """Where times, dates and counts are: at words that begin with a figure, or with a name before them."""
-    is_number = _IS_FIGURE[words.codes[words.starts]]
-    ends = words.ends[is_number] - EDGE
-    if not len(ends):
-        return
-    raw = np.frombuffer(data, dtype=np.uint8)
-    first, second, third = (raw.take(ends + place, mode="clip") for place in range(3))
-    is_promising = (_SEPARATES[first] & _IS_FIGURE[second]) | (_PARTS[first] & _PROMISING[second, third])
-    for start in (words.starts[is_number][is_promising] - EDGE).tolist():
-        found = _AFTER_FIGURES.match(data, start)
-        if found is None:
-            continue
-        before = data[max(0, start - _LOOK_BACK) : start]
-        name = (_MONTH_BEFORE if found["after_month"] else _WEEKDAY_BEFORE).search(before)
-        if name or not found["after_month"]:
-            yield start - len(name[0]) if name else start, found.end()
-
-
-def _tokens(data: bytes, words: Words) -> Iterator[tuple[int, int]]:
-    """Where long words are that hold many figures, and UUIDs."""
-    long = (words.ends - words.starts >= _NODE_LENGTH).nonzero()[0]
-    if not len(long):
-        return
-    starts = words.starts[long]
-    has_figures = _IS_FIGURE[words.codes[starts[:, None] + _FIRST_EIGHT]].any(axis=1)
-    for start, end in zip(
-        (starts[has_figures] - EDGE).tolist(), (words.ends[long][has_figures] - EDGE).tolist(), strict=True
-    ):
-        if end - start >= _TOKEN_LENGTH:
-            figures = end - start - len(data[start:end].translate(None, b"0123456789"))
-            if figures * _LEAST_FIGURES >= end - start:
-                yield start, end
-        elif end >= _UUID_LENGTH and _UUID.match(data, end - _UUID_LENGTH):
-            yield end - _UUID_LENGTH, end
+def _start(plain: bytes, found: re.Match[bytes]) -> int | None:
+    """Where what was found begins, which may be before the figure; `None` if it is not volatile after all."""
+    start, end = found.span()
+    kind = found.lastgroup
+    before = plain[max(0, start - _LOOK_BACK) : start]
+    if kind == "uuid":
+        name = _UUID_BEFORE.search(before)
+    elif kind == "token":
+        name = _TOKEN_BEFORE.search(before)
+        size = end - start + len(name[0] if name else b"")
+        if size < _TOKEN_LENGTH or plain.count(b"0", start, end) * _LEAST_FIGURES < size:
+            return None
+    else:
+        name = (_MONTH_BEFORE if kind else _WEEKDAY_BEFORE).search(before)
+        if name is None and not kind:
+            return start
+    return start - len(name[0]) if name else None
