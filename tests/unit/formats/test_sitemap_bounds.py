@@ -132,6 +132,29 @@ def test_damaged_gzip(damage: object, reason: str) -> None:
     assert reasons(values) == [reason]
 
 
+def test_many_small_gzip_members_cost_little() -> None:
+    """Members of nothing, all in one chunk: time is linear in their number."""
+    started = time.process_time()
+    assert reasons(list(read(gzip.compress(b"") * 100_000))) == ["empty"]
+    assert time.process_time() - started < 12
+
+
+def test_a_list_that_is_cut_off_loses_its_last_line() -> None:
+    """Half a URL is another URL: what a bound of ours or a broken stream cut in two is not given."""
+    body = b"".join(b"http://e.com/%d.html\n" % number for number in range(20))
+    packed = gzip.compress(body)
+    for values in (
+        list(read(body, limits=Limits(size=110))),
+        list(read(packed, limits=Limits(size=110))),
+        list(read(packed[:-12])),
+    ):
+        assert 1 < len(urls(values)) < 20
+        assert all(url.endswith(".html") for url in urls(values))
+        assert reasons(values)[-1] == "truncated"
+    assert len(urls(list(read(gzip.compress(body.rstrip())[:-4])))) == 20
+    assert reasons(list(read(body, limits=Limits(size=len(body))))) == []
+
+
 def test_gzip_padding_and_headers() -> None:
     """Zeros after the last member are padding; names and comments in a header are passed over."""
     packed = gzip.compress(HEAD + record(1) + b"</urlset>")

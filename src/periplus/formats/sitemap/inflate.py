@@ -23,6 +23,7 @@ PIECE = 128 * 1024
 
 _MAGIC = b"\x1f\x8b\x08"
 _SLICE = 120  # inflates to less than PIECE at the most, since deflate cannot pass 1,032 to one
+_TAKEN = 8 * 1024  # compressed bytes taken at once: what follows a member is copied, and hostile ones are 20 bytes long
 _LONGEST_HEADER = 128 * 1024
 _EXTRA, _NAME, _COMMENT, _SUM = 4, 8, 16, 2
 
@@ -34,7 +35,7 @@ def inflate(chunks: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterator
         head = _head(stream)
         stream = chain([head], stream)
         if not head.startswith(_MAGIC):
-            return _metered(_pieces(stream), outbox, limits)
+            return _metered(_pieces(stream, PIECE), outbox, limits)
         stream = _gunzip(stream, outbox, limits)
     outbox.complain("gzip-nested", f"more than {limits.gzip_layers} layers")
     return iter(())
@@ -50,14 +51,15 @@ def _head(stream: Iterator[bytes]) -> bytes:
     return head
 
 
-def _pieces(stream: Iterable[bytes]) -> Iterator[bytes]:
+def _pieces(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The same bytes, at most `size` at once."""
     for chunk in stream:
-        if len(chunk) <= PIECE:
+        if len(chunk) <= size:
             yield bytes(chunk)
         else:
             view = memoryview(chunk)
-            for start in range(0, len(view), PIECE):
-                yield bytes(view[start : start + PIECE])
+            for start in range(0, len(view), size):
+                yield bytes(view[start : start + size])
 
 
 def _metered(pieces: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterator[bytes]:
@@ -67,6 +69,7 @@ def _metered(pieces: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterato
         if before <= PROTOCOL_BYTES < size:
             outbox.complain("too-large", f"more than {PROTOCOL_BYTES} bytes", PROTOCOL_BYTES)
         if size > limits.size:
+            outbox.is_cut = True
             yield piece[: limits.size - before]
             outbox.complain("size-limit", f"reading ended after {limits.size} bytes", limits.size)
             return
@@ -75,7 +78,7 @@ def _metered(pieces: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterato
 
 def _gunzip(stream: Iterator[bytes], outbox: Outbox, limits: Limits) -> Iterator[bytes]:
     """One layer: member after member, until something else follows."""
-    source = _Source(stream)
+    source = _Source(_pieces(stream, _TAKEN))
     decoded = 0
     while True:
         reason = source.skip_header()
@@ -87,9 +90,11 @@ def _gunzip(stream: Iterator[bytes], outbox: Outbox, limits: Limits) -> Iterator
             yield piece
             decoded += len(piece)
             if decoded > limits.ratio_from and decoded > source.consumed * limits.ratio:
+                outbox.is_cut = True
                 outbox.complain("ratio-limit", f"{decoded} bytes out of {source.consumed}", decoded)
                 return
         if member.reason:
+            outbox.is_cut = outbox.is_cut or not member.is_whole
             outbox.complain(member.reason, at=decoded)
         if member.reason in ("gzip-truncated", "gzip-damaged") or source.ends():
             return
@@ -106,7 +111,7 @@ class _Source:
     def more(self) -> bool:
         """Wait for another chunk; False at the end."""
         for chunk in self._stream:
-            self.buffer += bytes(chunk)
+            self.buffer += chunk
             self.consumed += len(chunk)
             return True
         return False
@@ -134,10 +139,11 @@ class _Source:
 
 
 class _Member:
-    """One gzip member: what it decodes to, and afterwards the reason if something was wrong."""
+    """One gzip member: what it decodes to, and afterwards the reason if something was wrong, its data perhaps whole."""
 
     def __init__(self) -> None:
         self.reason = ""
+        self.is_whole = False
 
     def decode(self, source: _Source) -> Iterator[bytes]:
         inflater = zlib.decompressobj(-15)
@@ -147,6 +153,7 @@ class _Member:
             yield piece
         if self.reason:
             return
+        self.is_whole = True
         source.buffer = inflater.unused_data + source.buffer
         while len(source.buffer) < 8:
             if not source.more():

@@ -1,7 +1,8 @@
 """Plain text lists: one URL a line, and what people make of that.
 
 Several URLs on a line are several entries; a URL with white space in it is one; columns after a tab and lines that
-begin with `#` are passed over. Reasons: "not-a-url", "too-long", "relative-url".
+begin with `#` are passed over. Where the bytes were cut off, so was the last line, and half a URL is another URL.
+Reasons: "not-a-url", "too-long", "relative-url", "truncated".
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class TextList:
     def feed(self, text: str, *, is_last: bool = False) -> None:
         """Read on."""
         text, self._tail = self._tail + text, ""
-        if not is_last:
+        if not is_last or self._outbox.is_cut:
             end = max(text.rfind("\n"), text.rfind("\r")) + 1
             text, self._tail = text[:end], text[end:]
         if self._is_skipping:
@@ -53,6 +54,8 @@ class TextList:
             if not self._is_skipping:
                 self._fields.complain("too-long", self._tail)
             self._tail, self._is_skipping = "", True
+        if is_last and self._tail:
+            self._fields.complain("truncated", self._tail)
 
     def _read_regular(self, text: str) -> bool:
         """All lines at once, if they are nothing but URLs."""

@@ -21,6 +21,7 @@ class Outbox:
 
     def __init__(self, limits: Limits) -> None:
         self.is_full = False
+        self.is_cut = False  # whether the bytes ended before the document did
         self._limits = limits
         self._values: list[Entry | Child | Problem] = []
         self._urls = 0
