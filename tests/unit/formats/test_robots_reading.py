@@ -229,6 +229,19 @@ def test_utf_16_is_read(encoding: str) -> None:
     assert [problem.reason for problem in robots.problems] == ["utf-16"]
 
 
+def test_utf_16_is_cut_between_characters() -> None:
+    """The limit may fall into a character; the rule before it stays whole."""
+    body = "User-agent: *\nDisallow: /a\nDisallow: /b\n".encode("utf-16-le")
+    robots = parse(body, limit=len(body) - 5)
+    assert robots.groups == (Group(("*",), (Rule(False, "/a"),)),)
+
+
+def test_nuls_do_not_keep_a_byte_order_mark() -> None:
+    """One NUL anywhere must not cost the first line, and with it the whole group."""
+    robots = parse(b"\xef\xbb\xbfUser-agent: *\nDisallow: /x\n\0")
+    assert robots.groups == (Group(("*",), (Rule(False, "/x"),)),)
+
+
 def test_nuls_are_dropped() -> None:
     """They are in no URL, and no reason to ignore a rule."""
     robots = parse(b"User-agent: *\0\nDisallow: /x\0\0\n")
@@ -259,6 +272,24 @@ def test_a_robots_txt_in_markup_is_obeyed() -> None:
     body = b"<html><pre>\nUser-agent: *\nDisallow: /x\n</pre></html>"
     assert not looks_like_html(body)
     assert not parse(body).allows("a", "http://h/x")
+
+
+def test_tags_around_lines_are_no_part_of_them() -> None:
+    """Editors that write web pages end every line with a tag."""
+    body = b"""<!DOCTYPE html><body>
+User-agent: a<BR>
+Disallow: <BR>
+Crawl-delay: 10<br />
+User-agent: *<BR>
+<p class="x">Disallow: /x</p>
+Sitemap: <http://h/s.xml><br>
+"""
+    robots = parse(body)
+    assert robots.crawl_delay("a") == 10.0
+    assert robots.allows("a", "http://h/x")
+    assert not robots.allows("b", "http://h/xy")
+    assert robots.sitemaps == ("http://h/s.xml",)
+    assert not parse(b"User-agent: *\nDisallow: /<br>").allows("b", "http://h/<br>")
 
 
 def test_what_is_beyond_the_limit_is_not_read() -> None:

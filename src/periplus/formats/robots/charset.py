@@ -18,6 +18,7 @@ _MARKUP = re.compile(
     rb"\s*<(?:!--|(?:!doctype|\?xml|html|head|body|title|meta|link|script|style|div|span|table|center|font|h\d|p|br)\b)",
     re.IGNORECASE,
 )
+_TAG = re.compile(rb"</?[a-z][a-z0-9]*(?:[ \t][^<>\r\n]*)?/?>", re.IGNORECASE)
 _AGENT_LINE = re.compile(rb"(?:^|[\r\n])[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 
 
@@ -30,19 +31,29 @@ def looks_like_html(body: bytes) -> bool:
     return _MARKUP.match(body) is not None and _AGENT_LINE.search(body) is None
 
 
+def without_tags(body: bytes) -> bytes:
+    """A robots.txt that was wrapped in markup by mistake as it was meant: `Disallow: /<br>` is about `/`.
+
+    Blanks take the place of tags, so that lines and positions stay. A location in angle brackets is no tag.
+    """
+    return _TAG.sub(lambda tag: b" " * len(tag[0]), body) if _MARKUP.match(body) else body
+
+
 def as_octets(body: bytes) -> tuple[bytes, str | None]:
     """The file as UTF-8 or what claims to be, without byte order mark and NULs; and what was wrong, as a reason.
 
     A byte order mark may be cut short: each of its octets is skipped as long as they are in order, as Google's parser
-    does.
+    does. Half a character of UTF-16, where the file was cut, is none.
     """
+    wrong = None
     if b"\0" in body:
         encoding = _utf_16(body)
-        text = body.decode(encoding, "replace").lstrip("\ufeff").encode() if encoding else body
-        return text.replace(b"\0", b""), "utf-16" if encoding else "nul-bytes"
+        wrong = "utf-16" if encoding else "nul-bytes"
+        text = body.decode(encoding, "ignore").encode() if encoding else body
+        body = text.replace(b"\0", b"")
     if body[:1] == b"\xef":
         body = body[_length_of_mark(body) :]
-    return body, None
+    return body, wrong
 
 
 def _length_of_mark(body: bytes) -> int:

@@ -13,7 +13,7 @@ from itertools import accumulate
 from msgspec.structs import replace
 
 from ...model import Problem
-from .charset import as_octets, as_text, looks_like_html
+from .charset import as_octets, as_text, looks_like_html, without_tags
 from .document import Robots
 from .extensions import read_clean_param, read_sitemaps
 from .grouping import Grouping
@@ -45,12 +45,13 @@ def parse(body: bytes, *, limit: int = MAX_BYTES) -> Robots:
     if size > limit:
         body = body[: 1 + max(body.rfind(b"\n", 0, limit), body.rfind(b"\r", 0, limit))] or body[:limit]
     octets, wrong = as_octets(body)
-    reader = _Reader(octets)
+    is_html = b"<" in octets and looks_like_html(octets)
+    reader = _Reader(without_tags(octets))
     if size > limit:
         reader.note("too-large", f"{size} bytes")
     if wrong is not None:
         reader.note(wrong)
-    if b"<" in octets and looks_like_html(octets):
+    if is_html:
         reader.note("html-instead")
         return Robots(problems=reader.located_problems(), is_html=True)
     return reader.read()
