@@ -268,6 +268,26 @@ def test_items_of_an_entry_are_bounded() -> None:
     assert len(values[-1].images) == 10
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        b"<video:video>" + b"<video:tag>" + b"t" * 30_000 + b"</video:tag></video:video>",
+        b"<image:image><image:loc>http://e.com/</image:loc><image:title>" + b"&amp;" * 6_000 + b"</image:title>"
+        b"</image:image>",
+        b"<xhtml:link rel='alternate' hreflang='" + b"a" * 30_000 + b"' href='http://e.com/'/>",
+    ],
+)
+def test_texts_of_an_entry_are_bounded_together(item: bytes) -> None:
+    """A thousand items with the longest texts would be gigabytes in one entry."""
+    tracemalloc.start()
+    values = list(read(iter([HEAD, b"<url><loc>http://e.com/</loc>", *repeat(item, 900), b"</url></urlset>"])))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert urls(values) == ["http://e.com/"]
+    assert "too-many-items" in reasons(values)
+    assert peak < 6_000_000
+
+
 def test_a_million_urls_take_no_more_memory_than_a_few() -> None:
     """Memory is that of a window, not that of the file (the large runs are in bench)."""
 

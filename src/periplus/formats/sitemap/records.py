@@ -25,6 +25,8 @@ _RECORDS = {Kind.URLSET: "url", Kind.INDEX: "sitemap"}
 _ROOTS = frozenset({"urlset", "sitemapindex"})
 _LINK_TO = ("", "alternate")
 _ENDED = "/"
+_ROOM = 1024 * 1024
+"""Characters that the images, videos, articles and alternates of one record may hold together."""
 
 
 class Record:
@@ -34,6 +36,7 @@ class Record:
         self.prefix = prefix
         self.texts: dict[str, str] = {}
         self.bare = ""
+        self.room = _ROOM
         self.images: list[Image] = []
         self.videos: list[Video] = []
         self.news: list[News] = []
@@ -86,7 +89,7 @@ class Records:
         if self._container is not None:
             if local not in self._container.shape.elements:
                 return False
-            self._container.add(local, raw, self._fields.limits.items)
+            self._fill(record, self._container, local, raw)
         elif local in _CORE and prefix == record.prefix and (local != "loc" or "loc" not in record.texts):
             record.texts[local] = raw
         else:
@@ -181,7 +184,7 @@ class Records:
         except EntityRefusedError as refused:
             self._fields.complain("entity-refused", str(refused))
             return
-        if href is not None:
+        if href is not None and self._takes(record, len(href) + len(hreflang) + len(media)):
             record.alternates.append(Alternate(href, hreflang, media))
 
     def _has_room(self, items: Sequence[object]) -> bool:
@@ -189,6 +192,18 @@ class Records:
             return True
         self._fields.complain("too-many-items", f"more than {self._fields.limits.items}")
         return False
+
+    def _takes(self, record: Record, size: int) -> bool:
+        """Whether the record has room for so many characters more."""
+        record.room -= size
+        if record.room >= 0:
+            return True
+        self._fields.complain("too-many-items", f"more than {_ROOM} characters")
+        return False
+
+    def _fill(self, record: Record, container: Container, name: str, text: str) -> None:
+        if self._takes(record, len(text)):
+            container.add(name, text, self._fields.limits.items)
 
     def _begin(self, local: str) -> None:
         if self._capture.name and not self._capture.is_blank:
@@ -227,7 +242,7 @@ class Records:
             return
         text = self._capture.end()
         if self._container is not None:
-            self._container.add(name, text, self._fields.limits.items)
+            self._fill(self._record, self._container, name, text)
         elif name != "loc" or not self._record.texts.get("loc"):
             self._record.texts[name] = text
         elif text:
