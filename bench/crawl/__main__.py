@@ -17,6 +17,8 @@ def main() -> int:
     ask.add_argument("--seconds", type=int, help="another bound for each contestant")
     ask.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     asked = ask.parse_args()
+    if asked.only and asked.write:
+        ask.error("the page of figures shows all contestants of one run: --write goes without --only")
     contest(quick=asked.quick, write=asked.write, only=asked.only, seconds=asked.seconds)
     return 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -35,6 +35,11 @@ def file_of(url: str) -> tuple[str, str] | None:
     return parts.netloc, plain.rstrip("/") + "/" if ends_in_folder else plain
 
 
+def is_page(path: str) -> bool:
+    """Whether the server calls the file a page; a file named `.html` alone has no ending, to nginx as to Python."""
+    return PurePosixPath(path).suffix.lower() in PAGE_SUFFIXES
+
+
 def served(roots: Mapping[str, Path], authority: str, path: str) -> Page | None:
     """The page that the server answers with, after its redirect to a folder and its index; None if it has none."""
     root = roots.get(authority)
@@ -44,7 +49,7 @@ def served(roots: Mapping[str, Path], authority: str, path: str) -> Page | None:
     if path.endswith("/") or file.is_dir():
         path = path.rstrip("/") + "/index.html"
         file = root / path.lstrip("/")
-    return (authority, path) if path.endswith(PAGE_SUFFIXES) and file.is_file() else None
+    return (authority, path) if is_page(path) and file.is_file() else None
 
 
 def links_in(body: bytes) -> tuple[str | None, list[str]]:

@@ -47,6 +47,11 @@ class Row:
         return self.units / self.cpu_seconds if self.cpu_seconds > 0 else 0.0
 
     @property
+    def busy(self) -> float:
+        """How much of its core it had: little, if it waited, or if others on the machine took the core."""
+        return self.cpu_seconds / self.seconds if self.seconds > 0 else 0.0
+
+    @property
     def end(self) -> str:
         """How it ended, in words."""
         if self.faults:
@@ -104,14 +109,14 @@ def table(rows: list[Row], title: str, unit: str, whole: str) -> list[str]:
     lines = [
         f"### {title}",
         "",
-        f"| contestant | version | {unit}/s | {unit} per CPU second | peak memory | {whole} | end |",
-        "|---|---|---:|---:|---:|---:|---|",
+        f"| contestant | version | {unit}/s | {unit} per CPU second | of a core | peak memory | {whole} | end |",
+        "|---|---|---:|---:|---:|---:|---:|---|",
     ]
     for row in sorted(rows, key=lambda row: -row.rate):
         share = "" if row.share is None else f"{row.share:.1%}"
         lines.append(
-            f"| {row.name} | {row.version} | {row.rate:,.0f} | {row.cpu_rate:,.0f} | {row.peak_bytes / 1e6:,.0f} MB "
-            f"| {share} | {row.end} |"
+            f"| {row.name} | {row.version} | {row.rate:,.0f} | {row.cpu_rate:,.0f} | {row.busy:.0%} "
+            f"| {row.peak_bytes / 1e6:,.0f} MB | {share} | {row.end} |"
         )
     return [*lines, ""]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from bench.crawl.reachable import PAGE_SUFFIXES, Page, reachable
+from bench.crawl.reachable import PAGE_SUFFIXES, Page, is_page, reachable
 from bench.crawl.sites import PORT, SEED_HOST, SITES, Site, host_of
 
 HOME = Path(__file__).resolve().parent.parent / ".peers"
@@ -31,7 +31,7 @@ SEED = f"http://{SEED_HOST}:{PORT}/index.html"
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 _PACKED_PAGES = tuple(f"{suffix}.gz" for suffix in PAGE_SUFFIXES)
 """Debian packs some long pages; a server with gzip made beforehand would show a page where there is no such file."""
-_FORM = "3"
+_FORM = "4"
 """Goes into the stamp: another number makes every machine build its web anew."""
 
 
@@ -104,7 +104,7 @@ def copy_manual(package: Path, root: str, target: Path) -> None:
             file = target / Path(at, name).relative_to(package / root)
             file.parent.mkdir(parents=True, exist_ok=True)
             os.link(real, file)
-            if name.endswith(PAGE_SUFFIXES):
+            if is_page(name):
                 _compress(file)
 
 

@@ -71,7 +71,7 @@ def report(*rows: Row) -> Report:
 def test_the_table_has_the_fastest_first_and_names_the_absent() -> None:
     """A reader sees rates, efficiency, memory, share and end of each, and who is missing and why."""
     text = markdown(report(row("slow", status=0), row("fast", status=None, units=400)))
-    assert "| fast | 1.0 | 200 | 100 | 5 MB | 50.0% | stopped at the bound |" in text
+    assert "| fast | 1.0 | 200 | 100 | 200% | 5 MB | 50.0% | stopped at the bound |" in text
     assert text.index("| fast |") < text.index("| slow |")
     assert "- absentee did not take part: no node here" in text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.crawl.reachable import cleaned, file_of, links_in, reachable, served, targets
+from bench.crawl.reachable import cleaned, file_of, is_page, links_in, reachable, served, targets
 
 HOST = "127.0.1.2:18080"
 OTHER = "127.0.1.3:18080"
@@ -49,6 +49,12 @@ def test_a_folder_is_its_index_and_other_files_are_no_pages(tmp_path: Path) -> N
     assert served(roots, HOST, "/b/") is None
     assert served(roots, HOST, "/b/c.txt") is None
     assert served(roots, OTHER, "/a/") is None
+
+
+@pytest.mark.parametrize(("path", "page"), [("/a.html", True), ("/A.HTM", True), ("/a/.html", False), ("/html", False)])
+def test_a_page_is_what_the_server_calls_one(path: str, page: bool) -> None:
+    """nginx looks for the ending after a first character, in any case; Boost has a page of `operator/` at `/.html`."""
+    assert is_page(path) is page
 
 
 def test_links_are_those_of_a_and_area() -> None:
