@@ -3,15 +3,18 @@
 Three families, each read leniently and written in its one right form:
 
 * W3C datetime, the profile of ISO 8601 that sitemaps and Atom use (W3C NOTE-datetime, RFC 3339): `read_w3c`,
-  `write_w3c`. Also read: a space or a small letter for `T`, no zone (UTC is assumed), zones without a colon or by
-  name, one-digit months and days, `/` or `.` between them, no separators at all, `24:00`, leap seconds.
+  `write_w3c`. Also read: a day with a zone (an `xsd:date`, which the schema of sitemaps allows), a space or a small
+  letter for `T`, no zone (UTC is assumed), zones without a colon or by name, one-digit months and days, `/` or `.`
+  between them, no separators at all, a weekday in front, a clock of 12 hours, `24:00`, leap seconds.
 * HTTP dates (RFC 9110 section 5.6.7: IMF-fixdate, RFC 850, asctime): `read_http`, `write_http`.
 * Mail dates, as RSS writes them (RFC 822 and 5322): `read_rfc822`. The last two families share one reader, because
   real servers and feeds mix their forms: a wrong or missing weekday, full month names, dashes, numeric or missing
   zones, no seconds, no time at all.
+* Days by numbers, as people write them: `read_any` takes `31.12.2004`, and `12/31/2004` or `31-12-2004` where only one
+  of the two can be the month.
 
 A reader answers `None` for what is no date: impossible days, the "zero dates" of databases (year 0000, 0001-01-01),
-anything outside the years 1 to 9999, and texts longer than 64 characters, which also bounds every pattern below. What
+anything outside the years 1 to 9999, and texts longer than 80 characters, which also bounds every pattern below. What
 a date means for a crawl is decided elsewhere; nothing here knows what day it is.
 """
 
@@ -24,7 +27,7 @@ from math import floor
 
 from periplus.model import Granularity, Lastmod
 
-LONGEST = 64
+LONGEST = 80
 """Characters; no date needs more, and hostile ones may not cost more."""
 
 _DAY = 86400
@@ -45,12 +48,13 @@ _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 # name as "unknown", which is UTC here.
 _ZONES = {
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-    "AKST": -9, "AKDT": -8, "HST": -10, "BST": 1, "WEST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2,
+    "AT": -4, "ET": -5, "CT": -6, "MT": -7, "PT": -8, "AST": -4, "ADT": -3,
+    "AKST": -9, "AKDT": -8, "HST": -10, "BST": 1, "WEST": 1, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2, "MEZ": 1, "MESZ": 2,
     "EET": 2, "EEST": 3, "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9,
     "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
 }  # fmt: skip
 
-_ZONE = r"(?P<zone>(?:[A-Za-z]{1,5})?\s?[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]{1,5})?"
+_ZONE = r"(?P<zone>(?:[A-Za-z]{1,5})?\s?[+-]\d{1,2}(?::?\d{2})?|(?:Etc/)?[A-Za-z]{1,5})?"
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d+))?)?"
 _HALF = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
 _COMMENT = r"(?:\s*\([^()]*\))?"
@@ -58,13 +62,18 @@ _WEEKDAY = r"(?:[A-Za-z]{2,9}\b[.,]*\s*)?"
 _MONTH = r"(?P<month>[A-Za-z]{3,9})"
 
 _W3C = re.compile(
-    r"(?P<year>\d{4})(?:(?P<gap>[-/.])(?P<month>\d{1,2})(?:(?P=gap)(?P<day>\d{1,2})"
-    rf"(?:(?:[Tt]|\s+|\s*[Tt]\s*)(?:{_CLOCK}|\d{{1,2}})?\s*{_ZONE})?)?)?",
+    rf"{_WEEKDAY}(?P<year>\d{{4}})(?:(?P<gap>[-/.])(?P<month>\d{{1,2}})(?:(?P=gap)(?P<day>\d{{1,2}})"
+    rf"(?:Z|[+-]\d\d:\d\d|(?:[Tt]|\s+|\s*[Tt]\s*)(?:{_CLOCK}{_HALF}|\d{{1,2}})?\s*{_ZONE}(?:\[[\w/+-]*\])?)?)?)?",
     re.ASCII,
 )
 _COMPACT = re.compile(
     rf"(?P<year>\d{{4}})(?P<month>\d\d)(?P<day>\d\d)"
     rf"(?:[Tt]?(?P<hour>\d\d)(?P<minute>\d\d)(?:(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?\s*{_ZONE})?",
+    re.ASCII,
+)
+_BY_NUMBERS = re.compile(
+    r"(?P<one>\d{1,2})(?P<gap>[-/.])(?P<other>\d{1,2})(?P=gap)(?P<year>\d{4})"
+    rf"(?:(?:,\s*|\s+|T){_CLOCK}{_HALF}\s*{_ZONE})?",
     re.ASCII,
 )
 _DAY_FIRST = re.compile(
@@ -123,7 +132,7 @@ def read_rfc822(text: str) -> Lastmod | None:
 
 def read_any(text: str) -> Lastmod | None:
     """A date in whichever of these forms: what feeds and sitemaps of every kind say."""
-    return read_w3c(text) or read_rfc822(text)
+    return read_w3c(text) or read_rfc822(text) or _read_by_numbers(text)
 
 
 def write_w3c(lastmod: Lastmod) -> str:
@@ -205,7 +214,22 @@ def _read_any_w3c(text: str) -> Lastmod | None:
         return None
     if match["day"] is None:
         return Lastmod(float(midnight), Granularity.YEAR if match["month"] is None else Granularity.MONTH)
-    return _with_time(midnight, match, None)
+    return _with_time(midnight, match, match["half"] if match.re is _W3C else None)
+
+
+def _read_by_numbers(text: str) -> Lastmod | None:
+    """Day, month and year: with dots always in this order, else in the one order that makes a date."""
+    text = text.strip()
+    match = _BY_NUMBERS.fullmatch(text) if len(text) <= LONGEST else None
+    if match is None:
+        return None
+    day, month = int(match["one"]), int(match["other"])
+    if match["gap"] != "." and month > 12:
+        day, month = month, day
+    elif match["gap"] != "." and day <= 12 and day != month:
+        return None
+    midnight = _days(int(match["year"]), month, day)
+    return None if midnight is None else _with_time(midnight, match, match["half"])
 
 
 def _match_english(text: str) -> re.Match[str] | None:

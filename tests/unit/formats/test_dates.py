@@ -49,6 +49,12 @@ W3C = {
     "1998-12-31T23:59:60Z": ("1999-01-01T00:00:00Z", G.SECOND),
     "1997-07-16T19:20:30+99:99": ("1997-07-16T19:20:30Z", G.SECOND),
     "1997-07-16T": ("1997-07-16", G.DAY),
+    "1997-07-16Z": ("1997-07-16", G.DAY),
+    "1997-07-16+01:00": ("1997-07-16", G.DAY),
+    "1997-07-16 07:20 PM": ("1997-07-16T19:20Z", G.MINUTE),
+    "1997-07-16 12:20:30 am": ("1997-07-16T00:20:30Z", G.SECOND),
+    "1997-07-16T19:20:30+01:00[Europe/Paris]": ("1997-07-16T18:20:30Z", G.SECOND),
+    "Wed, 1997/07/16 19:20:30 EDT": ("1997-07-16T23:20:30Z", G.SECOND),
     "1997-07-16T19": ("1997-07-16", G.DAY),
 }
 
@@ -76,9 +82,13 @@ NOT_W3C = [
     "9999-12-31T23:59:59-05:00",
     "0001-01-02T00:00:00+23:59junk",
     "2005-01/01",
+    "2005-01-01-01",
+    "2005-01-01T10:00:00+00:xx",
+    "2005-01-01 13:00 XM PM",
+    "01.02.2005",
     "10000-01-01",
     "２００５-01-01",
-    "2005-01-01" + " " * 60 + "x",
+    "2005-01-01" + " " * 80 + "x",
     "2005-01-01T10:00:00." + "1" * 80 + "Z",
 ]
 
@@ -179,6 +189,10 @@ def test_two_digit_years_are_at_most_fifty_years_ahead(digits: str, now: str, ye
         ("Sat, 07 Sep 2002 12:05:00 AM CET", "2002-09-06T23:05:00Z"),
         ("Sat, 07 Sep 102 00:00:01 GMT", "2002-09-07T00:00:01Z"),
         ("Sat, 07 Sep 2002 00:00:01 XYZ", "2002-09-07T00:00:01Z"),
+        ("Sat, 07 Sep 2002 00:00:01 MEST", "2002-09-06T22:00:01Z"),
+        ("Sat, 07 September 2002 00:00:01 ET", "2002-09-07T05:00:01Z"),
+        ("Sat, 07 Sep 2002 00:00:01 Etc/GMT", "2002-09-07T00:00:01Z"),
+        ("Sat Sep 07 2002 02:00:01 GMT+0200 (Central European Standard Time)", "2002-09-07T00:00:01Z"),
     ],
 )
 def test_mail_dates_keep_their_granularity(text: str, written: str) -> None:
@@ -187,6 +201,29 @@ def test_mail_dates_keep_their_granularity(text: str, written: str) -> None:
     assert read is not None
     assert dates.write_w3c(read) == written
     assert dates.read_any(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("07.09.2002", "2002-09-07"),
+        ("7.9.2002 14:30", "2002-09-07T14:30Z"),
+        ("31/12/2002", "2002-12-31"),
+        ("12/31/2002 2:30:05 PM", "2002-12-31T14:30:05Z"),
+        ("31-12-2002", "2002-12-31"),
+        ("09/09/2002", "2002-09-09"),
+        ("07/09/2002", None),
+        ("31.13.2002", None),
+        ("13/31/2002", None),
+        ("07/09.2002", None),
+        ("07.09.02", None),
+    ],
+)
+def test_days_by_numbers(text: str, written: str | None) -> None:
+    """Dots mean day, month, year; with other signs the order is taken only where there is but one."""
+    read = dates.read_any(text)
+    assert (read and dates.write_w3c(read)) == written
+    assert dates.read_rfc822(text) is None
 
 
 def test_a_mail_date_without_its_zone_is_none() -> None:
