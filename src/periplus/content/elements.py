@@ -26,7 +26,7 @@ _NAMES: Final = (
     *("main", "article", "nav", "aside", "footer", "header", "script", "style", "noscript"),
 )
 _IS_NAME: Final = frozenset(_NAMES)
-_PLACES: Final = np.full(KEYS, len(_NAMES), dtype=np.uint8)
+_PLACES: Final = np.full(KEYS, len(_NAMES), dtype=np.intp)
 _PLACES[[key_of(name) for name in _NAMES]] = np.arange(len(_NAMES))
 _PLACES[key_of("image")] = _NAMES.index("img")  # the parser makes one of the other
 _NO_EVENTS: Final = LexborDocumentOptions.WO_EVENTS.value
@@ -45,7 +45,7 @@ def elements_of(tree: LexborHTMLParser, tags: Tags) -> Elements:
     if tree.head is not None:
         for node in tree.head.iter():
             found[node.tag or ""].append(node)
-    counts = np.bincount(_PLACES[tags.keys[~tags.is_end]], minlength=len(_NAMES)).tolist()
+    counts = np.bincount(_PLACES[tags.keys], minlength=len(_NAMES)).tolist()
     names = tuple(name for name, count in zip(_NAMES, counts, strict=False) if count > len(found[name]))
     for name in names:
         found[name].clear()

@@ -21,9 +21,10 @@ from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model import Problem
-from .tags import KEYS, Tags, key_of
+from .tags import END, KEYS, Tags, key_of
 
 MAX_STEPS: Final = 50_000_000
 """Of the parser through its stack of open elements, all in all: enough for 10,000 nested blocks."""
@@ -59,10 +60,28 @@ _IGNORES_SLASH: Final = frozenset(_BLOCKS.split()) | _IS_FORMATTING
 """In HTML, `<div/>` opens; `<path/>`, in a drawing, does not."""
 _LOOKS_BACK: Final = frozenset(_BLOCKS.split()) | _IS_UNCLOSED
 """Before these are opened, and before anything is closed, the parser looks for others among all that are open."""
-_FAMILIES: Final = (np.arange(KEYS) * 2654435761 >> 20 & 127).astype(np.uint8)
-"""Names are counted in 128 families: enough to see that what is closed is not what was opened."""
-_WEIGHTS: Final = np.ones(KEYS, dtype=np.int8)
-_WEIGHTS[[key_of(name) for name in (*_IS_UNCLOSED, *_SHAPES.split())]] = 0
+_FAMILIES: Final = 128
+"""Names are counted in so many families: enough to see that what is closed is not what was opened."""
+
+
+def _steps() -> NDArray[np.int8]:
+    """How much deeper the tag of each key leads."""
+    steps = np.ones(KEYS, dtype=np.int8)
+    steps[[key_of(name) for name in (*_IS_UNCLOSED, *_SHAPES.split())]] = 0
+    steps[END:] = -steps[:END]
+    return steps
+
+
+def _families() -> NDArray[np.intp]:
+    """The family of each key; those of end tags follow, and last comes one of what leads nowhere."""
+    families = np.arange(KEYS) % END * 2654435761 >> 20 & _FAMILIES - 1
+    families[END:] += _FAMILIES
+    families[_STEPS == 0] = 2 * _FAMILIES
+    return families
+
+
+_STEPS: Final = _steps()
+_FAMILY: Final = _families()
 
 
 def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
@@ -73,7 +92,7 @@ def bounded(html: bytes, tags: Tags) -> tuple[bytes, list[Problem]]:
     if len(tags.at) > MAX_TAGS:
         problems.append(Problem("too-many-tags", str(len(tags.at)), int(tags.at[MAX_TAGS])))
         html = html[: tags.at[MAX_TAGS]]
-        tags = Tags(tags.at[:MAX_TAGS], tags.is_end[:MAX_TAGS], tags.keys[:MAX_TAGS])
+        tags = Tags(tags.at[:MAX_TAGS], tags.keys[:MAX_TAGS])
     at = _giant(html, tags) if len(html) > _HARMLESS_BYTES else None
     if at is not None:
         problems.append(Problem("too-many-attributes", at=at))
@@ -93,7 +112,7 @@ def _giant(html: bytes, tags: Tags) -> int | None:
     name, or it hides well: in a large page every tag is looked at.
     """
     found: Iterable[re.Match[bytes] | None]
-    if len(html) > _LARGE_BYTES or np.count_nonzero(tags.keys == 0) > MAX_ATTRIBUTES:
+    if len(html) > _LARGE_BYTES or np.count_nonzero(tags.keys % END == 0) > MAX_ATTRIBUTES:
         found = _LONG.finditer(html)
     else:
         gaps = np.diff(tags.at, append=len(html))
@@ -106,13 +125,11 @@ def _giant(html: bytes, tags: Tags) -> int | None:
 
 def _is_unbalanced(tags: Tags) -> bool:
     """Does the page open much more than it closes, close what it never opened, or nest unusually?"""
-    weights = _WEIGHTS[tags.keys]
-    steps = np.where(tags.is_end, -weights, weights)
-    depth = np.cumsum(steps, dtype=np.int32)
+    depth = _STEPS[tags.keys].cumsum(dtype=np.int32)
     if depth.max() > _USUAL_DEPTH or depth.min() < -_USUAL_DEPTH or len(depth) > _WALKED_TAGS:
         return True
-    by_name = np.bincount(_FAMILIES[tags.keys], weights=steps)
-    return bool(np.abs(by_name).sum() > 2 * _USUAL_DEPTH)
+    counts = np.bincount(_FAMILY[tags.keys], minlength=2 * _FAMILIES)
+    return bool(np.abs(counts[:_FAMILIES] - counts[_FAMILIES : 2 * _FAMILIES]).sum() > 2 * _USUAL_DEPTH)
 
 
 def _too_deep(html: bytes) -> int | None:

@@ -34,8 +34,8 @@ _PLAIN: Final = bytes(
     ord("0") if chr(byte).isdecimal() and byte < 0x80 else ord(chr(byte).lower()) if byte < 0x80 else byte
     for byte in range(256)
 )
-# Each part follows a first figure. The first part is for a word that begins with it, and needs what comes after the
-# figures to promise something.
+# Each part follows a first figure. The first is for a word that begins with it, and needs what comes after the figures
+# to promise something. A day after a month is only looked at: without the month, its year may begin something else.
 _VOLATILE: Final = re.compile(
     rf"""
     0(?:
@@ -46,7 +46,7 @@ _VOLATILE: Final = re.compile(
           | 0{{0,2}}(?:[,']000)+(?!0)
           | 0?{_ORDINAL}?[ ]{_MONTH}\b\.?,?[ ]0000(?!0)
           | 0*+[ ](?:{_COUNTED}|{_UNIT}[ ]ago)\b
-          | (?P<after_month>0?{_ORDINAL}?,?[ ]0000(?!0))
+          | (?=(?P<after_month>0?{_ORDINAL}?,?[ ]0000(?!0)))
         )
       | (?<=-0)(?P<uuid>[0a-f]{{3}}-[0a-f]{{4}}-[0a-f]{{12}}\b)
       | (?<!00)(?P<token>[0a-z_]{{8,}}+)
@@ -58,7 +58,7 @@ _MONTH_BEFORE: Final = re.compile(rf"\b(?:{_WEEKDAY}\.?,?[ ])?{_MONTH}\.?[ ]$".e
 _WEEKDAY_BEFORE: Final = re.compile(rf"\b{_WEEKDAY}\.?,?[ ]$".encode())
 _LOOK_BACK: Final = 24
 _UUID_BEFORE: Final = re.compile(rb"\b[0a-f]{8}-[0a-f]{4}-$")
-_TOKEN_BEFORE: Final = re.compile(rb"[a-z_]{0,7}$")
+_TOKEN_BEFORE: Final = re.compile(rb"(?<![0a-z_])[a-z_]{0,7}$")
 
 
 def masked(data: bytes) -> bytes:
@@ -70,7 +70,7 @@ def masked(data: bytes) -> bytes:
         start = _start(plain, found)
         if start is not None and start >= at:
             pieces += (data[at:start], MASK)
-            at = found.end()
+            at = max(found.end(), found.end("after_month"))
     pieces.append(data[at:])
     return b"".join(pieces)
 

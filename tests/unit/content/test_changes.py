@@ -23,6 +23,7 @@ WORDS = " ".join(f"word{number}" for number in range(2000))
         ("id 550e8400-e29b-41d4-a716-446655440000 end", "id # end"),
         ("token a8f5f167f44f4964e6c998dee827110c end", "token # end"),
         ("東京 12:30 東京", "東京 # 東京"),
+        ("3.7, 2010-02-01 and 0 2010-02-01", "3.7, # and 0 #"),
     ],
 )
 def test_masks(text: str, expected: str) -> None:
@@ -38,6 +39,7 @@ def test_masks(text: str, expected: str) -> None:
         "chapter 5 of 12",
         "a_function_with_a_long_name",
         "internationalisation2",
+        "collapse_rfc2231_value",
         "5 days left",
         "may 5 people",
         "",
