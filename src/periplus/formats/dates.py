@@ -49,8 +49,8 @@ _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _ZONES = {
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
     "AT": -4, "ET": -5, "CT": -6, "MT": -7, "PT": -8, "AST": -4, "ADT": -3,
-    "AKST": -9, "AKDT": -8, "HST": -10, "BST": 1, "WEST": 1, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2, "MEZ": 1, "MESZ": 2,
-    "EET": 2, "EEST": 3, "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9,
+    "AKST": -9, "AKDT": -8, "HST": -10, "BST": 1, "WEST": 1, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2,
+    "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3, "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9,
     "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
 }  # fmt: skip
 

@@ -141,7 +141,7 @@ class Limits(Struct, frozen=True):
     text: int = 32_768
     """Characters of one field. Longer URLs are no entries, longer texts are cut ("too-long")."""
     items: int = 1_000
-    """Images, videos, articles and alternates of one entry, each ("too-many-items"); Google's bound for images. Together they
-    may hold 1 MiB of text, for the same reason."""
+    """Images, videos, articles and alternates of one entry, each ("too-many-items"); Google's bound for images.
+    Together they may hold 1 MiB of text (the same reason)."""
     problems: int = 100
     """Problems of one reason that are told one by one; the others are counted in a last one ("more-problems")."""
