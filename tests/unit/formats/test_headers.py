@@ -61,6 +61,10 @@ def test_headers_are_found_in_any_case() -> None:
         ("text/html; charset=utf-8, text/html", MediaType("text/html", "utf-8")),
         ("text/html; charset=utf-8, text/plain", MediaType("text/plain")),
         ("text/html, */*", MediaType("text/html")),
+        ("text/html, */*; charset=utf-8", MediaType("text/html")),
+        ('text/html;";charset=utf-8', MediaType("text/html", "utf-8")),
+        ('text/html; "x"; <y>; charset=utf-8', MediaType("text/html", "utf-8")),
+        ('text/html;x=";charset=a";charset=b', MediaType("text/html", "b")),
         ("charset=utf-8", MediaType("", "utf-8")),
         ("; charset=utf-8", MediaType("", "utf-8")),
         ("application/rss+xml", MediaType("application/rss+xml")),
@@ -82,6 +86,7 @@ def test_content_type(value: str, expected: MediaType | None) -> None:
 def test_content_type_of_several_fields() -> None:
     """The last usable field wins."""
     assert read_content_type(["text/plain", "text/html;charset=x", "junk"]) == MediaType("text/html", "x")
+    assert read_content_type(['text/html;x="', "text/plain"]) == MediaType("text/html")
     assert write_content_type(MediaType("text/html", "utf-8")) == "text/html; charset=utf-8"
 
 
