@@ -1,7 +1,8 @@
 r"""Access logs: who asked a server for what, as Apache and nginx write it down.
 
 The Common Log Format, Apache's and nginx's `combined` (which adds referrer and agent), and both behind the
-virtual host that `vhost_combined` puts first; whatever follows the agent is passed over. Apache's `mod_log_config` and
+virtual host that `vhost_combined` puts first; whatever follows the agent is passed over. Where an X-Forwarded-For
+stands for the address (`client, proxy, proxy`), the client counts. Apache's `mod_log_config` and
 nginx's `ngx_http_log_module` define the escapes: `\"`, `\\`, `\n` and their like, `\xNN` for other bytes. A dash stands
 for what was not known, and is read as an empty text or a 0.
 
@@ -35,6 +36,7 @@ _LINE = re.compile(
 # The slow path takes a line apart from left to right, each pattern searched for once.
 _ANY_WHEN = re.compile(rf" {_WHEN}", re.ASCII)
 _RESULT = re.compile(r'" +(\d{3}|-) +(\d+|-)(?=\s|$)', re.ASCII)
+_BETWEEN = re.compile('" +"')
 _ADDRESS = re.compile(r"\[?(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)\]?")
 _WITH_PORT = re.compile(r".+:\d{1,5}", re.ASCII)
 
@@ -113,7 +115,13 @@ def _read_clean(text: str) -> Hit | None:
     try:
         ip, _, user, when, zone, _ = head.split(" ")
         _, status, size = result.rstrip(" ").split(" ")
-        if len(when) != 21 or len(zone) != 6 or len(status) != 3 or not (size == "-" or size.isdigit()):
+        if (
+            len(when) != 21
+            or len(zone) != 6
+            or len(status) != 3
+            or len(size) > 18
+            or not (size == "-" or size.isdigit())
+        ):
             return None
         at = _read_time((when[:12], when[12:18], when[18:], zone))
         if at is None or not status.isdigit():
@@ -157,15 +165,17 @@ def _read_odd(text: str) -> Hit | Problem:
 def _last_two(text: str) -> tuple[str, str]:
     """Referrer and agent, the one up to the first quote that can end it, the other up to the last."""
     opened = text.find('"')
-    between = text.find('" "', opened + 1)
-    if opened < 0 or between < 0:
+    between = _BETWEEN.search(text, opened + 1)
+    if opened < 0 or between is None:
         return "", ""
-    closed = text.rfind('"')
-    return text[opened + 1 : between], text[between + 3 : max(closed, between + 3)]
+    return text[opened + 1 : between.start()], text[between.end() : max(text.rfind('"'), between.end())]
 
 
 def _who(words: list[str]) -> tuple[str, str, str]:
-    """Address, user and virtual host, from the words before the time: `[host] address ident user`."""
+    """Address, user and virtual host, from the words before the time: `[host] address[, proxy ...] ident user`."""
+    if words and words[0].endswith(","):
+        hops = next((number for number, word in enumerate(words) if not word.endswith(",")), len(words) - 1)
+        words = [words[0].rstrip(","), *words[hops + 1 :]]
     if len(words) > 1 and (_ADDRESS.fullmatch(words[1]) or (words[1] != "-" and _WITH_PORT.fullmatch(words[0]))):
         return words[1], " ".join(words[3:]), words[0]
     return " ".join(words[:1]), " ".join(words[2:]), ""

@@ -91,6 +91,22 @@ WHEN = "[10/Oct/2000:13:55:36 -0700]"
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" - - "-" "x"',
             Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 0, 0, agent="x"),
         ),
+        (
+            f'192.0.2.7, 203.0.113.9 - - {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
+        ),
+        (
+            f'192.0.2.7, 203.0.113.9, ::1 - ann {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="ann"),
+        ),
+        (
+            f'192.0.2.7 - - {WHEN}  "GET / HTTP/1.1"  200  5  "http://e.com/"  "x"',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, "http://e.com/", "x"),
+        ),
+        (
+            f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 {"9" * 30} "-" "x"',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 10**18 - 1, agent="x"),
+        ),
     ],
 )
 def test_lines(line: str, hit: Hit) -> None:
