@@ -280,7 +280,43 @@ def test_names_and_bases_do_not_multiply() -> None:
     assert len(named.items) == 20_000
     nested = "<a xml:base='x/'>" * 200 + "<item><link>y</link></item>" * 5_000
     assert len(feed.read(f"<rss><channel>{nested}".encode(), URL).items) == 5_000
+    based = feed.read(f"<rss xml:base='/{space}'><channel>{'<item><link>y</link></item>' * 20_000}".encode(), URL)
+    assert (len(based.items), based.items[0].url) == (20_000, "https://example.com/news/y")
     assert perf_counter() - started < 10
+
+
+def test_markup_that_nothing_closes() -> None:
+    """A `<br>` or `<img>` out of HTML costs no item; XHTML and CDATA are left as they are."""
+    dirty = rss(
+        "<item><title>a<br>b</title><link>http://e.com/1</link><description>c <IMG src='i.png'></description></item>"
+        "<item><title><![CDATA[a<br>b]]></title><link>http://e.com/2</link></item>"
+        "<item><title>a<br/>b<hr></hr></title><link>http://e.com/3</link></item>"
+    )
+    items = feed.read(dirty).items
+    assert [item.url for item in items] == ["http://e.com/1", "http://e.com/2", "http://e.com/3"]
+    assert (items[1].title, items[0].summary) == ("a b", "c")
+
+
+@pytest.mark.parametrize("name", ["item", "Item", "ITEM"])
+def test_items_in_any_letter_case(name: str) -> None:
+    """Old programs shout."""
+    items = feed.read(f"<RSS><CHANNEL><{name}><LINK>http://e.com/1</LINK></{name}></CHANNEL></RSS>".encode()).items
+    assert [item.url for item in items] == ["http://e.com/1"]
+
+
+def test_links_that_lead_off_the_web_are_bad() -> None:
+    """A link to something else is another problem than no link."""
+    body = rss("<item><link>ftp://e.com/1</link></item><item><link>mailto:a@e.com</link></item><item/>")
+    assert reasons(feed.read(body)) == ["bad-link", "bad-link", "no-link"]
+
+
+def test_relations_may_be_addresses() -> None:
+    """RFC 4287: a registered word and its address are the same."""
+    rel = "http://www.iana.org/assignments/relation/"
+    body = f"""<feed xmlns="http://www.w3.org/2005/Atom"><link rel="{rel}self" href="http://e.com/f"/>
+      <entry><link rel="{rel}alternate" href="http://e.com/1"/></entry></feed>"""
+    read = feed.read(body.encode())
+    assert (read.url, read.items[0].url) == ("http://e.com/f", "http://e.com/1")
 
 
 def test_written_atom_is_complete() -> None:

@@ -36,6 +36,8 @@ _LONGEST_TAG = 200
 _MOST_HUBS = 10
 _DEEPEST = 8
 _PIECE = 65_536
+_ITEMS = tuple(f"{{*}}{name}" for name in ("item", "Item", "ITEM", "entry", "Entry", "ENTRY"))
+_REGISTERED = "http://www.iana.org/assignments/relation/"
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _ROOT_TAG = re.compile(r"<([^\s/>]{1,100})[^>]*+")
@@ -103,7 +105,7 @@ class _Reading:
         """Feed the parser piece by piece, and drop the tree of each item once it is read."""
         parser = etree.XMLPullParser(
             events=("end",),
-            tag=("{*}item", "{*}entry"),
+            tag=_ITEMS,
             recover=True,
             resolve_entities=False,
             no_network=True,
@@ -178,18 +180,19 @@ class _Reading:
         )
 
     def _item_url(self, element: Element, parts: Parts) -> str:
-        written = ""
+        bad = ""
         for written, place in _places(element, parts):
             url = self._resolve(written, place)
             if url:
                 return url
-        self._tell("bad-link" if written else "no-link", written or _first_text(parts, _TITLE))
+            bad = bad or written.strip()
+        self._tell("bad-link" if bad else "no-link", bad or _first_text(parts, _TITLE))
         return ""
 
     def _related(self, parts: Parts, rel: str) -> Iterator[str]:
         for name in _LINK:
             for link in parts.get(name, ()):
-                if rel in (link.get("rel") or "").lower().split():
+                if rel in _relations(link, ""):
                     url = self._resolve(link.get("href") or "", link)
                     if url:
                         yield url
@@ -295,12 +298,17 @@ def _plain_of(parts: Parts, names: tuple[str, ...], longest: int) -> str:
     return ""
 
 
+def _relations(link: Element, default: str) -> list[str]:
+    """What a link leads to; a registered word may also be written as an address (RFC 4287 section 4.2.7.2)."""
+    return [word.removeprefix(_REGISTERED) for word in (link.get("rel") or default).lower().split()]
+
+
 def _places(element: Element, parts: Parts) -> Iterator[tuple[str, Element]]:
     """Where an item or a channel may tell its address, the best first, with the element that tells it."""
     for origin in parts.get("feedburner:origlink", ()):
         yield _text(origin), origin
     links = [link for name in _LINK for link in parts.get(name, ())]
-    alternates = [link for link in links if "alternate" in (link.get("rel") or "alternate").lower().split()]
+    alternates = [link for link in links if "alternate" in _relations(link, "alternate")]
     for link in sorted(alternates, key=lambda link: "html" not in (link.get("type") or "html")):
         yield _text(link).strip() or link.get("href") or "", link
     for content in (*parts.get("content", ()), *parts.get("atom:content", ())):

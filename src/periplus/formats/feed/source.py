@@ -51,6 +51,8 @@ _MOST_MARKUP = 1_000
 _STRIDE = 4_096
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONG_NAMESPACE = re.compile(r"""(xmlns(?::[\w.-]{1,100})?\s{0,9}=\s{0,9})(?:"[^"]{512,}"|'[^']{512,}')""")
+_LONG_BASE = re.compile(r"""(xml:base\s{0,9}=\s{0,9})(?:"[^"]{8192,}"|'[^']{8192,}')""")
+_VOID = re.compile(r"<(br|hr|img|wbr)\b([^<>]*+)(?<!/)>|</(?:br|hr|img|wbr)\s*>", re.IGNORECASE)
 _STRAY = re.compile(r"&(?!(?:[A-Za-z]\w{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)", re.ASCII)
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31};)", re.ASCII)
 
@@ -182,20 +184,23 @@ def _end_of_tags(text: str, start: int) -> int:
 def _repair(text: str) -> str:
     """Characters that XML forbids go; ampersands that begin no reference, and HTML's names, become what they mean.
 
-    A namespace of megabytes goes too: every element in it would carry a copy.
+    A namespace or base of megabytes goes too: every element in it would carry a copy. And a `<br>` out of HTML, which
+    nothing closes, is closed, lest it swallow the items that follow.
     """
-    text = _LONG_NAMESPACE.sub(r'\1"urn:long"', _FORBIDDEN.sub(" ", text))
-    if "&" not in text:
+    text = _LONG_NAMESPACE.sub(r'\1"urn:long"', _LONG_BASE.sub(r'\1""', _FORBIDDEN.sub(" ", text)))
+    if "&" not in text and _VOID.search(text) is None:
         return text
     outside, *sections = text.split("<![CDATA[")
-    pieces = [_repair_references(outside)]
+    pieces = [_repair_outside(outside)]
     for section in sections:
         inside, close, outside = section.partition("]]>")
-        pieces += ("<![CDATA[", inside, close, _repair_references(outside))
+        pieces += ("<![CDATA[", inside, close, _repair_outside(outside))
     return "".join(pieces)
 
 
-def _repair_references(text: str) -> str:
+def _repair_outside(text: str) -> str:
+    """Text that is in no CDATA section."""
+    text = _VOID.sub(lambda void: f"<{void[1]}{void[2]}/>" if void[1] else "", text)
     return _NAMED.sub(_reference, _STRAY.sub("&amp;", text)) if "&" in text else text
 
 
