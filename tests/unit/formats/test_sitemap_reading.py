@@ -292,6 +292,28 @@ def test_atom() -> None:
     assert values(atom) == [Entry("http://e.com/1?a&b", DAY, title="One")]
 
 
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ("<link/><link>http://e.com/1</link>", Entry("http://e.com/1")),
+        ("<title>a<br>b</title><link>http://e.com/1</link>", Entry("http://e.com/1", title="ab")),
+        ("<description><p>a<p>b</description><link>http://e.com/1</link>", Entry("http://e.com/1")),
+        ("<content><div><div><link>no</link></div></div></content><link>http://e.com/1</link>", Entry("http://e.com/1")),
+        ("<link>http://e.com/1</link><pubDate>?</pubDate><dc:date>2005-01-01</dc:date>", Entry("http://e.com/1", DAY)),
+    ],
+)  # fmt: skip
+def test_dirty_items(item: str, expected: Entry) -> None:
+    """A tag that nothing closes, an empty link or a date that is none costs the item nothing else."""
+    assert values(f"<rss><channel><item>{item}</item></channel></rss>".encode())[-1] == expected
+
+
+def test_atom_bases_and_relations() -> None:
+    """RFC 4287: links are relative to `xml:base`, and a relation may be written as its address."""
+    atom = b"""<feed xml:base="http://e.com/a/"><entry xml:base="b/"><link href="1"/></entry>
+      <entry><link rel="http://www.iana.org/assignments/relation/alternate" href="2"/></entry></feed>"""
+    assert urls(atom) == ["http://e.com/a/b/1", "http://e.com/a/2"]
+
+
 def test_problems_are_bounded() -> None:
     """The first problems of a reason are told, the others counted; other reasons have their own count."""
     record = "<url><loc>http://e.com/</loc><lastmod>never</lastmod></url>"

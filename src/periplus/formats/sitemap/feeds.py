@@ -3,7 +3,8 @@
 The protocol admits feeds as sitemaps; everything that a feed means beyond that is in `formats.feed`. An item's URL is
 its `link` (Atom: the first one to an alternate), else its `guid`, `id` or `rdf:about` where that is a URL: publishers
 say `isPermaLink="false"` of URLs that are. Elements count as direct children of the item only, so that the title of an
-item's source or the link of its author is not taken for its own. Links of the channel are no entries.
+item's source or the link of its author is not taken for its own. Links of the channel are no entries. The `xml:base`
+of the feed and of an entry count (RFC 4287 section 2).
 
 Reasons: "missing-loc", "truncated", "bad-lastmod", and those of `fields`.
 """
@@ -20,6 +21,13 @@ from .values import Entry
 
 _ITEMS = frozenset({"item", "entry"})
 _ROOTS = frozenset({"rss", "rdf", "feed"})
+_ALTERNATE = ("alternate", "http://www.iana.org/assignments/relation/alternate")
+_DEEPEST = 64
+"""Elements within elements of an item; deeper ones are not told apart."""
+
+_LONGEST_BASE = 2048
+"""Characters; every short link of the feed becomes as long as this."""
+
 _CHANGED = ("updated", "modified", "pubdate", "date", "published", "issued", "created")
 _TEXTS = frozenset({"link", "guid", "id", "title", *_CHANGED})
 _CHANNEL = frozenset({"pubdate", "lastbuilddate", "updated", "modified"})
@@ -38,7 +46,8 @@ class FeedItems:
         self._capture = Capture(fields)
         self._prefix = ""
         self._item: dict[str, str] | None = None
-        self._depth = 0
+        self._inside: list[tuple[str, str]] = []
+        self._base = self._item_base = ""
         self._has_ended = False
 
     @property
@@ -65,22 +74,35 @@ class FeedItems:
         """Enter an item, or an element of it."""
         if local in _ITEMS:
             self._end_item()
-            self._item, self._depth, self._prefix = {}, 0, prefix
+            self._item, self._prefix = {}, prefix
+            self._item_base = self._based(self._base, attrs)
             self._keep("about", attributes(attrs).get("rdf:about", "") if attrs else "")
         elif self._item is None:
             if local in _CHANNEL:
                 self._capture.begin(local)
+            elif local in _ROOTS:
+                self._base = self._based(self._base, attrs)
         else:
-            self._depth += 1
-            if self._depth == 1 and local in _TEXTS and (prefix == self._prefix or local in _ITS_OWN):
+            if not self._inside and local in _TEXTS and (prefix == self._prefix or local in _ITS_OWN):
                 self._open_child(local, attrs)
+            if len(self._inside) < _DEEPEST:
+                self._inside.append((prefix, local))
 
     def _open_child(self, local: str, attrs: str) -> None:
         found = attributes(attrs) if local == "link" and "=" in attrs else {}
         if "href" not in found:
             self._capture.begin(local)
-        elif found.get("rel", "alternate").strip().lower() == "alternate":
+        elif found.get("rel", "alternate").strip().lower() in _ALTERNATE:
             self._keep("link", found["href"])
+
+    def _based(self, base: str, attrs: str) -> str:
+        """What URLs inside a tag are relative to, if anything says so."""
+        if "xml:base" not in attrs:
+            return base
+        written = attributes(attrs).get("xml:base", "")
+        if not 0 < len(written) <= _LONGEST_BASE:
+            return base
+        return self._fields.resolved(written.replace("&amp;", "&"), base) or base
 
     def _keep(self, name: str, raw: str) -> None:
         """Remember an attribute, unless there is one."""
@@ -92,16 +114,17 @@ class FeedItems:
         if text and self._item is not None:
             self._item.setdefault(name, text)
 
-    def close(self, _prefix: str, local: str, /) -> None:
-        """Leave it."""
+    def close(self, prefix: str, local: str, /) -> None:
+        """Leave it, and whatever was not ended inside of it."""
         if local in _ITEMS:
             self._end_item()
         elif self._item is None:
             self._close_outside(local)
-        else:
-            if local == self._capture.name and self._depth <= 1:
-                self._item.setdefault(local, self._capture.end())
-            self._depth = max(self._depth - 1, 0)
+        elif (prefix, local) in self._inside:
+            while self._inside.pop() != (prefix, local):
+                pass
+            if not self._inside and local == self._capture.name and (text := self._capture.end()):
+                self._item.setdefault(local, text)
 
     def _close_outside(self, local: str) -> None:
         if local == self._capture.name:
@@ -113,6 +136,7 @@ class FeedItems:
 
     def _end_item(self) -> None:
         item, self._item = self._item, None
+        self._inside.clear()
         self._capture.name = ""
         if item is None:
             return
@@ -120,11 +144,12 @@ class FeedItems:
         if url is None:
             self._fields.complain("missing-loc", item.get("title", ""))
             return
-        changed = next((item[name] for name in _CHANGED if item.get(name)), "")
-        self._outbox.put(Entry(url, self._fields.feed_date(changed), title=self._fields.text(item.get("title", ""))))
+        dates = (self._fields.feed_date(item[name]) for name in _CHANGED if name in item)
+        lastmod = next((date for date in dates if date is not None), None)
+        self._outbox.put(Entry(url, lastmod, title=self._fields.text(item.get("title", ""))))
 
     def _url(self, item: dict[str, str]) -> str | None:
-        link = self._fields.url(item.get("link", ""))
+        link = self._fields.url(item.get("link", ""), self._item_base)
         if link is not None:
             return link
         others = (item.get(name, "").strip() for name in ("guid", "about", "id"))

@@ -82,8 +82,11 @@ class Fields:
         self.complain("bad-entity", reference)
         return "\ufffd"
 
-    def url(self, text: str) -> str | None:
-        """An absolute URL, spelled as it was; `None` for nothing, or nothing that could be one."""
+    def url(self, text: str, base: str = "") -> str | None:
+        """An absolute URL, spelled as it was; `None` for nothing, or nothing that could be one.
+
+        A relative one is relative to `base`, where the document names one.
+        """
         text = text.strip(EDGES)
         if len(text) > self.limits.text:
             self.complain("too-long", text)
@@ -91,7 +94,12 @@ class Fields:
         if not text or _ABSOLUTE.match(text):
             return text or None
         self.complain("relative-url", text)
-        return whatwg(text, self._base) if self._base else None
+        return self.resolved(text, base)
+
+    def resolved(self, text: str, base: str = "") -> str | None:
+        """A relative URL made absolute, if that can be done."""
+        base = base or self._base
+        return whatwg(text, base) if base else None
 
     def lastmod(self, text: str) -> Lastmod | None:
         """A W3C date, or one in a form that is common enough to be understood."""
