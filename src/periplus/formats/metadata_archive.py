@@ -12,7 +12,8 @@ paper's own `1.4.2000-1.22.2000.HTML.gz` is read too. The list of archives is a 
 `Metadata-archive: URL` in robots.txt.
 
 Reasons of `Problem`: `bad-name`, `truncated`, `not-gzip` (damaged; what is not compressed at all is read as it is),
-`too-large`, `line-too-long`, `bad-line`, `outside-dates` (a description that is not within the dates of the name).
+`too-large`, `line-too-long`, `bad-line`, `outside-dates` (a description that is not within the dates of the name),
+`more-problems` (nothing more is read).
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ LARGEST = 8 * 1024 * 1024
 MOST_LISTED = 100_000
 """Archives of one list that are looked at."""
 
+MOST_PROBLEMS = 1_000
+"""Lines of one archive or list that are no such thing, after which it is given up: it is something else."""
+
 _LONGEST_LINE = 16_384
 _PIECE = 65_536
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -63,6 +67,7 @@ _MIME = re.compile(r"[a-z0-9][a-z0-9.+-]{0,62}/[a-z0-9][a-z0-9.+_-]{0,62}")
 _LINE = re.compile(r"(\d\d/[A-Za-z]{3}/\d{4}):(\d\d:\d\d:\d\d) ([+-]\d{4}) (\S+) (\d{1,18})(?: (\S+))?", re.ASCII)
 _PATH = re.compile(r"[!-~]+")
 _IN_PATH = "".join(map(chr, range(0x21, 0x7F)))
+_OTHER_FIELD = re.compile(r"[\w-]+\s*:(?!//)")
 _ROBOTS_FIELD = re.compile(r"metadata-archive\s*:\s*", re.IGNORECASE)
 
 
@@ -118,12 +123,17 @@ def read(name: str, chunks: bytes | Iterable[bytes]) -> Iterator[ArchiveEntry | 
     told = read_name(name)
     if told is None:
         yield Problem("bad-name", name[-200:])
+    bad_lines = 0
     for line in _lines((chunks,) if isinstance(chunks, bytes) else chunks):
         if isinstance(line, Problem):
             yield line
             continue
         entry = _read_line(line, told)
         if entry is None:
+            bad_lines += 1
+            if bad_lines > MOST_PROBLEMS:
+                yield Problem("more-problems")
+                return
             yield Problem("bad-line", line[:200])
             continue
         if told is not None and not told.from_at <= entry.modified_at <= told.to_at:
@@ -162,21 +172,21 @@ def needed(names: Iterable[str], since: float, types: Collection[str] | None = N
 
 def read_list(body: bytes, url: str = "") -> Iterator[ListedArchive | Problem]:
     """The archives that a list file or a robots.txt at `url` names; other lines of either are passed over."""
-    count = 0
-    for line in body[:LARGEST].decode("utf-8", "replace").splitlines():
-        line = line.partition("#")[0].strip()
-        field = _ROBOTS_FIELD.match(line)
-        written = line[field.end() :].strip("<> ") if field else line
-        if not field and not line.endswith(".gz"):
-            continue
-        resolved, told = whatwg(written, url) if url else written, read_name(written)
+    listed = bad_names = 0
+    for written in _locations(body[:LARGEST].decode("utf-8", "replace")):
+        told = read_name(written)
+        resolved = (whatwg(written, url) if url else written) if told is not None else None
         if resolved is None or told is None:
+            bad_names += 1
+            if bad_names > MOST_PROBLEMS:
+                yield Problem("more-problems")
+                return
             yield Problem("bad-name", written[:200])
-        elif count >= MOST_LISTED:
+        elif listed >= MOST_LISTED:
             yield Problem("too-large", f"more than {MOST_LISTED} archives")
             return
         else:
-            count += 1
+            listed += 1
             yield ListedArchive(resolved, told)
 
 
@@ -184,6 +194,16 @@ def write_list(names: Iterable[str], *, in_robots: bool = False) -> bytes:
     """A list file, or the lines for robots.txt, of names or URLs."""
     prefix = "Metadata-archive: " if in_robots else ""
     return "".join(f"{prefix}{name}\n" for name in names).encode()
+
+
+def _locations(text: str) -> Iterator[str]:
+    """What a list, or a robots.txt, says an archive is at: all of a line, or what follows the name of our field."""
+    for line in text.splitlines():
+        line = line.partition("#")[0].strip()
+        if field := _ROBOTS_FIELD.match(line):
+            yield line[field.end() :].strip("<> ")
+        elif line.endswith(".gz") and not _OTHER_FIELD.match(line):
+            yield line
 
 
 def _groups(segment: list[ArchiveEntry], smallest: int) -> Iterator[tuple[str, list[ArchiveEntry]]]:
@@ -306,9 +326,13 @@ def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes | Problem]:
             yield data
             continue
         try:
-            while data and not inflater.eof:
+            while data:
+                if inflater.eof:  # an archive that was appended to has several members (RFC 1952 section 2.2)
+                    if data[:1] != b"\x1f":
+                        return
+                    inflater = zlib.decompressobj(31)
                 yield inflater.decompress(data, _PIECE)
-                data = inflater.unconsumed_tail
+                data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
         except zlib.error as error:
             yield Problem("not-gzip", str(error)[:200])
             return

@@ -166,7 +166,7 @@ def test_lists() -> None:
     names = [archive.name for archive in archives.write(site(200))]
     expected = [(f"https://e.com/meta/{name}", archives.read_name(name)) for name in names]
     for body in (archives.write_list(names), archives.write_list(names, in_robots=True)):
-        dirty = b"User-agent: *\nDisallow: /x\n# comment\n\n" + body
+        dirty = b"User-agent: *\nDisallow: /x\nDisallow : /*.gz\nSitemap: http://e.com/s.xml.gz\n# comment\n\n" + body
         read = list(archives.read_list(dirty, "https://e.com/meta/list"))
         assert [(found.url, found.name) for found in read if isinstance(found, ListedArchive)] == expected
         assert len(read) == len(names)
@@ -196,6 +196,25 @@ def test_damage_gives_what_can_be_read() -> None:
     assert reasons(list(archives.read(archive.name, b"hello\n\nworld"))) == ["bad-line", "bad-line"]
     chunks = [archive.body[i : i + 1] for i in range(len(archive.body))]
     assert list(archives.read(archive.name, chunks)) == list(archives.read(archive.name, archive.body))
+
+
+def test_an_archive_may_have_several_members() -> None:
+    """RFC 1952: gzip files may be put together; what is no gzip behind them is passed over."""
+    first, second = archives.write(site(200, ("text/html",)), segment=100)
+    body = first.body + second.body + b"\0\0"
+    read = list(archives.read("1.1.1970-1.2.2030.HTML.gz", body))
+    assert (len(read), reasons(read)) == (200, [])
+    assert list(archives.read("1.1.1970-1.2.2030.HTML.gz", [body[i : i + 1] for i in range(len(body))])) == read
+
+
+def test_what_is_no_archive_is_given_up() -> None:
+    """A few bytes of gzip hold millions of lines that say nothing; they are not told one by one."""
+    for read in (
+        list(archives.read("1.1.1990-1.2.1990.HTML.gz", gzip.compress(b"x\n" * 4_000_000))),
+        list(archives.read_list(b"x.gz\n" * 1_000_000, "https://e.com/")),
+    ):
+        assert len(read) == archives.MOST_PROBLEMS + 1
+        assert read[-1] == Problem("more-problems")
 
 
 def test_bombs_are_bounded() -> None:
