@@ -16,6 +16,7 @@ Reasons of `Problem`: `too-large`, `not-json` (or not of the right shape), `bad-
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -63,7 +64,7 @@ class _Batch(Struct, rename="camel", omit_defaults=True):
     host: str
     key: str
     url_list: list[str]
-    key_location: str = ""
+    key_location: str | None = None
 
 
 def is_key(text: str) -> bool:
@@ -100,12 +101,12 @@ def read_batch(body: bytes) -> Ping:
     if len(body) > LARGEST:
         return Ping(problems=(Problem("too-large", f"{len(body)} bytes"),))
     try:
-        batch = msgspec.json.decode(body, type=_Batch)
+        batch = msgspec.json.decode(body.removeprefix(BOM_UTF8), type=_Batch)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Ping(problems=(Problem("not-json", str(error)[:200]),))
     host = batch.host.strip()
     host, _ = _host_and_path(host if "://" in host else f"https://{host}/")
-    return _judge(host, batch.key.strip(), batch.key_location, batch.url_list)
+    return _judge(host, batch.key.strip(), batch.key_location or "", batch.url_list)
 
 
 def write_query(url: str, key: str, key_location: str = "") -> str:
@@ -120,7 +121,7 @@ def write_batches(host: str, urls: Iterable[str], key: str, key_location: str = 
     """As many POSTs as the URLs of one host need. Raises `ValueError` for what is no key."""
     remaining = iter(urls)
     while some := list(islice(remaining, MOST_URLS)):
-        yield msgspec.json.encode(_Batch(host, _checked(key), some, key_location))
+        yield msgspec.json.encode(_Batch(host, _checked(key), some, key_location or None))
 
 
 def _checked(key: str) -> str:

@@ -130,10 +130,12 @@ def test_what_a_query_can_do_wrong(query: str, expected: list[str]) -> None:
 
 
 def test_dirt_that_is_understood() -> None:
-    """White space, a scheme in the host, other letters in it, repeats, the first of repeated fields."""
+    """White space, a scheme in the host, other letters in it, repeats, the first of repeated fields, a null, a mark."""
     ping = indexnow.read_batch(
         batch(host="https://WWW.Example.com", key=f"{KEY} ", urlList=[" https://www.example.com/a"] * 2)
     )
+    assert (ping.urls, ping.problems) == (("https://www.example.com/a",), ())
+    ping = indexnow.read_batch(b"\xef\xbb\xbf" + batch(keyLocation=None, urlList=["https://www.example.com/a"]))
     assert (ping.urls, ping.problems) == (("https://www.example.com/a",), ())
     query = f"?url=https%3A%2F%2Fe.com%2F%3Fa%3Db&key={KEY}&key=other&utm=1"
     assert indexnow.read_query(query).urls == ("https://e.com/?a=b",)
