@@ -7,12 +7,16 @@ private section too: the sites of `github.io` are as much strangers to each othe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from publicsuffixlist import PublicSuffixList
 
 from ..model import Domain, Site, Url
+
+_NO_NAME = re.compile(r"[\x00-\x20\x7f#%/:<>?@\[\\\]^|]")
+"""What the URL standard forbids in domain names."""
 
 
 def site_of(url: Url) -> Site:
@@ -23,7 +27,10 @@ def site_of(url: Url) -> Site:
 
 def host_of(url: Url) -> str:
     """The host alone; an IPv6 address is in brackets."""
-    site = site_of(url)
+    return _without_port(site_of(url))
+
+
+def _without_port(site: str) -> str:
     return site if ":" not in site or site.endswith("]") else site.rpartition(":")[0]
 
 
@@ -35,7 +42,8 @@ class PublicSuffixes:
         self.domain_of = lru_cache(maxsize=remembered)(self._domain_of)
 
     def _domain_of(self, host: str) -> Domain | None:
-        if host.endswith("]") or host.rpartition(".")[2].isdecimal():
+        host = _without_port(host)
+        if host.rpartition(".")[2].isdecimal() or _NO_NAME.search(host):
             return None
         domain = self._suffixes.privatesuffix(host)
         return None if domain is None else Domain(domain)
@@ -48,7 +56,7 @@ def _installed() -> PublicSuffixes:
 
 
 def domain_of(host_or_url: str) -> Domain | None:
-    """The registrable domain of a host, or of a canonical URL's host, in lower case and in the script it came in.
+    """The registrable domain of a host, a site, or a canonical URL, in lower case and in the script it came in.
 
     `None` for a public suffix itself, for an address, and for what is no host name. A name under an unknown top level
     is registrable at its second level. The dot that ends a fully qualified name is not part of its domain.

@@ -48,6 +48,11 @@ def test_site_and_host(url: str, site: str, host: str) -> None:
         ("www.xn--85x722f.xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn"),
         ("EXAMPLE.Co.Uk", "example.co.uk"),
         ("https://user@www.example.co.uk:8443/x", "example.co.uk"),
+        ("www.example.co.uk:8443", "example.co.uk"),
+        ("127.0.0.1:8080", None),
+        ("[::1]:8080", None),
+        ("user@example.com", None),
+        ("an example.com", None),
     ],
 )
 def test_registrable_domain(host: str, domain: str | None) -> None:
