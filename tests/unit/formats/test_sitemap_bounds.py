@@ -181,6 +181,8 @@ def test_entities_are_never_expanded() -> None:
         values = list(read(body + b"<url><loc>http://e.com/&%s;</loc></url>" % name + record(2) + b"</urlset>"))
         assert urls(values) == ["http://e.com/2"]
         assert reasons(values) == ["entity-refused", "missing-loc"]
+    hidden = b"<!DOCTYPE urlset [<!-- ]> --><!ENTITY f SYSTEM 'file:///etc/passwd'>]>" + HEAD
+    assert urls(list(read(hidden + b"<url><loc>&f;</loc></url>" + record(2), "http://e.com/"))) == ["http://e.com/2"]
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,30 @@ def test_index() -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        f"<urlset {NS}><sitemap><loc>http://e.com/1.xml</loc></sitemap><url><loc>http://e.com/2</loc></url></urlset>",
+        f"<sitemapindex {NS}><sitemap><loc>http://e.com/1.xml</loc></sitemap><url><loc>http://e.com/2</loc></url></sitemapindex>",
+        f"<sitemapindex {NS}><sitemap><loc>http://e.com/1.xml</loc></sitemap></sitemapindex>"
+        f"<?xml version='1.0'?><urlset {NS}><url><loc>http://e.com/2</loc></url></urlset>",
+        f"<sitemap {NS}><sitemap><loc>http://e.com/1.xml</loc></sitemap><url><loc>http://e.com/2</loc></url></sitemap>",
+    ],
+)
+def test_a_record_is_what_it_says(body: str) -> None:
+    """A page is no sitemap because it stands in an index, nor the other way round."""
+    found = [value for value in values(body.encode()) if not isinstance(value, Problem)]
+    assert found == [Child("http://e.com/1.xml"), Entry("http://e.com/2")]
+    assert "bad-markup" in reasons(body.encode())
+
+
+def test_a_wrong_root_costs_no_url() -> None:
+    """Some call the root of their pages a sitemap."""
+    body = f"<sitemap {NS}><url><loc>http://e.com/1</loc></url><url><loc>http://e.com/2</loc></url></sitemap>"
+    found = [value for value in values(body.encode()) if not isinstance(value, Problem)]
+    assert found == [Entry("http://e.com/1"), Entry("http://e.com/2")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         "\ufeffhttp://e.com/é\r\nhttp://e.com/2".encode(),
         "http://e.com/é\nhttp://e.com/2\n".encode("utf-16"),
         "http://e.com/é\nhttp://e.com/2\n".encode("utf-16-le"),

@@ -95,6 +95,8 @@ class Reading(Iterator[Entry | Child | Problem]):
         if sniffed is None:
             return
         self.kind = sniffed.kind
+        if "<!ENTITY" in self._head[: sniffed.start]:
+            self._fields.refuse_entities()
         if sniffed.kind is not Kind.HTML and sniffed.start < len(self._head):
             self._reader = self._reader_of(sniffed)
             self._reader.feed(self._head[sniffed.start :], is_last=is_last)

@@ -2,7 +2,8 @@
 
 It follows tags without demanding that they match. A record begins at its tag, ends at its end tag, at the next record
 or at a second `<loc>`; a field ends at its end tag or where another begins; what it does not know it passes over. So
-the worst that a wrong tag does is to cost the field it is in.
+the worst that a wrong tag does is to cost the field it is in. A `<sitemap>` is a child and a `<url>` an entry even in a
+document of the other kind: two documents in one file, or the wrong root.
 
 Reasons: "bad-markup", "missing-loc" (the record's bare text is taken if it is a URL), "repeated-loc" (read as another
 record), "bad-namespace" (missing or not the protocol's; read all the same), "too-many-items", "truncated" (the document
@@ -22,6 +23,7 @@ from .values import SITEMAP_NS, Alternate, Child, Entry, Image, Kind, News, Vide
 
 _CORE = frozenset({"loc", "lastmod", "changefreq", "priority"})
 _RECORDS = {Kind.URLSET: "url", Kind.INDEX: "sitemap"}
+_TAGS = frozenset(_RECORDS.values())
 _ROOTS = frozenset({"urlset", "sitemapindex"})
 _LINK_TO = ("", "alternate")
 _ENDED = "/"
@@ -30,10 +32,11 @@ _ROOM = 1024 * 1024
 
 
 class Record:
-    """One `<url>` or `<sitemap>` while its elements arrive."""
+    """One `<url>` or `<sitemap>` (its `tag`) while its elements arrive."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, tag: str) -> None:
         self.prefix = prefix
+        self.tag = tag
         self.texts: dict[str, str] = {}
         self.bare = ""
         self.room = _ROOM
@@ -41,6 +44,11 @@ class Record:
         self.videos: list[Video] = []
         self.news: list[News] = []
         self.alternates: list[Alternate] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it may have been something else: a root of that name."""
+        return not (self.texts or self.bare)
 
     def add_bare(self, raw: str, limit: int) -> None:
         """Keep text that is in no element, in case there is no other URL."""
@@ -52,7 +60,6 @@ class Records:
     """Reads one urlset or index, in portions of text."""
 
     def __init__(self, kind: Kind, fields: Fields, outbox: Outbox) -> None:
-        self._is_index = kind is Kind.INDEX
         self._tag = _RECORDS.get(kind, "url")
         self._fields = fields
         self._outbox = outbox
@@ -112,7 +119,7 @@ class Records:
         """Enter a record, a container, a field, or something to pass over."""
         if local == self._tag and self._is_core(prefix):
             self._open_record(prefix)
-        elif self._record is None:
+        elif self._record is None or (local in _TAGS and self._record.is_empty and not self._capture.name):
             self._open_outside(prefix, local, attrs)
         elif self._skipping:
             self._skipping += 1
@@ -128,14 +135,18 @@ class Records:
         if self._record is not None:
             self._fields.complain("bad-markup", f"a record without end before <{self._tag}>")
             self._end_record()
-        self._record = Record(prefix)
+        self._record = Record(prefix, self._tag)
         self._root = self._root or _ENDED  # a fragment has no root that could end
 
     def _open_outside(self, prefix: str, local: str, attrs: str) -> None:
         if local == "loc":
             self._fields.complain("bad-markup", f"<loc> outside <{self._tag}>")
-            self._record = Record(prefix)
+            self._record = Record(prefix, self._tag)
             self._capture.begin(local)
+            return
+        if local in _TAGS:
+            self._fields.complain("bad-markup", f"<{local}> instead of <{self._tag}>")
+            self._record = Record(prefix, local)
             return
         if not self._root:
             self._root = local
@@ -156,7 +167,7 @@ class Records:
     def _open_in_record(self, record: Record, prefix: str, local: str, attrs: str) -> None:
         if local in _CORE and self._is_core(prefix):
             self._begin(local)
-        elif local in SHAPES and not self._is_index:
+        elif local in SHAPES and record.tag == "url":
             self._end_field()
             self._container = Container(local)
         elif local == "link":
@@ -213,7 +224,8 @@ class Records:
 
     def close(self, prefix: str, local: str) -> None:
         """Leave what this ends, and whatever was not ended inside of it."""
-        if local == self._tag and self._is_core(prefix):
+        tag = self._tag if self._record is None else self._record.tag
+        if local == tag and self._is_core(prefix):
             self._close_record()
         elif self._container is not None and local == self._container.name:
             self._skipping = 0
@@ -248,7 +260,7 @@ class Records:
         elif text:
             self._fields.complain("repeated-loc", text)
             self._emit(self._record)
-            self._record = Record(self._record.prefix)
+            self._record = Record(self._record.prefix, self._record.tag)
             self._record.texts["loc"] = text
 
     def _end_container(self) -> None:
@@ -278,7 +290,7 @@ class Records:
         if url is None:
             return
         lastmod = fields.lastmod(texts.get("lastmod", ""))
-        if self._is_index:
+        if record.tag == "sitemap":
             self._outbox.put(Child(url, lastmod))
             return
         self._outbox.put(
