@@ -15,41 +15,46 @@ from selectolax.lexbor import LexborNode
 
 from ..model import Field, Form, Problem
 from .elements import Elements
-from .links import Resolve
+from .links import Urls
 
 MAX_FORMS: Final = 100
 MAX_FIELDS: Final = 500
 MAX_OPTIONS: Final = 1000
 _MAX_WORD: Final = 256
+_IN_FORMS: Final = "input, select, textarea, button, label[for]"
 _METHODS: Final = {"post": "POST", "dialog": "DIALOG"}
 
 
-def read_forms(found: Elements, resolve: Resolve) -> tuple[tuple[Form, ...], list[Problem]]:
-    """The forms of a page. A form without an action leads to the page itself."""
+def actions_of(found: Elements) -> list[str]:
+    """Where the forms of a page lead, as written. A form without an action leads to the page itself."""
+    return [node.attributes.get("action") or "" for node in found.get("form", ())[:MAX_FORMS]]
+
+
+def read_forms(found: Elements, actions: Urls) -> tuple[tuple[Form, ...], list[Problem]]:
+    """The forms of a page, given where they lead."""
     nodes = found.get("form")
     if not nodes:
         return (), []
     problems = [Problem("too-many-forms", str(len(nodes)))] if len(nodes) > MAX_FORMS else []
-    nodes = nodes[:MAX_FORMS]
-    rows = [node.attributes for node in nodes]
-    actions = resolve([row.get("action") or "" for row in rows])
     forms = []
-    for node, row, action in zip(nodes, rows, actions, strict=True):
+    for node, action in zip(nodes, actions, strict=False):
         if action is None:
             continue
         fields, is_cut = _fields(node)
         if is_cut:
             problems.append(Problem("too-many-fields", action[:100]))
-        method = _METHODS.get((row.get("method") or "").strip().lower(), "GET")
-        forms.append(Form(action, method, fields, (row.get("enctype") or "").strip().lower()[:_MAX_WORD]))
+        attributes = node.attributes
+        method = _METHODS.get((attributes.get("method") or "").strip().lower(), "GET")
+        forms.append(Form(action, method, fields, (attributes.get("enctype") or "").strip().lower()[:_MAX_WORD]))
     return tuple(forms), problems
 
 
 def _fields(form: LexborNode) -> tuple[tuple[Field, ...], bool]:
-    labels = _labels(form)
+    nodes = form.css(_IN_FORMS)
+    named = [node for node in nodes if node.tag != "label"]
+    labels = _labels([node for node in nodes if node.tag == "label"]) if len(named) < len(nodes) else {}
     fields: dict[str, Field] = {}
-    nodes = form.css("input, select, textarea, button")
-    for place, node in enumerate(nodes[:MAX_FIELDS]):
+    for place, node in enumerate(named[:MAX_FIELDS]):
         field = _field(node, labels)
         if field is None:
             continue
@@ -57,7 +62,7 @@ def _fields(form: LexborNode) -> tuple[tuple[Field, ...], bool]:
         if key in fields:
             field = _grouped(fields[key], field)
         fields[key] = field
-    return tuple(fields.values()), len(nodes) > MAX_FIELDS
+    return tuple(fields.values()), len(named) > MAX_FIELDS
 
 
 def _field(node: LexborNode, labels: dict[str, str]) -> Field | None:
@@ -114,9 +119,9 @@ def _datalist(node: LexborNode, identity: str) -> tuple[str, ...]:
     return ()
 
 
-def _labels(form: LexborNode) -> dict[str, str]:
+def _labels(nodes: list[LexborNode]) -> dict[str, str]:
     """What `<label for>` says, by the id it is for."""
-    found = ((node.attributes.get("for"), node) for node in form.css("label[for]")[:MAX_FIELDS])
+    found = ((node.attributes.get("for"), node) for node in nodes[:MAX_FIELDS])
     return {identity: _text(node) for identity, node in found if identity}
 
 

@@ -13,23 +13,23 @@ Reasons of the problems, beside those of `links`, `forms` and `nesting`:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from itertools import accumulate, chain
 from typing import Final
 
 from ..formats.headers import read_robots_tag
-from ..model import Directives, Page, Problem, Refresh, Url
+from ..model import Directives, Page, Problem, Url
 from ..urls import canonical, resolve_all
 from .charset import Charset, sniff_charset
 from .digests import digests_of
-from .elements import Elements, elements_of, parse
+from .elements import elements_of, parse
 from .encodings import decode
 from .facts import AGENT, base_of, read_facts
-from .forms import read_forms
-from .links import Resolve, read_anchors, read_links, read_resources
+from .forms import actions_of, read_forms
+from .links import Urls, read_anchors, read_links, read_resources, read_sources
 from .mime import Kind, Mime, sniff_mime
 from .nesting import bounded
-from .redirects import MAX_REDIRECT_PAGE, refresh_of, script_redirect
-from .relations import read_relations
+from .redirects import read_onward, redirects_of
+from .relations import read_relations, read_relatives
 from .sketch import sketch_of_numbers
 from .tags import tags_of
 from .text import MAX_TEXT, NO_SIGNS, fold, read_texts
@@ -62,14 +62,20 @@ def read_page(
     tree = parse(html)
     found = elements_of(tree, tags)
     base = base_of(found, url)
-    resolve = partial(resolve_all, base=base, encoding=charset.encoding)
     anchors = read_anchors(tree, found, skip_fragments=base == url)
-    links, link_problems = read_links(anchors, resolve)
-    resources, resource_problems = read_resources(found, resolve)
-    forms, form_problems = read_forms(found, resolve)
+    sources = read_sources(found)
+    relatives = read_relatives(found.get("link", ()))
+    onward = read_onward(found.get("meta", ()), found.get("script", ()), len(html))
+    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(
+        (anchors.hrefs, sources.hrefs, [one.href for one in relatives], actions_of(found), onward.hrefs),
+        base,
+        charset.encoding,
+    )
+    links, link_problems = read_links(anchors, link_urls)
+    resources, resource_problems = read_resources(sources, source_urls)
+    forms, form_problems = read_forms(found, form_urls)
+    refresh, script_target = redirects_of(onward, next_urls)
     facts = read_facts(tree, found, robots_tags)
-    relations = read_relations(found.get("link", ()), link_headers, url, resolve)
-    refresh, script_target = _redirects(found, len(html), resolve)
     texts = read_texts(tree, found, anchors)
     problems += link_problems + resource_problems + form_problems
     if texts.is_cut:
@@ -90,7 +96,7 @@ def read_page(
         main_text=texts.main.decode(),
         links=links,
         resources=resources,
-        relations=relations,
+        relations=read_relations(relatives, relative_urls, link_headers, url),
         directives=facts.directives,
         refresh=refresh,
         script_redirect=script_target,
@@ -114,14 +120,11 @@ def _as_utf8(body: bytes, charset: Charset) -> tuple[bytes, list[Problem]]:
     return decode(body, charset.encoding).encode("utf-8", "replace"), problems
 
 
-def _redirects(found: Elements, size: int, resolve: Resolve) -> tuple[Refresh | None, Url | None]:
-    refresh = refresh_of(found.get("meta", []))
-    script = script_redirect(found.get("script", [])) if size <= MAX_REDIRECT_PAGE else None
-    target = refresh[1] if refresh else None
-    urls = resolve([target or "", script or ""]) if target or script else [None, None]
-    if refresh is None or (target is not None and urls[0] is None):
-        return None, urls[1] if script else None
-    return Refresh(float(refresh[0]), urls[0] if target else None), urls[1] if script else None
+def _resolved(columns: Sequence[list[str]], base: str, encoding: str) -> list[Urls]:
+    """The links of several readers, resolved all at once: every call has a cost of its own, and sites repeat them."""
+    urls = resolve_all(list(chain.from_iterable(columns)), base, encoding)
+    ends = accumulate(len(column) for column in columns)
+    return [urls[end - len(column) : end] for column, end in zip(columns, ends, strict=True)]
 
 
 def _read_other(
@@ -148,7 +151,7 @@ def _read_other(
         main_text=text.decode(),
         links=(),
         resources=(),
-        relations=read_relations((), link_headers, url, partial(resolve_all, base=url)),
+        relations=read_relations([], [], link_headers, url),
         directives=read_robots_tag(robots_tags, AGENT) if robots_tags else Directives(),
         refresh=None,
         script_redirect=None,

@@ -10,7 +10,6 @@ Reasons of the problems: `too-many-links`, `too-many-resources`: the rest was le
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -36,8 +35,8 @@ _MEDIA: Final = ("img", "video", "audio", "source")
 _SRCSET_URL: Final = re.compile(r"[\s,]*+(\S++)")
 _SRCSET_DESCRIPTORS: Final = re.compile(r"(?:[^,(]|\([^)]*+\)?+)*+,?")
 
-Resolve = Callable[[list[str]], list[Url | None]]
-"""What makes a page's links canonical: `urls.resolve_all` with the page's base and encoding."""
+Urls = list[Url | None]
+"""Links made canonical by `urls.resolve_all`, aligned with how they were written; `None` for what is not fetched."""
 
 
 class Anchors(NamedTuple):
@@ -80,42 +79,56 @@ def _texts(nodes: list[LexborNode]) -> list[str]:
     return texts[: len(nodes)]
 
 
-def read_links(anchors: Anchors, resolve: Resolve) -> tuple[tuple[Link, ...], list[Problem]]:
+def read_links(anchors: Anchors, urls: Urls) -> tuple[tuple[Link, ...], list[Problem]]:
     """The links of a page, in document order."""
     texts = [" ".join(text.split())[:MAX_ANCHOR] for text in anchors.texts]
-    for place in [place for place, text in enumerate(texts) if not text]:
-        texts[place] = _picture_text(anchors.nodes[place])
-    columns = zip(resolve(anchors.hrefs), texts, anchors.rels, anchors.kinds, strict=True)
+    if "" in texts:
+        for place in [place for place, text in enumerate(texts) if not text]:
+            texts[place] = _picture_text(anchors.nodes[place])
     links = [
-        Link(url, text, " ".join(rel.lower().split()), kind) if rel else Link(url, text, "", kind)
-        for url, text, rel, kind in columns
+        Link(url, text, " ".join(rel.lower().split()) if rel else "", kind)
+        for url, text, rel, kind in zip(urls, texts, anchors.rels, anchors.kinds, strict=True)
         if url is not None
     ]
     problems = [Problem("too-many-links")] if len(anchors.nodes) > MAX_LINKS else []
     return tuple(links[:MAX_LINKS]), problems
 
 
-def read_resources(found: Elements, resolve: Resolve) -> tuple[tuple[Resource, ...], list[Problem]]:
-    """Pictures, sound and film, also those a `srcset` offers; each URL once an element."""
-    if not any(found.get(name) for name in _MEDIA):
-        return (), []
-    nodes = [(node, name) for name in _MEDIA for node in found.get(name, ())[: MAX_RESOURCES + 1]]
-    rows = [row for node, name in nodes[: MAX_RESOURCES + 1] for row in _sources(node, name)]
-    problems = []
-    if len(rows) > MAX_RESOURCES:
-        problems.append(Problem("too-many-resources", str(len(rows))))
-        rows = rows[:MAX_RESOURCES]
-    urls = resolve([href for href, _, _ in rows])
-    return tuple(Resource(url, tag, text) for url, (_, tag, text) in zip(urls, rows, strict=True) if url), problems
+class Sources(NamedTuple):
+    """Where pictures, sound and film are, as written, in columns of equal length."""
+
+    hrefs: list[str]
+    tags: list[str]
+    texts: list[str]
 
 
-def _sources(node: LexborNode, tag: str) -> Iterator[tuple[str, str, str]]:
-    attributes = node.attributes
-    text = _folded(attributes.get("alt") or "")
-    hrefs = [attributes.get("src"), attributes.get("poster"), *srcset_urls(attributes.get("srcset") or "")]
-    for href in dict.fromkeys(href.strip() for href in hrefs if href):
-        if href:
-            yield href, tag, text
+def read_sources(found: Elements) -> Sources:
+    """Pictures, sound and film, also what a `srcset` offers: each URL once an element, at most one too many."""
+    sources = Sources([], [], [])
+    for tag in _MEDIA:
+        for node in found.get(tag, ()):
+            if len(sources.hrefs) > MAX_RESOURCES:
+                return sources
+            attributes = node.attributes
+            hrefs = _hrefs(attributes)
+            sources.hrefs.extend(hrefs)
+            sources.tags.extend([tag] * len(hrefs))
+            sources.texts.extend([_folded(attributes.get("alt") or "")] * len(hrefs))
+    return sources
+
+
+def read_resources(sources: Sources, urls: Urls) -> tuple[tuple[Resource, ...], list[Problem]]:
+    """The resources of a page: first all pictures, then films, and so on."""
+    columns = zip(urls[:MAX_RESOURCES], sources.tags, sources.texts, strict=False)
+    problems = [Problem("too-many-resources")] if len(urls) > MAX_RESOURCES else []
+    return tuple([Resource(url, tag, text) for url, tag, text in columns if url is not None]), problems
+
+
+def _hrefs(attributes: dict[str, str | None]) -> list[str]:
+    hrefs = [attributes.get("src"), attributes.get("poster")]
+    if srcset := attributes.get("srcset"):
+        hrefs += srcset_urls(srcset)
+    return list(dict.fromkeys([trimmed for href in hrefs if href and (trimmed := href.strip())]))
 
 
 def srcset_urls(srcset: str) -> list[str]:

@@ -129,7 +129,7 @@ def _signature(head: bytes) -> str:
 
 def _is_binary(head: bytes, is_utf16: bool) -> bool:
     """A signature, or more control characters than dirt explains: a page with a stray NUL is still a page."""
-    if head[:1] != b"<" and _signature(head):
+    if not head.lstrip().startswith(b"<") and _signature(head):  # no signature begins with white space
         return True
     if is_utf16 or not head:
         return False

@@ -11,10 +11,12 @@ outside of any function, condition or other bracket, assigns a literal to `locat
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborNode
 
+from ..model import Refresh, Url
 from .facts import is_in_noscript
 
 MAX_SCRIPT: Final = 2000
@@ -53,7 +55,36 @@ def read_refresh(content: str) -> tuple[int, str | None] | None:
     return delay, content[at:]
 
 
-def refresh_of(metas: list[LexborNode]) -> tuple[int, str | None] | None:
+class Onward(NamedTuple):
+    """Where a page sends its reader, as written: by a refresh after so many seconds, and by a script."""
+
+    delay: int | None
+    target: str | None
+    script: str | None
+
+    @property
+    def hrefs(self) -> list[str]:
+        """What is to be resolved, if anything is: the target of the refresh, and that of the script."""
+        return [self.target or "", self.script or ""] if self.target or self.script else []
+
+
+def read_onward(metas: Sequence[LexborNode], scripts: Sequence[LexborNode], size: int) -> Onward:
+    """What the elements of a page of this size say."""
+    delay, target = refresh_of(metas) or (None, None)
+    return Onward(delay, target, script_redirect(scripts) if size <= MAX_REDIRECT_PAGE else None)
+
+
+def redirects_of(onward: Onward, urls: list[Url | None]) -> tuple[Refresh | None, Url | None]:
+    """The refresh and the redirect of a page, given what `onward.hrefs` became."""
+    url, script = urls or (None, None)
+    is_refresh = onward.delay is not None and (url is not None or not onward.target)
+    return (
+        Refresh(float(onward.delay or 0), url if onward.target else None) if is_refresh else None,
+        script if onward.script else None,
+    )
+
+
+def refresh_of(metas: Sequence[LexborNode]) -> tuple[int, str | None] | None:
     """The first refresh among the `<meta>` elements of a page."""
     for node in metas:
         attributes = node.attributes
@@ -64,7 +95,7 @@ def refresh_of(metas: list[LexborNode]) -> tuple[int, str | None] | None:
     return None
 
 
-def script_redirect(scripts: list[LexborNode]) -> str | None:
+def script_redirect(scripts: Sequence[LexborNode]) -> str | None:
     """The URL as written to which the first script that plainly redirects sends its reader."""
     for node in scripts:
         if node.attributes.get("src") is None and (target := redirect_in(node.text_lexbor())):

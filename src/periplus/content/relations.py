@@ -6,7 +6,8 @@ one, a stylesheet if it says so (and then nothing to us), and the same page for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborNode
@@ -14,19 +15,22 @@ from selectolax.lexbor import LexborNode
 from ..formats.headers import read_links as read_link_headers
 from ..model import Alternate, Relations, Url
 from ..urls import resolve_all
-from .links import Resolve
+from .links import Urls
 
 MAX_RELATIONS: Final = 2_000
 _FEED_TYPES: Final = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json", "text/rss+xml"}
 )
-_PREV: Final = frozenset({"prev", "previous"})
+_PREV: Final = {"previous": "prev"}
+_NO_WORDS: Final = frozenset[str]()
 _OURS: Final = frozenset({"canonical", "next", "prev", "previous", "amphtml", "alternate", "feed"})
 _NONE: Final = Relations()
 _MAX_WORD: Final = 256
 
 
-class _Said(NamedTuple):
+class Relative(NamedTuple):
+    """One relative of a page, as written."""
+
     rel: frozenset[str]
     href: str
     hreflang: str
@@ -35,58 +39,70 @@ class _Said(NamedTuple):
     title: str
 
 
-def read_relations(nodes: Sequence[LexborNode], link_headers: Sequence[str], url: str, resolve: Resolve) -> Relations:
-    """The relations of a page, from its `<link>` elements and the values of its `Link` headers."""
-    said = [row for node in nodes[:MAX_RELATIONS] if (row := _of_element(node))]
-    urls = resolve([row.href for row in said]) if said else []
+def read_relatives(nodes: Sequence[LexborNode]) -> list[Relative]:
+    """What the `<link>` elements of a page say."""
+    relatives = []
+    for node in nodes[:MAX_RELATIONS]:
+        attributes = node.attributes
+        rel, href = _ours(attributes.get("rel") or ""), attributes.get("href")
+        if rel and href:
+            hreflang, type_, media, title = (
+                (attributes.get(name) or "").strip()[:_MAX_WORD] for name in ("hreflang", "type", "media", "title")
+            )
+            relatives.append(Relative(rel, href, hreflang, type_.lower(), media, title))
+    return relatives
+
+
+def read_relations(relatives: list[Relative], urls: Urls, link_headers: Sequence[str], url: str) -> Relations:
+    """The relations of a page, from its `<link>` elements, resolved, and the values of its `Link` headers."""
     if link_headers:
         from_headers = _of_headers(link_headers, url)
-        urls += resolve_all([row.href for row in from_headers], url)
-        said += from_headers
-    if not said:
+        relatives = relatives + from_headers
+        urls = urls + resolve_all([relative.href for relative in from_headers], url)
+    if not relatives:
         return _NONE
-    rows = [(row, target) for row, target in zip(said, urls, strict=True) if target is not None]
-    alternates = [(row, target) for row, target in rows if "alternate" in row.rel and "stylesheet" not in row.rel]
+    first: dict[str, Url] = {}
+    alternates, feeds = [], []
+    for relative, target in zip(relatives, urls, strict=True):
+        if target is None:
+            continue
+        for word in relative.rel:
+            first.setdefault(_PREV.get(word, word), target)
+        if _is_feed(relative):
+            feeds.append(_alternate(relative, target))
+        elif "alternate" in relative.rel and "stylesheet" not in relative.rel:
+            alternates.append(_alternate(relative, target))
     return Relations(
-        canonical=_first(rows, frozenset({"canonical"})),
-        next=_first(rows, frozenset({"next"})),
-        prev=_first(rows, _PREV),
-        amphtml=_first(rows, frozenset({"amphtml"})),
-        alternates=_alternates((row, target) for row, target in alternates if not _is_feed(row)),
-        feeds=_alternates((row, target) for row, target in rows if _is_feed(row)),
+        canonical=first.get("canonical"),
+        next=first.get("next"),
+        prev=first.get("prev"),
+        amphtml=first.get("amphtml"),
+        alternates=tuple(alternates),
+        feeds=tuple(feeds),
     )
 
 
-def _of_element(node: LexborNode) -> _Said | None:
-    attributes = node.attributes
-    said, href = attributes.get("rel"), attributes.get("href")
-    if not said or not href or said == "stylesheet":
-        return None
-    rel = frozenset(said.lower().split())
-    if rel.isdisjoint(_OURS):
-        return None
-    hreflang, type_, media, title = (
-        (attributes.get(name) or "").strip()[:_MAX_WORD] for name in ("hreflang", "type", "media", "title")
-    )
-    return _Said(rel, href, hreflang, type_.lower(), media, title)
+@lru_cache(maxsize=1024)
+def _ours(rel: str) -> frozenset[str]:
+    """The words of a `rel`, if one of them concerns us. Few differ, on all pages."""
+    words = frozenset(rel.lower().split())
+    return _NO_WORDS if words.isdisjoint(_OURS) else words
 
 
-def _of_headers(values: Sequence[str], url: str) -> list[_Said]:
+def _of_headers(values: Sequence[str], url: str) -> list[Relative]:
     links = [link for link in read_link_headers(values, url) if not link.anchor]
     return [
-        _Said(frozenset(link.rel), link.url, hreflang, link.type.lower(), link.media, link.title)
+        Relative(frozenset(link.rel), link.url, hreflang, link.type.lower(), link.media, link.title)
         for link in links[:MAX_RELATIONS]
         for hreflang in link.hreflang or ("",)
     ]
 
 
-def _first(rows: Iterable[tuple[_Said, Url]], rel: frozenset[str]) -> Url | None:
-    return next((target for row, target in rows if not rel.isdisjoint(row.rel)), None)
+def _is_feed(relative: Relative) -> bool:
+    return "feed" in relative.rel or (
+        "alternate" in relative.rel and relative.type.partition(";")[0].strip() in _FEED_TYPES
+    )
 
 
-def _is_feed(row: _Said) -> bool:
-    return "feed" in row.rel or ("alternate" in row.rel and row.type.partition(";")[0].strip() in _FEED_TYPES)
-
-
-def _alternates(rows: Iterable[tuple[_Said, Url]]) -> tuple[Alternate, ...]:
-    return tuple(Alternate(target, row.hreflang, row.type, row.title, row.media) for row, target in rows)
+def _alternate(relative: Relative, target: Url) -> Alternate:
+    return Alternate(target, relative.hreflang, relative.type, relative.title, relative.media)
