@@ -31,8 +31,6 @@ _VALUE_SHIFT: Final = np.uint64(64 - 7 - 32)
 _PLACES: Final = np.array(
     [0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F], dtype=np.uint64
 )
-_OFTEN_ENOUGH: Final = 16
-"""So many bins are asked before all are: among them is a filled one unless a text is very short."""
 _MIX_SHIFT: Final = np.uint64(32)
 _MIX_FACTOR: Final = np.uint64(0xFF51AFD7ED558CCD)
 
@@ -79,9 +77,7 @@ def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _densified(values: NDArray[np.uint32], empty: NDArray[np.intp]) -> NDArray[np.uint32]:
     """Each empty bin takes the value of the first filled bin in an order of its own, the same for every text."""
     orders = _orders()[empty]
-    asked = values[orders[:, :_OFTEN_ENOUGH]]
-    if (asked == _EMPTY).all(axis=1).any():
-        asked = values[orders]
+    asked = values[orders]
     values[empty] = asked[np.arange(len(empty)), (asked != _EMPTY).argmax(axis=1)]
     return values
 
