@@ -93,7 +93,7 @@ def usp(body: bytes) -> int:
         url=URL,
         content=body.decode(),
         recursion_level=0,
-        web_client=None,  # type: ignore[arg-type] # nothing is fetched
+        web_client=None,  # nothing is fetched
         parent_urls=set(),
     )
     return sum(1 for _ in parser.sitemap().all_pages())
