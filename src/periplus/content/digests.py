@@ -49,7 +49,7 @@ def snapshot(page: Page) -> Snapshot:
 
 
 def change_level(old: Snapshot, new: Snapshot) -> ChangeLevel:
-    """How much a page changed between two visits, by the levels of ALGORITHMS section G.
+    """How much a page changed between two visits.
 
     SAME: the same bytes. RAW_ONLY: other bytes, but what the page says and where it leads are the same. MINOR: the
     main text differs in at most about one shingle in fifty. MAJOR: anything more, or another title, canonical URL or

@@ -1,4 +1,4 @@
-"""Words that change without the page having changed: masked before main texts are compared (ALGORITHMS section G).
+"""Words that change without the page having changed: masked before main texts are compared.
 
 Masked are clock times ("12:30:05 pm"), dates in figures ("2026-11-14T12:30Z", "14/11/2026") and with the name of a
 month and a year ("14 Nov 2026", "Saturday, November 14, 2026"), numbers with a separator between thousands

@@ -16,7 +16,7 @@ from .types import Discovery, FetchOutcome, Lastmod, Problem, Url
 
 
 class ChangeLevel(IntEnum):
-    """How much of a page differs between two visits (ALGORITHMS section G). From MAJOR on it counts as changed."""
+    """How much of a page differs between two visits. From MAJOR on it counts as changed."""
 
     SAME = 0
     RAW_ONLY = 1

@@ -119,7 +119,7 @@ class Validators(Struct, frozen=True):
 
 
 class Digests(Struct, frozen=True):
-    """The same page at several depths, so that "changed" has degrees (ALGORITHMS section G).
+    """The same page at several depths, so that "changed" has degrees.
 
     `raw` is of the bytes as decoded from the wire; `text` of all visible text; `main` of the main text with volatile
     tokens masked; `links` of the sorted out-links. 64 bits each: they are compared with one other value, not searched.
