@@ -26,8 +26,8 @@ MODULES = ("urls", "robots", "sitemaps", "pages", "logs")
 CRAWL = "crawl"
 """Whole crawlers against whole crawlers: another kind of table, and a block of the page of its own."""
 PEERS = (
-    "ada-url", "beautifulsoup4", "isal", "lxml", "msgspec", "numpy", "protego", "rensa", "resiliparse", "selectolax",
-    "ultimate-sitemap-parser", "xxhash",
+    "ada-url", "isal", "lxml", "msgspec", "numpy", "protego", "resiliparse", "selectolax", "ultimate-sitemap-parser",
+    "xxhash",
 )  # fmt: skip
 
 

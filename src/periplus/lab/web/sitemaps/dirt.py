@@ -1,4 +1,4 @@
-"""The profile that does everything wrong, after the survey of Wilde & Roszkiewicz (UC Berkeley, 2010).
+"""The profile that does everything wrong, after the Berkeley survey of web site metadata.
 
 An index that names both `.xml` and `.xml.gz` of the same list, indexes in indexes that lead back to where they began, a
 file of 200,000 URLs, bytes that are not the UTF-8 they claim, gzip that ends too early, URLs of another host. Read with
