@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from periplus.content import decode, encoding_of, sniff_charset
+from periplus.content import sniff_charset
+from periplus.formats.encodings import decode, encoding_of
 
 pytestmark = pytest.mark.corpus
 

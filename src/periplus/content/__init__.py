@@ -4,7 +4,7 @@ A body comes off the wire in content codings. `decode_body` takes them off under
 this order, each step in a file of its own:
 
 1. `charset` finds the encoding as a browser would (a mark, the header, a declaration, a guess) with the labels of
-   `encodings`; `mime` says whether this is a page at all. What is none becomes an empty `Page` with the reason.
+   `formats.encodings`; `mime` says whether this is a page at all. What is none becomes an empty `Page` with the reason.
 2. `tags` looks at the bytes, all at once; `nesting` cuts off what would make a parser suffer.
 3. `elements` parses, once, and walks the tree for what the readers want: `facts` (title, description, language, base,
    directives for crawlers), `links` (and resources), `relations` (canonical, alternates, feeds), `redirects`, `forms`.
@@ -22,7 +22,6 @@ Not here: fetching, deciding what to follow, and clusters of near-duplicates (th
 from .charset import Charset, sniff_charset
 from .decode import decode_body
 from .digests import Snapshot, change_level, snapshot
-from .encodings import decode, encoding_of
 from .html import read_page
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
@@ -35,9 +34,7 @@ __all__ = [
     "Snapshot",
     "bands",
     "change_level",
-    "decode",
     "decode_body",
-    "encoding_of",
     "read_page",
     "read_refresh",
     "resemblance",

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import Final
 
+from ..formats.encodings import decode
 from ..formats.headers import read_robots_tag
 from ..model import Directives, Page, Problem, Url
 from ..urls import canonical, resolve_all
 from .charset import Charset, sniff_charset
 from .digests import digests_of
 from .elements import elements_of, parse
-from .encodings import decode
 from .facts import AGENT, base_of, read_facts
 from .forms import actions_of, read_forms
 from .links import Urls, read_anchors, read_links, read_resources, read_sources

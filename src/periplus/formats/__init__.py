@@ -5,5 +5,5 @@ a `Problem` with a reason, never an exception. A writer is the other half: what 
 Nothing here opens a file or a socket, asks for the time, or decides what to do with what was read.
 
 `robots`, `sitemap`, `feed`, `headers`, `access_log`, `metadata_archive`, `indexnow`; dates in all the forms that these
-meet are read in `dates`.
+meet are read in `dates`, and what a charset is called in `encodings`.
 """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.content import decode, encoding_of, sniff_charset
+from periplus.content import sniff_charset
+from periplus.formats import encodings
+from periplus.formats.encodings import decode, encoding_of
 
 
 @pytest.mark.parametrize(
@@ -47,8 +49,6 @@ def test_a_long_page_may_be_cut_inside_a_character() -> None:
 
 def test_labels() -> None:
     """Labels are the standard's 228, in any case, with ASCII white space around them."""
-    from periplus.content import encodings
-
     assert len(encodings._NAME_OF) == 228
     assert encoding_of(" \t Latin1\n") == "windows-1252"
     assert encoding_of("\xa0latin1") is None
@@ -77,7 +77,24 @@ def test_decoding(body: bytes, encoding: str, text: str) -> None:
 
 def test_every_encoding_decodes_every_byte() -> None:
     """No name in the table is without a decoder, and none fails."""
-    from periplus.content import encodings
-
     for name in encodings._LABELS:
         assert isinstance(decode(bytes(range(256)), name), str)
+
+
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        ("ISO-8859-1", "cp1252"),
+        ("latin-1", "cp1252"),
+        ("gb2312", "gb18030"),
+        ("cp932", "cp932"),
+        ("koi8-r", "koi8-r"),
+        ("base64", None),
+        ("idna", None),
+        ("replacement", None),
+        ("no such thing", None),
+    ],
+)
+def test_codecs_of_labels_are_charsets_of_the_web(label: str, codec: str | None) -> None:
+    """Streams are decoded by Python's codecs, but only by those that stand for a charset of the web."""
+    assert encodings.codec_of(label) == codec

@@ -14,6 +14,7 @@ from html.entities import html5
 
 from msgspec import Struct
 
+from periplus.formats.encodings import codec_of
 from periplus.model import Problem
 
 LONGEST = 10 * 1024 * 1024
@@ -32,16 +33,6 @@ _BOMS = (
 _UNMARKED = ((b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))
 _DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s{0,20}=\s{0,20}[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 _LATIN = "cp1252"
-_CODECS = {"iso8859-1": _LATIN, "latin_1": _LATIN, "ascii": _LATIN, "gb2312": "gb18030", "gbk": "gb18030"} | {
-    name: name
-    for name in (
-        "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "gb18030", "big5", "big5hkscs", "shift_jis", "cp932",
-        "euc_jp", "euc_kr", "cp949", "iso2022_jp", "koi8-r", "koi8-u", "mac-roman", "tis-620", "iso8859-2", "iso8859-3",
-        "iso8859-4", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-10", "iso8859-13",
-        "iso8859-14", "iso8859-15", "iso8859-16", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256",
-        "cp1257", "cp1258",
-    )
-}  # fmt: skip
 
 _ROOT = re.compile(r"<(?:[\w.-]{1,40}:)?(?:rss|rdf|feed|channel)\b", re.IGNORECASE)
 _ELEMENT = re.compile(r"<[A-Za-z_]")
@@ -94,8 +85,7 @@ def _gather(body: bytes | Iterable[bytes]) -> tuple[bytes, bool]:
 
 
 def _decode(data: bytes) -> tuple[str, Problem | None]:
-    label = _label(data)
-    codec = _codec(label)
+    label, codec = _charset(data)
     problem = None if codec else Problem("unknown-charset", label)
     try:
         # Not final: a character that a cut has halved is nobody's fault.
@@ -112,22 +102,16 @@ def _decode_anyway(data: bytes, codec: str) -> str:
     return text if text.count("\ufffd") * 10 <= beyond_ascii else data.decode(_LATIN, "replace")
 
 
-def _label(data: bytes) -> str:
-    for mark, label in _BOMS + _UNMARKED:
+def _charset(data: bytes) -> tuple[str, str | None]:
+    """What the feed calls its charset, and Python's codec for it, if it is one of the web."""
+    for mark, codec in _BOMS + _UNMARKED:
         if data.startswith(mark):
-            return label
+            return codec, codec
     declared = _DECLARED.search(data[:1024])
     label = declared[1].decode("ascii").lower() if declared else "utf-8"
     # A declaration that could be read byte by byte is in no encoding of wider units, whatever it says.
-    return "utf-8" if label.startswith(("utf-16", "utf-32", "ucs-", "iso-10646")) else label
-
-
-def _codec(label: str) -> str | None:
-    """Only charsets that the web uses: Python's other codecs are slow or no charsets at all."""
-    try:
-        return _CODECS.get(codecs.lookup(label).name)
-    except LookupError:
-        return None
+    wide = label.startswith(("utf-16", "utf-32", "ucs-", "iso-10646"))
+    return label, "utf-8" if wide else codec_of(label)
 
 
 def _find_root(text: str) -> tuple[int | None, Problem | None]:

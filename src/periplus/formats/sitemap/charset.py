@@ -1,8 +1,7 @@
 """From bytes to text, in a stream: what the document declares, corrected by what its bytes show.
 
-The order is that of XML 1.0 appendix F: byte order mark, the pattern of the first bytes, the declaration, UTF-8. The
-labels are those of the WHATWG Encoding standard, so Latin-1 means windows-1252; no other codec can be named by a
-document, since Python's registry also holds ones that are no charsets.
+The order is that of XML 1.0 appendix F: byte order mark, the pattern of the first bytes, the declaration, UTF-8. What a
+label means is in `formats.encodings`: Latin-1 is windows-1252 there.
 
 Two kinds of dirt are repaired: single bytes of windows-1252 in UTF-8 become the characters they stand for, and UTF-8
 declared as Latin-1 is read as UTF-8, which no other text looks like. Reasons: "bad-encoding" (the bytes are not what
@@ -15,6 +14,8 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
+
+from periplus.formats.encodings import codec_of
 
 from .outbox import Outbox
 
@@ -29,26 +30,8 @@ _BOMS = (
 _DECLARATION = re.compile(rb"<\?xml[^>]{0,512}?\bencoding\s{0,16}=\s{0,16}[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 _ESCAPED = re.compile("[\udc80-\udcff]+")
 
-_CODECS = {
-    "utf-8": "utf-8 utf8 unicode-1-1-utf-8 us-ascii ascii",
-    "cp1252": "iso-8859-1 iso8859-1 iso_8859-1 latin1 latin-1 l1 windows-1252 cp1252 cp-1252 x-cp1252 ansi",
-    "utf-16": "utf-16 utf16 utf-16le utf-16be ucs-2 iso-10646-ucs-2 unicode utf-32 utf-32le utf-32be",
-    "cp1254": "iso-8859-9 iso8859-9 latin5 windows-1254 cp1254",
-    "gb18030": "gb2312 gbk gb18030 x-gbk cp936 gb_2312-80",
-    "big5hkscs": "big5 big5-hkscs",
-    "cp932": "shift_jis shift-jis sjis x-sjis windows-31j cp932 ms_kanji",
-    "cp949": "euc-kr ks_c_5601-1987 windows-949 cp949 ksc5601",
-    "euc_jp": "euc-jp x-euc-jp",
-    "iso2022_jp": "iso-2022-jp",
-    "koi8_r": "koi8-r koi8",
-    "koi8_u": "koi8-u koi8-ru",
-    "mac_roman": "macintosh mac x-mac-roman",
-    "cp874": "windows-874 tis-620 iso-8859-11",
-    "cp866": "ibm866 cp866",
-}
-_LABELS = {label: codec for codec, labels in _CODECS.items() for label in labels.split()}
-_LABELS |= {f"{start}{n}": f"cp{n}" for n in (1250, 1251, 1253, 1255, 1256, 1257, 1258) for start in ("windows-", "cp")}
-_LABELS |= {f"iso{dash}8859-{n}": f"iso8859_{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16) for dash in "-_"}
+_WIDE = re.compile(r"utf-?(?:16|32)|ucs-|iso-10646|unicode$", re.IGNORECASE)
+"""Encodings of wider units: a declaration that can be read byte by byte is in none of them."""
 
 
 def decode(pieces: Iterator[bytes], outbox: Outbox) -> Iterator[str]:
@@ -91,14 +74,13 @@ def _sniff(head: bytes, outbox: Outbox) -> tuple[int, str]:
     if declared is None:
         return 0, "utf-8"
     label = declared[1].decode("ascii")
-    known = _LABELS.get(label.lower())
+    if _WIDE.match(label):
+        outbox.complain("bad-encoding", f"declared {label}, but it cannot be")
+        return 0, "utf-8"
+    known = codec_of(label)
     if known is None:
         outbox.complain("unknown-encoding", label)
-    elif known == "utf-16":
-        outbox.complain("bad-encoding", f"declared {label}, but it cannot be")
-    else:
-        return 0, known
-    return 0, "utf-8"
+    return 0, known or "utf-8"
 
 
 class _Utf8:

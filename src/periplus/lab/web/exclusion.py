@@ -73,7 +73,7 @@ def text(site: Site, sitemap: str | None) -> bytes | None:
 
 
 def _dirty(site: Site, sitemap: str) -> bytes:
-    """What the Berkeley survey of web site metadata found: angle brackets, odd case, relative URLs, comments, stray lines."""
+    """What the Berkeley survey found: angle brackets, odd case, relative URLs, comments, stray lines."""
     lines = [
         "\ufeff# robots.txt of " + site.host,
         "SITEMAP: <" + sitemap + ">",

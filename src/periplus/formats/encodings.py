@@ -1,7 +1,7 @@
 """The encodings of the web and their names, as the Encoding Standard lists them (https://encoding.spec.whatwg.org/).
 
-Here are the table of labels, and how a body is decoded once its encoding is known. Which encoding a body is in is the
-question of `charset`.
+Here are the table of labels, and how a body is decoded once its encoding is known; pages, sitemaps and feeds share it.
+Which encoding a body is in is for each of them to find out.
 
 Python's codecs are the decoders, with the differences that the standard makes: the single-byte encodings of Windows
 map the bytes that Microsoft left undefined in 0x80-0x9F to the control characters of the same number, GBK is decoded
@@ -106,6 +106,26 @@ _ASCII_WHITESPACE: Final = "\t\n\f\r "
 def encoding_of(label: str) -> str | None:
     """The standard's name of the encoding that a label means; `None` for a label that means nothing."""
     return _NAME_OF.get(label.strip(_ASCII_WHITESPACE).lower())
+
+
+def codec_of(label: str) -> str | None:
+    """Python's codec for a label, for those who decode in a stream; `None` for what is no charset of the web.
+
+    Names that are Python's alone (`latin-1`, `cp936`) are understood too, because documents are written by programs;
+    its codecs that are no charsets are not.
+    """
+    encoding = encoding_of(label)
+    if encoding is None:
+        try:
+            name = codecs.lookup(label).name
+        except (LookupError, ValueError):
+            return None
+        if name in _MULTI_BYTE.values():
+            return name
+        encoding = encoding_of(name)
+    if encoding in (None, "replacement", "x-user-defined"):
+        return None
+    return _MULTI_BYTE.get(encoding) or _SINGLE_BYTE.get(encoding) or codecs.lookup(encoding).name
 
 
 def decode(body: bytes, encoding: str) -> str:
