@@ -1,8 +1,9 @@
 """The words of the house.
 
 Every other room speaks in these values and asks for these ports; this room imports none of them. `types` holds what
-travels between the brain and the wire, `page` what a page says, `events` what observers are told, `ports` the seams,
-`errors` what we did wrong ourselves. There is no behaviour here beyond what a word needs to mean something.
+travels between the brain and the wire, `page` what a page says, `state` what a crawl remembers, `events` what observers
+are told, `ports` the seams, `errors` what we did wrong ourselves. There is no behaviour here beyond what a word needs
+to mean something.
 """
 
 from .errors import (
@@ -39,13 +40,19 @@ from .page import (
 from .ports import (
     Clock,
     EventSink,
+    Exchange,
     Filter,
     Ordering,
+    Payloads,
+    Queues,
+    RobotsFiles,
     Scheduler,
-    SeenSet,
+    Sites,
+    State,
     UrlRecords,
     Wire,
 )
+from .state import Batch, Payload, Queued, RobotsFile, SiteState, Stored, Ticket
 from .types import (
     NO_HINTS,
     Accept,
@@ -64,6 +71,7 @@ from .types import (
     Hints,
     Lane,
     Lastmod,
+    Located,
     NotModified,
     Problem,
     Purpose,
@@ -82,6 +90,7 @@ __all__ = [
     "NO_HINTS",
     "Accept",
     "Alternate",
+    "Batch",
     "ChangeFreq",
     "ChangeLevel",
     "ChangeSeen",
@@ -97,6 +106,7 @@ __all__ = [
     "Domain",
     "Event",
     "EventSink",
+    "Exchange",
     "Excluded",
     "Failed",
     "FetchEnded",
@@ -115,13 +125,18 @@ __all__ = [
     "Lastmod",
     "Link",
     "LinkKind",
+    "Located",
     "NotModified",
     "Ordering",
     "Page",
     "PageRead",
+    "Payload",
+    "Payloads",
     "PeriplusError",
     "Problem",
     "Purpose",
+    "Queued",
+    "Queues",
     "Redirected",
     "Refresh",
     "Refused",
@@ -129,11 +144,17 @@ __all__ = [
     "Relations",
     "Resource",
     "Rewrite",
+    "RobotsFile",
+    "RobotsFiles",
     "Scheduler",
-    "SeenSet",
     "Site",
+    "SiteState",
     "SitemapRead",
+    "Sites",
     "Source",
+    "State",
+    "Stored",
+    "Ticket",
     "Url",
     "UrlRecord",
     "UrlRecords",

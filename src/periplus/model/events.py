@@ -12,6 +12,7 @@ from enum import IntEnum
 from msgspec import Struct
 
 from .page import Page
+from .state import Stored
 from .types import Discovery, FetchOutcome, Lastmod, Problem, Url
 
 
@@ -44,6 +45,7 @@ class FetchEnded(Struct, frozen=True, tag=True):
 
     outcome: FetchOutcome
     ended_at: float
+    stored: Stored | None = None
 
 
 class PageRead(Struct, frozen=True, tag=True):

@@ -7,11 +7,12 @@ answers for all of it in one pass. Every port of storage has an in-memory implem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from .events import Event
-from .types import Discovery, FetchOutcome, FetchTask, Fingerprint, Site, Url, UrlRecord, Verdict
+from .state import Batch, Payload, Queued, RobotsFile, SiteState, Ticket
+from .types import Discovery, FetchOutcome, FetchTask, Lane, Site, Url, UrlRecord, Verdict
 
 
 class Clock(Protocol):
@@ -48,18 +49,14 @@ class Ordering(Protocol):
         """A priority, comparable within one crawl."""
 
 
-class SeenSet(Protocol):
-    """Which URLs have we been told of before?"""
-
-    def add_new(self, fingerprints: Sequence[Fingerprint]) -> list[bool]:
-        """Add all; for each, whether it was new. A repeat inside the batch is new only the first time."""
-
-    def __len__(self) -> int:
-        """How many are known."""
-
-
 class UrlRecords(Protocol):
-    """What is known of each URL, by site, so that a page's links land together."""
+    """What is known of each URL, by site, so that a page's links land together; and so the seen test, too."""
+
+    def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
+        """Add those whose URL is not known. For each the record that was there before; `None`: it was new.
+
+        A repeat inside the batch is new only the first time.
+        """
 
     def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
         """The record of each, aligned with `urls`."""
@@ -67,8 +64,142 @@ class UrlRecords(Protocol):
     def put(self, records: Iterable[UrlRecord]) -> None:
         """Write all or none."""
 
-    def of_site(self, site: Site) -> Iterable[UrlRecord]:
-        """Every record of a site, in key order."""
+    def of_site(self, site: Site) -> Iterator[UrlRecord]:
+        """Every record of a site, each once."""
+
+    def __len__(self) -> int:
+        """How many URLs are known."""
+
+
+class Queues(Protocol):
+    """The URLs that wait, by site and lane, the lowest level first; and those that wait for a time."""
+
+    def push(self, entries: Sequence[Queued]) -> None:
+        """Add all at the end of their levels."""
+
+    def heads(self, site: Site, lane: Lane, limit: int) -> list[Ticket]:
+        """The first `limit` of a site's lane. They stay where they are until removed."""
+
+    def remove(self, tickets: Sequence[Ticket]) -> None:
+        """Take these out; those that are not there any more do not matter."""
+
+    def length(self, site: Site, lane: Lane) -> int:
+        """How many wait there."""
+
+    def waiting(self) -> Iterator[tuple[Site, Lane, int]]:
+        """Every site and lane where something waits, with the lowest level there."""
+
+    def postpone(self, entries: Sequence[tuple[float, Queued]]) -> None:
+        """Keep these out of the queues until their time."""
+
+    def release(self, now: float, limit: int) -> list[Queued]:
+        """Push at most `limit` postponed entries whose time has come, earliest first, and say which."""
+
+    def next_release(self) -> float | None:
+        """When the first postponed entry is due."""
+
+    def __len__(self) -> int:
+        """How many wait in all queues, the postponed ones included."""
+
+
+class Sites(Protocol):
+    """What is known of each site."""
+
+    def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
+        """A copy of the state of each, aligned with `sites`."""
+
+    def put(self, states: Iterable[SiteState]) -> None:
+        """Keep copies of these."""
+
+    def __len__(self) -> int:
+        """How many sites are known."""
+
+
+class RobotsFiles(Protocol):
+    """The last robots.txt of each site."""
+
+    def get(self, site: Site) -> RobotsFile | None:
+        """The one kept, whether or not it has expired."""
+
+    def put(self, file: RobotsFile) -> None:
+        """Keep this one."""
+
+
+class Payloads(Protocol):
+    """Which bytes were seen before, and where they are kept."""
+
+    def add_new(self, payload: Payload) -> Payload | None:
+        """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
+
+
+class Exchange(Protocol):
+    """Batches between shards, each kept until the other side has it for good, each taken once.
+
+    A batch is dropped by the sender only when the receiver has acknowledged it, and the receiver does so after its own
+    commit; one that comes twice is known by its number.
+    """
+
+    def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
+        """Keep a batch for another shard."""
+
+    def unsent(self, limit: int) -> list[Batch]:
+        """Batches not yet offered since this store was opened, in order; each is shown once."""
+
+    def acknowledged(self, receiver: int, number: int) -> None:
+        """The receiver has this batch and all before it."""
+
+    def is_new(self, batch: Batch) -> bool:
+        """Whether this batch was not taken before. Marks it as taken."""
+
+    def taken(self, sender: int) -> int:
+        """The number of the last batch taken from a shard."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every batch was acknowledged."""
+
+
+class State(Protocol):
+    """All that a shard remembers, changed in memory or in one open transaction, kept by `commit`.
+
+    What is not committed when the process dies has not happened.
+    """
+
+    @property
+    def records(self) -> UrlRecords:
+        """URLs."""
+
+    @property
+    def queues(self) -> Queues:
+        """What waits."""
+
+    @property
+    def sites(self) -> Sites:
+        """Hosts."""
+
+    @property
+    def robots(self) -> RobotsFiles:
+        """Their robots files."""
+
+    @property
+    def payloads(self) -> Payloads:
+        """What was seen before."""
+
+    @property
+    def exchange(self) -> Exchange:
+        """What goes to other shards."""
+
+    def mark(self, name: str, value: bytes) -> None:
+        """Keep a small value by name: how far a file had been written, what was counted."""
+
+    def marked(self, name: str) -> bytes | None:
+        """The value last kept by that name."""
+
+    def commit(self) -> None:
+        """Make everything since the last commit durable, all or nothing."""
+
+    def close(self) -> None:
+        """Let go, without a commit."""
 
 
 class Wire(Protocol):

@@ -145,7 +145,10 @@ NO_HINTS = Hints()
 
 
 class Discovery(Struct, frozen=True):
-    """A URL somebody told us of. Everything that enters the frontier arrives as one of these."""
+    """A URL somebody told us of. Everything that enters the frontier arrives as one of these.
+
+    `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row.
+    """
 
     url: Url
     source: Source
@@ -153,6 +156,7 @@ class Discovery(Struct, frozen=True):
     depth: int = 0
     referrer: Url | None = None
     hints: Hints = NO_HINTS
+    redirects: int = 0
 
 
 class FirstSeen(Struct, frozen=True):
@@ -163,7 +167,11 @@ class FirstSeen(Struct, frozen=True):
 
 
 class UrlRecord(Struct, frozen=True):
-    """What is known of a URL between visits."""
+    """What is known of a URL between visits.
+
+    `failures` counts the attempts that failed since the last that did not; `status` and `reason` are those of the last
+    attempt (`reason` is empty where it went well).
+    """
 
     url: Url
     first_seen: tuple[FirstSeen, ...]
@@ -175,10 +183,19 @@ class UrlRecord(Struct, frozen=True):
     changes: int = 0
     fetched_at: float | None = None
     due_at: float | None = None
+    redirects: int = 0
+    failures: int = 0
+    status: int | None = None
+    reason: str = ""
 
 
 class FetchTask(Struct, frozen=True):
-    """One permission to fetch one URL, lent until the lease ends."""
+    """One permission to fetch one URL, lent until the lease ends.
+
+    `ip` is the address that politeness was reckoned for, and the only one to connect to. Where it is not known yet,
+    the task is only to find it out: its outcome is `Located`, and nobody was visited. `redirects` is how many redirects
+    in a row led to this URL; `visited_at` when the version that `validators` describe was fetched.
+    """
 
     url: Url
     site: Site
@@ -187,10 +204,26 @@ class FetchTask(Struct, frozen=True):
     lease_ends_at: float
     validators: Validators | None = None
     attempt: int = 1
+    ip: str | None = None
+    source: Source = Source.LINK
+    depth: int = 0
+    redirects: int = 0
+    visited_at: float | None = None
+
+
+class Located(Struct, frozen=True, tag=True):
+    """The site has an address. Nothing was asked of it yet; the address holds until it expires."""
+
+    task: FetchTask
+    ip: str
+    expires_at: float
 
 
 class Fetched(Struct, frozen=True, tag=True):
-    """The server sent a body. `body` is as it came over the wire; `headers` in order, names as sent."""
+    """The server answered, with whatever status that is neither a redirect nor 304.
+
+    `body` is as it came over the wire, but for chunks; `headers` in order, names as sent.
+    """
 
     task: FetchTask
     status: int
@@ -222,17 +255,17 @@ class Redirected(Struct, frozen=True, tag=True):
     started_at: float
     duration: float
     ip: str | None = None
+    body: bytes = b""
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """The web said no, or nothing. `reason` is a row of the retry table; a status only where one arrived."""
+    """No whole answer came. `reason` is a row of the retry table; a status only where one had arrived by then."""
 
     task: FetchTask
     reason: str
     started_at: float
     duration: float
     status: int | None = None
-    retry_after: float | None = None
     detail: str = ""
     ip: str | None = None
 
@@ -245,7 +278,7 @@ class Excluded(Struct, frozen=True, tag=True):
     rule: str = ""
 
 
-FetchOutcome = Fetched | NotModified | Redirected | Failed | Excluded
+FetchOutcome = Located | Fetched | NotModified | Redirected | Failed | Excluded
 
 
 class Accept(Struct, frozen=True, tag=True):

@@ -5,6 +5,6 @@ that `tests/conformance` states and that every implementation on disk must pass,
 where a world of a million URLs fits and nothing must outlive the process.
 """
 
-from .memory import MemoryEventSink, MemorySeenSet, MemoryUrlRecords
+from .memory import MemoryEventSink, MemoryUrlRecords
 
-__all__ = ["MemoryEventSink", "MemorySeenSet", "MemoryUrlRecords"]
+__all__ = ["MemoryEventSink", "MemoryUrlRecords"]

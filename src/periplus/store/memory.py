@@ -4,27 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from periplus.model import Event, Fingerprint, Site, Url, UrlRecord
+from periplus.model import Event, Site, Url, UrlRecord
 from periplus.urls import site_of
-
-
-class MemorySeenSet:
-    """A `SeenSet` that forgets with the process: about 90 bytes a URL."""
-
-    def __init__(self) -> None:
-        self._seen: set[Fingerprint] = set()
-
-    def add_new(self, fingerprints: Sequence[Fingerprint]) -> list[bool]:
-        """Add all; for each, whether it was new."""
-        answers = []
-        for fingerprint in fingerprints:
-            known = len(self._seen)
-            self._seen.add(fingerprint)
-            answers.append(len(self._seen) > known)
-        return answers
-
-    def __len__(self) -> int:
-        return len(self._seen)
 
 
 class MemoryUrlRecords:
@@ -32,6 +13,18 @@ class MemoryUrlRecords:
 
     def __init__(self) -> None:
         self._sites: dict[Site, dict[Url, UrlRecord]] = {}
+
+    def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
+        """Add those whose URL is not known; for each the record that was there before."""
+        answers: list[UrlRecord | None] = []
+        for record in records:
+            site = self._sites.setdefault(site_of(record.url), {})
+            answers.append(site.get(record.url))
+            site.setdefault(record.url, record)
+        return answers
+
+    def __len__(self) -> int:
+        return sum(map(len, self._sites.values()))
 
     def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
         """The record of each, aligned with `urls`."""
@@ -43,7 +36,7 @@ class MemoryUrlRecords:
             self._sites.setdefault(site_of(record.url), {})[record.url] = record
 
     def of_site(self, site: Site) -> Iterator[UrlRecord]:
-        """Every record of a site, in the order of their URLs."""
+        """Every record of a site, each once."""
         records = self._sites.get(site, {})
         return iter([records[url] for url in sorted(records)])
 

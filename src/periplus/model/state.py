@@ -1,0 +1,90 @@
+"""What a crawl must remember to go on where it stopped, besides its URLs: what waits, sites, payloads, batches.
+
+These are the words of the ports of storage. What they mean for the next visit is decided in `crawl`.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from .types import Discovery, Lane, Site, Url
+
+
+class Queued(Struct, frozen=True, gc=False):
+    """A URL that waits for its site's next visit. Smaller levels go first, and within a level who came first."""
+
+    url: Url
+    site: Site
+    lane: Lane
+    level: int
+
+
+class Ticket(Struct, frozen=True, gc=False):
+    """A place in a queue: what `Queues.heads` shows and `Queues.remove` takes away."""
+
+    place: bytes
+    entry: Queued
+
+
+class SiteState(Struct):
+    """What is known of a site between visits. Mutable: the frontier works on it, and the store keeps copies.
+
+    `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
+    `downloaded` is in bytes; `retired` is the reason for which the site is visited no more. `traps` is what the trap guards have learnt.
+    """
+
+    site: Site
+    ip: str | None = None
+    ip_expires_at: float = 0.0
+    robots_expire_at: float = 0.0
+    delay: float | None = None
+    ready_at: float = 0.0
+    last_duration: float = 0.0
+    failures: int = 0
+    pages: int = 0
+    downloaded: int = 0
+    retired: str = ""
+    traps: bytes = b""
+
+
+class RobotsFile(Struct, frozen=True):
+    """What a site answered when asked for its robots.txt, and what follows by RFC 9309 section 2.3.1.
+
+    `access` is `rules` (obey the body), `all` (there is no file) or `none` (the site cannot be asked now).
+    """
+
+    site: Site
+    access: str
+    body: bytes
+    fetched_at: float
+    expires_at: float
+    status: int | None = None
+    reason: str = ""
+
+
+class Payload(Struct, frozen=True):
+    """Where the bytes of a response are kept: a later one with the same digest refers to it instead."""
+
+    digest: bytes
+    url: Url
+    fetched_at: float
+    record_id: str
+
+
+class Stored(Struct, frozen=True, gc=False):
+    """Where the answer to a fetch lies: one gzip member in a WARC file, and the digest of its payload."""
+
+    file: str
+    offset: int
+    length: int
+    digest: str
+    is_revisit: bool = False
+
+
+class Batch(Struct, frozen=True):
+    """Discoveries on their way from one shard to another. Numbers count up from 1 for each pair of shards."""
+
+    sender: int
+    receiver: int
+    number: int
+    discoveries: tuple[Discovery, ...]
