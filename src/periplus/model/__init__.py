@@ -52,7 +52,7 @@ from .ports import (
     UrlRecords,
     Wire,
 )
-from .state import Batch, Payload, Queued, RobotsFile, SiteState, Stored, Ticket
+from .state import Batch, Payload, Queued, Reading, RobotsFile, SiteState, Stored, Ticket
 from .types import (
     NO_HINTS,
     Accept,
@@ -137,6 +137,7 @@ __all__ = [
     "Purpose",
     "Queued",
     "Queues",
+    "Reading",
     "Redirected",
     "Refresh",
     "Refused",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from .events import Event
-from .state import Batch, Payload, Queued, RobotsFile, SiteState, Ticket
+from .state import Batch, Payload, Queued, Reading, RobotsFile, SiteState, Ticket
 from .types import Discovery, FetchOutcome, FetchTask, Lane, Site, Url, UrlRecord, Verdict
 
 
@@ -31,8 +31,8 @@ class Scheduler(Protocol):
     def take(self, limit: int, now: float) -> list[FetchTask]:
         """Lend out at most `limit` tasks that politeness allows now. An empty list is an answer."""
 
-    def report(self, outcome: FetchOutcome, now: float) -> None:
-        """End a lease: the site rests, and what was seen is learnt."""
+    def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
+        """End a lease: the site rests, and what was seen is learnt. `reading` is what was made of a page's body."""
 
 
 class Filter(Protocol):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from .types import Discovery, Lane, Site, Url
+from .types import Digests, Discovery, Lane, Site, Url
 
 
 class Queued(Struct, frozen=True, gc=False):
@@ -30,7 +30,8 @@ class SiteState(Struct):
     """What is known of a site between visits. Mutable: the frontier works on it, and the store keeps copies.
 
     `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
-    `downloaded` is in bytes; `retired` is the reason for which the site is visited no more. `traps` is what the trap guards have learnt.
+    `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
+    guards have learnt.
     """
 
     site: Site
@@ -69,6 +70,13 @@ class Payload(Struct, frozen=True):
     url: Url
     fetched_at: float
     record_id: str
+
+
+class Reading(Struct, frozen=True):
+    """What was made of a body: its digests, and whether its text was known by another URL before."""
+
+    digests: Digests
+    is_copy: bool = False
 
 
 class Stored(Struct, frozen=True, gc=False):
