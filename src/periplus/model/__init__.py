@@ -23,6 +23,8 @@ from .events import (
     FetchEnded,
     PageRead,
     Refused,
+    SitemapEntriesRead,
+    SitemapEntry,
     SitemapRead,
 )
 from .page import (
@@ -150,6 +152,8 @@ __all__ = [
     "Scheduler",
     "Site",
     "SiteState",
+    "SitemapEntriesRead",
+    "SitemapEntry",
     "SitemapRead",
     "Sites",
     "Source",

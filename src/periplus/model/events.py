@@ -2,7 +2,7 @@
 
 One event is one fact that has happened, with its time. The six tables at rest are these facts written down:
 `discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
-`sitemap_entries` from `SitemapRead`, `changes` from `ChangeSeen`.
+`sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from `ChangeSeen`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from .page import Page
 from .state import Stored
-from .types import Discovery, FetchOutcome, Lastmod, Problem, Url
+from .types import ChangeFreq, Discovery, FetchOutcome, Lastmod, Problem, Url
 
 
 class ChangeLevel(IntEnum):
@@ -55,6 +55,25 @@ class PageRead(Struct, frozen=True, tag=True):
     read_at: float
 
 
+class SitemapEntry(Struct, frozen=True, gc=False):
+    """One line of a sitemap: a page or, where `is_sitemap`, another sitemap. `url` is as written, absolute."""
+
+    url: str
+    lastmod: Lastmod | None = None
+    changefreq: ChangeFreq | None = None
+    priority: float | None = None
+    title: str | None = None
+    is_sitemap: bool = False
+
+
+class SitemapEntriesRead(Struct, frozen=True, tag=True):
+    """Some entries of a sitemap that is still being read; its end is a `SitemapRead`."""
+
+    url: Url
+    read_at: float
+    entries: tuple[SitemapEntry, ...]
+
+
 class SitemapRead(Struct, frozen=True, tag=True):
     """A sitemap, or what was served in its place, was read to its end."""
 
@@ -74,4 +93,4 @@ class ChangeSeen(Struct, frozen=True, tag=True):
     level: ChangeLevel
 
 
-Event = Discovered | Refused | FetchEnded | PageRead | SitemapRead | ChangeSeen
+Event = Discovered | Refused | FetchEnded | PageRead | SitemapEntriesRead | SitemapRead | ChangeSeen
