@@ -145,11 +145,18 @@ class Exchange(Protocol):
     def unsent(self, limit: int) -> list[Batch]:
         """Batches not yet offered since this store was opened, in order; each is shown once."""
 
+    def offer_again(self, receiver: int) -> None:
+        """The receiver began anew: show it once more all that it has not acknowledged."""
+
     def acknowledged(self, receiver: int, number: int) -> None:
         """The receiver has this batch and all before it."""
 
     def is_new(self, batch: Batch) -> bool:
-        """Whether this batch was not taken before. Marks it as taken."""
+        """Whether this batch is the next of its sender. Marks it as taken.
+
+        One that was taken before is not new; nor is one that overtook its predecessor, or a loss on the way would go
+        unnoticed: it stays unacknowledged, and comes again.
+        """
 
     def taken(self, sender: int) -> int:
         """The number of the last batch taken from a shard."""

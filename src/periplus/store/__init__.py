@@ -5,6 +5,24 @@ that `tests/conformance` states and that every implementation on disk must pass,
 where a world of a million URLs fits and nothing must outlive the process.
 """
 
-from .memory import MemoryEventSink, MemoryUrlRecords
+from .memory import (
+    MemoryEventSink,
+    MemoryExchange,
+    MemoryPayloads,
+    MemoryQueues,
+    MemoryRobotsFiles,
+    MemorySites,
+    MemoryState,
+    MemoryUrlRecords,
+)
 
-__all__ = ["MemoryEventSink", "MemoryUrlRecords"]
+__all__ = [
+    "MemoryEventSink",
+    "MemoryExchange",
+    "MemoryPayloads",
+    "MemoryQueues",
+    "MemoryRobotsFiles",
+    "MemorySites",
+    "MemoryState",
+    "MemoryUrlRecords",
+]

@@ -1,44 +1,325 @@
-"""The ports of storage, in memory. First class: simulations and tests run on these."""
+"""The ports of storage, in memory. First class: simulations and tests run on these.
+
+What every implementation promises is stated in `model.ports` and in `tests/conformance`. Here everything is durable the
+moment it is said, as far as anything is durable in memory, so that `commit` has nothing to do.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from heapq import heappop, heappush
+from itertools import chain, islice, takewhile
 
-from periplus.model import Event, Site, Url, UrlRecord
+from periplus.model import (
+    Batch,
+    Discovery,
+    Event,
+    InvariantError,
+    Lane,
+    Payload,
+    Queued,
+    RobotsFile,
+    Site,
+    SiteState,
+    Ticket,
+    Url,
+    UrlRecord,
+)
 from periplus.urls import site_of
+
+HIGHEST_LEVEL = 255
+"""Levels are discrete, and fit in a byte of a key."""
 
 
 class MemoryUrlRecords:
-    """`UrlRecords` in one dict a site, so that a site's records come out together and in key order."""
+    """`UrlRecords` in one dict a site, so that a site's records come out together."""
 
     def __init__(self) -> None:
         self._sites: dict[Site, dict[Url, UrlRecord]] = {}
+        self._count = 0
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
         """Add those whose URL is not known; for each the record that was there before."""
         answers: list[UrlRecord | None] = []
         for record in records:
-            site = self._sites.setdefault(site_of(record.url), {})
-            answers.append(site.get(record.url))
-            site.setdefault(record.url, record)
+            known = self._of(record.url)
+            before = known.get(record.url)
+            if before is None:
+                known[record.url] = record
+                self._count += 1
+            answers.append(before)
         return answers
-
-    def __len__(self) -> int:
-        return sum(map(len, self._sites.values()))
 
     def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
         """The record of each, aligned with `urls`."""
-        return [self._sites.get(site_of(url), {}).get(url) for url in urls]
+        nothing: dict[Url, UrlRecord] = {}
+        return [self._sites.get(site_of(url), nothing).get(url) for url in urls]
 
     def put(self, records: Iterable[UrlRecord]) -> None:
         """Write all or none: the batch is drawn out whole before the first is written."""
         for record in list(records):
-            self._sites.setdefault(site_of(record.url), {})[record.url] = record
+            known = self._of(record.url)
+            self._count += record.url not in known
+            known[record.url] = record
 
     def of_site(self, site: Site) -> Iterator[UrlRecord]:
         """Every record of a site, each once."""
-        records = self._sites.get(site, {})
-        return iter([records[url] for url in sorted(records)])
+        return iter(list(self._sites.get(site, {}).values()))
+
+    def _of(self, url: Url) -> dict[Url, UrlRecord]:
+        site = site_of(url)
+        known = self._sites.get(site)
+        if known is None:
+            known = self._sites[site] = {}
+        return known
+
+    def __len__(self) -> int:
+        return self._count
+
+
+class _Line:
+    """What waits in one lane of one site: a queue for each level in use."""
+
+    def __init__(self) -> None:
+        self.levels: dict[int, deque[Ticket]] = {}
+        self.length = 0
+
+    def add(self, ticket: Ticket) -> None:
+        self.levels.setdefault(ticket.entry.level, deque()).append(ticket)
+        self.length += 1
+
+    def first(self, limit: int) -> list[Ticket]:
+        return list(islice(chain.from_iterable(self.levels[level] for level in sorted(self.levels)), limit))
+
+    def remove(self, ticket: Ticket) -> bool:
+        """Whether it was there. Places count up, so that the search ends where it would stand: near the front."""
+        waiting = self.levels.get(ticket.entry.level, ())
+        before = sum(1 for _ in takewhile(lambda other: other.place < ticket.place, waiting))
+        if before == len(waiting) or waiting[before].place != ticket.place:
+            return False
+        del self.levels[ticket.entry.level][before]
+        if not waiting:
+            del self.levels[ticket.entry.level]
+        self.length -= 1
+        return True
+
+
+class MemoryQueues:
+    """`Queues` in one deque a level, and a heap for what waits for a time."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[Site, Lane], _Line] = {}
+        self._postponed: list[tuple[float, int, Queued]] = []
+        self._sequence = 0
+        self._queued = 0
+
+    def push(self, entries: Sequence[Queued]) -> None:
+        """Add all at the end of their levels."""
+        for entry in entries:
+            _check_level(entry)
+        for entry in entries:
+            line = self._lines.get((entry.site, entry.lane))
+            if line is None:
+                line = self._lines[entry.site, entry.lane] = _Line()
+            line.add(Ticket(self._next().to_bytes(8, "big"), entry))
+        self._queued += len(entries)
+
+    def heads(self, site: Site, lane: Lane, limit: int) -> list[Ticket]:
+        """The first `limit` of a site's lane."""
+        line = self._lines.get((site, lane))
+        return [] if line is None else line.first(limit)
+
+    def remove(self, tickets: Sequence[Ticket]) -> None:
+        """Take these out; those that are not there any more do not matter."""
+        for ticket in tickets:
+            name = (ticket.entry.site, ticket.entry.lane)
+            line = self._lines.get(name)
+            if line is not None and line.remove(ticket):
+                self._queued -= 1
+                if not line.length:
+                    del self._lines[name]
+
+    def length(self, site: Site, lane: Lane) -> int:
+        """How many wait there."""
+        line = self._lines.get((site, lane))
+        return 0 if line is None else line.length
+
+    def waiting(self) -> Iterator[tuple[Site, Lane, int]]:
+        """Every site and lane where something waits, with the lowest level there."""
+        return iter([(site, lane, min(line.levels)) for (site, lane), line in self._lines.items()])
+
+    def postpone(self, entries: Sequence[tuple[float, Queued]]) -> None:
+        """Keep these out of the queues until their time."""
+        for due_at, entry in entries:
+            _check_time(due_at)
+            _check_level(entry)
+        for due_at, entry in entries:
+            heappush(self._postponed, (due_at, self._next(), entry))
+
+    def release(self, now: float, limit: int) -> list[Queued]:
+        """Push at most `limit` postponed entries whose time has come, earliest first, and say which."""
+        due: list[Queued] = []
+        while self._postponed and self._postponed[0][0] <= now and len(due) < limit:
+            due.append(heappop(self._postponed)[2])
+        self.push(due)
+        return due
+
+    def next_release(self) -> float | None:
+        """When the first postponed entry is due."""
+        return self._postponed[0][0] if self._postponed else None
+
+    def _next(self) -> int:
+        self._sequence += 1
+        return self._sequence
+
+    def __len__(self) -> int:
+        return self._queued + len(self._postponed)
+
+
+def _check_level(entry: Queued) -> None:
+    if not 0 <= entry.level <= HIGHEST_LEVEL:
+        raise InvariantError(f"level {entry.level} of {entry.url} is not within 0..{HIGHEST_LEVEL}")
+
+
+def _check_time(due_at: float) -> None:
+    if due_at != due_at:
+        raise InvariantError("a time to wait for is not a number")
+
+
+class MemorySites:
+    """`Sites` in a dict of copies."""
+
+    def __init__(self) -> None:
+        self._states: dict[Site, SiteState] = {}
+
+    def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
+        """A copy of the state of each, aligned with `sites`."""
+        return [copy(self._states.get(site)) for site in sites]
+
+    def put(self, states: Iterable[SiteState]) -> None:
+        """Keep copies of these."""
+        self._states.update([(state.site, copy(state)) for state in states])
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+
+class MemoryRobotsFiles:
+    """`RobotsFiles` in a dict."""
+
+    def __init__(self) -> None:
+        self._files: dict[Site, RobotsFile] = {}
+
+    def get(self, site: Site) -> RobotsFile | None:
+        """The one kept, whether or not it has expired."""
+        return self._files.get(site)
+
+    def put(self, file: RobotsFile) -> None:
+        """Keep this one."""
+        self._files[file.site] = file
+
+
+class MemoryPayloads:
+    """`Payloads` in a dict."""
+
+    def __init__(self) -> None:
+        self._payloads: dict[bytes, Payload] = {}
+
+    def add_new(self, payload: Payload) -> Payload | None:
+        """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
+        first = self._payloads.get(payload.digest)
+        if first is None:
+            self._payloads[payload.digest] = payload
+        return first
+
+
+class MemoryExchange:
+    """`Exchange` of one shard, in a queue for each receiver."""
+
+    def __init__(self, shard: int = 0) -> None:
+        self._shard = shard
+        self._kept: dict[int, deque[Batch]] = {}
+        self._unsent: deque[Batch] = deque()
+        self._numbers: dict[int, int] = {}
+        self._acknowledged: dict[int, int] = {}
+        self._taken: dict[int, int] = {}
+
+    def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
+        """Keep a batch for another shard."""
+        number = self._numbers.get(receiver, 0) + 1
+        self._numbers[receiver] = number
+        batch = Batch(self._shard, receiver, number, tuple(discoveries))
+        self._kept.setdefault(receiver, deque()).append(batch)
+        self._unsent.append(batch)
+
+    def unsent(self, limit: int) -> list[Batch]:
+        """Batches not yet offered, in the order they were sent; each is shown once."""
+        shown: list[Batch] = []
+        while self._unsent and len(shown) < limit:
+            batch = self._unsent.popleft()
+            if batch.number > self._acknowledged.get(batch.receiver, 0):
+                shown.append(batch)
+        return shown
+
+    def offer_again(self, receiver: int) -> None:
+        """The receiver began anew: show it once more all that it has not acknowledged."""
+        others = [batch for batch in self._unsent if batch.receiver != receiver]
+        self._unsent = deque([*others, *self._kept.get(receiver, ())])
+
+    def acknowledged(self, receiver: int, number: int) -> None:
+        """The receiver has this batch and all before it."""
+        self._acknowledged[receiver] = max(number, self._acknowledged.get(receiver, 0))
+        kept = self._kept.get(receiver, deque())
+        while kept and kept[0].number <= number:
+            kept.popleft()
+
+    def is_new(self, batch: Batch) -> bool:
+        """Whether this batch is the next one of its sender. Marks it as taken.
+
+        One that comes before its predecessor is not taken: it comes again, since nobody acknowledges it.
+        """
+        if batch.number != self.taken(batch.sender) + 1:
+            return False
+        self._taken[batch.sender] = batch.number
+        return True
+
+    def taken(self, sender: int) -> int:
+        """The number of the last batch taken from a shard."""
+        return self._taken.get(sender, 0)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every batch was acknowledged."""
+        return not any(self._kept.values())
+
+
+class MemoryState:
+    """`State` that lives as long as the process."""
+
+    def __init__(self, shard: int = 0) -> None:
+        self.records = MemoryUrlRecords()
+        self.queues = MemoryQueues()
+        self.sites = MemorySites()
+        self.robots = MemoryRobotsFiles()
+        self.payloads = MemoryPayloads()
+        self.exchange = MemoryExchange(shard)
+        self._marks: dict[str, bytes] = {}
+
+    def mark(self, name: str, value: bytes) -> None:
+        """Keep a small value by name."""
+        self._marks[name] = value
+
+    def marked(self, name: str) -> bytes | None:
+        """The value last kept by that name."""
+        return self._marks.get(name)
+
+    def commit(self) -> None:
+        """Nothing to do: see the module."""
+
+    def close(self) -> None:
+        """Nothing to let go of."""
 
 
 class MemoryEventSink:

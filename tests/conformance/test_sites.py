@@ -1,0 +1,79 @@
+"""What every `Sites`, `RobotsFiles` and `Payloads` promises, and the marks of every `State`."""
+
+from __future__ import annotations
+
+from periplus.model import Payload, RobotsFile, Site, SiteState, State, Url
+
+FULL = SiteState(
+    Site("a.test:8443"),
+    ip="2001:db8::1",
+    ip_expires_at=1.5,
+    robots_expire_at=2.5,
+    delay=0.25,
+    ready_at=3.5,
+    last_duration=0.125,
+    failures=3,
+    pages=4,
+    downloaded=2**40,
+    retired="no-address",
+    traps=b"\x00\xff",
+)
+
+
+def test_sites_are_kept_whole(state: State) -> None:
+    """Every field comes back, aligned with the question; unknown sites answer None."""
+    plain = SiteState(Site("b.test"))
+    state.sites.put([FULL, plain])
+    assert state.sites.get([Site("b.test"), Site("c.test"), FULL.site]) == [plain, None, FULL]
+    assert len(state.sites) == 2
+
+
+def test_sites_are_copies(state: State) -> None:
+    """Working on what was put or got changes nothing that is kept."""
+    given = SiteState(Site("a.test"), pages=1)
+    state.sites.put([given])
+    given.pages = 2
+    (got,) = state.sites.get([Site("a.test")])
+    assert got is not None
+    assert got.pages == 1
+    got.pages = 3
+    assert state.sites.get([Site("a.test")]) == [SiteState(Site("a.test"), pages=1)]
+
+
+def test_the_last_state_counts(state: State) -> None:
+    """A site put again is replaced, not counted again."""
+    state.sites.put([SiteState(Site("a.test"), pages=1)])
+    state.sites.put([SiteState(Site("a.test"), pages=2)])
+    assert state.sites.get([Site("a.test")]) == [SiteState(Site("a.test"), pages=2)]
+    assert len(state.sites) == 1
+
+
+def test_the_last_robots_file_is_kept(state: State) -> None:
+    """One for each site, whole, whatever its size or bytes."""
+    first = RobotsFile(Site("a.test"), "none", b"", 1.0, 2.0, None, "timeout")
+    second = RobotsFile(Site("a.test"), "rules", b"\xff\x00" * 250_000, 3.0, 4.0, 200)
+    assert state.robots.get(Site("a.test")) is None
+    state.robots.put(first)
+    assert state.robots.get(Site("a.test")) == first
+    state.robots.put(second)
+    assert state.robots.get(Site("a.test")) == second
+    assert state.robots.get(Site("b.test")) is None
+
+
+def test_the_first_payload_is_kept(state: State) -> None:
+    """A digest belongs to who brought it first; everyone later is told so, an equal one too."""
+    first = Payload(b"d" * 20, Url("https://a.test/1"), 1.0, "urn:uuid:1")
+    later = Payload(b"d" * 20, Url("https://b.test/2"), 2.0, "urn:uuid:2")
+    other = Payload(b"e" * 20, Url("https://b.test/3"), 2.0, "urn:uuid:3")
+    assert state.payloads.add_new(first) is None
+    assert state.payloads.add_new(later) == first
+    assert state.payloads.add_new(first) == first
+    assert state.payloads.add_new(other) is None
+
+
+def test_marks_are_kept_by_name(state: State) -> None:
+    """The last value by each name, empty ones too."""
+    state.mark("warc", b"1")
+    state.mark("warc", b"2")
+    state.mark("tables", b"")
+    assert [state.marked(name) for name in ("warc", "tables", "nothing")] == [b"2", b"", None]
