@@ -42,6 +42,22 @@ class Filter(Protocol):
         """Accept, reject with a reason, or name the URL under which we know it."""
 
 
+class Guard(Filter, Protocol):
+    """A filter that learns from what was fetched, site by site, and whose learning is kept with the site."""
+
+    def observe(self, url: Url, is_unique: bool) -> None:
+        """A page was fetched; `is_unique`: its text was not known by another URL."""
+
+    def state(self, site: Site) -> bytes:
+        """What was learnt of a site, to be kept; empty if nothing was."""
+
+    def restore(self, site: Site, state: bytes) -> None:
+        """Go on from what was kept."""
+
+    def forget(self, site: Site) -> None:
+        """Drop what is in memory of a site; it was kept."""
+
+
 class Ordering(Protocol):
     """How much do we want this URL? Larger is sooner."""
 
