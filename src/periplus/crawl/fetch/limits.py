@@ -1,0 +1,80 @@
+"""How much of our time and memory a server may take, and what we ask of it: the settings of the wire."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from periplus.model import ConfigError, Purpose
+
+_MIB = 1 << 20
+
+
+class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The bounds of every transfer and of all of them together. Times are in seconds, sizes in bytes as sent."""
+
+    max_transfers: int = 256
+    """Transfers and lookups under way at once."""
+    max_idle_connections: int = 512
+    """Connections kept open for the next request to the same host."""
+    connect_timeout: float = 10.0
+    """For TCP and TLS together."""
+    timeout: float = 30.0
+    """For the whole transfer, connecting included."""
+    low_speed_limit: int = 100
+    """Bytes a second below which a server is too slow..."""
+    low_speed_time: int = 10
+    """...when it stays there for so many seconds. The wait for the first byte counts."""
+    max_page_bytes: int = 10 * _MIB
+    """Of a page or a form's answer; the rest is cut off."""
+    max_robots_bytes: int = 512 * 1024
+    """Of a robots.txt (RFC 9309 section 2.5: at least 500 KiB)."""
+    max_sitemap_bytes: int = 64 * _MIB
+    """Of a sitemap, which may have 50 MiB before it is compressed."""
+    max_feed_bytes: int = 10 * _MIB
+    """Of a feed."""
+    max_archive_bytes: int = 64 * _MIB
+    """Of a metadata archive."""
+    max_head_bytes: int = 128 * 1024
+    """Of all heads of an answer, interim ones (1xx) and trailers included."""
+    max_head_fields: int = 1000
+    """Fields in them."""
+    max_buffered_bytes: int = 512 * _MIB
+    """Held by all transfers together; at half of it no new one is begun."""
+    accept_types: tuple[str, ...] = (
+        "text/html",
+        "application/xhtml+xml",
+        "application/vnd.wap.xhtml+xml",
+        "text/plain",
+    )
+    """Types that a page may have: `text/html`, `text/*`, `*/*`. No type at all is always accepted."""
+    accept_language: str = ""
+    """The Accept-Language field; nothing is sent where it is empty."""
+    http2: bool = True
+    """Speak HTTP/2 with servers that know it (over TLS)."""
+    verify_tls: bool = True
+    """Refuse certificates that do not prove who the server is."""
+    ca_file: str = ""
+    """Authorities to trust, in PEM; where it is empty, those of the system."""
+    proxy: str = ""
+    """A proxy for everything, such as `http://127.0.0.1:3128`. Proxies named in the environment are not used."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_transfers", "max_page_bytes", "max_robots_bytes", "max_head_bytes", "max_head_fields"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1", hint=f"Leave {name} out for the default")
+        if self.timeout <= 0 or self.connect_timeout <= 0:
+            raise ConfigError("a time limit must be more than 0 seconds", hint="The defaults are 10 and 30")
+
+    def max_body(self, purpose: Purpose) -> int:
+        """How much of a body is kept."""
+        match purpose:
+            case Purpose.ROBOTS:
+                return self.max_robots_bytes
+            case Purpose.SITEMAP:
+                return self.max_sitemap_bytes
+            case Purpose.FEED:
+                return self.max_feed_bytes
+            case Purpose.ARCHIVE:
+                return self.max_archive_bytes
+            case Purpose.PAGE | Purpose.FORM:
+                return self.max_page_bytes

@@ -1,0 +1,80 @@
+"""What we say to a server, down to the byte: the archive keeps the request beside the answer.
+
+Every field is set by us, so that the bytes can be written down again from the task alone. Where a server speaks HTTP/2
+the same fields travel in frames; the archive has them in the form of HTTP/1.1, as is usual (RFC 9113 section 8.3 maps
+one to the other).
+
+User name and password in a URL are not sent: a crawler that logs in with what it found on a page is a burglar.
+"""
+
+from __future__ import annotations
+
+from periplus.model import FetchTask, Purpose, Url
+from periplus.urls import site_of
+
+from .identity import Identity
+
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+"""What `content.decode_body` can take off again."""
+
+_ACCEPT = {
+    Purpose.PAGE: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
+    Purpose.FORM: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
+    Purpose.ROBOTS: "text/plain,*/*;q=0.5",
+    Purpose.SITEMAP: "application/xml,text/xml,*/*;q=0.5",
+    Purpose.FEED: "application/atom+xml,application/rss+xml,application/xml;q=0.9,*/*;q=0.5",
+    Purpose.ARCHIVE: "*/*",
+}
+
+
+class Requests:
+    """The requests of one crawler: everything but the task is the same for all of them."""
+
+    def __init__(self, identity: Identity, accept_language: str = "") -> None:
+        tail = [f"Accept-Encoding: {ACCEPT_ENCODING}"]
+        if accept_language:
+            tail.append(f"Accept-Language: {accept_language}")
+        if identity.mailbox:
+            tail.append(f"From: {identity.mailbox}")
+        self._fields = {
+            purpose: [f"User-Agent: {identity.agent}", f"Accept: {accept}", *tail]
+            for purpose, accept in _ACCEPT.items()
+        }
+
+    def fields(self, task: FetchTask) -> list[str]:
+        """The lines of the head below Host. The same list for every unconditional task of a purpose: do not change it.
+
+        Both validators are sent where both are known; RFC 9110 section 13.1.3 lets the entity tag win.
+        """
+        fields = self._fields[task.purpose]
+        known = task.validators
+        if known is None:
+            return fields
+        fields = fields.copy()
+        if known.etag and _is_sendable(known.etag):
+            fields.append(f"If-None-Match: {known.etag}")
+        if known.last_modified and _is_sendable(known.last_modified):
+            fields.append(f"If-Modified-Since: {known.last_modified}")
+        return fields
+
+    def head(self, task: FetchTask) -> bytes:
+        """The whole request as it goes over HTTP/1.1."""
+        lines = [f"GET {target_of(task.url)} HTTP/1.1", f"Host: {site_of(task.url)}", *self.fields(task), "", ""]
+        return "\r\n".join(lines).encode("latin-1")
+
+
+def target_of(url: Url) -> str:
+    """The path and query of a canonical URL."""
+    return url[url.index("/", 8) :]
+
+
+def without_credentials(url: Url) -> str:
+    """The URL that we ask for. Nearly always the same one."""
+    if "@" not in url:
+        return url
+    return f"{url[: url.index('//') + 2]}{site_of(url)}{target_of(url)}"
+
+
+def _is_sendable(value: str) -> bool:
+    """What came in a header can go out in one: no control characters, nothing beyond Latin-1."""
+    return all(" " <= character <= "\xff" and character != "\x7f" for character in value)

@@ -1,0 +1,247 @@
+"""One transfer at a time on one libcurl handle: what is set once, what is set for a task, and what becomes of it.
+
+Handles are made once and used again, callbacks and all, because a handle and its options cost as much as a small
+transfer. Connections are not the handle's: the multi keeps them by host, and hands one to whichever handle asks next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import Any, Final
+
+import pycurl
+
+from periplus.model import (
+    Excluded,
+    Failed,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    NotModified,
+    Purpose,
+    Redirected,
+    Url,
+)
+from periplus.urls import canonical
+
+from .addresses import AddressGuard
+from .head import Head, WantedTypes
+from .limits import WireSettings
+from .reasons import PRIVATE_ADDRESS, reason_of
+from .request import Requests, without_credentials
+from .trust import authorities
+
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_NOT_MODIFIED: Final = 304
+_MAX_REDIRECT_BYTES: Final = 64 * 1024
+"""Of the body of a redirect: read for the sake of the connection, and kept for the archive."""
+_MAX_DETAIL: Final = 200
+_STOP: Final = -1
+_SUPPRESS_CONNECT_HEADERS: Final = 265
+"""An option of libcurl that pycurl has no name for: what a proxy says about its tunnel is not the answer."""
+_OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
+
+
+class Buffers:
+    """What all transfers together hold in memory, and may."""
+
+    __slots__ = ("held", "most")
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.held = 0
+
+
+class Transfer:
+    """A handle and what it is fetching. `why` is our own reason for having stopped, empty where there is none."""
+
+    def __init__(
+        self, settings: WireSettings, requests: Requests, guard: AddressGuard, wanted: WantedTypes, buffers: Buffers
+    ) -> None:
+        self._settings = settings
+        self._requests = requests
+        self._guard = guard
+        self._wanted = wanted
+        self._buffers = buffers
+        self._head = Head(settings.max_head_bytes, settings.max_head_fields)
+        self._fields: list[str] | None = None
+        self._pinned = ""
+        self._is_downgraded = False
+        self._parts: list[bytes] = []
+        self.handle = self._make()
+
+    def _make(self) -> Any:
+        chosen = self._settings
+        handle = pycurl.Curl()
+        options = {
+            pycurl.NOSIGNAL: 1,
+            pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
+            pycurl.PROXY: chosen.proxy,
+            _SUPPRESS_CONNECT_HEADERS: 1,
+            pycurl.PATH_AS_IS: 1,
+            pycurl.HTTP_CONTENT_DECODING: 0,
+            pycurl.HTTP_VERSION: self._version(),
+            pycurl.CONNECTTIMEOUT_MS: max(1, round(chosen.connect_timeout * 1000)),
+            pycurl.TIMEOUT_MS: max(1, round(chosen.timeout * 1000)),
+            pycurl.LOW_SPEED_LIMIT: chosen.low_speed_limit,
+            pycurl.LOW_SPEED_TIME: chosen.low_speed_time,
+            pycurl.SSL_VERIFYPEER: int(chosen.verify_tls),
+            pycurl.SSL_VERIFYHOST: 2 if chosen.verify_tls else 0,
+            pycurl.HEADERFUNCTION: self._on_head,
+            pycurl.WRITEFUNCTION: self._on_body,
+        }
+        if not chosen.proxy:
+            options[pycurl.OPENSOCKETFUNCTION] = self._open_socket
+        if (trusted := authorities(chosen.ca_file)) is not None:
+            options[pycurl.CAINFO] = trusted
+        for option, value in options.items():
+            handle.setopt(option, value)
+        return handle
+
+    def _version(self) -> int:
+        return int(pycurl.CURL_HTTP_VERSION_2TLS if self._settings.http2 else pycurl.CURL_HTTP_VERSION_1_1)
+
+    def begin(self, task: FetchTask, now: float) -> None:
+        """Set the handle for a task. What is the same as last time is left alone."""
+        self.task = task
+        self.started_at = now
+        self.why = ""
+        self._is_cut = False
+        self._size = 0
+        self._limit = self._settings.max_body(task.purpose)
+        self._head.clear()
+        handle = self.handle
+        handle.setopt(pycurl.URL, without_credentials(task.url))
+        fields = self._requests.fields(task)
+        if fields is not self._fields:
+            handle.setopt(pycurl.HTTPHEADER, fields)
+            self._fields = fields
+        if task.ip is not None and not self._settings.proxy and task.ip != self._pinned:
+            handle.setopt(pycurl.CONNECT_TO, [f"::[{task.ip}]:" if ":" in task.ip else f"::{task.ip}:"])
+            self._pinned = task.ip
+        is_downgraded = task.attempt > 1
+        if is_downgraded != self._is_downgraded:
+            handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if is_downgraded else self._version())
+            self._is_downgraded = is_downgraded
+
+    def end(self, code: int, message: str) -> FetchOutcome:
+        """What became of it; the handle is free for the next."""
+        outcome = self._outcome(code, message)
+        self.release()
+        return outcome
+
+    def release(self) -> None:
+        """Let go of what was read."""
+        self._buffers.held -= self._size
+        self._size = 0
+        self._parts = []
+
+    # What libcurl tells.
+
+    def _open_socket(self, _purpose: int, address: Any) -> socket.socket | int:
+        """Called with the very address that a connection is about to be made to."""
+        if not self._guard.allows(address.addr[0]):
+            self.why = PRIVATE_ADDRESS
+            return int(pycurl.SOCKET_BAD)
+        return socket.socket(address.family, address.socktype, address.protocol)
+
+    def _on_head(self, line: bytes) -> int | None:
+        head = self._head
+        if not head.feed(line):
+            self.why = "too-many-headers"
+            return _STOP
+        if not head.is_open and len(line) <= 2 and not self._is_welcome():
+            self.why = "unwanted-type"
+            return _STOP
+        return None
+
+    def _is_welcome(self) -> bool:
+        """Whether the body is worth having, now that the head is there."""
+        status = self._head.status
+        if status in _REDIRECTS:
+            self._limit = min(self._limit, _MAX_REDIRECT_BYTES)
+        if not 200 <= status < 300 or self.task.purpose not in _OF_PAGES:
+            return True
+        return self._wanted.wants(self._head.value(b"content-type:"))
+
+    def _on_body(self, part: bytes) -> int | None:
+        room = self._limit - self._size
+        if len(part) > room:
+            self._is_cut = True
+            part = part[:room]
+        buffers = self._buffers
+        if buffers.held + len(part) > buffers.most:
+            self.why = "over-budget"
+            return _STOP
+        self._parts.append(part)
+        self._size += len(part)
+        buffers.held += len(part)
+        return _STOP if self._is_cut else None
+
+    # What it comes to.
+
+    def _outcome(self, code: int, message: str) -> FetchOutcome:
+        if self.why == PRIVATE_ADDRESS:
+            return Excluded(self.task, PRIVATE_ADDRESS, self.task.ip or "")
+        if self.why:
+            return self.failed(self.why, self._detail())
+        if code and not self._is_cut:
+            return self._broken(code, message)
+        return self._answer(is_truncated=self._is_cut)
+
+    def _detail(self) -> str:
+        return (self._head.value(b"content-type:") or "")[:_MAX_DETAIL] if self.why == "unwanted-type" else ""
+
+    def _broken(self, code: int, message: str) -> FetchOutcome:
+        getinfo = self.handle.getinfo
+        is_connected = getinfo(pycurl.PRETRANSFER_TIME) > 0
+        reason = reason_of(code, message, getinfo(pycurl.OS_ERRNO), is_connected=is_connected)
+        if reason == "closed-early" and self._size and self.task.attempt > 1:
+            # It did so before: a server that miscounts for good. What it sends is what browsers show.
+            return self._answer(is_truncated=True)
+        return self.failed(reason, message[:_MAX_DETAIL])
+
+    def failed(self, reason: str, detail: str = "") -> Failed:
+        """No whole answer."""
+        return Failed(
+            self.task,
+            reason,
+            self.started_at,
+            self._duration(),
+            status=self._head.status or None,
+            detail=detail,
+            ip=self._ip(),
+        )
+
+    def _answer(self, *, is_truncated: bool) -> FetchOutcome:
+        head, task = self._head, self.task
+        status, headers = head.status, head.headers()
+        if status == _NOT_MODIFIED:
+            if task.validators is None:
+                return self.failed("bad-response", "304 to a question that was not conditional")
+            return NotModified(task, headers, self.started_at, self._duration(), self._ip())
+        parts = self._parts
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        if status in _REDIRECTS:
+            target = redirect_target(head.value(b"location:"), task.url)
+            if target is None:
+                return self.failed("bad-redirect", (head.value(b"location:") or "")[:_MAX_DETAIL])
+            return Redirected(task, status, target, headers, self.started_at, self._duration(), self._ip(), body)
+        return Fetched(task, status, headers, body, self.started_at, self._duration(), self._ip(), is_truncated)
+
+    def _duration(self) -> float:
+        return float(self.handle.getinfo(pycurl.TOTAL_TIME))
+
+    def _ip(self) -> str | None:
+        return None if self._settings.proxy else self.handle.getinfo(pycurl.PRIMARY_IP) or None
+
+
+def redirect_target(location: str | None, base: Url) -> Url | None:
+    """Where a Location field leads. Octets beyond ASCII are taken as UTF-8, as browsers do, where they can be."""
+    if not location:
+        return None
+    if not location.isascii():
+        with contextlib.suppress(UnicodeError):
+            location = location.encode("latin-1").decode()
+    return canonical(location, base)

@@ -1,0 +1,43 @@
+"""Whose certificates are believed: a file of the owner's choice, or what the system trusts.
+
+The libcurl inside a Python wheel was built on another machine and may look for authorities where there are none, so the
+file is always named: the one that Python's own TLS would use (which obeys `SSL_CERT_FILE`), a usual place of the common
+systems, or that of the package certifi where it happens to be installed.
+"""
+
+from __future__ import annotations
+
+import ssl
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from periplus.model import ConfigError
+
+_USUAL: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian and its family
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora and its family
+    "/etc/ssl/ca-bundle.pem",  # SUSE
+    "/etc/ssl/cert.pem",  # Alpine, BSD, macOS
+)
+
+
+@cache
+def authorities(chosen: str = "") -> str | None:
+    """The file to trust; `None` leaves it to libcurl."""
+    if chosen:
+        if not Path(chosen).is_file():
+            raise ConfigError(f"ca_file: there is no file {chosen}", hint="Name a file of certificates in PEM")
+        return chosen
+    for path in (ssl.get_default_verify_paths().cafile, *_USUAL):
+        if path and Path(path).is_file():
+            return path
+    return _certifi()
+
+
+def _certifi() -> str | None:
+    try:
+        import certifi
+    except ImportError:
+        return None
+    return certifi.where()
