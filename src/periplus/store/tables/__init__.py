@@ -1,0 +1,19 @@
+"""The six tables at rest, as Parquet: what happened, one row a fact, for whoever asks afterwards.
+
+A live crawl and a simulation write the same tables from the same events: `discoveries` (who told us of which URL, and
+what was refused), `fetches` (what was asked of whom, what came back, where it lies), `pages` (what a page says of
+itself), `links` (from where to where), `sitemap_entries` (what sites say of their pages) and `changes` (what was
+different at the next visit). `schemas` has their columns; `docs/tables.md` says what each means.
+
+Rows take three steps. They wait in memory as tuples (`writer`, and a file for each table that makes its rows); at a
+checkpoint they become record batches (`columns`, and `links` for the most numerous) in an append-only `spool`; when
+there are enough of them, row groups of a Parquet file (`parquet`). `table` moves them along so that a crash anywhere
+leaves exactly the rows of the last committed mark. `reader` gives them back, those still in a spool too.
+"""
+
+from .reader import Spooled, count_rows, read, scan
+from .schemas import SCHEMAS
+from .table import TableSettings
+from .writer import Tables
+
+__all__ = ["SCHEMAS", "Spooled", "TableSettings", "Tables", "count_rows", "read", "scan"]

@@ -1,0 +1,96 @@
+"""From Python values to the columns of a record batch, fast for what is usual and safe for what is hostile.
+
+A page may say anything: half a surrogate pair, a date in the year 40,000, a number that no integer holds. No value
+makes a column raise. A text loses what is no character and what is past `MAX_TEXT`; a time or number out of range is
+null. The fast way is tried first, and only when Arrow refuses it are values looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MAX_TEXT: Final = 65_536
+"""Characters of one text: the longest canonical URL."""
+_EARLIEST: Final = -62_135_596_800.0
+_LATEST: Final = 253_402_300_799.0
+"""The years 1 to 9999: what every reader of timestamps can show."""
+_REFUSALS: Final = (pa.ArrowException, ValueError, OverflowError, TypeError)
+
+
+def texts(values: Sequence[str | None]) -> pa.Array:
+    """A column of strings."""
+    try:
+        column = pa.array(values, pa.string())
+    except _REFUSALS:
+        column = pa.array([None if value is None else _clean(value) for value in values], pa.string())
+    longest = pc.max(pc.binary_length(column)).as_py()
+    return column if longest is None or longest <= MAX_TEXT else pc.utf8_slice_codeunits(column, 0, MAX_TEXT)
+
+
+def words(values: Sequence[str | None]) -> pa.DictionaryArray:
+    """A column of strings of which there are few."""
+    return texts(values).dictionary_encode()
+
+
+def moments(values: Sequence[float | None]) -> pa.Array:
+    """A column of times, from POSIX seconds."""
+    seconds = np.array(values, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        is_null = ~((seconds >= _EARLIEST) & (seconds <= _LATEST))
+    seconds[is_null] = 0.0
+    micros = np.rint(seconds * 1e6).astype(np.int64)
+    return pa.array(micros, mask=is_null).cast(pa.timestamp("us", tz="UTC"))
+
+
+def lists(values: Sequence[Sequence[str]]) -> pa.Array:
+    """A column of lists of strings."""
+    offsets = np.zeros(len(values) + 1, dtype=np.int32)
+    np.cumsum([len(value) for value in values], out=offsets[1:])
+    return pa.ListArray.from_arrays(offsets, texts([word for value in values for word in value]))
+
+
+def plain(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
+    """How to make a column of numbers, claims or bytes."""
+
+    def column(values: Sequence[Any]) -> pa.Array:
+        try:
+            return pa.array(values, kind)
+        except _REFUSALS:
+            return pa.array([_fitting(value, kind) for value in values], kind)
+
+    return column
+
+
+def batch_of(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    """The batch of these rows, whose values are in the order of the schema."""
+    columns = zip(*rows, strict=True)
+    arrays = [_maker(field.type)(column) for field, column in zip(schema, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _maker(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
+    if pa.types.is_dictionary(kind):
+        return words
+    if pa.types.is_string(kind):
+        return texts
+    if pa.types.is_timestamp(kind):
+        return moments
+    return lists if pa.types.is_list(kind) else plain(kind)
+
+
+def _clean(text: str) -> str:
+    """The text without halves of surrogate pairs, which no encoding of Unicode has."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _fitting(value: Any, kind: pa.DataType) -> Any:
+    try:
+        pa.scalar(value, kind)
+    except _REFUSALS:
+        return None
+    return value

@@ -1,0 +1,163 @@
+"""The columns of the six tables, in their order, with their types. What each column means is in `docs/tables.md`.
+
+Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
+strings: small at rest and in memory, and plain strings to whoever asks in SQL. A null says that there is nothing to
+say; an empty string that somebody said nothing.
+
+Rows are made in `discoveries`, `fetches`, `pages`, `links`, `sitemaps` and `changes`, as tuples in this order.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+TEXT: Final = pa.string()
+WORD: Final = pa.dictionary(pa.int32(), pa.string())
+MOMENT: Final = pa.timestamp("us", tz="UTC")
+NUMBER: Final = pa.int32()
+SIZE: Final = pa.int64()
+REAL: Final = pa.float64()
+CLAIM: Final = pa.bool_()
+DIGEST: Final = pa.uint64()
+SKETCH: Final = pa.binary()
+WORDS: Final = pa.list_(pa.string())
+
+DISCOVERIES: Final = pa.schema(
+    [
+        ("url", TEXT),
+        ("site", WORD),
+        ("source", WORD),
+        ("found_at", MOMENT),
+        ("depth", NUMBER),
+        ("redirects", NUMBER),
+        ("referrer", TEXT),
+        ("is_new", CLAIM),
+        ("lastmod", MOMENT),
+        ("lastmod_granularity", WORD),
+        ("changefreq", WORD),
+        ("priority", REAL),
+        ("anchor", TEXT),
+        ("title", TEXT),
+        ("refused", WORD),
+        ("rule", WORD),
+    ]
+)
+
+FETCHES: Final = pa.schema(
+    [
+        ("url", TEXT),
+        ("site", WORD),
+        ("domain", WORD),
+        ("purpose", WORD),
+        ("lane", WORD),
+        ("source", WORD),
+        ("outcome", WORD),
+        ("status", NUMBER),
+        ("reason", WORD),
+        ("rule", WORD),
+        ("detail", TEXT),
+        ("started_at", MOMENT),
+        ("ended_at", MOMENT),
+        ("duration", REAL),
+        ("bytes", SIZE),
+        ("content_type", WORD),
+        ("ip", WORD),
+        ("target", TEXT),
+        ("depth", NUMBER),
+        ("attempt", NUMBER),
+        ("redirects", NUMBER),
+        ("is_truncated", CLAIM),
+        ("digest", TEXT),
+        ("warc_file", WORD),
+        ("warc_offset", SIZE),
+        ("warc_length", SIZE),
+        ("is_revisit", CLAIM),
+    ]
+)
+
+PAGES: Final = pa.schema(
+    [
+        ("url", TEXT),
+        ("site", WORD),
+        ("read_at", MOMENT),
+        ("canonical", TEXT),
+        ("title", TEXT),
+        ("description", TEXT),
+        ("language", WORD),
+        ("charset", WORD),
+        ("mime", WORD),
+        ("words", NUMBER),
+        ("text_length", NUMBER),
+        ("main_length", NUMBER),
+        ("links", NUMBER),
+        ("resources", NUMBER),
+        ("forms", NUMBER),
+        ("alternates", NUMBER),
+        ("feeds", NUMBER),
+        ("noindex", CLAIM),
+        ("nofollow", CLAIM),
+        ("noarchive", CLAIM),
+        ("refresh", TEXT),
+        ("script_redirect", TEXT),
+        ("raw_digest", DIGEST),
+        ("text_digest", DIGEST),
+        ("main_digest", DIGEST),
+        ("links_digest", DIGEST),
+        ("sketch", SKETCH),
+        ("problems", WORDS),
+    ]
+)
+
+LINKS: Final = pa.schema(
+    [
+        ("page", WORD),
+        ("site", WORD),
+        ("read_at", MOMENT),
+        ("target", WORD),
+        ("target_site", WORD),
+        ("anchor", TEXT),
+        ("rel", WORD),
+        ("kind", WORD),
+        ("is_internal", CLAIM),
+    ]
+)
+
+SITEMAP_ENTRIES: Final = pa.schema(
+    [
+        ("url", TEXT),
+        ("kind", WORD),
+        ("sitemap", WORD),
+        ("site", WORD),
+        ("read_at", MOMENT),
+        ("lastmod", MOMENT),
+        ("lastmod_granularity", WORD),
+        ("changefreq", WORD),
+        ("priority", REAL),
+        ("title", TEXT),
+        ("entries", SIZE),
+        ("children", SIZE),
+        ("problems", WORDS),
+    ]
+)
+
+CHANGES: Final = pa.schema(
+    [
+        ("url", TEXT),
+        ("site", WORD),
+        ("seen_at", MOMENT),
+        ("level", WORD),
+        ("is_change", CLAIM),
+    ]
+)
+
+SCHEMAS: Final[dict[str, pa.Schema]] = {
+    "discoveries": DISCOVERIES,
+    "fetches": FETCHES,
+    "pages": PAGES,
+    "links": LINKS,
+    "sitemap_entries": SITEMAP_ENTRIES,
+    "changes": CHANGES,
+}
+"""The tables by name."""

@@ -1,0 +1,92 @@
+"""The rows that are not in Parquet yet: one append-only file, a whole Arrow IPC stream for each batch.
+
+A Parquet file cannot be read before its end is written, and a crawl may be killed at any moment. So rows go to this
+file first; it can be cut at the end of any batch. Each batch brings its own schema (a kilobyte), so that
+appending after a restart needs no knowledge of what is there. Not compressed: it lives for minutes, and compressing
+it would cost more than everything else that happens to a row before Parquet.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from periplus.model import CollectionDamaged
+
+_OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
+_sync = getattr(os, "fdatasync", os.fsync)
+
+
+class Spool:
+    """One such file, open for appending. What lies beyond `length` is cut off."""
+
+    def __init__(self, path: Path, length: int) -> None:
+        self.path = path
+        is_new = not path.exists()
+        self._file = path.open("ab", buffering=0)
+        if os.fstat(self._file.fileno()).st_size < length:
+            self._file.close()
+            raise damaged(path)
+        os.ftruncate(self._file.fileno(), length)
+        self.length = length
+        self._synced = length
+        if is_new:
+            sync_folder(path.parent)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Hand the batch to the operating system: safe from the death of the process, not yet from the machine's."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as stream:
+            stream.write_batch(batch)
+        data = memoryview(sink.getvalue())
+        while data:
+            data = data[self._file.write(data) :]
+        self.length = self._file.tell()
+
+    def sync(self) -> None:
+        """Make durable what was appended."""
+        if self._synced < self.length:
+            _sync(self._file.fileno())
+            self._synced = self.length
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+def read_spool(path: Path, start: int, end: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The batches between two positions, each of which is 0 or the end of a batch, and where each ends.
+
+    The file is mapped, not read: a batch takes memory only while somebody looks at it.
+    """
+    if start >= end:
+        return
+    try:
+        with pa.memory_map(str(path)) as file:
+            source = pa.BufferReader(file.read_buffer())
+            source.seek(start)
+            while source.tell() < end:
+                with pa.ipc.open_stream(source) as stream:
+                    batches = list(stream)
+                for batch in batches:
+                    yield batch, source.tell()
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make durable which files are in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def damaged(path: Path) -> CollectionDamaged:
+    """What to say of a file that lacks what was committed."""
+    hint = "restore the file from a copy, or crawl into a new folder"
+    return CollectionDamaged(f"{path} has lost rows that were written", hint=hint)

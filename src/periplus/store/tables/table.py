@@ -1,0 +1,166 @@
+"""One table of one shard on disk: a spool that grows, and the Parquet file that it becomes.
+
+Spool number n becomes Parquet file number n. Row groups are written as soon as the spool has enough rows for one, so
+that no checkpoint has much to do; when enough of them are in the file, it is finished and spool n + 1 begins. The old
+spool stays until the caller has committed the mark that does without it.
+
+A `Place` says how far the table had come: all Parquet files before `number` are whole, and spool `number` holds `rows`
+rows in `length` bytes. Everything beyond a committed place is removed when the table is opened there again: that work
+has not happened.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from msgspec import Struct
+
+from .parquet import ParquetFile
+from .schemas import SCHEMAS
+from .spool import Spool, read_spool
+
+_SPOOL = ".arrows"
+
+
+class TableSettings(Struct, frozen=True):
+    """How much is held, where, before it moves on. Row groups and files end at whichever bound comes first."""
+
+    rows_per_group: int = 100_000
+    """Rows of a Parquet row group: what a reader skips or takes as a whole."""
+    bytes_per_group: int = 16 << 20
+    """Bytes of a row group, as it lies in the spool. A checkpoint's work, and its memory, grow with it."""
+    rows_per_file: int = 2_000_000
+    """Rows of a Parquet file."""
+    bytes_per_file: int = 128 << 20
+    """Bytes of a Parquet file before it was compressed."""
+    bytes_in_memory: int = 32 << 20
+    """Roughly, what may wait between two checkpoints before it goes to the spool without one."""
+
+
+class Place(Struct, frozen=True, array_like=True):
+    """How far a table had come."""
+
+    number: int = 1
+    length: int = 0
+    rows: int = 0
+
+
+class Table:
+    """One table. Opened at a place, it has exactly the rows that were there."""
+
+    def __init__(self, name: str, folder: Path, spool: Path, settings: TableSettings, shard: int, place: Place) -> None:
+        self._name = name
+        self._folder = folder / name
+        self._spool_folder = spool
+        self._settings = settings
+        self._shard = shard
+        self._spent: list[Path] = []
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._spool_folder.mkdir(parents=True, exist_ok=True)
+        self._remove_all_but(place)
+        self._begin(place)
+
+    def _begin(self, place: Place) -> None:
+        """Go on with a spool. Nothing of it is in its Parquet file yet."""
+        self._number = place.number
+        self._rows = place.rows
+        self._spool = Spool(spool_path(self._spool_folder, self._name, place.number), place.length)
+        self._file: ParquetFile | None = None
+        self._grouped_rows = 0
+        self._grouped_length = 0
+
+    @property
+    def place(self) -> Place:
+        """How far it has come."""
+        return Place(self._number, self._spool.length, self._rows)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add rows, durable after the next `advance`."""
+        self._spool.append(batch)
+        self._rows += batch.num_rows
+
+    def advance(self, *, everything: bool = False) -> Place:
+        """Make all rows durable, move what is enough (or everything) to Parquet, and say how far that is."""
+        self._spool.sync()
+        settings = self._settings
+        rows, length = self._rows - self._grouped_rows, self._spool.length - self._grouped_length
+        if rows >= settings.rows_per_group or length >= settings.bytes_per_group:
+            self._write_groups()
+        is_full = self._grouped_rows >= settings.rows_per_file or self._grouped_length >= settings.bytes_per_file
+        if is_full or (everything and self._rows):
+            self._write_groups(everything=True)
+            self._finish()
+        return self.place
+
+    def forget(self, place: Place) -> None:
+        """Nobody will come back to before this place: the spools until then have served."""
+        while self._spent and number_of(self._spent[0]) < place.number:
+            self._spent.pop(0).unlink()
+
+    def close(self) -> None:
+        """Let go. What was not advanced may be lost."""
+        if self._file:
+            self._file.abandon()
+            self._file = None
+        self._spool.close()
+
+    def _write_groups(self, *, everything: bool = False) -> None:
+        """Move row groups from the spool to the Parquet file, one in memory at a time."""
+        settings = self._settings
+        group: list[pa.RecordBatch] = []
+        rows, end = 0, self._grouped_length
+        for batch, end in read_spool(self._spool.path, self._grouped_length, self._spool.length):
+            group.append(batch)
+            rows += batch.num_rows
+            if rows >= settings.rows_per_group or end - self._grouped_length >= settings.bytes_per_group:
+                self._write(group, rows, end)
+                group, rows = [], 0
+        if everything and group:
+            self._write(group, rows, end)
+
+    def _write(self, group: list[pa.RecordBatch], rows: int, end: int) -> None:
+        if self._file is None:
+            self._file = ParquetFile(parquet_path(self._folder, self._shard, self._number), SCHEMAS[self._name])
+        self._file.write(group)
+        self._grouped_rows += rows
+        self._grouped_length = end
+
+    def _finish(self) -> None:
+        """The Parquet file is whole. Its spool stays: the place committed last may still need it."""
+        if self._file is not None:
+            self._file.finish()
+        self._spool.close()
+        self._spent.append(self._spool.path)
+        self._begin(Place(self._number + 1))
+
+    def _remove_all_but(self, place: Place) -> None:
+        """What lies beyond the place has not happened; what lies before it in spools is in Parquet."""
+        for path in self._spool_folder.glob(f"{self._name}-*{_SPOOL}"):
+            if number_of(path) != place.number:
+                path.unlink()
+        for path in self._folder.glob(f".{self._shard:02d}-*"):
+            path.unlink()
+        for path in self._folder.glob(f"{self._shard:02d}-*.parquet"):
+            if number_of(path) >= place.number:
+                path.unlink()
+
+
+def spool_path(folder: Path, table: str, number: int) -> Path:
+    """Where the rows lie that will be Parquet file `number`."""
+    return folder / f"{table}-{number:06d}{_SPOOL}"
+
+
+def parquet_path(folder: Path, shard: int, number: int) -> Path:
+    """Where they will lie then."""
+    return folder / f"{shard:02d}-{number:06d}.parquet"
+
+
+def shard_of(path: Path) -> int:
+    """Which shard wrote a Parquet file."""
+    return int(path.name.partition("-")[0])
+
+
+def number_of(path: Path) -> int:
+    """A file's number among those of its kind."""
+    return int(path.name.partition(".")[0].rpartition("-")[2])
