@@ -1,0 +1,46 @@
+"""Who may be visited now: the sites that have something waiting, and when each may be asked again.
+
+A site is *admitted* to the workbench when a URL of it waits, and leaves when none does. There it *rests* until
+politeness allows a visit: its own delay has passed, and its address has been left alone long enough, too. Then it is
+*ready*, in a bucket by how much its best URL is wanted. Taken from there it is *visited*, by one request at a time, and
+rests again. A site whose robots.txt led elsewhere is *held* until the answer is there. (Mercator's back-end queues and
+BUbiNG's workbench of visit states are the models; two levels of heaps, addresses and the sites on each, make every step
+logarithmic in the number of sites.)
+
+URLs are not here but in queues on disk (`Queues`); the workbench holds a bounded number of sites, and those beyond wait
+in their queues until a place is free. So memory grows neither with URLs nor with sites.
+
+`rounds` lets sites take turns, `permission` asks each for its address and its robots.txt, `robots` says what that
+allows, `politeness` how long a site rests, `retries` what a failure means, `history` what a visit adds to a URL's
+record, `leases` who has what. All of it is pure: time is an argument, chance is a `Random` that was given.
+"""
+
+from .history import after_failure, after_visit
+from .leases import Lease, Leases
+from .permission import Permission
+from .politeness import PolitenessSettings, rest_after
+from .retries import Retry, RetrySettings, reason_of, retry_for
+from .robots import RobotsGate
+from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds
+from .workbench import ActiveSite, Place, Workbench
+
+__all__ = [
+    "EXCLUDED_AT_ONCE",
+    "SOON",
+    "ActiveSite",
+    "Lease",
+    "Leases",
+    "Permission",
+    "Place",
+    "PolitenessSettings",
+    "Retry",
+    "RetrySettings",
+    "RobotsGate",
+    "Rounds",
+    "Workbench",
+    "after_failure",
+    "after_visit",
+    "reason_of",
+    "rest_after",
+    "retry_for",
+]

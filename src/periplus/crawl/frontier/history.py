@@ -1,0 +1,47 @@
+"""What a visit adds to the record of a URL."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from periplus.formats.headers import Headers, validators_of
+from periplus.model import Fetched, FetchOutcome, NotModified, Reading, Redirected, UrlRecord
+
+
+def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | None, reason: str) -> UrlRecord:
+    """The record after an answer that is final for now, be it good or bad."""
+    match outcome:
+        case NotModified(started_at=at):
+            return replace(
+                record, visits=record.visits + 1, fetched_at=at, failures=0, status=304, reason="", due_at=None
+            )
+        case Fetched(status=status, started_at=at, headers=headers):
+            return replace(
+                record,
+                visits=record.visits + 1,
+                changes=record.changes + _has_changed(record, reading),
+                fetched_at=at,
+                validators=validators_of(Headers(headers)) if not reason else record.validators,
+                digests=reading.digests if reading is not None else record.digests,
+                failures=record.failures + 1 if reason else 0,
+                status=status,
+                reason=reason,
+                due_at=None,
+            )
+        case Redirected(status=status, started_at=at):
+            return replace(
+                record, visits=record.visits + 1, fetched_at=at, failures=0, status=status, reason="", due_at=None
+            )
+        case _:
+            return after_failure(record, outcome, reason)
+
+
+def after_failure(record: UrlRecord, outcome: FetchOutcome, reason: str) -> UrlRecord:
+    """The record after an attempt that brought nothing."""
+    status = getattr(outcome, "status", None)
+    return replace(record, failures=record.failures + 1, status=status, reason=reason, due_at=None)
+
+
+def _has_changed(record: UrlRecord, reading: Reading | None) -> bool:
+    """Only the main text counts here; degrees of change are judged where two versions are compared."""
+    return reading is not None and record.digests is not None and reading.digests.main != record.digests.main

@@ -1,0 +1,163 @@
+"""What a site allows: its robots.txt, asked for before anything else and kept for a day (RFC 9309).
+
+The rules of section 2.3.1: a file is obeyed; where there is none (any 4xx but 429) everything is allowed; where the
+site cannot be asked (5xx, 429, no answer) nothing is, unless an older copy is still good. Redirects are followed, five
+of them, also to other hosts. A web page in place of the file has no rules; sites that answer so at their bare name
+often have the real one under `www.` (the Berkeley report of web site metadata), which is then asked.
+
+Reading the lines is the business of `formats.robots`. Fetching is the wire's; when, the scheduler's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from msgspec import Struct
+
+from periplus.content import decode_body
+from periplus.formats.headers import Headers, fresh_for
+from periplus.formats.robots import MAX_BYTES, Access, looks_like_html, parse
+from periplus.model import Failed, Fetched, FetchOutcome, Redirected, RobotsFile, RobotsFiles, Site, Url
+from periplus.urls import canonical, host_of, site_of
+
+MAX_ROBOTS_REDIRECTS = 5
+FRESH = 86_400.0
+"""A file is kept so long (RFC 9309 section 2.4: no longer than 24 hours)."""
+LEAST_FRESH = 600.0
+"""And at least so long, whatever its cache headers say."""
+STALE = 7 * 86_400.0
+"""While a site cannot be asked, a copy so old still counts."""
+
+_MAX_REMEMBERED = 4096
+_MAX_REMEMBERED_BYTES = 32 * 2**20
+
+
+def robots_url(url: Url) -> Url:
+    """Where the rules for a URL are."""
+    found = canonical("/robots.txt", url)
+    if found is None:  # pragma: no cover - every canonical URL has a root
+        raise AssertionError(url)
+    return found
+
+
+def www_sibling(url: Url) -> Url | None:
+    """The same file under `www.`; `None` for a host that has it already, or is an address."""
+    host = host_of(url)
+    if host.startswith(("www.", "[")) or host.rpartition(".")[2].isdigit() or "." not in host:
+        return None
+    return canonical(url.replace(f"://{host}", f"://www.{host}", 1))
+
+
+class Ask(Struct, frozen=True):
+    """The file may be at another place: ask there. `redirects` is how often we were sent on already."""
+
+    url: Url
+    redirects: int
+
+
+def next_step(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now: float) -> Ask | RobotsFile:
+    """What to do with an answer: ask elsewhere, or be content with it."""
+    task = outcome.task
+    if isinstance(outcome, Redirected) and task.redirects < MAX_ROBOTS_REDIRECTS:
+        return Ask(outcome.target, task.redirects + 1)
+    is_sibling = site_of(task.url) == f"www.{site}"
+    if _is_page(outcome) and not is_sibling and (sibling := www_sibling(task.url)) is not None:
+        return Ask(sibling, MAX_ROBOTS_REDIRECTS)
+    if is_sibling and not (isinstance(outcome, Fetched) and outcome.status < 300 and not _is_page(outcome)):
+        return RobotsFile(site, "all", b"", now, now + FRESH, None, "html-instead")
+    return read_robots(site, outcome, before, now)
+
+
+def _is_page(outcome: FetchOutcome) -> bool:
+    """Whether a web page came in place of the file."""
+    return isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and looks_like_html(_body(outcome))
+
+
+def read_robots(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now: float) -> RobotsFile:
+    """What follows from the answer to a request for robots.txt."""
+    match outcome:
+        case Fetched(status=status) if 200 <= status < 300:
+            return RobotsFile(site, "rules", _body(outcome), now, now + _kept(outcome, now), status)
+        case Fetched(status=status) if 400 <= status < 500 and status != 429:
+            return RobotsFile(site, "all", b"", now, now + _kept(outcome, now), status, f"http-{status}")
+        case Fetched(status=status):
+            reason = f"http-{status}"
+        case Failed(reason=reason, status=status):
+            pass
+        case _:
+            return RobotsFile(site, "all", b"", now, now + FRESH, None, "too-many-redirects")
+    if before is not None and before.access == "rules" and now - before.fetched_at < STALE:
+        return RobotsFile(site, "rules", before.body, before.fetched_at, now + LEAST_FRESH, status, reason)
+    return RobotsFile(site, "none", b"", now, now + LEAST_FRESH, status, reason)
+
+
+def _body(outcome: Fetched) -> bytes:
+    codings = Headers(outcome.headers).get("content-encoding") or ""
+    return decode_body(outcome.body, codings, max_size=MAX_BYTES)[0]
+
+
+def _kept(outcome: Fetched, now: float) -> float:
+    """As long as its cache headers say, within reason; a day where they say nothing."""
+    said = fresh_for(Headers(outcome.headers), now)
+    return FRESH if not said else min(max(said, LEAST_FRESH), FRESH)
+
+
+class RobotsGate:
+    """The rules of the sites lately asked about, ready to decide; bounded in number and in bytes read."""
+
+    def __init__(self, files: RobotsFiles, agent: str) -> None:
+        self._files = files
+        self._agent = agent
+        self._ready: OrderedDict[Site, tuple[Access | None, int]] = OrderedDict()
+        self._weight = 0
+
+    def refusal(self, url: Url) -> tuple[str, str] | None:
+        """Why a URL may not be fetched: the reason and the rule; `None` if it may."""
+        access = self._access(site_of(url))
+        if access is None:
+            return "robots-unreachable", ""
+        if access.allows(url):
+            return None
+        rule = access.verdict(url).rule
+        return "robots", rule.pattern if rule is not None else ""
+
+    def delay(self, site: Site) -> float | None:
+        """How long the site wants to be left alone between two requests."""
+        access = self._access(site)
+        if access is None:
+            return None
+        rate = access.request_rate
+        asked = rate.seconds / rate.requests if rate is not None and rate.requests > 0 else None
+        return max(filter(None, (asked, access.crawl_delay)), default=None)
+
+    def learn(self, file: RobotsFile) -> None:
+        """Keep a new answer."""
+        self._forget(file.site)
+        self._files.put(file)
+
+    def file(self, site: Site) -> RobotsFile | None:
+        """What is kept of a site's robots.txt."""
+        return self._files.get(site)
+
+    def _access(self, site: Site) -> Access | None:
+        found = self._ready.get(site)
+        if found is None:
+            found = self._ready[site] = self._read(site)
+            self._weight += found[1]
+            while len(self._ready) > _MAX_REMEMBERED or (self._weight > _MAX_REMEMBERED_BYTES and len(self._ready) > 1):
+                self._forget(next(iter(self._ready)))
+        else:
+            self._ready.move_to_end(site)
+        return found[0]
+
+    def _read(self, site: Site) -> tuple[Access | None, int]:
+        file = self._files.get(site)
+        if file is None or file.access == "none":
+            return None, 0
+        body = file.body if file.access == "rules" else b""
+        return parse(body).access(self._agent), len(body)
+
+    def _forget(self, site: Site) -> None:
+        found = self._ready.pop(site, None)
+        if found is not None:
+            self._weight -= found[1]

@@ -1,0 +1,244 @@
+"""The turns of sites: who takes part, when each comes next, and when one is given up.
+
+`Rounds` joins the workbench to the state: it admits a site when something waits there, sends it to rest after a
+request, lets it leave when nothing waits, and gives it up when it cannot be reached. The conversation about robots.txt,
+which may lead through other sites, is `permission`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from random import Random
+
+from msgspec.structs import replace
+
+from periplus.model import (
+    EventSink,
+    Excluded,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    Guard,
+    InvariantError,
+    Lane,
+    Purpose,
+    Queued,
+    Redirected,
+    Site,
+    SiteState,
+    State,
+    Ticket,
+    Url,
+    UrlRecord,
+)
+
+from .politeness import PolitenessSettings, rest_after
+from .retries import RetrySettings, back_off, retry_for
+from .workbench import ActiveSite, Place, Workbench
+
+EXCLUDED_AT_ONCE = 200
+"""So many URLs of a site are refused in one step, so that a site with a million of them does not hold up the others."""
+SOON = 0.01
+"""A site that is not finished with such a step goes on after the others."""
+
+
+class Rounds:
+    """The sites that take turns."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        events: EventSink,
+        random: Random,
+        guard: Guard | None,
+        politeness: PolitenessSettings,
+        retries: RetrySettings,
+        capacity: int,
+    ) -> None:
+        self._state = state
+        self._events = events
+        self._random = random
+        self._guard = guard
+        self._politeness = politeness
+        self._retries = retries
+        self._capacity = capacity
+        self._is_crowded = True
+        self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity)
+        self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
+
+    # who takes part
+
+    def call(self, entries: Iterable[Queued]) -> None:
+        """Let the sites of these entries take turns, as far as there is room."""
+        absent: dict[Site, int] = {}
+        for entry in entries:
+            active = self.bench.get(entry.site)
+            if active is not None:
+                active.level = min(active.level, entry.level)
+            else:
+                absent[entry.site] = min(entry.level, absent.get(entry.site, entry.level))
+        if absent:
+            self._admit_all(absent)
+
+    def refill(self) -> None:
+        """Sites that found no room before may take turns now. Whoever opens a state begins with this."""
+        if not self._is_crowded or self.bench.room < max(1, self._capacity // 10):
+            return
+        self._is_crowded = False
+        absent: dict[Site, int] = {}
+        for site, _, level in self._state.queues.waiting():
+            if self.bench.get(site) is None:
+                absent[site] = min(level, absent.get(site, level))
+            if len(absent) > self.bench.room:
+                break
+        self._admit_all(absent)
+
+    def _admit_all(self, absent: dict[Site, int]) -> None:
+        room = max(self.bench.room, 0)
+        if len(absent) > room:
+            self._is_crowded = True
+            absent = dict(list(absent.items())[:room])
+        for site, state in zip(absent, self._state.sites.get(list(absent)), strict=True):
+            self._admit(state or SiteState(site), absent[site])
+
+    def summon(self, site: Site) -> ActiveSite:
+        """A site that is needed now, room or not: an errand leads there."""
+        active = self.bench.get(site)
+        return active or self._admit(self._state.sites.get([site])[0] or SiteState(site), 0)
+
+    def _admit(self, state: SiteState, level: int) -> ActiveSite:
+        if self._guard is not None and state.traps:
+            self._guard.restore(state.site, state.traps)
+        return self.bench.admit(state, level)
+
+    # what waits
+
+    def heads(self, active: ActiveSite, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
+        """The best URLs of a site but those that are out, from the lane whose first is the most wanted."""
+        best: list[Ticket] = []
+        for lane in Lane:
+            if not self._state.queues.length(active.site, lane):
+                continue
+            heads = self._state.queues.heads(active.site, lane, limit + len(out))
+            heads = [head for head in heads if head.entry.url not in out][:limit]
+            if heads and (not best or heads[0].entry.level < best[0].entry.level):
+                best = heads
+        return best
+
+    def exclude(self, ticket: Ticket, reason: str, rule: str, now: float) -> None:
+        """A URL will not be fetched: it leaves the queue, and its record says why."""
+        record, entry = self.known(ticket.entry.url), ticket.entry
+        self._state.queues.remove([ticket])
+        self._state.records.put([replace(record, reason=reason, status=None)])
+        task = FetchTask(
+            entry.url, entry.site, Purpose.PAGE, entry.lane, now, None, record.failures + 1, None,
+            record.first_seen[0].source, record.depth, record.redirects,
+        )  # fmt: skip
+        self._events.record([FetchEnded(Excluded(task, reason, rule), now)])
+
+    def known(self, url: Url) -> UrlRecord:
+        """The record of a URL that waits."""
+        record = self._state.records.get([url])[0]
+        if record is None:
+            raise InvariantError(f"{url} waits in a queue but is not known")
+        return record
+
+    # where a site goes next
+
+    def rest(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """After a request: until when the site is left alone, or whether it is given up."""
+        state = active.state
+        state.last_duration = getattr(outcome, "duration", 0.0)
+        active.taken = (active.taken + 1) % self._politeness.pages_per_visit
+        if isinstance(outcome, Fetched | Redirected):
+            state.downloaded += len(outcome.body)
+        state.pages += outcome.task.purpose is Purpose.PAGE
+        retry = retry_for(reason)
+        if not retry.again:
+            state.failures = 0
+        else:
+            state.failures += 1
+            active.taken = 0
+        until = now if active.taken else self._rested_at(active, outcome, now)
+        if retry.again and (retry.is_of_site or state.failures > 2):
+            until = max(until, now + self.back_off(outcome, state.failures, now))
+        if state.failures >= self._retries.max_site_failures:
+            self.retire(active, reason, now)
+        elif state.downloaded > self._politeness.max_bytes_per_site:
+            self.retire(active, "site-bytes", now)
+        else:
+            self.place(active, until)
+
+    def _rested_at(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> float:
+        ended_at = getattr(outcome, "started_at", now) + active.state.last_duration
+        return float(ended_at + rest_after(self._politeness, active.state.delay, active.state.last_duration))
+
+    def back_off(self, outcome: FetchOutcome, failures: int, now: float) -> float:
+        """How long to wait after so many failures in a row."""
+        return back_off(self._retries, outcome, failures, now, self._random)
+
+    def place(self, active: ActiveSite, until: float) -> None:
+        """A site that has nothing under way rests until then; or leaves, if nothing waits there."""
+        active.state.ready_at = until
+        active.is_changed = True
+        if active.flying:
+            return
+        if active.errands or any(self._state.queues.length(active.site, lane) for lane in Lane):
+            self.bench.rest(active, until)
+        else:
+            self._park(active)
+
+    def failed(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """Nothing can be asked of this site now; when that goes on, the site is given up."""
+        active.state.failures += 1
+        if active.state.failures >= self._retries.max_attempts or not retry_for(reason).again:
+            self.retire(active, reason, now)
+        else:
+            self.place(active, now + self.back_off(outcome, active.state.failures, now))
+
+    def retire(self, active: ActiveSite, reason: str, now: float) -> None:
+        """Give a site up: all that waits there is refused with the reason, step by step."""
+        active.state.retired = reason
+        self.on_retired(active, now)
+        self.place(active, now)
+
+    def drain(self, active: ActiveSite, now: float) -> None:
+        """Refuse some of what waits at a site that was given up."""
+        for ticket in self.heads(active, EXCLUDED_AT_ONCE):
+            self.exclude(ticket, active.state.retired, "", now)
+        self.place(active, now + SOON)
+
+    # what is kept
+
+    def _park(self, active: ActiveSite) -> None:
+        self._save(active)
+        if self._guard is not None:
+            self._guard.forget(active.site)
+        self.bench.leave(active)
+
+    def save(self) -> None:
+        """Write what is known of the sites at hand to the state; the caller commits."""
+        for active in self.bench:
+            if active.is_changed:
+                self._save(active)
+
+    def _save(self, active: ActiveSite) -> None:
+        if self._guard is not None:
+            active.state.traps = self._guard.state(active.site)
+        self._state.sites.put([active.state])
+        active.is_changed = False
+
+    def check_invariants(self) -> None:
+        """No site that waits is forgotten; a site is held only while its errand is under way somewhere."""
+        self.bench.check_invariants()
+        if not self._is_crowded:
+            for site, _, _ in self._state.queues.waiting():
+                if self.bench.get(site) is None:
+                    raise InvariantError(f"{site} waits, but nobody will visit it")
+        wanting = {site for active in self.bench for site, _, _ in active.errands}
+        for active in self.bench:
+            is_lost = active.place is Place.HELD and active.site not in wanting and not active.is_expected
+            if is_lost:
+                raise InvariantError(f"{active.site} is held, but nobody asks for it")
