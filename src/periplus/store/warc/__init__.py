@@ -1,0 +1,35 @@
+"""The archive: every answer of the web as it came, in files that the tools of web archives read.
+
+WARC 1.1 (ISO 28500:2017) with one gzip member a record, and CDXJ beside it. `Archive` appends: an exchange becomes the
+records `response` or `revisit`, `request` and `metadata`, all in one write, and `end` is how far the files go. The
+state of the crawl keeps that end; after a crash the archive is opened there again, and what lies beyond is gone.
+`read_records` reads a file from end to end in bounded memory, ours or another's, and tells what is wrong with it;
+`read_record` reads one by its place. `write_index`, `merge_indexes` and `lookup` find captures by URL, and `original`
+the payload of a revisit.
+
+Fetching is done elsewhere, and so is the memory of which payloads were seen before: that is a port, `Payloads`. Bodies
+are kept as they came, their content codings on; `content` takes those off.
+"""
+
+from .archive import Archive, WarcEnd, WarcSettings
+from .cdxj import CdxLine
+from .http import HttpMessage
+from .index import INDEX, lookup, merge_indexes, original, write_index
+from .reading import MAX_BLOCK, WarcRecord, read_record, read_records
+
+__all__ = [
+    "INDEX",
+    "MAX_BLOCK",
+    "Archive",
+    "CdxLine",
+    "HttpMessage",
+    "WarcEnd",
+    "WarcRecord",
+    "WarcSettings",
+    "lookup",
+    "merge_indexes",
+    "original",
+    "read_record",
+    "read_records",
+    "write_index",
+]

@@ -1,0 +1,66 @@
+"""A file that grows at its end, and is cut back to a length that is known to be good."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from periplus.model import CollectionDamaged, CollectionError
+
+
+class AppendedFile:
+    """Appends whole pieces: one is there entirely, or the file is as long as before."""
+
+    def __init__(self, path: Path, length: int = 0) -> None:
+        """A new file, or one that is opened where `length` says that it ends; what lies beyond is cut off."""
+        self.path = path
+        self.length = length
+        flags = os.O_WRONLY | os.O_APPEND | (0 if length else os.O_CREAT | os.O_EXCL)
+        try:
+            self._fd = os.open(path, flags, 0o644)
+        except FileNotFoundError as error:
+            raise CollectionDamaged(f"{path} is missing", hint="put the file back where it was") from error
+        except OSError as error:
+            raise CollectionError(f"{path} cannot be opened: {error.strerror}") from error
+        self._cut_beyond(length)
+
+    def append(self, data: bytes) -> None:
+        """Write all of it at the end: one call of the operating system, more only where it took less."""
+        try:
+            written = os.write(self._fd, data)
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            os.ftruncate(self._fd, self.length)
+            raise CollectionError(
+                f"{self.path} cannot be written: {error.strerror}", hint="make room on the disk and run it again"
+            ) from error
+        self.length += len(data)
+
+    def sync(self) -> None:
+        """Make all that was appended, and the name of the file, durable."""
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Let go."""
+        os.close(self._fd)
+
+    def _cut_beyond(self, length: int) -> None:
+        size = os.fstat(self._fd).st_size
+        if size < length:
+            os.close(self._fd)
+            raise CollectionDamaged(
+                f"{self.path} has {size} bytes, and {length} were written",
+                hint="put back a whole copy of the file, or of the collection",
+            )
+        if size > length:
+            os.ftruncate(self._fd, length)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of new files durable."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,228 @@
+"""The archive of a shard: outcomes in, records at the end of a WARC file out.
+
+A file begins with its `warcinfo` and grows by one `write` of the operating system for each exchange; `end` says how far
+it goes. Whoever keeps the state calls `sync` and then commits `end` together with what points into the archive. After a
+crash the archive is opened at the `end` that was committed, and whatever lies beyond has not happened: the rest of that
+file is cut off, and later files of the shard are deleted. So every record before `end` is whole, and none is there
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha1
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from periplus.model import CollectionDamaged, Fetched, NotModified, Payload, Payloads, Stored
+from periplus.urls import surt
+
+from . import records
+from .appending import AppendedFile, sync_folder
+from .cdxj import REVISIT, CdxLine, digits, mime_of
+from .digests import base32
+from .index import is_indexed, scan, write_lines
+from .names import WarcName, files_of, index_of, read_name
+from .reading import WarcRecord, read_records
+from .records import Answer, Frame
+from .stamps import Dates, identifiers
+
+_ORPHAN: Final = ".orphan"
+
+
+class WarcSettings(Struct, frozen=True):
+    """How the archive is cut into files, and how hard it is compressed."""
+
+    max_file_size: int = 500_000_000
+    """Bytes after which the next file begins; the last records may go beyond."""
+    max_file_captures: int = 200_000
+    """Captures after which the next file begins: until then their index lines are held in memory."""
+    compression_level: int = 1
+    """How hard text is compressed, 0 (fastest) to 3. What is compressed already is stored as it is."""
+
+
+class WarcEnd(Struct, frozen=True, array_like=True):
+    """How far an archive is written: its last file and the length of that; no name: nothing was written yet."""
+
+    file: str = ""
+    length: int = 0
+
+
+class _Open(Struct):
+    """The file that is being written, and the lines of its index since this process opened it at `begun_at`."""
+
+    file: AppendedFile
+    warcinfo: str
+    begun_at: int = 0
+    unwritten: bytes = b""
+    lines: list[bytes] = []
+
+
+class Archive:
+    """Appends to the WARC files of one shard, for one process at a time."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: WarcSettings,
+        *,
+        shard: int,
+        software: str,
+        fields: Mapping[str, str],
+        end: WarcEnd | None,
+        payloads: Payloads,
+    ) -> None:
+        """Open where `end` says; `software` and `fields` go into each `warcinfo`.
+
+        Where nothing was written yet as far as the state knows, files of this shard that are there all the same are
+        kept under another name (`.orphan`): they are leftovers of a first moment, or all that is left of a lost state.
+        """
+        self._folder = folder
+        self._settings = settings
+        self._shard = shard
+        self._software = software
+        self._fields = dict(fields)
+        self._payloads = payloads
+        self._dates = Dates()
+        self._end = end or WarcEnd()
+        self._serial = 0
+        self._open: _Open | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        if self._end.file:
+            self._resume(self._end)
+        else:
+            self._set_aside()
+
+    @property
+    def end(self) -> WarcEnd:
+        """How far the archive goes, with all that was written so far."""
+        return self._end
+
+    def write(self, answer: Answer, request: bytes) -> Stored:
+        """Keep an answer, the request for it (none where empty) and what is known of the fetch, in one go."""
+        now = self._file_for(answer)
+        frame = records.frame(
+            answer,
+            date=self._dates(answer.started_at),
+            warcinfo=now.warcinfo,
+            ids=identifiers(),
+            level=self._settings.compression_level,
+        )
+        record, digest, is_revisit = self._record(answer, frame)
+        offset = now.file.length + len(now.unwritten)
+        sent = records.request(request, frame) if request else b""
+        now.file.append(b"".join((now.unwritten, record, sent, records.metadata(answer.task, answer.duration, frame))))
+        now.unwritten = b""
+        stored = Stored(now.file.path.name, offset, len(record), digest, is_revisit)
+        now.lines.append(self._line(answer, stored))
+        self._end = WarcEnd(stored.file, now.file.length)
+        return stored
+
+    def sync(self) -> None:
+        """Make all that was written durable."""
+        if self._open:
+            self._open.file.sync()
+
+    def close(self) -> None:
+        """Finish the open file: make it durable and write its index."""
+        if self._open is None:
+            return
+        now, self._open = self._open, None
+        now.file.sync()
+        now.file.close()
+        path = now.file.path
+        lines = _earlier_lines(path, now.begun_at) + now.lines
+        write_lines(index_of(path), sorted(lines))
+
+    def _record(self, answer: Answer, frame: Frame) -> tuple[bytes, str, bool]:
+        """The record of an answer, the digest of its payload, and whether the payload lies elsewhere."""
+        if isinstance(answer, NotModified):
+            visited = answer.task.visited_at
+            return records.unchanged(answer, self._dates(visited) if visited else None, frame), "", True
+        raw = sha1(answer.body, usedforsecurity=False).digest()
+        digest = base32(raw)
+        if isinstance(answer, Fetched) and answer.status == 200 and answer.body and not answer.is_truncated:
+            first = self._payloads.add_new(Payload(raw, answer.task.url, answer.started_at, frame.answer))
+            if first is not None:
+                date = self._dates(first.fetched_at)
+                return records.identical(answer, digest, first, date, frame), f"sha1:{digest}", True
+        return records.response(answer, digest, frame), f"sha1:{digest}", False
+
+    def _line(self, answer: Answer, stored: Stored) -> bytes:
+        status = 304 if isinstance(answer, NotModified) else answer.status
+        declared = next((value for name, value in answer.headers if name.lower() == "content-type"), None)
+        return CdxLine(
+            surt(answer.task.url),
+            digits(self._dates(answer.started_at)),
+            answer.task.url,
+            REVISIT if stored.is_revisit else mime_of(declared),
+            str(status),
+            stored.digest.removeprefix("sha1:"),
+            stored.length,
+            stored.offset,
+            stored.file,
+        ).encode()
+
+    def _file_for(self, answer: Answer) -> _Open:
+        """The open file, or the next one where it is full."""
+        now = self._open
+        if now is not None:
+            is_full = now.file.length >= self._settings.max_file_size
+            if not is_full and len(now.lines) < self._settings.max_file_captures:
+                return now
+            self.close()
+        return self._begin(self._dates(answer.started_at))
+
+    def _begin(self, date: str) -> _Open:
+        self._serial += 1
+        name = str(WarcName(self._shard, digits(date), self._serial))
+        identifier = identifiers()[0]
+        level = self._settings.compression_level
+        head = records.warcinfo(identifier, date, name, self._software, self._fields, level)
+        self._open = _Open(AppendedFile(self._folder / name), identifier, unwritten=head)
+        sync_folder(self._folder)
+        return self._open
+
+    def _resume(self, end: WarcEnd) -> None:
+        """Open the last file where it ends, and remove what came after."""
+        name = read_name(end.file)
+        if name is None or name.shard != self._shard:
+            raise CollectionDamaged(f"{end.file!r} is no file of shard {self._shard} of this archive")
+        self._serial = name.serial
+        path = self._folder / end.file
+        was_indexed = path.exists() and path.stat().st_size == end.length and is_indexed(path)
+        file = AppendedFile(path, end.length)
+        self._open = _Open(file, _warcinfo_of(path), begun_at=end.length)
+        if not was_indexed:
+            index_of(path).unlink(missing_ok=True)
+        for later, unwanted in files_of(self._folder, self._shard):
+            if later.serial > name.serial:
+                unwanted.unlink()
+                index_of(unwanted).unlink(missing_ok=True)
+
+    def _set_aside(self) -> None:
+        for name, path in files_of(self._folder, self._shard):
+            self._serial = name.serial
+            path.rename(path.with_name(path.name + _ORPHAN))
+            index_of(path).unlink(missing_ok=True)
+
+
+def _earlier_lines(path: Path, length: int) -> list[bytes]:
+    """The index of what was in the file when it was opened: from its index, if that was left there, else by reading."""
+    if not length:
+        return []
+    if index_of(path).exists():
+        return index_of(path).read_bytes().splitlines(keepends=True)
+    return [line.encode() for line in scan(path, length)]
+
+
+def _warcinfo_of(path: Path) -> str:
+    """The identifier of a file's first record, which all others name."""
+    first = next(read_records(path), None)
+    if not isinstance(first, WarcRecord) or first.type != "warcinfo":
+        raise CollectionDamaged(
+            f"{path} does not begin with a warcinfo record", hint="put back a whole copy of the file"
+        )
+    return first.id

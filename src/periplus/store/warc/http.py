@@ -1,0 +1,134 @@
+"""HTTP/1.1 messages (RFC 9112) inside records: written from what libcurl told us, and read back.
+
+The wire hands on header fields as names and values and a body without chunks, over whatever version of HTTP. A record
+holds a message of HTTP/1.1 that a reader can take apart again, so a few fields must be told apart from what was sent:
+
+- `Transfer-Encoding` becomes `X-Archive-Orig-Transfer-Encoding`: the chunks are gone;
+- a `Content-Length` that is not the length of the stored body becomes `X-Archive-Orig-Content-Length`, and the true one
+  is added;
+- line breaks and zero bytes in a value become spaces, what is no token in a name becomes `_`, and what is not Latin-1
+  is written as UTF-8: whatever a server sends, a field stays one line;
+- fields beyond `MAX_HEAD` bytes are left out, and the record is marked as truncated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Final
+
+from msgspec import Struct
+
+from periplus.formats.headers import Headers
+
+MAX_HEAD: Final = 1 << 20
+"""Bytes of a message's header section."""
+
+Fields = Sequence[tuple[str, str]]
+
+_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
+_NO_TOKEN: Final = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]")
+_BREAK: Final = re.compile(r"[\r\n\0]")
+_LONGEST_CACHED_NAME: Final = 64
+_ORIGINAL: Final = "X-Archive-Orig-"
+_CODED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
+
+
+class HttpMessage(Struct, frozen=True):
+    """A request or response out of a record: its first line, its fields in order, its body as stored."""
+
+    first_line: str
+    fields: tuple[tuple[str, str], ...]
+    body: bytes
+
+    @property
+    def status(self) -> int | None:
+        """The status code of a response."""
+        parts = self.first_line.split(None, 2)
+        if len(parts) < 2 or not parts[0].startswith("HTTP/") or not parts[1][:4].isdecimal():
+            return None
+        return int(parts[1][:4])
+
+    @property
+    def headers(self) -> Headers:
+        """The fields, to be found by name."""
+        return Headers(self.fields)
+
+
+def response_head(status: int, fields: Fields, length: int | None) -> tuple[bytes, bool]:
+    """The header section of a response with a body of `length` bytes (`None`: it has none), and whether it is whole."""
+    lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}"]
+    right, is_wrong = str(length), False
+    for name, value in fields:
+        name = _stored_name(name)
+        if length is not None and value != right and name.lower() == "content-length":
+            name, is_wrong = _ORIGINAL + name, True
+        lines.append(f"{name}: {value}")
+    if is_wrong:
+        lines.append(f"Content-Length: {right}")
+    text = "\r\n".join(lines)
+    if text.count("\n") >= len(lines) or text.count("\r") >= len(lines) or "\0" in text:
+        text = "\r\n".join(_BREAK.sub(" ", line) for line in lines)
+    return _bounded(_encoded(text + "\r\n\r\n"))
+
+
+def is_compressed(fields: Fields, body: bytes) -> bool:
+    """Whether deflating the body would gain nothing: it has a content coding, or is of a kind that is dense already."""
+    if body.startswith(_CODED):
+        return True
+    return any(len(name) == 16 and name.lower() == "content-encoding" and value != "identity" for name, value in fields)
+
+
+def read_message(block: bytes) -> HttpMessage:
+    """What is in the block of a record of type `application/http`. Never fails: what is no field is passed over."""
+    head, separator, body = _split(block)
+    first, *lines = head.decode("latin-1").split("\n")
+    fields: list[tuple[str, str]] = []
+    for line in lines:
+        if line[:1] in (" ", "\t") and fields:
+            name, value = fields[-1]
+            fields[-1] = (name, f"{value} {line.strip()}")
+        else:
+            name, colon, value = line.partition(":")
+            if colon:
+                fields.append((name.strip(), value.strip()))
+    return HttpMessage(first.strip(), tuple(fields), body if separator else b"")
+
+
+def _split(block: bytes) -> tuple[bytes, bytes, bytes]:
+    """The header section ends with an empty line, of CRLF or, in some archives, of bare LF, whichever is first."""
+    strict, loose = block.find(b"\r\n\r\n", 0, MAX_HEAD + 4), block.find(b"\n\n", 0, MAX_HEAD + 2)
+    if strict >= 0 and (loose < 0 or strict < loose):
+        return block.partition(b"\r\n\r\n")
+    if loose >= 0:
+        return block.partition(b"\n\n")
+    return block[:MAX_HEAD], b"", b""
+
+
+def _stored_name(name: str) -> str:
+    return _known_name(name) if len(name) <= _LONGEST_CACHED_NAME else _clean_name(name)
+
+
+def _clean_name(name: str) -> str:
+    name = _NO_TOKEN.sub("_", name) or "_"
+    return _ORIGINAL + name if name.lower() == "transfer-encoding" else name
+
+
+_known_name = lru_cache(4096)(_clean_name)
+"""Servers send the same few names again and again."""
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def _bounded(head: bytes) -> tuple[bytes, bool]:
+    if len(head) <= MAX_HEAD:
+        return head, True
+    end = head.rfind(b"\r\n", 0, MAX_HEAD - 2)
+    return head[:end] + b"\r\n\r\n", False

@@ -1,0 +1,134 @@
+"""The indexes of an archive: `NAME.cdxj` beside each WARC file, `index.cdxj` of them all, and the search in it.
+
+Lines are sorted by bytes, so that one search by halves finds all captures of a URL, in a file of any size, and pywb can
+read it as it is. Indexes are written whole under another name and then renamed: a reader never sees half of one. They
+can always be made again from the WARC files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from heapq import merge
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from .cdxj import CdxLine, digits, key_of, line_of, read_line
+from .names import WARC, index_of
+from .reading import WarcRecord, read_records
+
+INDEX: Final = "index.cdxj"
+_FAN_IN: Final = 128
+_LONGEST_LINE: Final = 1 << 20
+_MOST_HOPS: Final = 8
+_WRITING: Final = ".part"
+
+
+def scan(path: Path, end: int | None = None) -> Iterator[CdxLine]:
+    """The lines of a WARC file's records, in the order of the file, as far as it can be read."""
+    for record in read_records(path, end=end):
+        line = line_of(record, path.name) if isinstance(record, WarcRecord) else None
+        if line is not None:
+            yield line
+
+
+def write_index(path: Path) -> Path:
+    """Read a WARC file and write the index beside it."""
+    return write_lines(index_of(path), sorted(line.encode() for line in scan(path)))
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> Path:
+    """Write sorted lines, all or nothing."""
+    part = path.with_name(path.name + _WRITING)
+    with part.open("wb") as file:
+        file.writelines(lines)
+        file.flush()
+        os.fsync(file.fileno())
+    return part.replace(path)
+
+
+def merge_indexes(folder: Path) -> Path:
+    """`index.cdxj` of all files in the folder, after indexing those whose own index is missing or older than they.
+
+    At most `_FAN_IN` files are open at once, and one line of each is held.
+    """
+    files = sorted(folder.glob(f"*{WARC}"))
+    return _merge(folder / INDEX, [index_of(path) if is_indexed(path) else write_index(path) for path in files])
+
+
+def lookup(index: Path, url: str) -> Iterator[CdxLine]:
+    """All captures under the key of a URL, the earliest first. Spellings that share the key come out together."""
+    key = key_of(url).encode() + b" "
+    with index.open("rb") as file:
+        _seek(file, key)
+        while (line := file.readline(_LONGEST_LINE)).startswith(key):
+            if read := read_line(line):
+                yield read
+
+
+def original(folder: Path, revisit: WarcRecord) -> WarcRecord | None:
+    """The record that holds the payload of a revisit, found through `index.cdxj`; `None` where it is not there."""
+    record: WarcRecord | None = revisit
+    for _ in range(_MOST_HOPS):
+        if record is None or record.type != "revisit":
+            return record
+        line = _referred(folder / INDEX, record)
+        found = next(read_records(folder / Path(line.filename).name, offset=line.offset), None) if line else None
+        record = found if isinstance(found, WarcRecord) else None
+    return None
+
+
+def _referred(index: Path, revisit: WarcRecord) -> CdxLine | None:
+    """The capture of the URL and time that a revisit names; where it names no time, the last one before it."""
+    url = revisit.fields.get("warc-refers-to-target-uri", revisit.url)
+    named = digits(revisit.fields.get("warc-refers-to-date", ""))
+    before = digits(revisit.fields.get("warc-date", ""))
+    found: CdxLine | None = None
+    for line in lookup(index, url):
+        if line.url == url and (line.timestamp == named or (not named and line.timestamp < before)):
+            found = line if found is None or found.is_revisit or not named else found
+    return found
+
+
+def is_indexed(path: Path) -> bool:
+    """Whether a WARC file has an index that is not older than itself."""
+    index = index_of(path)
+    return index.exists() and index.stat().st_mtime_ns >= path.stat().st_mtime_ns
+
+
+def _merge(target: Path, sources: Sequence[Path]) -> Path:
+    """In several passes where there are many: each makes one file of `_FAN_IN`."""
+    passing: list[Path] = []
+    while len(sources) > _FAN_IN:
+        groups = [sources[start : start + _FAN_IN] for start in range(0, len(sources), _FAN_IN)]
+        merged = [_merge_once(target.with_name(f"{target.name}.{len(passing) + n}"), g) for n, g in enumerate(groups)]
+        passing += merged
+        sources = merged
+    _merge_once(target, sources)
+    for path in passing:
+        path.unlink()
+    return target
+
+
+def _merge_once(target: Path, sources: Sequence[Path]) -> Path:
+    with ExitStack() as stack:
+        files = [stack.enter_context(path.open("rb")) for path in sources]
+        return write_lines(target, merge(*files))
+
+
+def _seek(file: BinaryIO, key: bytes) -> None:
+    """Go to the first line that is not before `key`."""
+    low, high = 0, file.seek(0, os.SEEK_END)
+    while low < high:
+        middle = (low + high) // 2
+        file.seek(max(0, middle - 1))
+        if middle:
+            file.readline()
+        start = file.tell()
+        line = file.readline()
+        if not line or line >= key:
+            high = middle
+        else:
+            low = start + len(line)
+    file.seek(low)

@@ -1,0 +1,157 @@
+"""gzip members (RFC 1952): how a record is packed, and how a file of members is unpacked again in bounded memory.
+
+A WARC file is a row of gzip members, one a record, so that any record can be read from its offset alone (WARC 1.1,
+annex D). Most bodies of the web arrive compressed already: to deflate them once more costs ten times as much as to
+write them, and gains nothing. A member may mix blocks (RFC 1951 section 3.2): here the headers are deflated and a
+body that is compressed already is put behind them in stored blocks. Every gunzip reads that.
+"""
+
+from __future__ import annotations
+
+from struct import Struct as Layout
+from typing import BinaryIO, Final, cast
+
+from isal import isal_zlib
+
+from periplus.model import Problem
+
+MAGIC: Final = b"\x1f\x8b"
+
+_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+_GZIP: Final = 31
+_RAW: Final = -15
+_LONGEST_STORED: Final = 0xFFFF
+_BLOCK: Final = Layout("<BHH")
+_TRAILER: Final = Layout("<II")
+_PIECE: Final = 1 << 16
+_ISAL_ERROR: Final = cast("type[Exception]", isal_zlib.error)
+
+
+def deflated(data: bytes, level: int) -> bytes:
+    """One member, all of it compressed. Levels are those of isal: 0 (fast) to 3."""
+    return isal_zlib.compress(data, level, _GZIP)
+
+
+def half_stored(head: bytes, body: bytes, level: int) -> bytes:
+    """One member of `head`, compressed, and `body`, as it is."""
+    squeeze = isal_zlib.compressobj(level, isal_zlib.DEFLATED, _RAW)
+    parts = [_HEADER, squeeze.compress(head), squeeze.flush(isal_zlib.Z_SYNC_FLUSH)]
+    start, size = 0, len(body)
+    while size - start > _LONGEST_STORED:
+        parts += (_BLOCK.pack(0, _LONGEST_STORED, 0), body[start : start + _LONGEST_STORED])
+        start += _LONGEST_STORED
+    last = size - start
+    checksum = isal_zlib.crc32(body, isal_zlib.crc32(head))
+    parts += (_BLOCK.pack(1, last, last ^ 0xFFFF), body[start:] if start else body)
+    parts.append(_TRAILER.pack(checksum, len(head) + size & 0xFFFFFFFF))
+    return b"".join(parts)
+
+
+class Members:
+    """The bytes of a file, member by member; a file that is not compressed is one member.
+
+    What is wrong with the compression ends the member and is told in `problem`: `torn` where the file ends inside a
+    member, `damaged` where the bytes are no gzip. No more than a piece is held unpacked beyond what was asked for.
+    """
+
+    def __init__(self, file: BinaryIO, offset: int = 0) -> None:
+        self._file = file
+        file.seek(offset)
+        self._raw = file.read(_PIECE)
+        self._read_to = offset + len(self._raw)
+        self.is_gzip = self._raw.startswith(MAGIC)
+        self._stream = isal_zlib.decompressobj(_GZIP) if self.is_gzip else None
+        self._ready = b""
+        self._at = 0
+        self.start = offset
+        self.problem: Problem | None = None
+
+    @property
+    def position(self) -> int:
+        """The offset in the file of the next byte: exact between members, and anywhere in a file without gzip."""
+        return self._read_to - len(self._raw) - (0 if self.is_gzip else len(self._ready) - self._at)
+
+    def index(self, marker: bytes, limit: int) -> int:
+        """How far ahead the marker lies in this member, if it begins within the next `limit` bytes; else -1."""
+        searched = 0
+        while True:
+            found = self._ready.find(marker, self._at + searched, self._at + limit + len(marker) - 1)
+            if found >= 0:
+                return found - self._at
+            searched = max(0, len(self._ready) - self._at - len(marker) + 1)
+            if searched >= limit or not self._fill():
+                return -1
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes, fewer where the member ends."""
+        if size <= len(self._ready) - self._at:
+            self._at += size
+            return self._ready[self._at - size : self._at]
+        parts, missing = [self._ready[self._at :]], size - len(self._ready) + self._at
+        self._ready, self._at = b"", 0
+        while missing > 0 and self._fill():
+            parts.append(self._ready[:missing])
+            self._at = len(parts[-1])
+            missing -= self._at
+        return b"".join(parts)
+
+    def skip(self, size: int) -> int:
+        """Pass over `size` bytes and say how many there were."""
+        passed = 0
+        while passed < size:
+            piece = len(self.read(min(size - passed, _PIECE)))
+            if not piece:
+                break
+            passed += piece
+        return passed
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, which stay where they are."""
+        while len(self._ready) - self._at < size and self._fill():
+            pass
+        return self._ready[self._at : self._at + size]
+
+    def next_member(self) -> bool:
+        """Go to the next member, whatever is left of this one; `False` at the end of the file or after damage."""
+        while self.peek(1):
+            self._ready, self._at = b"", 0
+        if self.problem or self._stream is None:
+            return False
+        self._raw = self._raw or self._more()
+        self.start = self.position
+        if not self._raw:
+            return False
+        self._stream = isal_zlib.decompressobj(_GZIP)
+        return True
+
+    def _more(self) -> bytes:
+        piece = self._file.read(_PIECE)
+        self._read_to += len(piece)
+        return piece
+
+    def _fill(self) -> bool:
+        """Unpack another piece of this member behind what is ready."""
+        piece = self._plain() if self._stream is None else self._inflate(self._stream)
+        if not piece:
+            return False
+        self._ready, self._at = self._ready[self._at :] + piece, 0
+        return True
+
+    def _plain(self) -> bytes:
+        piece, self._raw = self._raw or self._more(), b""
+        return piece
+
+    def _inflate(self, stream: isal_zlib.Decompress) -> bytes:
+        while not (stream.eof or self.problem):
+            data = self._raw or self._more()
+            try:
+                piece = stream.decompress(data, _PIECE)
+            except _ISAL_ERROR as error:
+                self.problem = Problem("damaged", str(error)[:100], self.start)
+                break
+            self._raw = stream.unused_data if stream.eof else stream.unconsumed_tail
+            if piece:
+                return piece
+            if not data and not stream.eof:
+                self.problem = Problem("torn", "the file ends inside a gzip member", self._read_to)
+        return b""

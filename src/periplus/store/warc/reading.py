@@ -1,0 +1,171 @@
+"""Reading WARC files, our own and those of others: streaming from end to end, or one record at its offset.
+
+Memory is bounded by `max_block` whatever the file says. A reader never raises for what is in a file: records come out
+as far as they can be read, and beside them `Problem`s, whose `at` is an offset in the file:
+
+- `torn`: the file ends inside a record, as after a crash; nothing follows;
+- `damaged`: the gzip data are broken; nothing follows;
+- `not-a-record`: something else where a record should begin; skipped to the next member, or record;
+- `bad-length`: a record without a usable Content-Length; skipped likewise;
+- `cut-block`: a block longer than `max_block`; the record before holds its beginning;
+- `shared-member`: several records in one gzip member; they are read, but cannot be found by their offset.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from periplus.model import CollectionDamaged, Problem, Stored
+
+from .http import HttpMessage, read_message
+from .members import Members
+
+MAX_BLOCK: Final = 64 << 20
+"""Bytes of a record's block that are read unless told otherwise."""
+
+_MAX_HEADER: Final = 1 << 20
+_LONGEST_GAP: Final = 1 << 20
+_DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
+
+
+class WarcRecord(Struct, frozen=True):
+    """One record: its fields, names in lower case, its block, and where it lies.
+
+    `offset` and `length` are those of its gzip member, or of the record itself in a file without compression.
+    """
+
+    fields: dict[str, str]
+    block: bytes
+    offset: int
+    length: int
+
+    @property
+    def type(self) -> str:
+        """`response`, `request`, ...; empty where it does not say."""
+        return self.fields.get("warc-type", "")
+
+    @property
+    def url(self) -> str:
+        """What it is about. Older writers put it in angle brackets."""
+        return self.fields.get("warc-target-uri", "").strip("<>")
+
+    @property
+    def id(self) -> str:
+        """Its identifier, without brackets and `urn:uuid:`."""
+        return self.fields.get("warc-record-id", "").strip("<>").removeprefix("urn:uuid:")
+
+    @property
+    def is_http(self) -> bool:
+        """Whether the block is an HTTP message."""
+        return self.fields.get("content-type", "").startswith("application/http") and bool(self.block)
+
+    def message(self) -> HttpMessage:
+        """The block as an HTTP message."""
+        return read_message(self.block)
+
+
+def read_records(
+    path: Path, *, offset: int = 0, end: int | None = None, max_block: int = MAX_BLOCK
+) -> Iterator[WarcRecord | Problem]:
+    """The records that begin at `offset` or later and before `end`, in order, and what is wrong between them."""
+    with path.open("rb") as file:
+        members = Members(file, offset)
+        has_more = bool(members.peek(1)) or members.problem is not None
+        while has_more and (end is None or members.start < end):
+            yield from _records_of(members, max_block)
+            has_more = members.next_member()
+        if members.problem:
+            yield members.problem
+
+
+def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> WarcRecord:
+    """The record that was written there. What we stored and cannot find again is damage to the collection."""
+    path = folder / stored.file
+    try:
+        first = next(read_records(path, offset=stored.offset, max_block=max_block), None)
+    except OSError as error:
+        raise CollectionDamaged(f"{path} cannot be read: {error.strerror}") from error
+    if not isinstance(first, WarcRecord):
+        raise CollectionDamaged(
+            f"{path} holds no record at {stored.offset}: {first.reason if first else 'it ends there'}"
+        )
+    return first
+
+
+def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Problem]:
+    """The records of one member; of all the file where it is not compressed."""
+    has_more, count = _skip_blank(members), 0
+    while has_more:
+        start = members.start if members.is_gzip else members.position
+        if members.is_gzip and count == 1:
+            yield Problem("shared-member", "several records in one gzip member", start)
+        fields = _read_header(members)
+        if isinstance(fields, Problem):
+            yield fields
+            has_more = _resume(members)
+            continue
+        size = int(fields["content-length"])
+        block = members.read(min(size, max_block))
+        passed = members.skip(size - len(block)) if len(block) == max_block else 0
+        has_more = _skip_blank(members)
+        if members.problem or (len(block) + passed < size and not members.is_gzip):
+            members.problem = members.problem or Problem("torn", "the file ends inside a block", members.position)
+            return
+        yield WarcRecord(fields, block, start, members.position - start)
+        if len(block) < size:
+            is_ours = len(block) == max_block
+            yield Problem("cut-block" if is_ours else "bad-length", f"{size} bytes were announced", start)
+        count += 1
+
+
+def _read_header(members: Members) -> dict[str, str] | Problem:
+    """The fields of the record that begins here."""
+    at = members.position if not members.is_gzip else members.start
+    if members.peek(5) != b"WARC/":
+        return Problem("not-a-record", repr(members.peek(40)), at)
+    end = members.index(b"\r\n\r\n", _MAX_HEADER)
+    loose = members.peek(end).find(b"\n\n") if end >= 0 else members.index(b"\n\n", _MAX_HEADER)
+    if end < 0 and loose < 0:
+        members.read(5)
+        return Problem("not-a-record", "a header without end", at)
+    head = members.read(end + 4 if loose < 0 else loose + 2)
+    fields = _fields(head.decode("utf-8", "replace"))
+    if not _DIGITS.fullmatch(fields.get("content-length", "")):
+        return Problem("bad-length", fields.get("content-length", "")[:40], at)
+    return fields
+
+
+def _fields(text: str) -> dict[str, str]:
+    """The first value of each name; a line that begins with white space goes on with the one before."""
+    fields: dict[str, str] = {}
+    last = ""
+    for line in text.split("\n")[1:]:
+        if line[:1] in (" ", "\t"):
+            fields[last] = f"{fields.get(last, '')} {line.strip()}"
+            continue
+        name, colon, value = line.partition(":")
+        if colon:
+            last = name.strip().lower()
+            fields.setdefault(last, value.strip())
+    return fields
+
+
+def _skip_blank(members: Members) -> bool:
+    """Pass over the line breaks between records, and say whether anything follows in this member."""
+    while (ahead := members.peek(4)) and ahead[:1] in b"\r\n":
+        members.read(len(ahead) - len(ahead.lstrip(b"\r\n")))
+    return bool(ahead)
+
+
+def _resume(members: Members) -> bool:
+    """After something that is no record: on to the next in a file without compression; nothing more in this member."""
+    if members.is_gzip:
+        return False
+    gap = members.index(b"\nWARC/", _LONGEST_GAP)
+    members.read(gap + 1)
+    return gap >= 0

@@ -1,0 +1,133 @@
+"""The records of WARC 1.1 (ISO 28500:2017) as bytes, from an outcome of the wire. Identifiers and dates are given.
+
+One exchange becomes up to three records, each a gzip member: the answer (`response`, or `revisit` where its payload is
+kept already), the `request` as it was sent, and `metadata` with what only the crawler knows. The last two name the
+first in `WARC-Concurrent-To`. Digests are SHA-1 in base 32, because that is what every index of archives holds; the
+payload is the body as stored, its content coding still on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from periplus.model import Fetched, FetchTask, NotModified, Payload, Redirected
+
+from .digests import sha1_base32
+from .http import is_compressed, response_head
+from .members import deflated, half_stored
+
+Answer = Fetched | NotModified | Redirected
+
+IDENTICAL: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+UNCHANGED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+_CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+_CUT: Final = "WARC-Truncated: length\r\n"
+_RESPONSE: Final = "application/http; msgtype=response"
+_REQUEST: Final = "application/http; msgtype=request"
+_FIELDS: Final = "application/warc-fields"
+_BREAK: Final = re.compile(r"[\r\n\0]+")
+_END: Final = b"\r\n\r\n"
+
+
+class Frame(Struct, frozen=True):
+    """What the records of one exchange share.
+
+    Identifiers are UUIDs; `answer` is that of the response or revisit, `others` those of request and metadata. `about`
+    holds the fields that stand in all three records: date, address, URL, and the `warcinfo` they belong to.
+    """
+
+    answer: str
+    others: tuple[str, str]
+    about: str
+    level: int
+
+
+def frame(answer: Answer, *, date: str, warcinfo: str, ids: tuple[str, str, str], level: int) -> Frame:
+    """The frame of the records about `answer`; `level` is how hard to compress them."""
+    ip = f"WARC-IP-Address: {answer.ip}\r\n" if answer.ip else ""
+    about = (
+        f"WARC-Date: {date}\r\nWARC-Target-URI: {answer.task.url}\r\n{ip}WARC-Warcinfo-ID: <urn:uuid:{warcinfo}>\r\n"
+    )
+    return Frame(ids[0], ids[1:], about, level)
+
+
+def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame) -> bytes:
+    """The whole answer."""
+    body = answer.body
+    http, is_whole = response_head(answer.status, answer.headers, len(body))
+    is_cut = not is_whole or (isinstance(answer, Fetched) and answer.is_truncated)
+    fields = (
+        f"{frame.about}WARC-Payload-Digest: sha1:{payload_digest}\r\n{_CUT if is_cut else ''}"
+        f"WARC-Block-Digest: sha1:{sha1_base32(http, body)}\r\n"
+    )
+    head = _header("response", frame.answer, fields, _RESPONSE, len(http) + len(body)) + http
+    if is_compressed(answer.headers, body):
+        return half_stored(head, body + _END, frame.level)
+    return deflated(b"".join((head, body, _END)), frame.level)
+
+
+def identical(answer: Fetched, payload_digest: str, first: Payload, first_date: str, frame: Frame) -> bytes:
+    """An answer whose payload is that of an earlier one: its header section, and where the payload lies."""
+    http, is_whole = response_head(answer.status, answer.headers, len(answer.body))
+    fields = (
+        f"WARC-Profile: {IDENTICAL}\r\nWARC-Payload-Digest: sha1:{payload_digest}\r\n"
+        f"WARC-Refers-To: <urn:uuid:{first.record_id}>\r\nWARC-Refers-To-Target-URI: {first.url}\r\n"
+        f"WARC-Refers-To-Date: {first_date}\r\n{'' if is_whole else _CUT}"
+    )
+    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http, frame.level)
+
+
+def unchanged(answer: NotModified, first_date: str | None, frame: Frame) -> bytes:
+    """A 304: the version that the server still has was fetched at `first_date`, where that is known."""
+    http, is_whole = response_head(304, answer.headers, None)
+    date = f"WARC-Refers-To-Date: {first_date}\r\n" if first_date else ""
+    fields = (
+        f"WARC-Profile: {UNCHANGED}\r\nWARC-Refers-To-Target-URI: {answer.task.url}\r\n{date}{'' if is_whole else _CUT}"
+    )
+    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http, frame.level)
+
+
+def request(sent: bytes, frame: Frame) -> bytes:
+    """The request as it went out."""
+    return _small("request", frame.others[0], frame.about + _beside(frame), _REQUEST, sent, frame.level)
+
+
+def metadata(task: FetchTask, duration: float, frame: Frame) -> bytes:
+    """What only the crawler knows of the fetch. The first two names are those of Heritrix, which tools know."""
+    block = (
+        f"fetchTimeMs: {round(duration * 1000)}\r\nhopsFromSeed: {task.depth}\r\nsource: {task.source.value}\r\n"
+        f"lane: {task.lane.value}\r\npurpose: {task.purpose.value}\r\nredirects: {task.redirects}\r\n"
+    ).encode()
+    return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block, frame.level)
+
+
+def warcinfo(identifier: str, date: str, file: str, software: str, fields: Mapping[str, str], level: int) -> bytes:
+    """The first record of a file: who wrote it, and how."""
+    told = {"software": software, "format": "WARC File Format 1.1", "conformsTo": _CONFORMS_TO, **fields}
+    block = "".join(f"{_line(name)}: {_line(value)}\r\n" for name, value in told.items()).encode("utf-8", "replace")
+    about = f"WARC-Date: {date}\r\nWARC-Filename: {file}\r\n"
+    return _small("warcinfo", identifier, about, _FIELDS, block, level)
+
+
+def _beside(frame: Frame) -> str:
+    return f"WARC-Concurrent-To: <urn:uuid:{frame.answer}>\r\n"
+
+
+def _line(text: str) -> str:
+    return _BREAK.sub(" ", text)
+
+
+def _small(kind: str, identifier: str, fields: str, content_type: str, block: bytes, level: int) -> bytes:
+    fields = f"{fields}WARC-Block-Digest: sha1:{sha1_base32(block)}\r\n"
+    return deflated(_header(kind, identifier, fields, content_type, len(block)) + block + _END, level)
+
+
+def _header(kind: str, identifier: str, fields: str, content_type: str, length: int) -> bytes:
+    return (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{identifier}>\r\n{fields}"
+        f"Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n"
+    ).encode()
