@@ -1,0 +1,79 @@
+"""How much of the web a crawl may want at most: links from a seed, redirects in a row, URLs of one site.
+
+Reasons: `link-depth`, `redirect-chain`, `site-budget`.
+
+Users seldom go further than a few links into a site (Baeza-Yates & Castillo, "Crawling the infinite web", 2007), and
+what has no end has to end somewhere: these are the bounds that hold when every finer guard has been deceived. URLs of
+a site are counted when they are admitted, after the seen test, not when they are judged: a link that is found a
+thousand times is wanted once. There is no budget for a domain: its sites live in different shards, which would have to
+agree.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ...model import Discovery, Reject, Url, Verdict
+from ...urls import site_of
+from .lessons import Lessons
+from .verdicts import ACCEPT
+
+
+class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The bounds."""
+
+    max_depth: int = 1000
+    """Links from a seed; 0 is the seeds alone."""
+    max_redirects: int = 10
+    """Redirects in a row."""
+    max_pages_per_site: int = 1_000_000
+    """URLs of one site that may enter the frontier, however they were found, seeds included."""
+
+
+class Distance:
+    """Refuses what is too many links from a seed, or at the end of too many redirects."""
+
+    def __init__(self, settings: BudgetSettings | None = None) -> None:
+        settings = settings or BudgetSettings()
+        self._max_depth = settings.max_depth
+        self._max_redirects = settings.max_redirects
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """By what the discovery says of its way here."""
+        if discovery.depth > self._max_depth:
+            return Reject("link-depth", f"max_depth = {self._max_depth}")
+        if discovery.redirects > self._max_redirects:
+            return Reject("redirect-chain", f"max_redirects = {self._max_redirects}")
+        return ACCEPT
+
+
+class SiteBudget:
+    """Refuses new URLs of a site that has had its share."""
+
+    def __init__(self, lessons: Lessons, settings: BudgetSettings | None = None) -> None:
+        self._lessons = lessons
+        self._most = (settings or BudgetSettings()).max_pages_per_site
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """By how many were admitted so far."""
+        if self._lessons.of(site_of(discovery.url)).admitted < self._most:
+            return ACCEPT
+        return self._refusal()
+
+    def admit(self, discovery: Discovery) -> Verdict:
+        """Count one more, unless a neighbour in the same batch has taken the last place."""
+        lessons = self._lessons.changing(site_of(discovery.url))
+        if lessons.admitted >= self._most:
+            return self._refusal()
+        lessons.admitted += 1
+        return ACCEPT
+
+    def observe(self, url: Url, is_unique: bool) -> None:
+        """A budget is spent when a URL is admitted; what comes of it does not matter."""
+
+    def reconsider(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
+        """What was admitted has its place."""
+        return ACCEPT
+
+    def _refusal(self) -> Reject:
+        return Reject("site-budget", f"max_pages_per_site = {self._most}")

@@ -1,0 +1,123 @@
+"""All filters of a crawl as one: the first refusal is the verdict.
+
+Reason of its own: `rewrite-loop`.
+
+A rewrite starts the chain again with the new name, because a filter that had nothing against the old one has not been
+asked about the new one. Three questions are asked at three moments:
+
+1. `judge`, before the seen test, of everything that is found. It changes nothing, so that a URL may be found often.
+2. `admit`, after the seen test, of what is new: budgets and parameters are counted here, once for each URL. It can
+   still refuse: neighbours in the same batch were judged by the same count.
+3. `reconsider`, when a URL is about to be fetched: it may have been admitted before a trap was known for one.
+
+And `observe` tells what came of it. The chain is a `Guard`: what its filters learn is kept by site (see `lessons`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from msgspec.structs import replace
+
+from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verdict
+from .lessons import Lessons
+from .verdicts import ACCEPT
+
+MAX_REWRITES = 4
+
+
+@runtime_checkable
+class LearningFilter(Protocol):
+    """A filter that counts what was admitted and learns from what was fetched."""
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """As every filter, without learning."""
+
+    def admit(self, discovery: Discovery) -> Verdict:
+        """Count a URL that is new."""
+
+    def observe(self, url: Url, is_unique: bool) -> None:
+        """Learn from a page that was fetched."""
+
+    def reconsider(self, discovery: Discovery) -> Verdict:
+        """Judge again a URL that was admitted."""
+
+
+class Chain:
+    """Filters in order. Put cheap ones first, and those that bound a URL before those that search it."""
+
+    def __init__(self, filters: Sequence[Filter], lessons: Lessons | None = None) -> None:
+        self._judges = [each.judge for each in filters]
+        self._learning = [each for each in filters if isinstance(each, LearningFilter)]
+        self._lessons = lessons if lessons is not None else Lessons()
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """Accept, the first refusal, or the name under which we would have it."""
+        for judge in self._judges:
+            verdict = judge(discovery)
+            if verdict is not ACCEPT and not isinstance(verdict, Accept):
+                return verdict if isinstance(verdict, Reject) else self._judge_again(discovery, verdict)
+        return ACCEPT
+
+    def admit(self, discovery: Discovery) -> Verdict:
+        """Count a URL that was accepted and is new; refuse it if others have used up what there was."""
+        for each in self._learning:
+            verdict = each.admit(discovery)
+            if isinstance(verdict, Reject):
+                return verdict
+        return ACCEPT
+
+    def reconsider(self, discovery: Discovery) -> Verdict:
+        """Whether a URL that was admitted is wanted still."""
+        for each in self._learning:
+            verdict = each.reconsider(discovery)
+            if isinstance(verdict, Reject):
+                return verdict
+        return ACCEPT
+
+    def observe(self, url: Url, is_unique: bool) -> None:
+        """A page was fetched; `is_unique`: its text was not known by another URL."""
+        for each in self._learning:
+            each.observe(url, is_unique)
+
+    def state(self, site: Site) -> bytes:
+        """What was learnt of a site, to be kept; empty if nothing was."""
+        return self._lessons.state(site)
+
+    def restore(self, site: Site, state: bytes) -> None:
+        """Go on from what was kept."""
+        self._lessons.restore(site, state)
+
+    def forget(self, site: Site) -> None:
+        """Drop what is in memory of a site; it was kept."""
+        self._lessons.forget(site)
+
+    def changed(self) -> list[tuple[Site, bytes]]:
+        """What has changed since this was last asked: to be kept with the next commit."""
+        return self._lessons.changed()
+
+    def check_invariants(self) -> None:
+        """What must hold between calls."""
+        self._lessons.check_invariants()
+
+    def _judge_again(self, discovery: Discovery, verdict: Rewrite) -> Verdict:
+        """Ask every filter about the new name, and about the next if there is one."""
+        rules = [verdict.rule]
+        for _ in range(MAX_REWRITES):
+            discovery = replace(discovery, url=verdict.url)
+            again = self._first_word(discovery)
+            if isinstance(again, Reject):
+                return again
+            if isinstance(again, Accept):
+                return Rewrite(discovery.url, ", ".join(rules))
+            verdict = again
+            rules.append(verdict.rule)
+        return Reject("rewrite-loop", ", ".join(rules))
+
+    def _first_word(self, discovery: Discovery) -> Verdict:
+        for judge in self._judges:
+            verdict = judge(discovery)
+            if not isinstance(verdict, Accept):
+                return verdict
+        return ACCEPT

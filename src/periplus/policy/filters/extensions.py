@@ -1,0 +1,58 @@
+"""URLs that end like something that is no page: pictures, films, archives, programs.
+
+Reason: `extension`; the rule is the extension. A guess from a name, made to save a request: what a server really
+sends is judged by the wire from its headers. Seeds are exempt, for somebody wants them. Left out on purpose are
+extensions that pages hide behind: `.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`, `.com`.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ...model import ConfigError, Discovery, Reject, Source, Verdict
+from .verdicts import ACCEPT
+
+_PICTURES = "jpg jpeg jpe jfif png gif webp avif bmp ico svg svgz tif tiff heic heif psd ai eps raw cr2 nef xcf"
+_SOUNDS = "mp3 m4a ogg oga opus wav flac aac wma aif aiff mid midi m3u m3u8"
+_FILMS = "mp4 m4v avi mov mkv webm mpg mpeg mpe wmv flv f4v ogv 3gp ts vob swf"
+_ARCHIVES = "zip gz tgz bz2 tbz xz txz zst lz lzma 7z rar tar jar war ear whl egg gem cab cpio warc wacz torrent"
+_PROGRAMS = "exe msi dll so dmg pkg deb rpm apk ipa iso img bin class pyc o a crx xpi appimage"
+_PARTS = "css js mjs map wasm woff woff2 ttf otf eot cur"
+_DOCUMENTS = "pdf ps doc docx docm dot xls xlsx xlsm ppt pptx pps odt ods odp rtf epub mobi azw djvu"
+_DATA = "csv tsv parquet sqlite db sql dbf shp kmz dat h5 hdf5 npy npz pkl mat"
+
+NEVER_PAGES = tuple(" ".join((_PICTURES, _SOUNDS, _FILMS, _ARCHIVES, _PROGRAMS, _PARTS, _DOCUMENTS, _DATA)).split())
+"""The extensions refused by default."""
+
+_LONGEST = 16
+
+
+class ExtensionSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which extensions are not wanted."""
+
+    refused: tuple[str, ...] = NEVER_PAGES
+    """Without the dot, in any case. An empty list refuses none."""
+
+
+class Extensions:
+    """Refuses URLs whose path ends in one of these extensions."""
+
+    def __init__(self, settings: ExtensionSettings | None = None) -> None:
+        names = [name.lower().lstrip(".") for name in (settings or ExtensionSettings()).refused]
+        for name in names:
+            if not 0 < len(name) <= _LONGEST or "/" in name or "." in name or "?" in name:
+                raise ConfigError(
+                    f"no extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
+                )
+        self._refused = frozenset(names)
+        self._longest = 1 + max(map(len, names), default=0)
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """By what follows the last dot of the path, if that is near its end."""
+        url = discovery.url
+        query = url.find("?")
+        end = len(url) if query < 0 else query
+        dot = url.rfind(".", max(end - self._longest, 0), end)
+        if dot < 0 or url[dot + 1 : end].lower() not in self._refused or discovery.source is Source.SEED:
+            return ACCEPT
+        return Reject("extension", url[dot + 1 : end].lower())

@@ -1,0 +1,131 @@
+"""What was learnt of each site, in memory for the sites in use and as bytes for whoever keeps the rest.
+
+Guards decide by what they have seen; a crawl that was killed must decide as one that was not. So what they learn of a
+site is one value, small and bounded, written as MessagePack, and lives where the site's state lives: the caller gives
+it back with `restore` (or answers `recall`), and takes what has changed from `changed` before each commit. At most
+`max_sites` are in memory. One that has to leave is handed over by the next call of `changed`; until then it stays.
+
+Nothing is decided here: what the numbers mean is in `traps` and `budgets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct, field
+
+from ...model import CollectionDamaged, InvariantError, Site
+from .evidence import Parameter, Window
+
+
+class SiteLessons(Struct, array_like=True):
+    """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled."""
+
+    admitted: int = 0
+    throttled: int = 0
+    templates: dict[int, Window] = field(default_factory=dict)
+    parameters: dict[int, Parameter] = field(default_factory=dict)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(SiteLessons)
+_NOTHING = SiteLessons()
+
+
+class Lessons:
+    """The lessons of all sites. `recall` gives what was kept of a site that is not in memory (empty: nothing)."""
+
+    def __init__(self, recall: Callable[[Site], bytes] | None = None, max_sites: int = 4096) -> None:
+        self._recall = recall
+        self._max_sites = max(max_sites, 1)
+        self._sites: dict[Site, SiteLessons] = {}
+        self._changed: dict[Site, None] = {}
+        self._leaving: dict[Site, bytes] = {}
+
+    def of(self, site: Site) -> SiteLessons:
+        """What is known of a site, to look at and not to change."""
+        lessons = self._sites.get(site)
+        if lessons is not None:
+            return lessons
+        if self._recall is None and site not in self._leaving:
+            return _NOTHING
+        return self._enter(site)
+
+    def changing(self, site: Site) -> SiteLessons:
+        """What is known of a site, to be changed."""
+        lessons = self._sites.pop(site, None)
+        if lessons is None:
+            lessons = self._enter(site)
+        else:
+            self._sites[site] = lessons  # at the end: those who stay long unchanged leave first
+        self._changed[site] = None
+        return lessons
+
+    def state(self, site: Site) -> bytes:
+        """What was learnt of a site, to be kept; empty if nothing was."""
+        lessons = self.of(site)
+        return b"" if lessons == _NOTHING else _encoder.encode(lessons)
+
+    def restore(self, site: Site, state: bytes) -> None:
+        """Go on from what was kept, and from nothing else."""
+        self.forget(site)
+        self._add(site, _read(site, state))
+
+    def forget(self, site: Site) -> None:
+        """Drop what is in memory of a site; it was kept."""
+        self._sites.pop(site, None)
+        self._changed.pop(site, None)
+        self._leaving.pop(site, None)
+
+    def changed(self) -> list[tuple[Site, bytes]]:
+        """What has changed since this was last asked, or left memory since: all to be kept with the next commit."""
+        states = [*self._leaving.items(), *((site, _encoder.encode(self._sites[site])) for site in self._changed)]
+        self._leaving.clear()
+        self._changed.clear()
+        return states
+
+    def __len__(self) -> int:
+        """How many sites are in memory."""
+        return len(self._sites)
+
+    def check_invariants(self) -> None:
+        """What must hold between calls."""
+        if len(self._sites) > self._max_sites:
+            raise InvariantError(f"{len(self._sites)} sites in memory, {self._max_sites} allowed")
+        for site, lessons in self._sites.items():
+            windows = [*lessons.templates.values(), *(each.window for each in lessons.parameters.values())]
+            if lessons.throttled != sum(window.steps > 0 for window in windows):
+                raise InvariantError(f"{site}: {lessons.throttled} is not the number of throttled kinds")
+        if SiteLessons() != _NOTHING or not self._changed.keys() <= self._sites.keys():
+            raise InvariantError("lessons were changed behind the memory's back")
+
+    def _enter(self, site: Site) -> SiteLessons:
+        """Bring a site into memory."""
+        state = self._leaving.pop(site, None)
+        if state is not None:
+            self._changed[site] = None
+        elif self._recall is not None:
+            state = self._recall(site)
+        return self._add(site, _read(site, state or b""))
+
+    def _add(self, site: Site, lessons: SiteLessons) -> SiteLessons:
+        if len(self._sites) >= self._max_sites:
+            oldest = next(iter(self._sites))
+            leaving = self._sites.pop(oldest)
+            if oldest in self._changed:
+                del self._changed[oldest]
+                self._leaving[oldest] = _encoder.encode(leaving)
+        self._sites[site] = lessons
+        return lessons
+
+
+def _read(site: Site, state: bytes) -> SiteLessons:
+    if not state:
+        return SiteLessons()
+    try:
+        return _decoder.decode(state)
+    except msgspec.MsgspecError as error:
+        raise CollectionDamaged(
+            f"what was learnt of {site} cannot be read: {error}", hint="restore the collection from a copy"
+        ) from error

@@ -1,0 +1,120 @@
+"""How far a crawl goes from its seeds.
+
+Reason: `out-of-scope`; the rule is the kind of scope.
+
+* `domain` (the default): every host of the registrable domains of the seeds, on any port. A seed on an address, on a
+  bare name such as `localhost` or on a public suffix itself has no such domain and stands for its site.
+* `host`: the sites of the seeds: host and port, http and https being one site on their own ports. Two ports of one
+  machine are two services, and a seed names one of them.
+* `prefix`: below the directory of a seed, on its site: `https://a.org/docs/intro.html` stands for `/docs/`.
+* `any`: the web.
+
+Seeds are always inside. So is the page that a seed redirects to, wherever it is: it is what was asked for. Whether the
+*place* it lies in joins the scope is decided by `has_moved`: the top of a site that sends us to the top of another (or
+to another host of its domain) has moved and takes its scope along; a seed that ends at a log-in page, a registrar or a
+profile in a social network has not. The caller then calls `widen` and keeps the URL with the seeds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ...model import ConfigError, Discovery, Domain, Reject, Site, Source, Url, Verdict
+from ...urls import domain_of, site_of
+from ..names import nearest
+from .verdicts import ACCEPT
+
+KINDS = ("domain", "host", "prefix", "any")
+
+_TOP = re.compile(r"/(?:[a-z]{2}(?:[-_][A-Za-z]{2})?/?|(?:index|default|home)\.[a-z]{3,5})?", re.ASCII)
+"""A home page: the root, a language below it, or an index by name."""
+
+_REMEMBERED = 65_536
+
+
+class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the seeds stand for."""
+
+    kind: str = "domain"
+    """`domain`, `host`, `prefix` or `any`."""
+
+
+class Scope:
+    """Accepts what lies inside the places that the seeds stand for."""
+
+    def __init__(self, seeds: Iterable[Url], settings: ScopeSettings | None = None) -> None:
+        self.kind = (settings or ScopeSettings()).kind
+        if self.kind not in KINDS:
+            raise ConfigError(f"no such scope: {self.kind!r}", hint=f"did you mean {nearest(self.kind, KINDS)!r}?")
+        self._refusal = Reject("out-of-scope", self.kind)
+        self._domains: set[Domain] = set()
+        self._sites: set[Site] = set()
+        self._directories: set[str] = set()
+        self._inside: dict[Site, bool] = {}
+        for seed in seeds:
+            self.widen(seed)
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """By where the URL lies; seeds, and what seeds redirect to, are inside wherever they lie."""
+        url = discovery.url
+        if self.kind == "any" or self.holds(url) or discovery.source is Source.SEED:
+            return ACCEPT
+        if discovery.source is Source.REDIRECT and discovery.depth == 0:
+            return ACCEPT
+        return self._refusal
+
+    def holds(self, url: Url) -> bool:
+        """Whether a URL lies in a place of the scope."""
+        site = site_of(url)
+        inside = self._inside.get(site)
+        if inside is None:
+            inside = self._remember(site)
+        return inside if self.kind != "prefix" else inside and self._is_below(url, site)
+
+    def widen(self, url: Url) -> bool:
+        """Take in the place that a URL stands for. Gives whether that is more than before."""
+        size = len(self._domains) + len(self._sites) + len(self._directories)
+        site = site_of(url)
+        domain = domain_of(site) if self.kind == "domain" else None
+        if self.kind == "prefix":
+            self._directories.add(site + _path_of(url).rpartition("/")[0] + "/")
+        if domain is not None:
+            self._domains.add(domain)
+        else:
+            self._sites.add(site)
+        self._inside.clear()
+        return len(self._domains) + len(self._sites) + len(self._directories) > size
+
+    def has_moved(self, seed: Url, target: Url) -> bool:
+        """Whether a seed that redirects there has moved, and the place joins the scope."""
+        if self.kind == "any" or self.holds(target):
+            return False
+        domain = domain_of(site_of(seed))
+        if domain is not None and domain == domain_of(site_of(target)):
+            return self.kind != "prefix" or _path_of(seed) == _path_of(target)
+        return bool(_TOP.fullmatch(_path_of(seed)) and _TOP.fullmatch(_path_of(target)) and "?" not in target)
+
+    def _remember(self, site: Site) -> bool:
+        """Hosts repeat; the Public Suffix List is asked once for each."""
+        if len(self._inside) >= _REMEMBERED:
+            self._inside.clear()
+        inside = site in self._sites or (bool(self._domains) and domain_of(site) in self._domains)
+        self._inside[site] = inside
+        return inside
+
+    def _is_below(self, url: Url, site: Site) -> bool:
+        """Whether a directory above the URL is a seed's: as many questions as there are slashes, however many seeds."""
+        path = _path_of(url)
+        end = path.find("/")
+        while end >= 0:
+            if site + path[: end + 1] in self._directories:
+                return True
+            end = path.find("/", end + 1)
+        return False
+
+
+def _path_of(url: Url) -> str:
+    return url[url.index("/", 8) :].partition("?")[0]

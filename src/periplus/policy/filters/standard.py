@@ -1,0 +1,65 @@
+"""The filters of an ordinary crawl, in their order: read it from top to bottom.
+
+Cheap before dear, and bounds before searches. What rewrites comes before what judges places, so that little is asked
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from ...model import Site, Url
+from .budgets import BudgetSettings, Distance, SiteBudget
+from .chain import Chain
+from .extensions import Extensions, ExtensionSettings
+from .lessons import Lessons
+from .patterns import Patterns, PatternSettings
+from .scope import Scope, ScopeSettings
+from .sessions import Sessions, SessionSettings
+from .shape import Shape, ShapeSettings
+from .traps import Traps, TrapSettings
+
+
+class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings of every filter."""
+
+    scope: ScopeSettings = ScopeSettings()
+    """How far to go from the seeds."""
+    patterns: PatternSettings = PatternSettings()
+    """What to include and exclude."""
+    extensions: ExtensionSettings = ExtensionSettings()
+    """What is no page by its name."""
+    budgets: BudgetSettings = BudgetSettings()
+    """How much there may be."""
+    shape: ShapeSettings = ShapeSettings()
+    """Bounds of a URL."""
+    sessions: SessionSettings = SessionSettings()
+    """Parameters that are no part of a page's name."""
+    traps: TrapSettings = TrapSettings()
+    """When a kind of URL is taken for a trap."""
+
+
+def standard_chain(
+    seeds: Iterable[Url] | Scope, settings: FilterSettings | None = None, recall: Callable[[Site], bytes] | None = None
+) -> Chain:
+    """The chain of an ordinary crawl. `recall` gives what was kept of a site (see `Lessons`).
+
+    Whoever wants to widen the scope later makes it and gives it in place of the seeds.
+    """
+    settings = settings or FilterSettings()
+    lessons = Lessons(recall, settings.traps.max_sites)
+    return Chain(
+        [
+            Shape(settings.shape),
+            Sessions(settings.sessions),
+            Distance(settings.budgets),
+            Extensions(settings.extensions),
+            seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope),
+            Patterns(settings.patterns),
+            Traps(lessons, settings.traps),
+            SiteBudget(lessons, settings.budgets),
+        ],
+        lessons,
+    )

@@ -1,0 +1,180 @@
+"""Guards against traps, which learn from what was fetched: URL spaces without an end and without contents.
+
+Reasons: `low-yield`, `parameter-values`.
+
+Calendars, facets, soft 404s and circular links have in common that a program writes URL after URL from one template
+and that the pages say the same (Olston & Najork 2010, section 6.2). So pages are counted by template, and:
+
+* over the last 50 fetched pages of a template fewer than 5 % have contents not seen before: *one URL in ten* of that
+  template is let through from then on, chosen by a hash of the URL; after 50 more such pages one in a hundred; and so
+  on. A full window at or above 5 % gives the last step back (`evidence.Window` has the details);
+* a directory whose path holds a number, such as a month of a calendar, is worth no more than the pages directly in it:
+  it is throttled with them;
+* a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
+  session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
+
+No URL is refused for want of evidence: a shop with 50,000 products is no trap because we have fetched none of them yet.
+The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
+is about to be fetched. Seeds are exempt. Everything is bounded: templates, parameters and their values for each site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
+from ...urls import site_of
+from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
+from .lessons import Lessons, SiteLessons
+from .templates import directory_of, key_of, parameters_of, shape_of, template_of
+from .verdicts import ACCEPT
+
+_LONGEST_RULE = 200
+
+
+class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When a kind of URL is taken for a trap."""
+
+    window: int = 50
+    """Fetched pages of a kind that are looked at together, 1 to 64."""
+    min_unique: float = 0.05
+    """The share of them that must have contents of their own."""
+    throttle: float = 0.1
+    """The share of URLs that is let through for each step of throttling."""
+    max_values: int = 1000
+    """Values of one parameter from which on it has to prove itself."""
+    min_unique_values: float = 0.2
+    """The share of unique pages that such a parameter must have."""
+    max_templates: int = 256
+    """Templates kept for each site; as many shapes stand in for the rest."""
+    max_parameters: int = 64
+    """Parameters kept for each site."""
+    max_sites: int = 4096
+    """Sites whose lessons are in memory at a time."""
+
+
+class Traps:
+    """Throttles templates and parameters that bring the same contents again and again."""
+
+    def __init__(self, lessons: Lessons, settings: TrapSettings | None = None) -> None:
+        self._lessons = lessons
+        self._settings = settings = _checked(settings or TrapSettings())
+        self._limits = [int(2**64 * settings.throttle**steps) for steps in range(MAX_STEPS + 1)]
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """Asks little of a site where nothing is throttled: nearly all."""
+        url = discovery.url
+        lessons = self._lessons.of(site_of(url))
+        if not lessons.throttled or discovery.source is Source.SEED:
+            return ACCEPT
+        return self._judge_throttled(url, lessons)
+
+    def reconsider(self, discovery: Discovery) -> Verdict:
+        """Whether a URL that was admitted before there was evidence would be admitted still."""
+        return self.judge(discovery)
+
+    def admit(self, discovery: Discovery) -> Verdict:
+        """Count the values of its parameters: it is new."""
+        url = discovery.url
+        if "?" in url:
+            self._count_values(url)
+        return ACCEPT
+
+    def observe(self, url: Url, is_unique: bool) -> None:
+        """A page was fetched; `is_unique`: its text was not known by another URL. What is no page (404) is not."""
+        settings = self._settings
+        lessons = self._lessons.changing(site_of(url))
+        template = template_of(url)
+        for window in self._windows(url, template, lessons):
+            _note(window, is_unique, settings.window, settings.min_unique, lessons)
+        for _, parameter in _parameters(url, template, lessons):
+            least = 0.0 if parameter.values is not None else settings.min_unique_values
+            _note(parameter.window, is_unique, settings.window, least, lessons)
+
+    def _judge_throttled(self, url: Url, lessons: SiteLessons) -> Verdict:
+        template = template_of(url)
+        place = key_of(url)
+        templates = lessons.templates
+        window = templates.get(key_of(template)) or templates.get(key_of(shape_of(url)))
+        if window is not None and place >= self._limits[window.steps]:
+            return Reject("low-yield", template[:_LONGEST_RULE])
+        contents = templates.get(key_of(_contents_of(template))) if template.endswith("/") else None
+        if contents is not None and place >= self._limits[contents.steps]:
+            return Reject("low-yield", template[:_LONGEST_RULE])
+        for name, parameter in _parameters(url, template, lessons):
+            if place >= self._limits[parameter.window.steps]:
+                return Reject("parameter-values", name[:_LONGEST_RULE])
+        return ACCEPT
+
+    def _windows(self, url: Url, template: str, lessons: SiteLessons) -> Iterator[Window]:
+        """Where a page counts: its template, or its shape if there are too many; and what its directory holds."""
+        room = self._settings.max_templates
+        window = _filed(template, lessons, room) or _filed(shape_of(url), lessons, 2 * room)
+        if window is not None:
+            yield window
+        directory = directory_of(template)
+        contents = _filed(_contents_of(directory), lessons, room) if directory else None
+        if contents is not None and not template.endswith("/"):
+            yield contents
+
+    def _count_values(self, url: Url) -> None:
+        lessons = self._lessons.changing(site_of(url))
+        path = template_of(url).partition("?")[0]
+        for name, value in parameters_of(url):
+            key = _parameter_key(path, name)
+            parameter = lessons.parameters.get(key)
+            if parameter is None:
+                if len(lessons.parameters) >= self._settings.max_parameters:
+                    continue
+                parameter = lessons.parameters[key] = Parameter(Values(), Window())
+            values = parameter.values
+            if values is not None and values.add(key_of(value)) and values.estimate() > self._settings.max_values:
+                parameter.values = None
+
+
+def _filed(name: str, lessons: SiteLessons, room: int) -> Window | None:
+    """The window by that name; a new one as long as there are fewer than `room`."""
+    key = key_of(name)
+    window = lessons.templates.get(key)
+    if window is None and len(lessons.templates) < room:
+        window = lessons.templates[key] = Window()
+    return window
+
+
+def _note(window: Window, is_unique: bool, size: int, least: float, lessons: SiteLessons) -> None:
+    was_throttled = window.steps > 0
+    window.observe(is_unique, size, least)
+    lessons.throttled += (window.steps > 0) - was_throttled
+
+
+def _contents_of(directory: str) -> str:
+    """The name under which the pages directly in a directory count together. No template holds a space."""
+    return f"in {directory}"
+
+
+def _parameter_key(path: str, name: str) -> int:
+    return key_of(f"{path}?{name}")
+
+
+def _parameters(url: Url, template: str, lessons: SiteLessons) -> Iterator[tuple[str, Parameter]]:
+    """The parameters of a URL that are kept, each once."""
+    if "?" not in template or not lessons.parameters:
+        return
+    path = template.partition("?")[0]
+    for name in sorted({name for name, _ in parameters_of(url)}):
+        parameter = lessons.parameters.get(_parameter_key(path, name))
+        if parameter is not None:
+            yield name, parameter
+
+
+def _checked(settings: TrapSettings) -> TrapSettings:
+    if not 1 <= settings.window <= MAX_WINDOW:
+        raise ConfigError(f"window = {settings.window}", hint=f"a window holds 1 to {MAX_WINDOW} pages")
+    for name, value in (("min_unique", settings.min_unique), ("min_unique_values", settings.min_unique_values)):
+        if not 0.0 <= value <= 1.0:
+            raise ConfigError(f"{name} = {value}", hint="a share is a number from 0 to 1")
+    if not 0.0 < settings.throttle < 1.0:
+        raise ConfigError(f"throttle = {settings.throttle}", hint="a number between 0 and 1, such as 0.1")
+    return settings

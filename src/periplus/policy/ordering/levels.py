@@ -1,0 +1,41 @@
+"""From a score to one of 256 levels: a queue on disk is ordered by a byte, and within a level first come, first served.
+
+Scores come in two kinds. Shares of importance (PageRank, cash, mass) are positive and spread over many powers of ten:
+they get two levels for each octave. Costs (depth) are whole numbers below zero: they get a level each. Zero lies
+between.
+
+    2^32 and more     0
+    [2^31, 2^31.5)    1
+    1                 63
+    2^-32             127     and less, down to zero
+    0                 128
+    -1                129     -0.5 as well: the next whole number
+    -127 and less     255
+
+Larger scores never get larger levels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...model import InvariantError
+
+OCTAVES = 32
+ZERO_LEVEL = 128
+LAST_LEVEL = 255
+_HALF_OCTAVE = math.sqrt(0.5)
+
+
+def level_of(score: float) -> int:
+    """The level of a score, 0 (first) to 255 (last)."""
+    if score < 0.0:
+        return LAST_LEVEL if score <= ZERO_LEVEL - LAST_LEVEL else ZERO_LEVEL + math.ceil(-score)
+    if score == 0.0:
+        return ZERO_LEVEL
+    if not score > 0.0:
+        raise InvariantError("an ordering gave a score that is no number")
+    if score >= 2.0**OCTAVES:
+        return 0
+    fraction, octave = math.frexp(score)  # exact, where a logarithm would round
+    return min(2 * (OCTAVES - octave) + (fraction < _HALF_OCTAVE), ZERO_LEVEL - 1)
