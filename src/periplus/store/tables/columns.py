@@ -7,18 +7,22 @@ null. The fast way is tried first, and only when Arrow refuses it are values loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from periplus.model import Granularity, Lastmod
+
 MAX_TEXT: Final = 65_536
 """Characters of one text: the longest canonical URL."""
 _EARLIEST: Final = -62_135_596_800.0
 _LATEST: Final = 253_402_300_799.0
 """The years 1 to 9999: what every reader of timestamps can show."""
+_GRANULARITIES: Final = tuple(granularity.name.lower() for granularity in Granularity)
+_NO_LASTMOD: Final = (None, None)
 _REFUSALS: Final = (pa.ArrowException, ValueError, OverflowError, TypeError)
 
 
@@ -54,6 +58,17 @@ def lists(values: Sequence[Sequence[str]]) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, texts([word for value in values for word in value]))
 
 
+def lastmod_values(lastmod: Lastmod | None) -> tuple[float | None, str | None]:
+    """When, and how finely that was written."""
+    return _NO_LASTMOD if lastmod is None else (lastmod.at, _GRANULARITIES[lastmod.granularity])
+
+
+def sites(urls: Iterable[str]) -> list[str]:
+    """The site of each canonical URL, as `urls.site_of` gives it, for many of them in a third of the time."""
+    authorities = [url.split("/", 3)[2] for url in urls]
+    return [name if "@" not in name else name.rpartition("@")[2] for name in authorities]
+
+
 def plain(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
     """How to make a column of numbers, claims or bytes."""
 
@@ -66,11 +81,19 @@ def plain(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
     return column
 
 
-def batch_of(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
-    """The batch of these rows, whose values are in the order of the schema."""
-    columns = zip(*rows, strict=True)
-    arrays = [_maker(field.type)(column) for field, column in zip(schema, columns, strict=True)]
+def batch_of(schema: pa.Schema, columns: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+    """The batch of these columns, which are in the order of the schema and not empty."""
+    arrays = [_array(field.type, column) for field, column in zip(schema, columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(kind: pa.DataType, column: Sequence[Any]) -> pa.Array:
+    """A column. In a batch many hold one value throughout, which takes a tenth of the time."""
+    first = column[0]
+    if first is column[-1] and column.count(first) == len(column) and not pa.types.is_nested(kind):
+        one = _maker(kind)([first])
+        return one.take(pa.array(np.zeros(len(column), dtype=np.int32)))
+    return _maker(kind)(column)
 
 
 def _maker(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:

@@ -1,53 +1,62 @@
-"""Rows of `discoveries`: every URL that was offered, by whom, and what became of the offer."""
+"""Rows of `discoveries`: every URL that was offered, by whom, and what became of the offer.
+
+Made column by column, as a page offers many.
+"""
 
 from __future__ import annotations
 
-from periplus.model import NO_HINTS, Discovered, Discovery, Granularity, Lastmod, Refused
-from periplus.urls import site_of
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-Row = tuple[object, ...]
+import pyarrow as pa
 
-_GRANULARITIES = tuple(granularity.name.lower() for granularity in Granularity)
-_NO_HINTS = (None,) * 6
+from periplus.model import NO_HINTS, Discovered, Discovery, Hints, Refused
 
+from .columns import batch_of, lastmod_values, sites
+from .schemas import DISCOVERIES
 
-def discovery_row(event: Discovered) -> Row:
-    """The row of a URL that nobody refused."""
-    return (*_facts(event.discovery), event.is_new, *_hints(event.discovery), None, None)
-
-
-def refusal_row(event: Refused) -> Row:
-    """The row of a URL that a filter would not have. Whether it was new nobody asked."""
-    return (*_facts(event.discovery), None, *_hints(event.discovery), event.reason, event.rule)
+Column = Sequence[Any]
 
 
-def lastmod_values(lastmod: Lastmod | None) -> tuple[float | None, str | None]:
-    """When, and how finely that was written."""
-    return (None, None) if lastmod is None else (lastmod.at, _GRANULARITIES[lastmod.granularity])
+class Offer(NamedTuple):
+    """A discovery and what became of it. Whether a refused URL was new nobody asked."""
+
+    discovery: Discovery
+    is_new: bool | None
+    refused: str | None
+    rule: str | None
 
 
-def _facts(discovery: Discovery) -> Row:
-    url = discovery.url
-    return (
-        url,
-        site_of(url),
-        discovery.source.value,
-        discovery.found_at,
-        discovery.depth,
-        discovery.redirects,
-        discovery.referrer,
-    )
+def offer_of(event: Discovered | Refused) -> Offer:
+    """All that is kept of either event."""
+    if isinstance(event, Discovered):
+        return Offer(event.discovery, event.is_new, None, None)
+    return Offer(event.discovery, None, event.reason, event.rule)
 
 
-def _hints(discovery: Discovery) -> Row:
-    hints = discovery.hints
-    if hints is NO_HINTS:
-        return _NO_HINTS
-    changefreq = hints.changefreq
-    return (
-        *lastmod_values(hints.lastmod),
-        None if changefreq is None else changefreq.value,
-        hints.priority,
-        hints.anchor,
-        hints.title,
-    )
+def discoveries_batch(offers: Sequence[Offer]) -> pa.RecordBatch:
+    """The rows of these offers, in their order."""
+    found, is_new, refused, rules = zip(*offers, strict=True)
+    return batch_of(DISCOVERIES, [*_facts(found), is_new, *_hints([one.hints for one in found]), refused, rules])
+
+
+def _facts(found: Sequence[Discovery]) -> Iterator[Column]:
+    urls = [one.url for one in found]
+    yield urls
+    yield sites(urls)
+    yield [one.source._value_ for one in found]
+    yield [one.found_at for one in found]
+    yield [one.depth for one in found]
+    yield [one.redirects for one in found]
+    yield [one.referrer for one in found]
+
+
+def _hints(hints: Sequence[Hints]) -> Iterator[Column]:
+    if hints.count(NO_HINTS) == len(hints):
+        yield from [[None] * len(hints)] * 6
+        return
+    yield from zip(*(lastmod_values(one.lastmod) for one in hints), strict=True)
+    yield [one.changefreq and one.changefreq._value_ for one in hints]
+    yield [one.priority for one in hints]
+    yield [one.anchor for one in hints]
+    yield [one.title for one in hints]

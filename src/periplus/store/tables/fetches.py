@@ -36,7 +36,7 @@ def fetch_row(event: FetchEnded) -> Row | None:
 
 
 def _who(task: FetchTask) -> Row:
-    return (task.url, task.site, domain_of(task.site), task.purpose.value, task.lane.value, task.source.value)
+    return (task.url, task.site, domain_of(task.site), task.purpose._value_, task.lane._value_, task.source._value_)
 
 
 def _what(outcome: FetchOutcome, ended_at: float) -> Row:

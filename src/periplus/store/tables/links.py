@@ -1,24 +1,23 @@
-"""Rows of `links`, by far the most: made column by column, because a page has a hundred of them and a few microseconds.
+"""Rows of `links`, by far the most: a page has a hundred of them and some tens of microseconds.
 
-A page's own URL is repeated as a dictionary index. Targets repeat from page to page (navigation), so that each is
-looked at once a batch: an index for every row, and the site of each distinct one.
+They are taken column by column while the page is still warm in the processor's caches: a second later, finding its
+objects in memory again would cost more than all the rest, and so would burying them. A page's own URL is a run of one
+dictionary index. Targets repeat from page to page (navigation), so that each is kept once, and its site is found once.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain, compress, count, repeat
-from operator import is_not
-from typing import NamedTuple
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from periplus.model import Link, LinkKind, Site, Url
-from periplus.urls import site_of
+from periplus.model import LinkKind, Page
 
-from .columns import moments, texts
+from .columns import moments, sites, texts
 from .schemas import LINKS
 
 Codes = npt.NDArray[np.int32]
@@ -27,77 +26,94 @@ _KINDS = tuple(LinkKind)
 _KIND_WORDS = pa.array([kind.value for kind in _KINDS])
 
 
-class PageLinks(NamedTuple):
-    """The links of one page: all that is kept of it until the next batch."""
+class LinkRows:
+    """The links of pages since the last batch, as columns in the making."""
 
-    page: Url
-    site: Site
-    read_at: float
-    links: tuple[Link, ...]
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pages: list[str] = []
+        self._read_at: list[float] = []
+        self._counts: list[int] = []
+        self._targets = _codebook()
+        self._codes: list[int] = []
+        self._anchors: list[str] = []
+        self._rels: dict[int, str] = {}
+        self._kinds: dict[int, LinkKind] = {}
+
+    def add(self, page: Page, read_at: float) -> None:
+        """Take the links of a page. Nearly all are anchors without a `rel`: only the others are looked at again."""
+        links = page.links
+        if not links:
+            return
+        start = len(self._codes)
+        self._pages.append(page.url)
+        self._read_at.append(read_at)
+        self._counts.append(len(links))
+        self._codes.extend(map(self._targets.__getitem__, [link.url for link in links]))
+        self._anchors.extend([link.anchor for link in links])
+        rels = [link.rel for link in links]
+        if any(rels):
+            self._rels.update((place, rel) for place, rel in enumerate(rels, start) if rel)
+        kinds = [link.kind for link in links]
+        if kinds.count(LinkKind.ANCHOR) < len(kinds):
+            self._kinds.update((place, kind) for place, kind in enumerate(kinds, start) if kind is not LinkKind.ANCHOR)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def take(self) -> pa.RecordBatch:
+        """The rows since the last batch, in their order."""
+        counts = np.array(self._counts)
+        codes = np.array(self._codes, dtype=np.int32)
+        pages, page_codes = _coded(self._pages)
+        own_sites, own_site_codes = _coded(sites(pages))
+        their_sites, their_site_codes = _coded(sites(self._targets))
+        own_site_of_row = own_site_codes[page_codes].repeat(counts)
+        their_site_of_row = their_site_codes[codes]
+        columns = [
+            _column(pages, page_codes.repeat(counts)),
+            _column(own_sites, own_site_of_row),
+            moments(self._read_at).fill_null(0).take(pa.array(np.arange(len(counts)).repeat(counts))),
+            _column(self._targets, codes),
+            _column(their_sites, their_site_of_row),
+            texts(self._anchors),
+            self._rel_column(),
+            self._kind_column(),
+            pa.array(_same(own_sites, their_sites)[own_site_of_row] == their_site_of_row),
+        ]
+        self._begin()
+        return pa.RecordBatch.from_arrays(columns, schema=LINKS)
+
+    def _rel_column(self) -> pa.DictionaryArray:
+        words, said = _coded(["", *self._rels.values()])
+        codes = np.zeros(len(self._codes), dtype=np.int32)
+        codes[list(self._rels)] = said[1:]
+        return _column(words, codes)
+
+    def _kind_column(self) -> pa.DictionaryArray:
+        codes = np.zeros(len(self._codes), dtype=np.int32)
+        codes[list(self._kinds)] = [_KINDS.index(kind) for kind in self._kinds.values()]
+        return pa.DictionaryArray.from_arrays(pa.array(codes), _KIND_WORDS)
 
 
-def links_batch(pages: Sequence[PageLinks]) -> pa.RecordBatch:
-    """The links of these pages, in their order."""
-    counts = np.fromiter((len(page.links) for page in pages), np.int64, len(pages))
-    links = list(chain.from_iterable(page.links for page in pages))
-    own = Coded([page.page for page in pages])
-    own_sites = Coded([page.site for page in pages])
-    targets = Coded([link.url for link in links])
-    sites = Coded([site_of(Url(url)) for url in targets.distinct])
-    target_sites = sites.codes[targets.codes]
-    is_internal = own_sites.codes_in(sites).repeat(counts) == target_sites
-    columns = [
-        own.column(own.codes.repeat(counts)),
-        own_sites.column(own_sites.codes.repeat(counts)),
-        moments([page.read_at for page in pages]).take(pa.array(np.arange(len(pages)).repeat(counts))),
-        targets.column(targets.codes),
-        sites.column(target_sites),
-        texts([link.anchor for link in links]),
-        _rels([link.rel for link in links]),
-        _kinds([link.kind for link in links]),
-        pa.array(is_internal),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=LINKS)
+def _codebook() -> defaultdict[str, int]:
+    """A number for every distinct string, counted up as they appear."""
+    return defaultdict(count().__next__)
 
 
-class Coded:
-    """Strings as indices into the distinct ones, in the order of their first appearance.
-
-    By a Python dict: building an Arrow array of all rows only to encode it costs half as much again.
-    """
-
-    def __init__(self, values: Sequence[str]) -> None:
-        self._index = {value: code for code, value in enumerate(dict.fromkeys(values))}
-        self.codes: Codes = np.fromiter(map(self._index.__getitem__, values), np.int32, len(values))
-
-    @property
-    def distinct(self) -> Iterable[str]:
-        """Each value once."""
-        return self._index.keys()
-
-    def codes_in(self, other: Coded) -> Codes:
-        """The same values as indices into the distinct ones of another; -1 for those that are not there."""
-        index = other._index
-        return np.array([index.get(value, -1) for value in self._index], dtype=np.int32)[self.codes]
-
-    def column(self, codes: Codes) -> pa.DictionaryArray:
-        """Rows of these values."""
-        return pa.DictionaryArray.from_arrays(pa.array(codes), texts(list(self._index)))
+def _coded(values: Sequence[str]) -> tuple[Iterable[str], Codes]:
+    """The distinct ones in the order of their appearance, and for each value the place of its equal there."""
+    book = _codebook()
+    return book, np.fromiter(map(book.__getitem__, values), np.int32, len(values))
 
 
-def _rels(rels: list[str]) -> pa.DictionaryArray:
-    """Nearly all are empty, and those that are not are few: only they are looked at."""
-    places = list(compress(count(), rels))
-    said = Coded(["", *(rels[place] for place in places)])
-    codes = np.zeros(len(rels), dtype=np.int32)
-    codes[places] = said.codes[1:]
-    return said.column(codes)
+def _same(ours: Iterable[str], theirs: Iterable[str]) -> Codes:
+    """For each of ours the place of its equal among theirs, or -1."""
+    places = {value: place for place, value in enumerate(theirs)}
+    return np.array([places.get(value, -1) for value in ours], dtype=np.int32)
 
 
-def _kinds(kinds: list[LinkKind]) -> pa.DictionaryArray:
-    """Nearly all are anchors. Members of an enumeration are compared by identity: their hash is slow."""
-    codes = np.zeros(len(kinds), dtype=np.int32)
-    if kinds.count(LinkKind.ANCHOR) < len(kinds):
-        for place in compress(count(), map(is_not, kinds, repeat(LinkKind.ANCHOR))):
-            codes[place] = _KINDS.index(kinds[place])
-    return pa.DictionaryArray.from_arrays(pa.array(codes), _KIND_WORDS)
+def _column(distinct: Iterable[str], codes: Codes) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes), texts(list(distinct)))

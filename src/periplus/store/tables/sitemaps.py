@@ -5,7 +5,7 @@ from __future__ import annotations
 from periplus.model import SitemapEntriesRead, SitemapRead
 from periplus.urls import site_of
 
-from .discoveries import lastmod_values
+from .columns import lastmod_values
 
 Row = tuple[object, ...]
 
@@ -21,7 +21,7 @@ def entry_rows(event: SitemapEntriesRead) -> list[Row]:
             site,
             read_at,
             *lastmod_values(entry.lastmod),
-            None if entry.changefreq is None else entry.changefreq.value,
+            None if entry.changefreq is None else entry.changefreq._value_,
             entry.priority,
             entry.title,
             None,

@@ -2,9 +2,9 @@
 
 `record` keeps what an event says as small tuples (never a body or a page: those are large). `checkpoint` turns them
 into record batches and makes them durable in the spools; when a spool has enough rows they move on to Parquet. It
-returns a mark, a few bytes that say how far everything has come. The caller commits the mark together with its own state, and
-gives the last committed one when it opens the tables again: what was written after it is removed, and will be written
-anew by the work that is done anew. That is all it takes for exactly once.
+returns a mark, a few bytes that say how far everything has come. The caller commits the mark together with its own
+state, and gives the last committed one when it opens the tables again: what was written after it is removed, and will
+be written anew by the work that is done anew. That is all it takes for exactly once.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ from periplus.model import (
     SitemapEntriesRead,
     SitemapRead,
 )
-from periplus.urls import site_of
 
 from .changes import change_row
 from .columns import batch_of
-from .discoveries import discovery_row, refusal_row
+from .discoveries import discoveries_batch, offer_of
 from .fetches import fetch_row
-from .links import PageLinks, links_batch
+from .links import LinkRows
 from .pages import page_row
 from .schemas import SCHEMAS
 from .sitemaps import entry_rows, summary_row
@@ -43,7 +42,8 @@ from .table import Place, Table, TableSettings
 
 Places = dict[str, Place]
 
-_ROW_WEIGHT = 300
+_ROW_WEIGHT = 1000
+_LINK_WEIGHT = 100
 """Bytes of a row besides its URL, roughly: only to know when to spill."""
 
 
@@ -57,7 +57,8 @@ class Tables:
         self, folder: Path, spool: Path, settings: TableSettings | None = None, *, shard: int, mark: bytes | None
     ) -> None:
         self._settings = settings or TableSettings()
-        self._rows: dict[str, list[Any]] = {name: [] for name in SCHEMAS}
+        self._rows: dict[str, list[Any]] = {name: [] for name in SCHEMAS if name != "links"}
+        self._links = LinkRows()
         self._weight = 0
         self._committed = places_of(mark)
         with _translated(folder):
@@ -65,8 +66,8 @@ class Tables:
                 name: Table(name, folder, spool, self._settings, shard, self._committed[name]) for name in SCHEMAS
             }
         self._takers: Mapping[type, Callable[[Any], None]] = {
-            Discovered: self._take_discovered,
-            Refused: self._take_refused,
+            Discovered: self._take_offer,
+            Refused: self._take_offer,
             FetchEnded: self._take_fetch,
             PageRead: self._take_page,
             SitemapEntriesRead: self._take_entries,
@@ -108,17 +109,18 @@ class Tables:
         return msgspec.msgpack.encode(places)
 
     def _spill(self) -> None:
+        """From memory to the spools."""
         for name, rows in self._rows.items():
             if rows:
                 self._tables[name].append(_batch(name, rows))
                 rows.clear()
+        if self._links:
+            self._tables["links"].append(self._links.take())
         self._weight = 0
 
-    def _take_discovered(self, event: Discovered) -> None:
-        self._add("discoveries", discovery_row(event))
-
-    def _take_refused(self, event: Refused) -> None:
-        self._add("discoveries", refusal_row(event))
+    def _take_offer(self, event: Discovered | Refused) -> None:
+        self._rows["discoveries"].append(offer_of(event))
+        self._weight += _ROW_WEIGHT + 2 * len(event.discovery.url)
 
     def _take_fetch(self, event: FetchEnded) -> None:
         row = fetch_row(event)
@@ -128,9 +130,8 @@ class Tables:
     def _take_page(self, event: PageRead) -> None:
         page = event.page
         self._add("pages", page_row(event))
-        if page.links:
-            self._rows["links"].append(PageLinks(page.url, site_of(page.url), event.read_at, page.links))
-            self._weight += len(page.links) * (_ROW_WEIGHT + len(page.base))
+        self._links.add(page, event.read_at)
+        self._weight += len(page.links) * (_LINK_WEIGHT + len(page.base))
 
     def _take_entries(self, event: SitemapEntriesRead) -> None:
         self._rows["sitemap_entries"].extend(entry_rows(event))
@@ -159,7 +160,9 @@ def places_of(mark: bytes | None) -> Places:
 
 
 def _batch(name: str, rows: list[Any]) -> pa.RecordBatch:
-    return links_batch(rows) if name == "links" else batch_of(SCHEMAS[name], rows)
+    if name == "discoveries":
+        return discoveries_batch(rows)
+    return batch_of(SCHEMAS[name], zip(*rows, strict=True))
 
 
 @contextmanager
