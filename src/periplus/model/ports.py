@@ -45,17 +45,17 @@ class Filter(Protocol):
 class Guard(Filter, Protocol):
     """A filter that learns from what was fetched, site by site, and whose learning is kept with the site."""
 
+    def admit(self, discovery: Discovery) -> Verdict:
+        """Asked after the seen test of what was accepted and is new, once for each URL."""
+
+    def reconsider(self, discovery: Discovery) -> Verdict:
+        """Asked of a URL that was admitted, when it is about to be fetched."""
+
     def observe(self, url: Url, is_unique: bool) -> None:
         """A page was fetched; `is_unique`: its text was not known by another URL."""
 
-    def state(self, site: Site) -> bytes:
-        """What was learnt of a site, to be kept; empty if nothing was."""
-
-    def restore(self, site: Site, state: bytes) -> None:
-        """Go on from what was kept."""
-
-    def forget(self, site: Site) -> None:
-        """Drop what is in memory of a site; it was kept."""
+    def changed(self) -> list[tuple[Site, bytes]]:
+        """What was learnt since this was last asked, by site: to be kept with the next commit."""
 
 
 class Ordering(Protocol):
@@ -63,6 +63,12 @@ class Ordering(Protocol):
 
     def score(self, discovery: Discovery) -> float:
         """A priority, comparable within one crawl."""
+
+    def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:
+        """Which site comes first of those that may be visited; smaller is sooner.
+
+        `waiting` is the length of its queue, `level` that of the queue's head, `ready_at` since when it may be visited.
+        """
 
 
 class UrlRecords(Protocol):

@@ -2,7 +2,7 @@
 
 A site is *admitted* to the workbench when a URL of it waits, and leaves when none does. There it *rests* until
 politeness allows a visit: its own delay has passed, and its address has been left alone long enough, too. Then it is
-*ready*, in a bucket by how much its best URL is wanted. Taken from there it is *visited*, by one request at a time, and
+*ready*, in the order in which sites are wanted. Taken from there it is *visited*, by one request at a time, and
 rests again. A site whose robots.txt led elsewhere is *held* until the answer is there. (Mercator's back-end queues and
 BUbiNG's workbench of visit states are the models; two levels of heaps, addresses and the sites on each, make every step
 logarithmic in the number of sites.)

@@ -22,6 +22,7 @@ from periplus.model import (
     Guard,
     InvariantError,
     Lane,
+    Ordering,
     Purpose,
     Queued,
     Redirected,
@@ -52,7 +53,8 @@ class Rounds:
         *,
         events: EventSink,
         random: Random,
-        guard: Guard | None,
+        guard: Guard,
+        ordering: Ordering,
         politeness: PolitenessSettings,
         retries: RetrySettings,
         capacity: int,
@@ -65,8 +67,15 @@ class Rounds:
         self._retries = retries
         self._capacity = capacity
         self._is_crowded = True
-        self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity)
+        self._ordering = ordering
+        self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity, key=self._key)
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
+
+    def _key(self, active: ActiveSite) -> tuple[float, float]:
+        return self._ordering.site_key(self._waiting_at(active), active.level, active.ready_at)
+
+    def _waiting_at(self, active: ActiveSite) -> int:
+        return sum(self._state.queues.length(active.site, lane) for lane in Lane)
 
     # who takes part
 
@@ -109,8 +118,6 @@ class Rounds:
         return active or self._admit(self._state.sites.get([site])[0] or SiteState(site), 0)
 
     def _admit(self, state: SiteState, level: int) -> ActiveSite:
-        if self._guard is not None and state.traps:
-            self._guard.restore(state.site, state.traps)
         return self.bench.admit(state, level)
 
     # what waits
@@ -185,7 +192,7 @@ class Rounds:
         active.is_changed = True
         if active.flying:
             return
-        if active.errands or any(self._state.queues.length(active.site, lane) for lane in Lane):
+        if active.errands or self._waiting_at(active):
             self.bench.rest(active, until)
         else:
             self._park(active)
@@ -213,22 +220,20 @@ class Rounds:
     # what is kept
 
     def _park(self, active: ActiveSite) -> None:
-        self._save(active)
-        if self._guard is not None:
-            self._guard.forget(active.site)
+        self._state.sites.put([active.state])
         self.bench.leave(active)
 
     def save(self) -> None:
-        """Write what is known of the sites at hand to the state; the caller commits."""
+        """Write what is known of sites, and what the guard has learnt of them, to the state; the caller commits."""
+        for site, lessons in self._guard.changed():
+            active = self.bench.get(site)
+            state = active.state if active else self._state.sites.get([site])[0] or SiteState(site)
+            state.traps = lessons
+            self._state.sites.put([state])
         for active in self.bench:
             if active.is_changed:
-                self._save(active)
-
-    def _save(self, active: ActiveSite) -> None:
-        if self._guard is not None:
-            active.state.traps = self._guard.state(active.site)
-        self._state.sites.put([active.state])
-        active.is_changed = False
+                self._state.sites.put([active.state])
+                active.is_changed = False
 
     def check_invariants(self) -> None:
         """No site that waits is forgotten; a site is held only while its errand is under way somewhere."""

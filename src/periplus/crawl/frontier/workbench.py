@@ -1,20 +1,18 @@
 """The sites at hand: who rests until when, who is ready, who is being visited.
 
 Two levels of heaps (BUbiNG's workbench): addresses by the time at which one may next be asked, and at each address its
-sites by the time at which each may be. Sites whose time has come go to buckets by level, so that the most wanted are
-visited first when there are more of them than hands.
+sites by the time at which each may be. Sites whose time has come lie in a third heap, in the order that the ordering
+wants them, which matters when there are more of them than hands.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from heapq import heappop, heappush
 
 from periplus.model import InvariantError, Site, SiteState, Url
-
-LEVELS = 256
 
 
 class Place(Enum):
@@ -77,14 +75,14 @@ class _Address:
 class Workbench:
     """The sites that have something waiting, as many as there is room for."""
 
-    def __init__(self, ip_delay: float, *, capacity: int) -> None:
+    def __init__(self, ip_delay: float, *, capacity: int, key: Callable[[ActiveSite], tuple[float, float]]) -> None:
         self._ip_delay = ip_delay
         self._capacity = capacity
+        self._key = key
         self._sites: dict[Site, ActiveSite] = {}
         self._addresses: dict[str | None, _Address] = {}
         self._heap: list[tuple[float, int, _Address]] = []
-        self._ready: list[deque[tuple[int, ActiveSite]]] = [deque() for _ in range(LEVELS)]
-        self._levels = 0
+        self._ready: list[tuple[tuple[float, float], int, ActiveSite]] = []
         self._serial = 0
         self._counts = dict.fromkeys(Place, 0)
 
@@ -149,14 +147,10 @@ class Workbench:
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now; it is in nobody's hands until placed again."""
         self._wake(now)
-        while self._levels:
-            level = (self._levels & -self._levels).bit_length() - 1
-            bucket = self._ready[level]
-            while bucket:
-                serial, active = bucket.popleft()
-                if active.serial == serial and active.place is Place.READY:
-                    return active
-            self._levels &= ~(1 << level)
+        while self._ready:
+            _, serial, active = heappop(self._ready)
+            if active.serial == serial and active.place is Place.READY:
+                return active
         return None
 
     @property
@@ -206,8 +200,7 @@ class Workbench:
         if address.next_at <= now and address.resting[0][0] <= now:
             active = heappop(address.resting)[2]
             self._move(active, Place.READY)
-            self._ready[active.level].append((active.serial, active))
-            self._levels |= 1 << active.level
+            heappush(self._ready, (self._key(active), active.serial, active))
             if address.ip is not None:
                 address.next_at = now + self._ip_delay
         self._file(address)
@@ -230,8 +223,8 @@ class Workbench:
                 raise InvariantError(f"{active.site} rests, but not at its address")
             if address.filed_at > max(active.ready_at, address.next_at):
                 raise InvariantError(f"{active.site} would be woken too late")
-        if active.place is Place.READY and not any((active.serial, active) in bucket for bucket in self._ready):
-            raise InvariantError(f"{active.site} is ready, but in no bucket")
+        if active.place is Place.READY and not any(serial == active.serial for _, serial, _ in self._ready):
+            raise InvariantError(f"{active.site} is ready, but nobody can find it")
         if (active.flying > 0) != (active.place is Place.VISITED):
             raise InvariantError(f"{active.site} is {active.place.value} with {active.flying} requests under way")
 

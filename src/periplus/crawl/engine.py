@@ -1,0 +1,284 @@
+"""The one loop that waits: take, fetch, keep, read, report.
+
+What the scheduler lends goes to the wire. What comes back is written to the archive and noted in the journal before
+anything else happens to it; then it is read, its rows go to the tables, its links to whoever wants them, and the
+scheduler is told. Every second or so all of that is made durable together (`checkpoint`): first what is pointed to, the
+archive and the rows, then the state that points. So whatever happens, every record is readable and nothing is counted
+twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from periplus.model import (
+    Clock,
+    Discovery,
+    Event,
+    Failed,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    Located,
+    NotModified,
+    Page,
+    PageRead,
+    Payload,
+    Purpose,
+    Reading,
+    Redirected,
+    State,
+    Stored,
+)
+from periplus.store import Archive
+from periplus.store.tables import Tables
+
+from .census import Census
+from .courier import Courier
+from .fetch import CurlWire
+from .journal import Journal, Note, with_body
+from .reading import PageReader, redirection
+from .scheduler import CrawlScheduler
+from .tally import Counting, Tally
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 0.5
+"""The loop looks around at least so often, whatever it waits for."""
+
+
+class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How often everything is made durable."""
+
+    checkpoint_interval: float = 1.0
+    """Seconds between two commits, at least."""
+    checkpoint_share: float = 0.05
+    """And so long that commits take no more than this share of the time..."""
+    checkpoint_outcomes: int = 2_000
+    """...but no later than after so many outcomes."""
+
+
+class Engine:
+    """Runs one scheduler on one wire. `rate` is how many requests a second may begin, at most; 0: any number."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        *,
+        scheduler: CrawlScheduler,
+        wire: CurlWire,
+        archive: Archive,
+        tables: Tables,
+        events: Counting,
+        state: State,
+        journal: Journal,
+        reader: PageReader,
+        clock: Clock,
+        courier: Courier,
+        warc_folder: Path,
+        rate: float = 0.0,
+    ) -> None:
+        self._settings = settings
+        self._scheduler = scheduler
+        self._wire = wire
+        self._archive = archive
+        self._tables = tables
+        self._events = events
+        self._state = state
+        self._journal = journal
+        self._reader = reader
+        self._clock = clock
+        self._courier = courier
+        self._warc_folder = warc_folder
+        self._rate = rate
+        self._tokens = 1.0
+        self._tokens_at = clock.now()
+        self._commits = commits_of(state)
+        self._uncommitted = 0
+        self._commit_at = clock.now() + settings.checkpoint_interval
+        self.is_stopping = False
+
+    # the loop
+
+    def step(self, patience: float = _PATIENCE) -> None:
+        """One turn: start what may be started, wait a little for what ends, and handle it."""
+        now = self._clock.now()
+        slots = 0 if self.is_stopping else min(self._wire.free_slots, self._allowed_by_rate(now))
+        if slots:
+            for task in self._scheduler.take(slots, now):
+                self._tokens -= task.ip is not None
+                self._wire.start(task)
+        arrived = self._wire.finished(self._time_to_wait(now, patience))
+        for outcome, stored in self._keep(arrived):
+            self.handle(outcome, stored)
+        if self._is_checkpoint_due():
+            self.checkpoint()
+
+    def _allowed_by_rate(self, now: float) -> int:
+        """A bucket that holds one second's worth of requests."""
+        if not self._rate:
+            return 1_000_000
+        self._tokens = min(max(self._rate, 1.0), self._tokens + (now - self._tokens_at) * self._rate)
+        self._tokens_at = now
+        return int(self._tokens)
+
+    def _time_to_wait(self, now: float, patience: float) -> float:
+        if self.is_stopping or not self._wire.free_slots:
+            return patience
+        if self._rate and self._tokens < 1:
+            return min((1 - self._tokens) / self._rate, patience)
+        next_at = self._scheduler.next_at
+        return patience if next_at is None else min(max(next_at - now, 0.0), patience)
+
+    def _keep(self, arrived: Sequence[FetchOutcome]) -> list[tuple[FetchOutcome, Stored | None]]:
+        """Write what arrived to the archive, and note that it did."""
+        kept: list[tuple[FetchOutcome, Stored | None]] = []
+        notes = []
+        for outcome in arrived:
+            stored = None
+            if isinstance(outcome, Fetched | NotModified | Redirected):
+                stored = self._archive.write(outcome, self._wire.request_bytes(outcome.task))
+            kept.append((outcome, stored))
+            if not _is_nothing(outcome):
+                notes.append(Note(outcome, stored, self._archive.end))
+        self._journal.append(notes)
+        return kept
+
+    def handle(self, outcome: FetchOutcome, stored: Stored | None) -> None:
+        """Read what arrived, record it, tell the scheduler, and pass on where it leads."""
+        now = self._clock.now()
+        reading: Reading | None = None
+        found: list[Discovery] = []
+        events: list[Event] = [] if _is_nothing(outcome) else [FetchEnded(outcome, now, stored)]
+        if outcome.task.purpose is Purpose.PAGE:
+            if isinstance(outcome, Redirected):
+                found = [redirection(outcome)]
+                self._courier.redirected(outcome)
+            elif isinstance(outcome, Fetched) and 200 <= outcome.status < 300:
+                page = self._read(outcome)
+                if page is not None:
+                    events.append(PageRead(page, now))
+                    reading = self._reading(page, now)
+                    found = self._reader.links(page, outcome.task.depth, now)
+        if events:
+            self._events.record(events)
+        self._scheduler.report(outcome, now, reading)
+        if found:
+            self._courier.deliver(found)
+        self._uncommitted += 1
+
+    def _read(self, outcome: Fetched) -> Page | None:
+        """Reading never raises for what a page says; where it does, we have a bug, and the crawl goes on."""
+        try:
+            return self._reader.read(outcome)
+        except Exception:
+            log.exception("%s could not be read", outcome.task.url)
+            return None
+
+    def _reading(self, page: Page, now: float) -> Reading:
+        """Whether the text of a page is known by another URL."""
+        if not page.text:
+            return Reading(page.digests)
+        digest = b"text" + page.digests.main.to_bytes(8, "big")
+        first = self._state.payloads.add_new(Payload(digest, page.url, now, ""))
+        is_copy = first is not None and first.url != page.url
+        self._events.tally.copies += is_copy
+        return Reading(page.digests, is_copy)
+
+    # what others see
+
+    @property
+    def tally(self) -> Tally:
+        """The crawl in numbers."""
+        return self._events.tally
+
+    def census(self) -> Census:
+        """The frontier in numbers."""
+        return self._scheduler.census()
+
+    def wake(self) -> None:
+        """Let a `step` that waits return at once."""
+        self._wire.wake()
+
+    # what is kept
+
+    def note_change(self) -> None:
+        """Something was changed from outside that is to be made durable, too."""
+        self._uncommitted += 1
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Whether something is not durable yet."""
+        return self._uncommitted > 0
+
+    def recover(self) -> int:
+        """Go through what had arrived but was not committed when the last process ended; how much that was."""
+        recovered = 0
+        for note in self._journal.read(self._commits):
+            outcome = with_body(note, self._warc_folder)
+            if self._scheduler.resume(outcome.task, self._clock.now()):
+                self.handle(outcome, note.stored)
+                recovered += 1
+        self.checkpoint()
+        return recovered
+
+    def _is_checkpoint_due(self) -> bool:
+        now = self._clock.now()
+        if self._uncommitted == 0:
+            self._commit_at = max(self._commit_at, now + self._settings.checkpoint_interval / 2)
+            return False
+        return now >= self._commit_at or self._uncommitted >= self._settings.checkpoint_outcomes
+
+    def checkpoint(self, *, is_last: bool = False) -> None:
+        """Make everything durable up to here: what is pointed to first, then what points."""
+        began_at = self._clock.now()
+        self._archive.sync()
+        mark = self._tables.settle() if is_last else self._tables.checkpoint()
+        self._scheduler.save()
+        self._commits += 1
+        self._courier.before_commit()
+        self._state.mark("tables", mark)
+        self._state.mark("archive", msgspec.msgpack.encode(self._archive.end))
+        self._state.mark("tally", self._events.tally.encoded())
+        self._state.mark("pages", self._scheduler.pages_done.to_bytes(8, "big"))
+        self._state.mark("commits", self._commits.to_bytes(8, "big"))
+        self._state.commit()
+        self._journal.begin(self._commits)
+        self._courier.after_commit()
+        self._uncommitted = 0
+        now = self._clock.now()
+        wait = (now - began_at) / self._settings.checkpoint_share
+        self._commit_at = now + max(self._settings.checkpoint_interval, wait)
+
+    def stop(self, grace: float) -> None:
+        """Start nothing more, wait for what is under way as long as `grace` says, and make everything durable."""
+        self.is_stopping = True
+        until = self._clock.now() + grace
+        while self._wire.under_way and self._clock.now() < until:
+            self.step(min(_PATIENCE, until - self._clock.now()))
+        self._wire.cancel_all()
+        self.step(0.0)
+        self.checkpoint(is_last=True)
+
+    def close(self) -> None:
+        """Let go of the wire and of every file."""
+        self._wire.close()
+        self._archive.close()
+        self._journal.close()
+        self._tables.close()
+        self._state.close()
+
+
+def commits_of(state: State) -> int:
+    """How often a state was committed by an engine."""
+    return int.from_bytes(state.marked("commits") or b"", "big")
+
+
+def _is_nothing(outcome: FetchOutcome) -> bool:
+    """Whether nobody was asked: an address was found out, or somebody wants to stop."""
+    return isinstance(outcome, Located) or (isinstance(outcome, Failed) and outcome.reason == "cancelled")

@@ -1,0 +1,98 @@
+"""From an answer to what the rest of the house wants of it: the page, and where it leads.
+
+Which links are followed is decided here as far as the page decides it: what it asks crawlers not to follow is left
+alone (`nofollow`, on the page or on a link). Whether we want a URL is for the filters to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.content import decode_body, read_page
+from periplus.formats.headers import Headers
+from periplus.model import NO_HINTS, Discovery, Fetched, Hints, Page, Redirected, Source, Url
+
+
+class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How pages are read and which of their links are followed."""
+
+    max_decoded_bytes: int = 32 * 2**20
+    """Of a page after its content codings are taken off; the rest is cut off."""
+    follow_nofollow: bool = False
+    """Follow links also where a page asks crawlers not to."""
+    remembered_links: int = 200_000
+    """Links lately met, which need not be looked up again: navigation repeats on every page of a site."""
+
+
+class PageReader:
+    """Reads pages, and remembers the links lately met, in two generations, so that memory is bounded."""
+
+    def __init__(self, settings: ReadingSettings | None = None) -> None:
+        self._settings = settings or ReadingSettings()
+        self._young: set[Url] = set()
+        self._old: set[Url] = set()
+
+    def read(self, answer: Fetched) -> Page:
+        """What a page says; never raises for what it says."""
+        headers = Headers(answer.headers)
+        codings = ",".join(headers.all("content-encoding"))
+        body, problems = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
+        page = read_page(
+            body,
+            answer.task.url,
+            headers.get("content-type") or "",
+            robots_tags=headers.all("x-robots-tag"),
+            link_headers=headers.all("link"),
+        )
+        return replace(page, problems=(*problems, *page.problems)) if problems else page
+
+    def links(self, page: Page, depth: int, now: float) -> list[Discovery]:
+        """Where the page leads, but for what was met lately."""
+        if page.directives.nofollow and not self._settings.follow_nofollow:
+            return []
+        found = []
+        for url, anchor in self._ways(page):
+            if url in self._young or url in self._old:
+                continue
+            self._young.add(url)
+            hints = Hints(anchor=anchor) if anchor else NO_HINTS
+            found.append(Discovery(url, Source.LINK, now, depth + 1, page.url, hints))
+        if len(self._young) > self._settings.remembered_links // 2:
+            self._old, self._young = self._young, set()
+        return found
+
+    def _ways(self, page: Page) -> Iterator[tuple[Url, str]]:
+        follow_all = self._settings.follow_nofollow
+        for link in page.links:
+            if follow_all or not link.rel or "nofollow" not in link.rel:
+                yield link.url, link.anchor
+        for url in _relatives(page):
+            yield url, ""
+
+
+def _relatives(page: Page) -> Iterable[Url]:
+    """The same page by other names, and its neighbours."""
+    relations = page.relations
+    for url in (relations.canonical, relations.next, relations.prev, relations.amphtml, page.script_redirect):
+        if url is not None:
+            yield url
+    if page.refresh is not None and page.refresh.url is not None:
+        yield page.refresh.url
+    for alternate in relations.alternates:
+        yield alternate.url
+
+
+def redirection(outcome: Redirected) -> Discovery:
+    """Where a redirect leads. It is no deeper than where it came from."""
+    task = outcome.task
+    return Discovery(
+        outcome.target,
+        Source.REDIRECT,
+        outcome.started_at + outcome.duration,
+        task.depth,
+        task.url,
+        redirects=task.redirects + 1,
+    )

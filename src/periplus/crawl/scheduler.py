@@ -1,0 +1,401 @@
+"""The brain of a shard: what is known of URLs and sites, and who is visited next. `discover`, `take`, `report`.
+
+Everything enters by `discover`: filters first, then the seen test, then a place in the queue of its site. `take` lends
+out what politeness allows, the most wanted first. `report` ends the loan. All of it is pure: the state it works on was
+given, time is an argument, chance is a seeded `Random`; so the simulator and the crawler run the same lines (Olston &
+Najork 2010 section 2 has the parts; Castillo et al. 2004 the two levels).
+
+A URL keeps its place in its queue until its outcome is reported, so whoever opens the state after a crash finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.model import (
+    Discovered,
+    Discovery,
+    Event,
+    EventSink,
+    Excluded,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    FirstSeen,
+    Guard,
+    InvariantError,
+    Lane,
+    NotModified,
+    Ordering,
+    Purpose,
+    Queued,
+    Reading,
+    Refused,
+    Reject,
+    Rewrite,
+    Site,
+    Source,
+    State,
+    Ticket,
+    Url,
+    UrlRecord,
+)
+from periplus.policy.ordering import level_of
+from periplus.urls import site_of
+
+from .census import Census
+from .frontier import (
+    EXCLUDED_AT_ONCE,
+    SOON,
+    ActiveSite,
+    Lease,
+    Leases,
+    Permission,
+    Place,
+    PolitenessSettings,
+    RetrySettings,
+    RobotsGate,
+    Rounds,
+    after_failure,
+    after_visit,
+    reason_of,
+    rest_after,
+    retry_for,
+)
+
+LANES = {
+    Source.SEED: Lane.DISCOVERY,
+    Source.LINK: Lane.DISCOVERY,
+    Source.REDIRECT: Lane.DISCOVERY,
+    Source.FORM: Lane.DISCOVERY,
+    Source.SITEMAP: Lane.SITEMAPS,
+    Source.FEED: Lane.SITEMAPS,
+    Source.PING: Lane.SITEMAPS,
+    Source.ARCHIVE: Lane.SITEMAPS,
+}
+
+_RELEASED_AT_ONCE = 1000
+_RESUMED_FROM = 100
+"""What was out is among so many at the front of its queue."""
+
+
+class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much is kept at hand. `max_sites`: so many sites take turns; those beyond wait until one is finished."""
+
+    max_sites: int = 50_000
+
+
+class CrawlScheduler:
+    """The `Scheduler` of a shard. `allowance` is how many pages it may fetch in all; `None`: any number."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        guard: Guard,
+        ordering: Ordering,
+        events: EventSink,
+        agent: str,
+        random: Random,
+        politeness: PolitenessSettings | None = None,
+        retries: RetrySettings | None = None,
+        frontier: FrontierSettings | None = None,
+        pages_done: int = 0,
+        allowance: int | None = None,
+    ) -> None:
+        self._state = state
+        self._ordering = ordering
+        self._events = events
+        self._guard = guard
+        self._politeness = politeness or PolitenessSettings()
+        self._retries = retries or RetrySettings()
+        self._gate = RobotsGate(state.robots, agent)
+        self._leases = Leases()
+        self._rounds = Rounds(
+            state,
+            events=events,
+            random=random,
+            guard=guard,
+            ordering=ordering,
+            politeness=self._politeness,
+            retries=self._retries,
+            capacity=(frontier or FrontierSettings()).max_sites,
+        )
+        self._permission = Permission(self._rounds, self._gate, politeness=self._politeness, retries=self._retries)
+        self.pages_done = pages_done
+        self.allowance = allowance
+        self._pages_out = 0
+
+    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:  # noqa: ARG002 - the verb has it
+        """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
+        events: list[Event] = []
+        wanted = self._judge(discoveries, events)
+        before = self._state.records.add_new([_record(discovery) for discovery in wanted])
+        queued: list[Queued] = []
+        gained: dict[Url, UrlRecord] = {}
+        for discovery, known in zip(wanted, before, strict=True):
+            if known is None:
+                self._admit(discovery, queued, events)
+                continue
+            known = gained.get(discovery.url, known)
+            if all(seen.source is not discovery.source for seen in known.first_seen):
+                gained[discovery.url] = _with_source(known, discovery)
+                events.append(Discovered(discovery, False))
+        if gained:
+            self._state.records.put(gained.values())
+        if queued:
+            self._state.queues.push(queued)
+            self._rounds.call(queued)
+        if events:
+            self._events.record(events)
+
+    def _judge(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
+        wanted = []
+        for discovery in discoveries:
+            verdict = self._guard.judge(discovery)
+            if isinstance(verdict, Reject):
+                events.append(Refused(discovery, verdict.reason, verdict.rule))
+            elif isinstance(verdict, Rewrite):
+                wanted.append(replace(discovery, url=verdict.url))
+            else:
+                wanted.append(discovery)
+        return wanted
+
+    def _admit(self, discovery: Discovery, queued: list[Queued], events: list[Event]) -> None:
+        verdict = self._guard.admit(discovery)
+        if isinstance(verdict, Reject):
+            self._state.records.put([replace(_record(discovery), reason=verdict.reason)])
+            events.append(Refused(discovery, verdict.reason, verdict.rule))
+            return
+        level = level_of(self._ordering.score(discovery))
+        queued.append(Queued(discovery.url, site_of(discovery.url), LANES[discovery.source], level))
+        events.append(Discovered(discovery, True))
+
+    def take(self, limit: int, now: float) -> list[FetchTask]:
+        """Lend out at most `limit` tasks that politeness allows now. An empty list is an answer."""
+        for lease in self._leases.expired(now):
+            self._give_back(lease, now)
+        self._rounds.call(self._state.queues.release(now, _RELEASED_AT_ONCE))
+        self._rounds.refill()
+        tasks: list[FetchTask] = []
+        while len(tasks) < limit and not self._is_satisfied:
+            active = self._rounds.bench.pop_ready(now)
+            if active is None:
+                break
+            tasks += self._visit(active, limit - len(tasks), now)
+        return tasks
+
+    @property
+    def _is_satisfied(self) -> bool:
+        return self.allowance is not None and self.pages_done + self._pages_out >= self.allowance
+
+    def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        """What is asked of a site that may be visited now."""
+        if active.state.retired:
+            self._rounds.drain(active, now)
+            return []
+        if not self._permission.is_wanted(active, now):
+            return self._lend_pages(active, min(limit, self._politeness.max_parallel), now)
+        question = self._permission.question(active, now)
+        if question is None:
+            self._rounds.place(active, now)
+            return []
+        return [self._lend(active, question, now)]
+
+    def _lend_pages(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        tasks: list[FetchTask] = []
+        excluded = 0
+        while len(tasks) < limit and excluded < EXCLUDED_AT_ONCE and not self._is_satisfied:
+            out = frozenset(task.url for task in tasks)
+            heads = self._rounds.heads(active, 2, out)
+            if not heads:
+                break
+            active.level = heads[-1].entry.level
+            task = self._page_task(heads[0], active, now)
+            refusal = self._refusal(task, now)
+            if refusal is None:
+                tasks.append(self._lend(active, task, now, heads[0]))
+            else:
+                self._rounds.exclude(heads[0], *refusal, now)
+                excluded += 1
+        if not tasks:
+            self._rounds.place(active, now + SOON)
+        return tasks
+
+    def _page_task(self, ticket: Ticket, active: ActiveSite, now: float) -> FetchTask:
+        entry = ticket.entry
+        record = self._rounds.known(entry.url)
+        return FetchTask(
+            entry.url,
+            entry.site,
+            Purpose.PAGE,
+            entry.lane,
+            now + self._politeness.lease,
+            record.validators,
+            record.failures + 1,
+            active.state.ip,
+            record.first_seen[0].source,
+            record.depth,
+            record.redirects,
+            record.fetched_at,
+        )
+
+    def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
+        """Why a URL is not fetched although it waited: a trap was found out since, or robots.txt forbids it."""
+        discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
+        verdict = self._guard.reconsider(discovery)
+        if isinstance(verdict, Reject):
+            return verdict.reason, verdict.rule
+        return self._gate.refusal(task.url)
+
+    def _lend(self, active: ActiveSite, task: FetchTask, now: float, ticket: Ticket | None = None) -> FetchTask:
+        self._leases.grant(Lease(task, ticket, active.site))
+        active.flying += 1
+        self._pages_out += ticket is not None
+        self._rounds.bench.visit(active, now)
+        return task
+
+    def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
+        """End a lease: the site rests, and what was seen is learnt. A report that comes too late changes nothing."""
+        lease = self._leases.end(outcome.task)
+        if lease is None:
+            return
+        active = self._rounds.bench.get(lease.visited)
+        if active is None:
+            raise InvariantError(f"{lease.visited} was visited but is not at hand")
+        active.flying -= 1
+        if lease.ticket is None:
+            self._permission.answered(active, outcome, now)
+        else:
+            self._pages_out -= 1
+            self._page_answered(active, lease.ticket, outcome, reading, now)
+
+    def _page_answered(
+        self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
+    ) -> None:
+        reason = reason_of(outcome)
+        if reason == "cancelled":
+            self._rounds.place(active, now)
+        elif isinstance(outcome, Excluded):
+            self._rounds.exclude(ticket, outcome.reason, outcome.rule, now)
+            self._rounds.place(active, now)
+        else:
+            record = self._rounds.known(ticket.entry.url)
+            if retry_for(reason).again and record.failures + 1 < self._retries.max_attempts:
+                self._try_again(ticket, record, outcome, reason, now)
+            else:
+                self._state.queues.remove([ticket])
+                self._state.records.put([after_visit(record, outcome, reading, reason)])
+                self._learn(outcome, reading, reason)
+            self._rounds.rest(active, outcome, reason, now)
+
+    def _try_again(self, ticket: Ticket, record: UrlRecord, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """Where the site is to blame, the URL keeps its place, and the site is left alone; else the URL waits aside."""
+        self._state.records.put([after_failure(record, outcome, reason)])
+        if not retry_for(reason).is_of_site:
+            wait = self._rounds.back_off(outcome, record.failures + 1, now)
+            self._state.queues.remove([ticket])
+            self._state.queues.postpone([(now + wait, ticket.entry)])
+
+    def _learn(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
+        if reason:
+            return
+        if isinstance(outcome, Fetched | NotModified):
+            self.pages_done += 1
+        if isinstance(outcome, Fetched):
+            self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
+
+    def _give_back(self, lease: Lease, now: float) -> None:
+        """Whoever had this is lost; the site may be asked again."""
+        active = self._rounds.bench.get(lease.visited)
+        if active is None:
+            raise InvariantError(f"{lease.visited} was visited but is not at hand")
+        active.flying -= 1
+        self._pages_out -= lease.ticket is not None
+        if lease.task.site != lease.visited:
+            active.errands.append((lease.task.site, lease.task.url, lease.task.redirects))
+        self._rounds.place(active, now + rest_after(self._politeness, active.state.delay, 0.0))
+
+    def resume(self, task: FetchTask, now: float) -> bool:
+        """Lend a task again that was out when a process ended, to be reported at once; or say that it was not out."""
+        visited = self._rounds.summon(task.site if task.purpose is Purpose.PAGE else site_of(task.url))
+        ticket = None
+        if task.purpose is Purpose.PAGE:
+            heads = self._state.queues.heads(task.site, task.lane, _RESUMED_FROM)
+            ticket = next((head for head in heads if head.entry.url == task.url), None)
+            if ticket is None:
+                return False
+        elif task.site != visited.site:
+            wanting = self._rounds.summon(task.site)
+            wanting.is_expected = True
+            self._rounds.bench.hold(wanting)
+        visited.state.ip = visited.state.ip or task.ip
+        self._lend(visited, task, now, ticket)
+        return True
+
+    def save(self) -> None:
+        """Write what is known of the sites at hand to the state; the caller commits."""
+        self._rounds.save()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits and nothing is under way; or all that was allowed has been fetched."""
+        if len(self._leases):
+            return False
+        return self._is_satisfied or (len(self._state.queues) == 0 and len(self._rounds.bench) == 0)
+
+    @property
+    def next_at(self) -> float | None:
+        """When `take` may have something to give again; `None`: not before something is reported or discovered."""
+        times = (self._rounds.bench.next_at, self._state.queues.next_release(), self._leases.next_end)
+        return min((at for at in times if at is not None), default=None)
+
+    def census(self) -> Census:
+        """The frontier in numbers."""
+        resting = [active for active in self._rounds.bench if active.place is Place.RESTING]
+        first = min(resting, key=lambda active: active.ready_at, default=None)
+        return Census(
+            known=len(self._state.records),
+            queued=len(self._state.queues),
+            sites=max(len(self._state.sites), len(self._rounds.bench)),
+            ready=self._rounds.bench.count(Place.READY),
+            resting=len(resting),
+            visited=self._rounds.bench.count(Place.VISITED),
+            backing_off=sum(active.state.failures > 0 for active in resting),
+            done=self.pages_done,
+            next_site=first.site if first else None,
+            next_at=first.ready_at if first else None,
+        )
+
+    def check_invariants(self) -> None:
+        """What must hold between any two calls."""
+        self._rounds.check_invariants()
+        flying: dict[Site, int] = {}
+        for lease in self._leases:
+            flying[lease.visited] = flying.get(lease.visited, 0) + 1
+        for active in self._rounds.bench:
+            if active.flying != flying.pop(active.site, 0) or active.flying > self._politeness.max_parallel:
+                raise InvariantError(f"{active.site} has {active.flying} requests under way, but other leases")
+        if flying:
+            raise InvariantError(f"{next(iter(flying))} is visited but not at hand")
+        if self._pages_out != sum(lease.ticket is not None for lease in self._leases):
+            raise InvariantError("pages under way were miscounted")
+
+
+def _record(discovery: Discovery) -> UrlRecord:
+    return UrlRecord(
+        discovery.url,
+        (FirstSeen(discovery.source, discovery.found_at),),
+        discovery.depth,
+        discovery.hints.lastmod,
+        redirects=discovery.redirects,
+    )
+
+
+def _with_source(known: UrlRecord, discovery: Discovery) -> UrlRecord:
+    seen = (*known.first_seen, FirstSeen(discovery.source, discovery.found_at))
+    return replace(known, first_seen=seen, lastmod=discovery.hints.lastmod or known.lastmod)

@@ -1,0 +1,116 @@
+"""All of a crawl for some of the sites: scheduler, engine and stores. It knows nothing of how batches travel.
+
+Whoever runs shards, as processes of this machine or as actors of many, calls `step` again and again, brings what
+`collect` gives to the other shards, and tells with `acknowledged` what has arrived there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from periplus.model import Batch, Discovery, Url
+
+from .census import Census
+from .courier import Courier
+from .engine import Engine
+from .scheduler import CrawlScheduler
+from .tally import Tally
+
+
+class Parcel(Struct, frozen=True):
+    """What leaves a shard: batches for others, and receipts for theirs (sender: number of the last batch taken)."""
+
+    batches: tuple[Batch, ...] = ()
+    receipts: dict[int, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.batches or self.receipts)
+
+
+class Status(Struct, frozen=True):
+    """How a shard is doing. It is finished when it is idle and quiet, and every other one is, too.
+
+    `moved` are the places that seeds have moved to: the other shards are to know.
+    """
+
+    shard: int
+    census: Census
+    tally: Tally
+    is_idle: bool
+    is_quiet: bool
+    moved: tuple[Url, ...] = ()
+
+
+class Shard:
+    """A crawl of the sites that are placed here."""
+
+    def __init__(self, number: int, *, scheduler: CrawlScheduler, engine: Engine, courier: Courier) -> None:
+        self.number = number
+        self._scheduler = scheduler
+        self._engine = engine
+        self._courier = courier
+
+    def discover(self, discoveries: Sequence[Discovery]) -> None:
+        """Seeds, or whatever somebody tells us of; each goes where its site is."""
+        self._courier.deliver(discoveries)
+        self._engine.note_change()
+
+    def step(self, patience: float) -> None:
+        """One turn of the loop; waits no longer than `patience` seconds."""
+        self._engine.step(patience)
+
+    def receive(self, batches: Iterable[Batch]) -> None:
+        """Batches from other shards."""
+        for batch in batches:
+            self._courier.receive(batch)
+            self._engine.note_change()
+
+    def collect(self) -> Parcel:
+        """What is to be brought to other shards now."""
+        batches, receipts = self._courier.collect()
+        return Parcel(tuple(batches), receipts)
+
+    def acknowledged(self, receipts: Mapping[int, int]) -> None:
+        """What others have for good, by receiver."""
+        for receiver, number in receipts.items():
+            self._courier.acknowledged(receiver, number)
+            self._engine.note_change()
+
+    def allow(self, pages: int | None) -> None:
+        """How many pages may be fetched here in all."""
+        self._scheduler.allowance = pages
+
+    def widen(self, places: Sequence[Url]) -> None:
+        """Take places into the scope that seeds have moved to."""
+        self._courier.widen(places)
+        self._engine.note_change()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits here and nothing is under way."""
+        return self._scheduler.is_idle
+
+    def status(self) -> Status:
+        """How it is going."""
+        return Status(
+            self.number,
+            self._engine.census(),
+            self._engine.tally,
+            self._scheduler.is_idle,
+            self._courier.is_quiet and not self._engine.has_uncommitted,
+            self._courier.moved,
+        )
+
+    def wake(self) -> None:
+        """Let a `step` that waits return at once; may be called by a signal handler."""
+        self._engine.wake()
+
+    def stop(self, grace: float) -> None:
+        """End what is under way, within `grace` seconds, and make everything durable."""
+        self._engine.stop(grace)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._engine.close()
