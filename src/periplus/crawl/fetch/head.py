@@ -7,64 +7,76 @@ All of them count against the bounds, and only the real head is kept.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from periplus.formats.headers import read_content_type
 
+STOP: Final = -1
+"""What a callback tells libcurl to end a transfer."""
+
 _STATUS: Final = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})")
-_LINE_ENDS: Final = (b"\r\n", b"\n")
+_MAX_KNOWN_TYPES: Final = 1024
 
 
 class Head:
-    """What was said before the body. `feed` is called for every line, its end included."""
+    """What was said before the body. `feed` is libcurl's header callback, so it is as short as it can be.
 
-    __slots__ = ("_lines", "_max_bytes", "_max_fields", "fields_seen", "is_open", "size", "status")
+    When the head is whole, `is_welcome` is asked whether the body is; if not, `feed` answers `STOP`.
+    """
 
-    def __init__(self, max_bytes: int, max_fields: int) -> None:
+    __slots__ = ("_is_welcome", "_lines", "_max_bytes", "_max_fields", "is_too_large", "lines", "size", "status")
+
+    def __init__(self, max_bytes: int, max_fields: int, is_welcome: Callable[[], bool]) -> None:
         self._max_bytes = max_bytes
         self._max_fields = max_fields
+        self._is_welcome = is_welcome
         self.clear()
 
     def clear(self) -> None:
         """Begin anew, for another answer."""
-        self._lines: list[bytes] = []
         self.status = 0
         self.size = 0
-        self.fields_seen = 0
-        self.is_open = False
+        self.is_too_large = False
+        self.lines: list[bytes] = []
+        self._lines: list[bytes] = []
 
-    def feed(self, line: bytes) -> bool:
-        """Take a line; `False` where there were too many of them."""
+    def feed(self, line: bytes) -> int | None:
+        """Take a line, its end included."""
+        self._lines.append(line)
         self.size += len(line)
-        self.fields_seen += 1
-        if self.size > self._max_bytes or self.fields_seen > self._max_fields:
-            return False
-        if self.is_open:
-            if line in _LINE_ENDS:
-                self.is_open = False
-            else:
-                self._lines.append(line)
-        elif self.status < 200 and (status := _STATUS.match(line)):
-            self._lines = []
-            self.status = int(status[1])
-            self.is_open = True
-        return True
+        if len(line) > 2 and self.size <= self._max_bytes:
+            return None
+        return self._look(line)
+
+    def _look(self, line: bytes) -> int | None:
+        """A line that is no ordinary one: it ends a head, or is one too many."""
+        if self.size > self._max_bytes or len(self._lines) > self._max_fields:
+            self.is_too_large = True
+            return STOP
+        if line.strip() or self.status >= 200:  # a very short field, or the end of the trailers
+            return None
+        lines, self._lines = self._lines, []
+        status = _STATUS.match(lines[0])
+        self.status = int(status[1]) if status else 0
+        if self.status < 200:
+            return None
+        self.lines = lines
+        return None if self._is_welcome() else STOP
 
     def headers(self) -> tuple[tuple[str, str], ...]:
         """Names and values in order, as sent; octets beyond ASCII as Latin-1."""
-        return tuple([_field(line) for line in self._lines])
+        text = b"".join(self.lines[1:]).replace(b"\r\n", b"\n").decode("latin-1")
+        parts = [line.partition(":") for line in text.split("\n")]
+        return tuple([(name.rstrip(), value.strip()) for name, colon, value in parts if colon])
 
     def value(self, name: bytes) -> str | None:
         """The first value of a field, by its name in lower case with the colon."""
-        for line in self._lines:
-            if line[: len(name)].lower() == name:
-                return line[len(name) :].strip().decode("latin-1")
+        length = len(name)
+        for line in self.lines:
+            if line[:length].lower() == name:
+                return line[length:].strip().decode("latin-1")
         return None
-
-
-def _field(line: bytes) -> tuple[str, str]:
-    name, _, value = line.decode("latin-1").partition(":")
-    return name.rstrip(), value.strip()
 
 
 class WantedTypes:
@@ -83,7 +95,7 @@ class WantedTypes:
             return True
         known = self._known.get(content_type)
         if known is None:
-            if len(self._known) >= 1024:
+            if len(self._known) >= _MAX_KNOWN_TYPES:
                 self._known.clear()
             known = self._known[content_type] = self._judge(content_type)
         return known

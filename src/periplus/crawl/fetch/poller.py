@@ -9,26 +9,33 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
+import select
 import time
 from typing import Any, Final
 
 import pycurl
 
-_READ: Final = selectors.EVENT_READ
-_WRITE: Final = selectors.EVENT_WRITE
+_REMOVE: Final = pycurl.POLL_REMOVE
+_IN: Final = select.EPOLLIN
+_OUT: Final = select.EPOLLOUT
+_WANTED: Final = {pycurl.POLL_NONE: 0, pycurl.POLL_IN: _IN, pycurl.POLL_OUT: _OUT, pycurl.POLL_INOUT: _IN | _OUT}
 
 
 class Poller:
-    """Drives one `CurlMulti`. Nothing here knows what the transfers are about."""
+    """Drives one `CurlMulti`. Nothing here knows what the transfers are about.
+
+    A connection is watched and let go with every request. Letting go costs a system call that is nearly always undone
+    by the next request on it, so it is put off until something happens on the socket that nobody waits for.
+    """
 
     def __init__(self, multi: Any) -> None:
         self._multi = multi
-        self._selector = selectors.DefaultSelector()
+        self._epoll = select.epoll()
         self._bell, self._button = os.pipe()
         os.set_blocking(self._bell, False)
         os.set_blocking(self._button, False)
-        self._selector.register(self._bell, _READ)
+        self._epoll.register(self._bell, _IN)
+        self._watched: set[int] = set()
         self._call_at: float | None = None
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
@@ -43,21 +50,22 @@ class Poller:
         if self._call_at is not None:
             until = min(until, self._call_at)
         woken = False
-        act = self._multi.socket_action
-        for key, events in self._selector.select(max(0.0, until - time.monotonic())):
-            if key.fd == self._bell:
+        for fd, events in self._epoll.poll(max(0.0, until - time.monotonic())):
+            if fd in self._watched:
+                self._multi.socket_action(fd, _bits(events))
+            elif fd == self._bell:
                 woken = True
                 self._silence()
             else:
-                act(key.fd, events)  # libcurl's bits for "readable" and "writable" are the selector's
+                self._let_go(fd)
         if self._call_at is not None and self._call_at <= time.monotonic():
             self._call_at = None
-            act(pycurl.SOCKET_TIMEOUT, 0)
+            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         return woken
 
     def close(self) -> None:
         """Let go of everything. The multi must be closed before."""
-        self._selector.close()
+        self._epoll.close()
         os.close(self._bell)
         os.close(self._button)
 
@@ -70,12 +78,25 @@ class Poller:
         self._call_at = None if milliseconds < 0 else time.monotonic() + milliseconds / 1000
 
     def _watch(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        if what == pycurl.POLL_REMOVE:
-            with contextlib.suppress(KeyError, OSError):
-                self._selector.unregister(fd)
+        if what == _REMOVE:
+            self._watched.discard(fd)
             return
-        events = what & (_READ | _WRITE)
+        self._watched.add(fd)
         try:
-            self._selector.modify(fd, events)
-        except KeyError:
-            self._selector.register(fd, events)
+            self._epoll.modify(fd, _WANTED[what])
+        except FileNotFoundError:
+            self._epoll.register(fd, _WANTED[what])
+
+    def _let_go(self, fd: int) -> None:
+        with contextlib.suppress(OSError):  # it is closed, and so forgotten, already
+            self._epoll.unregister(fd)
+
+
+def _bits(events: int) -> int:
+    """What happened, in libcurl's words; an error or a hang-up lets it read and find out."""
+    ready = 0
+    if events & ~_OUT:
+        ready |= pycurl.CSELECT_IN
+    if events & _OUT:
+        ready |= pycurl.CSELECT_OUT
+    return ready

@@ -76,5 +76,5 @@ def without_credentials(url: Url) -> str:
 
 
 def _is_sendable(value: str) -> bool:
-    """What came in a header can go out in one: no control characters, nothing beyond Latin-1."""
-    return all(" " <= character <= "\xff" and character != "\x7f" for character in value)
+    """Nothing that could end a line, or that libcurl would not take; without its validator a request is a plain one."""
+    return value.isascii() and value.isprintable()

@@ -26,7 +26,7 @@ from periplus.model import (
 from periplus.urls import canonical
 
 from .addresses import AddressGuard
-from .head import Head, WantedTypes
+from .head import STOP, Head, WantedTypes
 from .limits import WireSettings
 from .reasons import PRIVATE_ADDRESS, reason_of
 from .request import Requests, without_credentials
@@ -37,7 +37,6 @@ _NOT_MODIFIED: Final = 304
 _MAX_REDIRECT_BYTES: Final = 64 * 1024
 """Of the body of a redirect: read for the sake of the connection, and kept for the archive."""
 _MAX_DETAIL: Final = 200
-_STOP: Final = -1
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 """An option of libcurl that pycurl has no name for: what a proxy says about its tunnel is not the answer."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
@@ -64,7 +63,8 @@ class Transfer:
         self._guard = guard
         self._wanted = wanted
         self._buffers = buffers
-        self._head = Head(settings.max_head_bytes, settings.max_head_fields)
+        self._head = Head(settings.max_head_bytes, settings.max_head_fields, self._is_welcome)
+        self._limits = {purpose: settings.max_body(purpose) for purpose in Purpose}
         self._fields: list[str] | None = None
         self._pinned = ""
         self._is_downgraded = False
@@ -88,7 +88,7 @@ class Transfer:
             pycurl.LOW_SPEED_TIME: chosen.low_speed_time,
             pycurl.SSL_VERIFYPEER: int(chosen.verify_tls),
             pycurl.SSL_VERIFYHOST: 2 if chosen.verify_tls else 0,
-            pycurl.HEADERFUNCTION: self._on_head,
+            pycurl.HEADERFUNCTION: self._head.feed,
             pycurl.WRITEFUNCTION: self._on_body,
         }
         if not chosen.proxy:
@@ -109,7 +109,7 @@ class Transfer:
         self.why = ""
         self._is_cut = False
         self._size = 0
-        self._limit = self._settings.max_body(task.purpose)
+        self._limit = self._limits[task.purpose]
         self._head.clear()
         handle = self.handle
         handle.setopt(pycurl.URL, without_credentials(task.url))
@@ -144,17 +144,10 @@ class Transfer:
         if not self._guard.allows(address.addr[0]):
             self.why = PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
-        return socket.socket(address.family, address.socktype, address.protocol)
-
-    def _on_head(self, line: bytes) -> int | None:
-        head = self._head
-        if not head.feed(line):
-            self.why = "too-many-headers"
-            return _STOP
-        if not head.is_open and len(line) <= 2 and not self._is_welcome():
-            self.why = "unwanted-type"
-            return _STOP
-        return None
+        try:
+            return socket.socket(address.family, address.socktype, address.protocol)
+        except OSError:  # out of file descriptors, or a family that this machine does not speak: `connect-failed`
+            return int(pycurl.SOCKET_BAD)
 
     def _is_welcome(self) -> bool:
         """Whether the body is worth having, now that the head is there."""
@@ -163,7 +156,10 @@ class Transfer:
             self._limit = min(self._limit, _MAX_REDIRECT_BYTES)
         if not 200 <= status < 300 or self.task.purpose not in _OF_PAGES:
             return True
-        return self._wanted.wants(self._head.value(b"content-type:"))
+        if self._wanted.wants(self._head.value(b"content-type:")):
+            return True
+        self.why = "unwanted-type"
+        return False
 
     def _on_body(self, part: bytes) -> int | None:
         room = self._limit - self._size
@@ -173,17 +169,19 @@ class Transfer:
         buffers = self._buffers
         if buffers.held + len(part) > buffers.most:
             self.why = "over-budget"
-            return _STOP
+            return STOP
         self._parts.append(part)
         self._size += len(part)
         buffers.held += len(part)
-        return _STOP if self._is_cut else None
+        return STOP if self._is_cut else None
 
     # What it comes to.
 
     def _outcome(self, code: int, message: str) -> FetchOutcome:
         if self.why == PRIVATE_ADDRESS:
             return Excluded(self.task, PRIVATE_ADDRESS, self.task.ip or "")
+        if self._head.is_too_large:
+            return self.failed("too-many-headers")
         if self.why:
             return self.failed(self.why, self._detail())
         if code and not self._is_cut:

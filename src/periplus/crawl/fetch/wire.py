@@ -70,6 +70,11 @@ class CurlWire:
             return 0
         return max(0, self._settings.max_transfers - self.under_way)
 
+    @property
+    def buffered_bytes(self) -> int:
+        """How much of unfinished bodies is in memory."""
+        return self._buffers.held
+
     def request_bytes(self, task: FetchTask) -> bytes:
         """The request as it was or will be sent, for the archive."""
         return self._requests.head(task)
