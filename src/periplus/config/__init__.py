@@ -1,0 +1,24 @@
+"""What a crawl is asked to do: the settings of all rooms, composed, as a person writes them in a TOML file.
+
+Each room keeps its settings beside the code that uses them; here they are put together as tables of one file
+(`settings`), read with errors that name file, table, key and the nearest known name (`reading`), and written with every
+setting explained (`writing`). `quantities` are lengths of time and sizes as people type them, and `fields` is what can
+be said of a setting: its name, type, default and explanation.
+
+Not here: which class plays which part (`assembly`), and how settings are typed on a command line (`cli`).
+"""
+
+from .fields import SettingField, settings_of
+from .quantities import duration_text, parse_duration, parse_size, size_text
+from .settings import Config, CrawlSettings
+
+__all__ = [
+    "Config",
+    "CrawlSettings",
+    "SettingField",
+    "duration_text",
+    "parse_duration",
+    "parse_size",
+    "settings_of",
+    "size_text",
+]

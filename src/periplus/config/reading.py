@@ -1,0 +1,177 @@
+"""Settings from TOML, strictly: what is unknown or cannot be is a `ConfigError` that says where, and what to type.
+
+Numbers may be typed as people type them: where a number with a point is expected, a text is a length of time (`"1h30m"`
+are seconds); where a whole number is, a size (`"10MiB"`).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from periplus.model import ConfigError
+
+from .fields import SettingField, settings_of
+from .quantities import parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from .settings import Config
+
+C = TypeVar("C", bound="Config")
+
+MAX_FILE = 64 * 2**20
+"""A file of settings may hold a million seeds; what is longer is something else."""
+
+_EXPECTED = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text in quotes",
+    bool: "true or false",
+}
+
+
+def load(config: type[C], path: Path) -> C:
+    """What a file says, over the defaults."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}", hint="give the path of a TOML file") from error
+    if len(data) > MAX_FILE:
+        raise ConfigError(
+            f"{path}: too long for settings", hint="put many seeds into a file of their own: --seeds FILE"
+        )
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not in UTF-8 at byte {error.start}", hint="save the file as UTF-8") from error
+    return parse(config, text, str(path))
+
+
+def parse(config: type[C], text: str, source: str) -> C:
+    """What a text says, over the defaults."""
+    try:
+        tree = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(
+            f"{source}: {error}", hint='settings are TOML: [table], then key = value, texts in ""'
+        ) from error
+    return _composed(config(), tree, source)
+
+
+def with_options(config: C, options: Mapping[str, object], source: str) -> C:
+    """Some settings changed, named as `table.key`."""
+    tree: dict[str, dict[str, object]] = {}
+    for name, value in options.items():
+        table, _, key = name.partition(".")
+        if value is not None:
+            tree.setdefault(table, {})[key] = value
+    return _composed(config, tree, source)
+
+
+def _composed(config: C, tree: Mapping[str, object], source: str) -> C:
+    tables = settings_of(type(config))
+    changed: dict[str, Struct] = {}
+    for name, table in tree.items():
+        if name not in tables:
+            raise _unknown_table(config, name, source)
+        if not isinstance(table, dict):
+            raise ConfigError(f"{source}: {name} is a table", hint=f"write [{name}] on a line of its own")
+        changed[tables[name].attribute] = _read_table(config, name, table, source)
+    new = replace(config, **changed)
+    try:
+        new.check()
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}", hint=error.hint) from error
+    return new
+
+
+def _read_table(config: Config, name: str, table: Mapping[str, object], source: str) -> Struct:
+    before: Struct = getattr(config, settings_of(type(config))[name].attribute)
+    known = settings_of(type(before))
+    values = asdict(before)
+    for key, value in table.items():
+        if key not in known:
+            raise _unknown_key(config, name, key, known, source)
+        values[known[key].attribute] = _value(known[key], value, f"{source}: [{name}] {key}")
+    try:
+        return type(before)(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: [{name}] {error}", hint=error.hint) from error
+
+
+def _value(field: SettingField, value: object, place: str) -> object:
+    """The value of a setting, if it can be one."""
+    try:
+        if isinstance(value, str) and field.type in (int, float):
+            value = parse_duration(value) if field.type is float else parse_size(value)
+        found: Any = msgspec.convert(value, field.type)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}", hint=error.hint) from error
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{place}: expected {_expected(field)}, got {_shown(value)}", hint=_example(field)) from error
+    if isinstance(found, int | float):
+        _check_number(field, found, place)
+    return found
+
+
+def _check_number(field: SettingField, number: float, place: str) -> None:
+    if not math.isfinite(number) or abs(number) >= 2**63:
+        raise ConfigError(f"{place}: {number} is no amount", hint=_example(field))
+    if number < 0 <= field.default:
+        raise ConfigError(f"{place}: {number} is less than 0", hint=_example(field))
+
+
+def _expected(field: SettingField) -> str:
+    if str(field.type).startswith("tuple"):
+        return "a list of texts"
+    if str(field.type).startswith("dict"):
+        return "a table of texts"
+    return _EXPECTED[field.type]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _example(field: SettingField) -> str:
+    from .writing import written
+
+    example = field.default
+    if example == ():
+        example = ("one", "two")
+    elif example == {}:
+        example = {"name": "value"}
+    return f"write it as {field.name} = {written(example, field)}"
+
+
+def _unknown_table(config: Config, name: str, source: str) -> ConfigError:
+    tables = settings_of(type(config))
+    homes = [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
+    if homes:
+        return ConfigError(f"{source}: {name} stands outside its table", hint=f"put it below [{homes[0]}]")
+    return ConfigError(f"{source}: unknown table [{name}]", hint=_did_you_mean(name, tables, "[{}]"))
+
+
+def _unknown_key(config: Config, table: str, key: str, known: Mapping[str, object], source: str) -> ConfigError:
+    """Most like a key of this table, or at home in another."""
+    message = f"{source}: [{table}] has no setting {key!r}"
+    if not get_close_matches(key[:100], known, n=1):
+        for other, field in settings_of(type(config)).items():
+            if key in settings_of(type(getattr(config, field.attribute))):
+                return ConfigError(message, hint=f"it belongs below [{other}]")
+    return ConfigError(message, hint=_did_you_mean(key, known, "{}"))
+
+
+def _did_you_mean(name: str, known: Mapping[str, object], form: str) -> str:
+    near = get_close_matches(name[:100].lower(), known, n=1, cutoff=0.0) or list(known)[:1]
+    return f"did you mean {form.format(near[0])}?"

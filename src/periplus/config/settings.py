@@ -1,0 +1,156 @@
+"""The settings of all rooms as one value: a table a room, and `[crawl]` for what is asked of the whole.
+
+Flags go over the file, and the file over the defaults. A value that cannot be is a `ConfigError` when it is read, not
+when the crawl comes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from msgspec import Struct, field
+
+from periplus.crawl.engine import EngineSettings
+from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
+from periplus.crawl.frontier import PolitenessSettings, RetrySettings
+from periplus.crawl.reading import ReadingSettings
+from periplus.crawl.scheduler import FrontierSettings
+from periplus.model import ConfigError
+from periplus.policy.filters import (
+    BudgetSettings,
+    Extensions,
+    ExtensionSettings,
+    FilterSettings,
+    Lessons,
+    Patterns,
+    PatternSettings,
+    Scope,
+    ScopeSettings,
+    Sessions,
+    SessionSettings,
+    ShapeSettings,
+    Traps,
+    TrapSettings,
+)
+from periplus.policy.ordering import ordering
+from periplus.store.tables import TableSettings
+from periplus.store.warc import WarcSettings
+
+from . import reading, writing
+
+
+class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is asked of the whole crawl."""
+
+    seeds: tuple[str, ...] = ()
+    """Where it begins. Without a scheme https is meant."""
+    seed_file: str = ""
+    """A file of more seeds, one a line, beside this one."""
+    limit: int = 0
+    """Pages to fetch in all, however often the crawl is continued; 0: no limit."""
+    duration: float = field(default=0.0, name="for")
+    """How long to crawl at a time, such as "10m" or "1h30m"; 0: until nothing is left."""
+    rate: float = 0.0
+    """Pages a second over all sites, at most; 0: no limit but politeness."""
+    workers: int = 0
+    """Processes, each with a shard of the sites; 0: one a core. It holds from the first crawl on."""
+    contact: str = ""
+    """A mailbox or a page where owners of sites can reach you; it stands in the User-Agent."""
+    product: str = "Periplus"
+    """The name that servers see, and that groups of a robots.txt are searched for."""
+    ordering: str = "breadth_first"
+    """Which URL is wanted most: breadth_first, largest_site or random."""
+    random_seed: int = 0
+    """Of everything that is left to chance, such as the jitter of retries."""
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """Every setting of a crawl."""
+
+    crawl: CrawlSettings = CrawlSettings()
+    """What is asked of the whole crawl."""
+    scope: ScopeSettings = ScopeSettings()
+    """How far to go from the seeds."""
+    patterns: PatternSettings = PatternSettings()
+    """What to include and exclude: `*/docs/*`, `example.org/docs/*`, `/docs/*`, or `re:` and a regular expression."""
+    politeness: PolitenessSettings = PolitenessSettings()
+    """How gently sites are treated. Times are in seconds."""
+    retries: RetrySettings = RetrySettings()
+    """How often and how soon to try again. Times are in seconds."""
+    budgets: BudgetSettings = BudgetSettings()
+    """How much there may be of a site, and how far from a seed."""
+    traps: TrapSettings = TrapSettings()
+    """When a kind of URL is taken for a trap."""
+    shape: ShapeSettings = ShapeSettings()
+    """Bounds of a URL."""
+    sessions: SessionSettings = SessionSettings()
+    """Parameters that are no part of a page's name."""
+    extensions: ExtensionSettings = ExtensionSettings()
+    """What is no page by its name."""
+    reading: ReadingSettings = ReadingSettings()
+    """How pages are read, and which of their links are followed."""
+    wire: WireSettings = WireSettings()
+    """The bounds of every transfer. Times are in seconds, sizes in bytes as sent."""
+    dns: ResolverSettings = ResolverSettings()
+    """How names are looked up. Times are in seconds."""
+    frontier: FrontierSettings = FrontierSettings()
+    """How much is kept at hand."""
+    archive: WarcSettings = WarcSettings()
+    """The WARC files."""
+    tables: TableSettings = TableSettings()
+    """The Parquet files."""
+    engine: EngineSettings = EngineSettings()
+    """How often everything is made durable."""
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What a file says, over the defaults. Raises `ConfigError`, which names file, table and key."""
+        return reading.load(cls, path)
+
+    @classmethod
+    def parse(cls, text: str, source: str = "the settings") -> Self:
+        """As `load`, from a text; `source` is what errors call it."""
+        return reading.parse(cls, text, source)
+
+    def with_options(self, options: Mapping[str, object], source: str = "the options") -> Self:
+        """The same but for these, named as `table.key`; `None` changes nothing."""
+        return reading.with_options(self, options, source)
+
+    def dump(self) -> str:
+        """As a file that says every setting and explains it; defaults are commented out."""
+        return writing.dump(self)
+
+    def check(self) -> None:
+        """Raise `ConfigError` for a value that some room would not take."""
+        for table, make in (
+            ("crawl", lambda: (ordering(self.crawl.ordering), self.identity)),
+            ("scope", lambda: Scope((), self.scope)),
+            ("patterns", lambda: Patterns(self.patterns)),
+            ("extensions", lambda: Extensions(self.extensions)),
+            ("sessions", lambda: Sessions(self.sessions)),
+            ("traps", lambda: Traps(Lessons(), self.traps)),
+        ):
+            try:
+                make()
+            except ConfigError as error:
+                raise ConfigError(f"[{table}] {error}", hint=error.hint) from error
+
+    @property
+    def filters(self) -> FilterSettings:
+        """The settings of the filters, as `policy` wants them."""
+        return FilterSettings(
+            scope=self.scope,
+            patterns=self.patterns,
+            extensions=self.extensions,
+            budgets=self.budgets,
+            shape=self.shape,
+            sessions=self.sessions,
+            traps=self.traps,
+        )
+
+    @property
+    def identity(self) -> Identity:
+        """Who servers are told that we are."""
+        return Identity(contact=self.crawl.contact, product=self.crawl.product)
