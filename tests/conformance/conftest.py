@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from periplus.model import State
-from periplus.store import MemoryState
+from periplus.store import DiskState, MemoryState
 
 IMPLEMENTATIONS: dict[str, Callable[[Path], State]] = {
     "memory": lambda folder: MemoryState(),
+    "disk": DiskState,
 }
 
 

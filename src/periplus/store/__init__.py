@@ -15,8 +15,13 @@ from .memory import (
     MemoryState,
     MemoryUrlRecords,
 )
+from .state import DiskState
+from .tables import Tables, TableSettings
+from .warc import Archive, WarcEnd, WarcSettings
 
 __all__ = [
+    "Archive",
+    "DiskState",
     "MemoryEventSink",
     "MemoryExchange",
     "MemoryPayloads",
@@ -25,4 +30,8 @@ __all__ = [
     "MemorySites",
     "MemoryState",
     "MemoryUrlRecords",
+    "TableSettings",
+    "Tables",
+    "WarcEnd",
+    "WarcSettings",
 ]

@@ -1,0 +1,95 @@
+"""One shard's whole state in one LMDB environment, so that one commit is all or nothing over all of its parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+from periplus.model import CollectionDamaged
+
+from .environment import MAP_SIZE, Environment
+from .exchange import DiskExchange
+from .names import SiteNames, name_key
+from .queues import DiskQueues
+from .records import DiskUrlRecords
+from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
+
+FORMAT = b"1"
+"""Of the tables and rows. A change that old rows do not survive gets another."""
+
+
+class DiskState:
+    """`State` in a folder, held by this process alone until it is closed.
+
+    `commit` makes all since the last one durable; until then it is visible here and nowhere else, and is lost if the
+    process ends. Not for use after a fork, nor from several threads.
+    """
+
+    def __init__(self, folder: Path, *, shard: int = 0, map_size: int = MAP_SIZE) -> None:
+        self._set_up(Environment(folder, map_size=map_size), shard)
+
+    @classmethod
+    def read_only(cls, folder: Path, *, shard: int = 0) -> Self:
+        """The state as of the last commit, for another process than the one that crawls, which is not disturbed.
+
+        What is written fails. `commit` moves on to what is committed now; do so from time to time or close, for what a
+        reader looks at cannot be reused by the writer.
+        """
+        state = cls.__new__(cls)
+        state._set_up(Environment(folder, readonly=True), shard)
+        return state
+
+    def _set_up(self, environment: Environment, shard: int) -> None:
+        self._environment = environment
+        try:
+            self._marks = environment.table("marks")
+            self._check_format(environment)
+            names = SiteNames(environment)
+            self.records = DiskUrlRecords(environment, names)
+            self.queues = DiskQueues(environment, names)
+            self.sites = DiskSites(environment)
+            self.robots = DiskRobotsFiles(environment)
+            self.payloads = DiskPayloads(environment)
+            self.exchange = DiskExchange(environment, shard)
+            environment.commit()
+        except BaseException:
+            environment.close()
+            raise
+
+    @property
+    def uncommitted(self) -> int:
+        """How many rows were written or removed since the last commit: the measure of what a commit costs."""
+        return self._environment.uncommitted
+
+    def mark(self, name: str, value: bytes) -> None:
+        """Keep a small value by name."""
+        self._marks.put(name_key(name), value)
+
+    def marked(self, name: str) -> bytes | None:
+        """The value last kept by that name."""
+        return self._marks.get(name_key(name))
+
+    def commit(self) -> None:
+        """Make everything since the last commit durable, all or nothing."""
+        self.queues.flush()
+        self._environment.commit()
+        self.exchange.committed()
+
+    def close(self) -> None:
+        """Let go, without a commit."""
+        self._environment.close()
+
+    def check_invariants(self) -> None:
+        """What the tables promise of each other. Reads every queue: for tests, and after a doubt."""
+        self.queues.check_invariants()
+
+    def _check_format(self, environment: Environment) -> None:
+        counters = environment.table("counters")
+        found = counters.get(b"format")
+        if found is None:
+            counters.put(b"format", FORMAT)
+        elif found != FORMAT:
+            raise CollectionDamaged(
+                f"the state has format {found.decode('ascii', 'replace')}, this version reads {FORMAT.decode()}",
+                hint="use the version of Periplus that wrote it",
+            )

@@ -1,0 +1,262 @@
+"""LMDB, and all that we know of it: the only file that imports it.
+
+`Environment` is one LMDB environment with one writer, and one transaction that is begun by the first use and ended by
+`commit`: reads see what was written before them, and nothing of it is on disk until then. `Table` is one ordered map of
+bytes in it. Keys are 1 to `MAX_KEY` bytes. Foreign exceptions end here: a full disk or map is a `CollectionError`, what
+cannot be read a `CollectionDamaged`, a key that LMDB does not take an `InvariantError`. After any of these the
+environment is closed to further use, since what was not committed is lost, and callers hold counts of it.
+
+What the flags are, and why, is in `docs/decisions/0009-one-state-per-shard.md`.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import lmdb
+
+from periplus.model import CollectionDamaged, CollectionError, CollectionInUse, InvariantError
+
+MAP_SIZE = 1 << 40
+"""Address space, not disk: without a writable map the file is as long as what was written to it."""
+
+SMALLEST_MAP = 1 << 30
+"""Where so much cannot be reserved (a limit on address space), half of it is tried, and so on down to this."""
+
+MAX_KEY = 511
+"""The longest key of an LMDB that was built with its defaults."""
+
+MAX_TABLES = 16
+CHUNK = 256
+"""How many rows a walk reads before it looks for its place again: it may be changed under its feet."""
+
+COMMITS_BETWEEN_CHECKS = 1000
+"""A reader that was killed pins pages until somebody looks whether it lives."""
+
+
+class Environment:
+    """One folder, one writer, one open transaction. `uncommitted` counts the changes in it."""
+
+    def __init__(self, folder: Path, *, map_size: int = MAP_SIZE, readonly: bool = False) -> None:
+        self._folder = folder
+        self._readonly = readonly
+        self._transaction: lmdb.Transaction[bytes] | None = None
+        self._is_broken = False
+        self._commits = 0
+        self.uncommitted = 0
+        self._lock = -1 if readonly else _lock(folder)
+        try:
+            self._lmdb = _open(folder, map_size, readonly)
+            _check_length(folder, self._lmdb)
+        except BaseException:
+            self._unlock()
+            raise
+        if not readonly:
+            self._lmdb.reader_check()
+
+    def table(self, name: str) -> Table:
+        """The table of that name, made if there is none."""
+        try:
+            return Table(self, self._lmdb.open_db(name.encode(), self.transaction(), create=not self._readonly))
+        except (lmdb.NotFoundError, lmdb.ReadonlyError) as error:
+            raise CollectionDamaged(f"{self._folder} has no table {name}") from error
+        except lmdb.Error as error:
+            raise self.failed(error) from error
+
+    def transaction(self) -> lmdb.Transaction[bytes]:
+        """The one that is open, or a new one."""
+        if self._transaction is None:
+            if self._is_broken:
+                raise CollectionError(f"the state in {self._folder} was closed after an error")
+            self._transaction = self._lmdb.begin(write=not self._readonly)
+        return self._transaction
+
+    def commit(self) -> None:
+        """All since the last commit, durable when this returns. A reader moves on to what is committed now."""
+        transaction, self._transaction = self._transaction, None
+        if transaction is None:
+            return
+        try:
+            transaction.commit()
+        except lmdb.Error as error:
+            raise self.failed(error) from error
+        self.uncommitted = 0
+        self._commits += 1
+        if self._commits % COMMITS_BETWEEN_CHECKS == 0 and not self._readonly:
+            self._lmdb.reader_check()
+
+    def close(self) -> None:
+        """Drop what is not committed, and let others have the folder."""
+        self._abort()
+        self._is_broken = True
+        self._lmdb.close()
+        self._unlock()
+
+    def failed(self, error: lmdb.Error) -> CollectionError | InvariantError:
+        """What a foreign error means here. The transaction is lost."""
+        self._abort()
+        self._is_broken = True
+        return _translated(error, self._folder)
+
+    def _abort(self) -> None:
+        transaction, self._transaction = self._transaction, None
+        if transaction is not None:
+            transaction.abort()
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+class Table:
+    """An ordered map of bytes."""
+
+    def __init__(self, environment: Environment, database: Any) -> None:
+        self._environment = environment
+        self._database = database
+        self._cursor: lmdb.Cursor[bytes] | None = None
+        self._cursor_of: lmdb.Transaction[bytes] | None = None
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of a key."""
+        try:
+            return self._environment.transaction().get(key, db=self._database)
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+
+    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The values of those keys that are there."""
+        try:
+            return dict(self._walker().getmulti(keys))
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Write or overwrite one."""
+        try:
+            self._environment.transaction().put(key, value, db=self._database)
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+        self._environment.uncommitted += 1
+
+    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
+        """Write or overwrite all. In the order of keys it is faster."""
+        try:
+            self._walker().putmulti(items)
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+        self._environment.uncommitted += len(items)
+
+    def delete(self, key: bytes) -> bool:
+        """Whether it was there."""
+        try:
+            was_there = self._environment.transaction().delete(key, db=self._database)
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+        self._environment.uncommitted += was_there
+        return was_there
+
+    def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """The first row whose key is not less."""
+        for row in self.page(key, 1):
+            return row
+        return None
+
+    def page(self, key: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """The first rows whose key is not less, at most `limit`."""
+        try:
+            cursor = self._walker()
+            return list(islice(cursor.iternext(), limit)) if cursor.set_range(key) else []
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+
+    def walk(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Every row whose key begins so, in order. The table may change meanwhile."""
+        start = prefix
+        while rows := self.page(start, CHUNK):
+            for key, value in rows:
+                if not key.startswith(prefix):
+                    return
+                yield key, value
+            start = rows[-1][0] + b"\0"
+
+    def __len__(self) -> int:
+        try:
+            return int(self._environment.transaction().stat(self._database)["entries"])
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+
+    def _walker(self) -> lmdb.Cursor[bytes]:
+        """One cursor a transaction: making one costs as much as a look-up."""
+        transaction = self._environment.transaction()
+        if self._cursor is None or transaction is not self._cursor_of:
+            self._cursor = transaction.cursor(db=self._database)
+            self._cursor_of = transaction
+        return self._cursor
+
+
+def _lock(folder: Path) -> int:
+    """Hold the folder for as long as the descriptor is open: the system lets go of it when a process dies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
+        os.close(descriptor)
+        raise CollectionInUse(
+            f"{folder} is in use by process {owner or 'unknown'}", hint="wait until it ends, or stop it"
+        ) from error
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor
+
+
+def _open(folder: Path, map_size: int, readonly: bool) -> lmdb.Environment:
+    """With as much of the map as the platform allows."""
+    if readonly and not (folder / "data.mdb").is_file():
+        raise CollectionError(f"there is no state in {folder}", hint="crawl something into it first")
+    while True:
+        try:
+            return lmdb.open(
+                str(folder), map_size=map_size, max_dbs=MAX_TABLES, readonly=readonly, readahead=False, create=False
+            )
+        except (lmdb.Error, OverflowError) as error:
+            map_size //= 2
+            if map_size < SMALLEST_MAP or not _is_too_large(error):
+                raise _translated(error, folder) from error
+
+
+def _is_too_large(error: Exception) -> bool:
+    return isinstance(error, lmdb.MemoryError | OverflowError)
+
+
+def _check_length(folder: Path, environment: lmdb.Environment) -> None:
+    """A file cut short would end the process with a bus error, at some later time."""
+    needed = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
+    if (folder / "data.mdb").stat().st_size < needed:
+        environment.close()
+        raise CollectionDamaged(
+            f"{folder / 'data.mdb'} is shorter than it should be", hint="restore it from a copy, or begin a new crawl"
+        )
+
+
+def _translated(error: Exception, folder: Path) -> CollectionError | InvariantError:
+    if isinstance(error, lmdb.BadValsizeError | lmdb.ReadonlyError):
+        return InvariantError(f"the state in {folder} was misused: {error}")
+    if isinstance(error, lmdb.MapFullError):
+        return CollectionError(f"the state in {folder} is full", hint="open it with a larger map_size")
+    if isinstance(error, lmdb.MemoryError | OverflowError):
+        return CollectionError(f"no room to map {folder}", hint="raise the limit on address space (ulimit -v)")
+    if getattr(error, "code", 0) == errno.ENOSPC:
+        return CollectionError(f"no space is left for {folder}", hint="make room; the last commit is safe")
+    if "already open" in str(error):
+        return CollectionInUse(f"{folder} is open in this process")
+    return CollectionDamaged(f"{folder} cannot be read: {error}", hint="restore it from a copy, or begin a new crawl")

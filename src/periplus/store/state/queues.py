@@ -1,0 +1,185 @@
+"""What waits, on disk: one table in the order of visiting, one in the order of time.
+
+    queues      site number, lane, level, sequence -> URL       its key is the ticket's place
+    postponed   due time, sequence -> site number, lane, level, URL
+    lengths     site number, lane -> how many wait there
+
+The sequence counts up over all queues and is never used again, so that an old ticket names nothing. Lengths, and the
+sequence itself, change with every push and are written when they are many or the state is committed: what is held in
+memory is what changed since.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from periplus.model import InvariantError, Lane, Queued, Site, Ticket, Url
+
+from .environment import Environment
+from .names import ID_LENGTH, SiteNames
+from .rows import LANE_CODES, LANES, lengthen, shorten
+
+LANE_AT, LEVEL_AT, SEQUENCE_AT = ID_LENGTH, ID_LENGTH + 1, ID_LENGTH + 2
+SEQUENCE = b"sequence"
+MAX_HELD = 16_384
+"""Lengths that may wait to be written."""
+
+_BITS = struct.Struct(">d")
+_SIGN = 1 << 63
+_ALL = (1 << 64) - 1
+
+
+class DiskQueues:
+    """`Queues` in three tables."""
+
+    def __init__(self, environment: Environment, names: SiteNames) -> None:
+        self._names = names
+        self._queues = environment.table("queues")
+        self._postponed = environment.table("postponed")
+        self._lengths = environment.table("lengths")
+        self._counters = environment.table("counters")
+        self._held: dict[bytes, int] = {}
+        self._sequence = int.from_bytes(self._counters.get(SEQUENCE) or b"", "big")
+        self._kept_sequence = self._sequence
+
+    def push(self, entries: Sequence[Queued]) -> None:
+        """Add all at the end of their levels."""
+        rows = []
+        for head, short in self._rows(entries):
+            rows.append((head + self._next(), short))
+            line = head[:LEVEL_AT]
+            self._held[line] = self._length(line) + 1
+        if rows:
+            self._queues.put_many(sorted(rows))
+        if len(self._held) > MAX_HELD:
+            self.flush()
+
+    def heads(self, site: Site, lane: Lane, limit: int) -> list[Ticket]:
+        """The first `limit` of a site's lane."""
+        number = self._names.find(site)
+        if number is None or limit <= 0:
+            return []
+        line = number + LANE_CODES[lane]
+        return [
+            Ticket(key, Queued(_url(value, site), site, lane, key[LEVEL_AT]))
+            for key, value in self._queues.page(line, limit)
+            if key.startswith(line)
+        ]
+
+    def remove(self, tickets: Sequence[Ticket]) -> None:
+        """Take these out; those that are not there any more do not matter."""
+        for ticket in tickets:
+            if self._queues.delete(ticket.place):
+                line = ticket.place[:LEVEL_AT]
+                self._held[line] = self._length(line) - 1
+        if len(self._held) > MAX_HELD:
+            self.flush()
+
+    def length(self, site: Site, lane: Lane) -> int:
+        """How many wait there."""
+        number = self._names.find(site)
+        return 0 if number is None else self._length(number + LANE_CODES[lane])
+
+    def waiting(self) -> Iterator[tuple[Site, Lane, int]]:
+        """Every site and lane where something waits, with the lowest level there: one look-up for each."""
+        start = b"\0"
+        while row := self._queues.at_or_after(start):
+            key = row[0]
+            yield self._names.name(key[:LANE_AT]), LANES[key[LANE_AT]], key[LEVEL_AT]
+            start = key[:LEVEL_AT] + b"\xff" * 10
+
+    def postpone(self, entries: Sequence[tuple[float, Queued]]) -> None:
+        """Keep these out of the queues until their time."""
+        times = [_sortable(due_at) for due_at, _ in entries]
+        rows = self._rows([entry for _, entry in entries])
+        items = [(time + self._next(), head + short) for time, (head, short) in zip(times, rows, strict=True)]
+        if items:
+            self._postponed.put_many(sorted(items))
+
+    def release(self, now: float, limit: int) -> list[Queued]:
+        """Push at most `limit` postponed entries whose time has come, earliest first, and say which."""
+        end = _sortable(now)
+        due = [row for row in self._postponed.page(b"\0", max(0, limit)) if row[0][:8] <= end]
+        for key, _ in due:
+            self._postponed.delete(key)
+        entries = [self._entry(value) for _, value in due]
+        self.push(entries)
+        return entries
+
+    def next_release(self) -> float | None:
+        """When the first postponed entry is due."""
+        row = self._postponed.at_or_after(b"\0")
+        return None if row is None else _time(row[0][:8])
+
+    def __len__(self) -> int:
+        return len(self._queues) + len(self._postponed)
+
+    def flush(self) -> None:
+        """Write what is held: before a commit, and when it is much."""
+        for line, length in sorted(self._held.items()):
+            if length:
+                self._lengths.put(line, length.to_bytes(8, "big"))
+            else:
+                self._lengths.delete(line)
+        self._held.clear()
+        if self._sequence != self._kept_sequence:
+            self._counters.put(SEQUENCE, self._sequence.to_bytes(8, "big"))
+            self._kept_sequence = self._sequence
+
+    def check_invariants(self) -> None:
+        """Every length is that of its queue; every entry has a site, a lane and a place given out before."""
+        counted: dict[bytes, int] = {}
+        for key, value in self._queues.walk():
+            self._entry(key[:SEQUENCE_AT] + value)
+            counted[key[:LEVEL_AT]] = counted.get(key[:LEVEL_AT], 0) + 1
+            if int.from_bytes(key[SEQUENCE_AT:], "big") > self._sequence:
+                raise InvariantError(f"the place {key.hex()} was never given out")
+        kept = {line: int.from_bytes(length, "big") for line, length in self._lengths.walk()}
+        kept = {line: length for line, length in (kept | self._held).items() if length}
+        if kept != counted:
+            raise InvariantError(f"lengths of queues: {len(kept)} kept, {len(counted)} counted, not the same")
+
+    def _rows(self, entries: Sequence[Queued]) -> list[tuple[bytes, bytes]]:
+        """Site, lane and level of each, and its URL; nothing is written if one of them is out of bounds."""
+        for entry in entries:
+            if not 0 <= entry.level <= 255:
+                raise InvariantError(f"level {entry.level} of {entry.url} is not within 0..255")
+        return [
+            (
+                self._names.number(entry.site) + LANE_CODES[entry.lane] + entry.level.to_bytes(1, "big"),
+                shorten(entry.url, entry.site).encode(),
+            )
+            for entry in entries
+        ]
+
+    def _entry(self, value: bytes) -> Queued:
+        """An entry from site number, lane, level and URL."""
+        site = self._names.name(value[:LANE_AT])
+        return Queued(_url(value[SEQUENCE_AT:], site), site, LANES[value[LANE_AT]], value[LEVEL_AT])
+
+    def _next(self) -> bytes:
+        self._sequence += 1
+        return self._sequence.to_bytes(8, "big")
+
+    def _length(self, line: bytes) -> int:
+        length = self._held.get(line)
+        return int.from_bytes(self._lengths.get(line) or b"", "big") if length is None else length
+
+
+def _url(short: bytes, site: Site) -> Url:
+    return lengthen(short.decode(), site)
+
+
+def _sortable(time: float) -> bytes:
+    """A time as eight bytes in the order of times: IEEE 754 with the sign bit turned, all bits of negative numbers."""
+    if time != time:
+        raise InvariantError("a time to wait for is not a number")
+    bits = int.from_bytes(_BITS.pack(time + 0.0), "big")  # one zero, not two
+    return (bits ^ (_ALL if bits & _SIGN else _SIGN)).to_bytes(8, "big")
+
+
+def _time(sortable: bytes) -> float:
+    bits = int.from_bytes(sortable, "big")
+    time: float = _BITS.unpack((bits ^ (_SIGN if bits & _SIGN else _ALL)).to_bytes(8, "big"))[0]
+    return time

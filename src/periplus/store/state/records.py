@@ -1,0 +1,138 @@
+"""URL records on disk: site number and fingerprint to row. The seen test of the crawl is a look-up here.
+
+Two URLs of a site may have one fingerprint: by chance (never, for practical purposes) or because a site crafts them,
+which xxh3 does not prevent. So the URL in the row is compared, and the next key tried where it is another's. After
+`MAX_PROBES` of those the URL passes for known and is not kept: a site can only hide its own URLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from xxhash import xxh3_64_digest
+
+from periplus.model import Site, Url, UrlRecord
+from periplus.urls import site_of
+
+from .environment import Environment
+from .names import ID_LENGTH, Recent, SiteNames
+from .rows import decode, lengthen, pack_record, shorten, unpack_record
+
+MAX_PROBES = 8
+NOBODY = b"\xff" * ID_LENGTH
+"""The number of no site: nothing is found under it."""
+
+REMEMBERED = 16_384
+
+
+class DiskUrlRecords:
+    """`UrlRecords` in one table."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        names: SiteNames,
+        *,
+        remembered: int = REMEMBERED,
+        digest: Callable[[bytes], bytes] = xxh3_64_digest,
+    ) -> None:
+        self._table = environment.table("records")
+        self._names = names
+        self._digest = digest
+        self._recent: Recent[Url, UrlRecord] = Recent(remembered)
+
+    def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
+        """Add those whose URL is not known; for each the record that was there before."""
+        recent = self._recent
+        answers = [recent.get(record.url) for record in records]
+        asked = [position for position, answer in enumerate(answers) if answer is None]
+        places = self._places([records[position].url for position in asked], self._names.number)
+        rows = self._table.get_many([key for key, _ in places])
+        new: dict[bytes, bytes] = {}
+        for position, (key, short) in zip(asked, places, strict=True):
+            record = records[position]
+            place, fields = self._look(key, short, rows)
+            if fields is not None:
+                record = answers[position] = unpack_record(fields, record.url)
+            elif place is None:
+                answers[position] = record
+                continue
+            else:
+                rows[place] = new[place] = pack_record(record, short)
+            recent[record.url] = record
+        if new:
+            self._table.put_many(sorted(new.items()))
+        return answers
+
+    def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
+        """The record of each, aligned with `urls`."""
+        places = self._places(urls, self._names.find)
+        rows = self._table.get_many([key for key, _ in places])
+        answers: list[UrlRecord | None] = []
+        for url, (key, short) in zip(urls, places, strict=True):
+            _, fields = self._look(key, short, rows)
+            answers.append(None if fields is None else unpack_record(fields, url))
+        return answers
+
+    def put(self, records: Iterable[UrlRecord]) -> None:
+        """Write all or none: the batch is drawn out whole before the first is written."""
+        records = list(records)
+        places = self._places([record.url for record in records], self._names.number)
+        rows = self._table.get_many([key for key, _ in places])
+        new: dict[bytes, bytes] = {}
+        for record, (key, short) in zip(records, places, strict=True):
+            place, _ = self._look(key, short, rows)
+            if place is not None:
+                rows[place] = new[place] = pack_record(record, short)
+                self._recent[record.url] = record
+        self._table.put_many(sorted(new.items()))
+
+    def of_site(self, site: Site) -> Iterator[UrlRecord]:
+        """Every record of a site, each once, in no order that means anything."""
+        number = self._names.find(site)
+        if number is None:
+            return
+        for _, row in self._table.walk(number):
+            fields = decode(row)
+            yield unpack_record(fields, lengthen(fields[0], site))
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def _places(self, urls: Sequence[Url], number_of: Callable[[Site], bytes | None]) -> list[tuple[bytes, str]]:
+        """The first key of each, and the URL as it is kept. Links of one site in a row are cut by one look at it."""
+        places = []
+        prefix, cut, number = "\0", 0, NOBODY
+        for url in urls:
+            if url.startswith(prefix):
+                short = url[cut:]
+            else:
+                site = site_of(url)
+                number = number_of(site) or NOBODY
+                short = shorten(url, site)
+                prefix, cut = f"https://{site}/", 8 + len(site)
+            places.append((number + self._digest(url.encode()), short))
+        return places
+
+    def _look(self, key: bytes, short: str, rows: dict[bytes, bytes]) -> tuple[bytes | None, list[Any] | None]:
+        """Where the URL is or would be, and the row that is there. No place: too many others are in the way.
+
+        `rows` are those read or written in this batch; the first key of every URL has been looked up before.
+        """
+        row = rows.get(key)
+        for _ in range(MAX_PROBES):
+            if row is None:
+                return key, None
+            fields = decode(row)
+            if fields[0] == short:
+                return key, fields
+            key = _next(key)
+            row = rows.get(key) or self._table.get(key)
+        return None, None
+
+
+def _next(key: bytes) -> bytes:
+    """The key after this one, of the same site."""
+    digest = int.from_bytes(key[ID_LENGTH:], "big") + 1
+    return key[:ID_LENGTH] + (digest % (1 << 64)).to_bytes(8, "big")

@@ -1,0 +1,108 @@
+"""How values lie on disk: MessagePack arrays without names, enumerations as small numbers, URLs without their site.
+
+Most records are of URLs that were discovered and not visited yet: they have a row of their own shape, four fields long.
+The codes of enumerations are positions in the tuples below: append to them, never reorder. A URL is kept relative to
+the site under which it is filed: `/path` for https, `:/path` for http, the whole URL where it has a user name or
+belongs to another site.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from periplus.model import (
+    Digests,
+    FirstSeen,
+    Granularity,
+    Lane,
+    Lastmod,
+    Site,
+    Source,
+    Url,
+    UrlRecord,
+    Validators,
+)
+
+SOURCES = (
+    Source.SEED,
+    Source.LINK,
+    Source.SITEMAP,
+    Source.FEED,
+    Source.PING,
+    Source.ARCHIVE,
+    Source.FORM,
+    Source.REDIRECT,
+)
+LANES = (Lane.DISCOVERY, Lane.SITEMAPS, Lane.REFRESH)
+SOURCE_CODES = {source: code for code, source in enumerate(SOURCES)}
+LANE_CODES = {lane: bytes([code]) for code, lane in enumerate(LANES)}
+
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder().decode
+
+_FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "")
+"""The fields after `depth` of a URL that nobody has visited."""
+
+
+def shorten(url: Url, site: Site) -> str:
+    """The URL as it is kept with its site."""
+    if url.startswith("https://" + site + "/"):
+        return url[8 + len(site) :]
+    if url.startswith("http://" + site + "/"):
+        return ":" + url[7 + len(site) :]
+    return url
+
+
+def lengthen(short: str, site: Site) -> Url:
+    """The URL again."""
+    first = short[0]
+    if first == "/":
+        return Url(f"https://{site}{short}")
+    return Url(f"http://{site}{short[1:]}") if first == ":" else Url(short)
+
+
+def pack_record(record: UrlRecord, short: str) -> bytes:
+    """The row of a record."""
+    seen = record.first_seen
+    rest = (
+        record.lastmod,
+        record.validators,
+        record.digests,
+        record.visits,
+        record.changes,
+        record.fetched_at,
+        record.due_at,
+        record.redirects,
+        record.failures,
+        record.status,
+        record.reason,
+    )
+    if len(seen) == 1 and rest == _FRESH:
+        return encode((short, record.depth, SOURCE_CODES[seen[0].source], seen[0].at))
+    return encode(
+        (
+            short,
+            record.depth,
+            [(SOURCE_CODES[first.source], first.at) for first in seen],
+            *(None if part is None else msgspec.structs.astuple(part) for part in rest[:3]),
+            *rest[3:],
+        )
+    )
+
+
+def unpack_record(row: list[Any], url: Url) -> UrlRecord:
+    """The record of a row, of this URL."""
+    if len(row) == 4:
+        return UrlRecord(url, (FirstSeen(SOURCES[row[2]], row[3]),), row[1])
+    _, depth, seen, lastmod, validators, digests, *rest = row
+    return UrlRecord(
+        url,
+        tuple([FirstSeen(SOURCES[code], at) for code, at in seen]),
+        depth,
+        None if lastmod is None else Lastmod(lastmod[0], Granularity(lastmod[1])),
+        None if validators is None else Validators(*validators),
+        None if digests is None else Digests(*digests),
+        *rest,
+    )
