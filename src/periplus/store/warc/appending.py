@@ -14,6 +14,7 @@ class AppendedFile:
     def __init__(self, path: Path, length: int = 0) -> None:
         """A new file, or one that is opened where `length` says that it ends; what lies beyond is cut off."""
         self.path = path
+        self.name = path.name
         self.length = length
         flags = os.O_WRONLY | os.O_APPEND | (0 if length else os.O_CREAT | os.O_EXCL)
         try:

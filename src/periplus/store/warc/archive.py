@@ -21,13 +21,13 @@ from periplus.urls import surt
 
 from . import records
 from .appending import AppendedFile, sync_folder
-from .cdxj import REVISIT, CdxLine, digits, mime_of
+from .cdxj import REVISIT, CdxLine, mime_of
 from .digests import base32
 from .index import is_indexed, scan, write_lines
 from .names import WarcName, files_of, index_of, read_name
 from .reading import WarcRecord, read_records
 from .records import Answer, Frame
-from .stamps import Dates, identifiers
+from .stamps import Dates, identifiers, timestamp
 
 _ORPHAN: Final = ".orphan"
 
@@ -102,21 +102,16 @@ class Archive:
 
     def write(self, answer: Answer, request: bytes) -> Stored:
         """Keep an answer, the request for it (none where empty) and what is known of the fetch, in one go."""
-        now = self._file_for(answer)
-        frame = records.frame(
-            answer,
-            date=self._dates(answer.started_at),
-            warcinfo=now.warcinfo,
-            ids=identifiers(),
-            level=self._settings.compression_level,
-        )
+        date = self._dates.date(answer.started_at)
+        now = self._file_for(date)
+        frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
         record, digest, is_revisit = self._record(answer, frame)
         offset = now.file.length + len(now.unwritten)
         sent = records.request(request, frame) if request else b""
         now.file.append(b"".join((now.unwritten, record, sent, records.metadata(answer.task, answer.duration, frame))))
         now.unwritten = b""
-        stored = Stored(now.file.path.name, offset, len(record), digest, is_revisit)
-        now.lines.append(self._line(answer, stored))
+        stored = Stored(now.file.name, offset, len(record), digest, is_revisit)
+        now.lines.append(_line(answer, date, stored))
         self._end = WarcEnd(stored.file, now.file.length)
         return stored
 
@@ -140,32 +135,17 @@ class Archive:
         """The record of an answer, the digest of its payload, and whether the payload lies elsewhere."""
         if isinstance(answer, NotModified):
             visited = answer.task.visited_at
-            return records.unchanged(answer, self._dates(visited) if visited else None, frame), "", True
+            return records.unchanged(answer, self._dates.date(visited) if visited else None, frame), "", True
         raw = sha1(answer.body, usedforsecurity=False).digest()
         digest = base32(raw)
         if isinstance(answer, Fetched) and answer.status == 200 and answer.body and not answer.is_truncated:
             first = self._payloads.add_new(Payload(raw, answer.task.url, answer.started_at, frame.answer))
             if first is not None:
-                date = self._dates(first.fetched_at)
+                date = self._dates.date(first.fetched_at)
                 return records.identical(answer, digest, first, date, frame), f"sha1:{digest}", True
-        return records.response(answer, digest, frame), f"sha1:{digest}", False
+        return records.response(answer, digest, frame, self._settings.compression_level), f"sha1:{digest}", False
 
-    def _line(self, answer: Answer, stored: Stored) -> bytes:
-        status = 304 if isinstance(answer, NotModified) else answer.status
-        declared = next((value for name, value in answer.headers if name.lower() == "content-type"), None)
-        return CdxLine(
-            surt(answer.task.url),
-            digits(self._dates(answer.started_at)),
-            answer.task.url,
-            REVISIT if stored.is_revisit else mime_of(declared),
-            str(status),
-            stored.digest.removeprefix("sha1:"),
-            stored.length,
-            stored.offset,
-            stored.file,
-        ).encode()
-
-    def _file_for(self, answer: Answer) -> _Open:
+    def _file_for(self, date: str) -> _Open:
         """The open file, or the next one where it is full."""
         now = self._open
         if now is not None:
@@ -173,14 +153,13 @@ class Archive:
             if not is_full and len(now.lines) < self._settings.max_file_captures:
                 return now
             self.close()
-        return self._begin(self._dates(answer.started_at))
+        return self._begin(date)
 
     def _begin(self, date: str) -> _Open:
         self._serial += 1
-        name = str(WarcName(self._shard, digits(date), self._serial))
+        name = str(WarcName(self._shard, timestamp(date), self._serial))
         identifier = identifiers()[0]
-        level = self._settings.compression_level
-        head = records.warcinfo(identifier, date, name, self._software, self._fields, level)
+        head = records.warcinfo(identifier, date, name, self._software, self._fields)
         self._open = _Open(AppendedFile(self._folder / name), identifier, unwritten=head)
         sync_folder(self._folder)
         return self._open
@@ -207,6 +186,23 @@ class Archive:
             self._serial = name.serial
             path.rename(path.with_name(path.name + _ORPHAN))
             index_of(path).unlink(missing_ok=True)
+
+
+def _line(answer: Answer, date: str, stored: Stored) -> bytes:
+    """The line of the index for what was just written: the same that reading the record again would give."""
+    url = answer.task.url
+    status = 304 if isinstance(answer, NotModified) else answer.status
+    mime = REVISIT if stored.is_revisit else _mime(answer)
+    digest = stored.digest.removeprefix("sha1:")
+    place = (stored.length, stored.offset, stored.file)
+    return CdxLine(surt(url), timestamp(date), url, mime, str(status), digest, *place).encode()
+
+
+def _mime(answer: Answer) -> str:
+    for name, value in answer.headers:
+        if len(name) == 12 and name.lower() == "content-type":
+            return mime_of(value)
+    return mime_of(None)
 
 
 def _earlier_lines(path: Path, length: int) -> list[bytes]:

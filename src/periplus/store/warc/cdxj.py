@@ -20,10 +20,10 @@ from periplus.formats.headers import read_content_type
 from periplus.urls import canonical, surt
 
 from .reading import WarcRecord
+from .stamps import timestamp
 
 REVISIT: Final = "warc/revisit"
 _LISTED: Final = frozenset({"response", "revisit", "resource"})
-_NO_DIGIT: Final = re.compile(r"\D+", re.ASCII)
 _NO_KEY: Final = re.compile(r"[\x00-\x20\x7f]")
 _LONGEST_CACHED_TYPE: Final = 128
 
@@ -48,10 +48,12 @@ class CdxLine(Struct, frozen=True):
 
     def encode(self) -> bytes:
         """The line, with its end."""
-        known = (("url", self.url), ("mime", self.mime), ("status", self.status), ("digest", self.digest))
-        told = ", ".join(f'"{name}": {_json(value)}' for name, value in known if value)
-        place = f'"length": "{self.length}", "offset": "{self.offset}", "filename": {_json(self.filename)}'
-        return f"{self.key} {self.timestamp} {{{told}, {place}}}\n".encode()
+        status = f'"status": {_json(self.status)}, ' if self.status else ""
+        digest = f'"digest": {_json(self.digest)}, ' if self.digest else ""
+        return (
+            f'{self.key} {self.timestamp} {{"url": {_json(self.url)}, "mime": {_json(self.mime)}, {status}{digest}'
+            f'"length": "{self.length}", "offset": "{self.offset}", "filename": {_json(self.filename)}}}\n'
+        ).encode()
 
 
 class _Told(Struct):
@@ -70,12 +72,12 @@ _DECODER: Final = msgspec.json.Decoder(_Told, strict=False)
 def read_line(line: bytes) -> CdxLine | None:
     """A line of ours or of another indexer; `None` where it is no such line."""
     key, _, rest = line.partition(b" ")
-    timestamp, _, values = rest.partition(b" ")
+    at, _, values = rest.partition(b" ")
     try:
         told = _DECODER.decode(values)
         length, offset = int(told.length), int(told.offset)
         return CdxLine(
-            key.decode(), timestamp.decode(), told.url, told.mime, told.status, told.digest.removeprefix("sha1:"),
+            key.decode(), at.decode(), told.url, told.mime, told.status, told.digest.removeprefix("sha1:"),
             length, offset, told.filename,
         )  # fmt: skip
     except ValueError:  # msgspec.DecodeError and UnicodeDecodeError are of this kind
@@ -91,7 +93,7 @@ def line_of(record: WarcRecord, filename: str) -> CdxLine | None:
     content_type = message.headers.get("content-type") if message else record.fields.get("content-type")
     return CdxLine(
         key_of(record.url),
-        digits(record.fields.get("warc-date", "")),
+        timestamp(record.fields.get("warc-date", "")),
         record.url,
         REVISIT if record.type == "revisit" else mime_of(content_type),
         str(status) if status else "",
@@ -100,11 +102,6 @@ def line_of(record: WarcRecord, filename: str) -> CdxLine | None:
         record.offset,
         filename,
     )
-
-
-def digits(date: str) -> str:
-    """A date of WARC as a time of CDXJ: the 14 digits down to the second."""
-    return _NO_DIGIT.sub("", date)[:14]
 
 
 def key_of(url: str) -> str:

@@ -63,7 +63,7 @@ def response_head(status: int, fields: Fields, length: int | None) -> tuple[byte
     right, is_wrong = str(length), False
     for name, value in fields:
         name = _stored_name(name)
-        if length is not None and value != right and name.lower() == "content-length":
+        if len(name) == 14 and value != right and length is not None and name.lower() == "content-length":
             name, is_wrong = _ORIGINAL + name, True
         lines.append(f"{name}: {value}")
     if is_wrong:

@@ -14,9 +14,10 @@ from heapq import merge
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from .cdxj import CdxLine, digits, key_of, line_of, read_line
+from .cdxj import CdxLine, key_of, line_of, read_line
 from .names import WARC, index_of
 from .reading import WarcRecord, read_records
+from .stamps import timestamp
 
 INDEX: Final = "index.cdxj"
 _FAN_IN: Final = 128
@@ -82,8 +83,8 @@ def original(folder: Path, revisit: WarcRecord) -> WarcRecord | None:
 def _referred(index: Path, revisit: WarcRecord) -> CdxLine | None:
     """The capture of the URL and time that a revisit names; where it names no time, the last one before it."""
     url = revisit.fields.get("warc-refers-to-target-uri", revisit.url)
-    named = digits(revisit.fields.get("warc-refers-to-date", ""))
-    before = digits(revisit.fields.get("warc-date", ""))
+    named = timestamp(revisit.fields.get("warc-refers-to-date", ""))
+    before = timestamp(revisit.fields.get("warc-date", ""))
     found: CdxLine | None = None
     for line in lookup(index, url):
         if line.url == url and (line.timestamp == named or (not named and line.timestamp < before)):

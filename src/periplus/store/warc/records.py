@@ -31,9 +31,11 @@ _REQUEST: Final = "application/http; msgtype=request"
 _FIELDS: Final = "application/warc-fields"
 _BREAK: Final = re.compile(r"[\r\n\0]+")
 _END: Final = b"\r\n\r\n"
+_QUICK: Final = 0
+"""How hard headers and small records are compressed: a third of the time of level 1, a few dozen bytes more each."""
 
 
-class Frame(Struct, frozen=True):
+class Frame(Struct, frozen=True, gc=False):
     """What the records of one exchange share.
 
     Identifiers are UUIDs; `answer` is that of the response or revisit, `others` those of request and metadata. `about`
@@ -43,20 +45,19 @@ class Frame(Struct, frozen=True):
     answer: str
     others: tuple[str, str]
     about: str
-    level: int
 
 
-def frame(answer: Answer, *, date: str, warcinfo: str, ids: tuple[str, str, str], level: int) -> Frame:
-    """The frame of the records about `answer`; `level` is how hard to compress them."""
+def frame(answer: Answer, *, date: str, warcinfo: str, ids: tuple[str, str, str]) -> Frame:
+    """The frame of the records about `answer`."""
     ip = f"WARC-IP-Address: {answer.ip}\r\n" if answer.ip else ""
     about = (
         f"WARC-Date: {date}\r\nWARC-Target-URI: {answer.task.url}\r\n{ip}WARC-Warcinfo-ID: <urn:uuid:{warcinfo}>\r\n"
     )
-    return Frame(ids[0], ids[1:], about, level)
+    return Frame(ids[0], ids[1:], about)
 
 
-def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame) -> bytes:
-    """The whole answer."""
+def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame, level: int) -> bytes:
+    """The whole answer; `level` is how hard to compress a body that is not compressed already."""
     body = answer.body
     http, is_whole = response_head(answer.status, answer.headers, len(body))
     is_cut = not is_whole or (isinstance(answer, Fetched) and answer.is_truncated)
@@ -66,8 +67,8 @@ def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame) ->
     )
     head = _header("response", frame.answer, fields, _RESPONSE, len(http) + len(body)) + http
     if is_compressed(answer.headers, body):
-        return half_stored(head, body + _END, frame.level)
-    return deflated(b"".join((head, body, _END)), frame.level)
+        return half_stored(head, body + _END, _QUICK)
+    return deflated(b"".join((head, body, _END)), level)
 
 
 def identical(answer: Fetched, payload_digest: str, first: Payload, first_date: str, frame: Frame) -> bytes:
@@ -78,7 +79,7 @@ def identical(answer: Fetched, payload_digest: str, first: Payload, first_date: 
         f"WARC-Refers-To: <urn:uuid:{first.record_id}>\r\nWARC-Refers-To-Target-URI: {first.url}\r\n"
         f"WARC-Refers-To-Date: {first_date}\r\n{'' if is_whole else _CUT}"
     )
-    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http, frame.level)
+    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http)
 
 
 def unchanged(answer: NotModified, first_date: str | None, frame: Frame) -> bytes:
@@ -88,12 +89,12 @@ def unchanged(answer: NotModified, first_date: str | None, frame: Frame) -> byte
     fields = (
         f"WARC-Profile: {UNCHANGED}\r\nWARC-Refers-To-Target-URI: {answer.task.url}\r\n{date}{'' if is_whole else _CUT}"
     )
-    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http, frame.level)
+    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http)
 
 
 def request(sent: bytes, frame: Frame) -> bytes:
     """The request as it went out."""
-    return _small("request", frame.others[0], frame.about + _beside(frame), _REQUEST, sent, frame.level)
+    return _small("request", frame.others[0], frame.about + _beside(frame), _REQUEST, sent)
 
 
 def metadata(task: FetchTask, duration: float, frame: Frame) -> bytes:
@@ -102,15 +103,15 @@ def metadata(task: FetchTask, duration: float, frame: Frame) -> bytes:
         f"fetchTimeMs: {round(duration * 1000)}\r\nhopsFromSeed: {task.depth}\r\nsource: {task.source.value}\r\n"
         f"lane: {task.lane.value}\r\npurpose: {task.purpose.value}\r\nredirects: {task.redirects}\r\n"
     ).encode()
-    return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block, frame.level)
+    return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block)
 
 
-def warcinfo(identifier: str, date: str, file: str, software: str, fields: Mapping[str, str], level: int) -> bytes:
+def warcinfo(identifier: str, date: str, file: str, software: str, fields: Mapping[str, str]) -> bytes:
     """The first record of a file: who wrote it, and how."""
     told = {"software": software, "format": "WARC File Format 1.1", "conformsTo": _CONFORMS_TO, **fields}
     block = "".join(f"{_line(name)}: {_line(value)}\r\n" for name, value in told.items()).encode("utf-8", "replace")
     about = f"WARC-Date: {date}\r\nWARC-Filename: {file}\r\n"
-    return _small("warcinfo", identifier, about, _FIELDS, block, level)
+    return _small("warcinfo", identifier, about, _FIELDS, block)
 
 
 def _beside(frame: Frame) -> str:
@@ -121,9 +122,9 @@ def _line(text: str) -> str:
     return _BREAK.sub(" ", text)
 
 
-def _small(kind: str, identifier: str, fields: str, content_type: str, block: bytes, level: int) -> bytes:
+def _small(kind: str, identifier: str, fields: str, content_type: str, block: bytes) -> bytes:
     fields = f"{fields}WARC-Block-Digest: sha1:{sha1_base32(block)}\r\n"
-    return deflated(_header(kind, identifier, fields, content_type, len(block)) + block + _END, level)
+    return deflated(_header(kind, identifier, fields, content_type, len(block)) + block + _END, _QUICK)
 
 
 def _header(kind: str, identifier: str, fields: str, content_type: str, length: int) -> bytes:
