@@ -42,6 +42,13 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
 
 
+class _Lent(socket.socket):
+    """A socket for libcurl: pycurl takes a duplicate of it and drops this one, which then closes without a word."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class Buffers:
     """What all transfers together hold in memory, and may."""
 
@@ -145,7 +152,7 @@ class Transfer:
             self.why = PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
         try:
-            return socket.socket(address.family, address.socktype, address.protocol)
+            return _Lent(address.family, address.socktype, address.protocol)
         except OSError:  # out of file descriptors, or a family that this machine does not speak: `connect-failed`
             return int(pycurl.SOCKET_BAD)
 
