@@ -52,6 +52,13 @@ class Stop(Struct, frozen=True):
     grace: float
 
 
+class Told(Struct, frozen=True):
+    """How a shard is doing after so many messages from us: what it says of itself before it has heard all is old."""
+
+    status: Status
+    heard: int
+
+
 class Stopped(Struct, frozen=True):
     """Everything is durable; the last word of a shard."""
 
@@ -154,9 +161,11 @@ class _Member:
         self.deaths = 0
         self.widened: tuple[Url, ...] = ()
         self.is_stopped = False
+        self.sent = self.heard = 0
 
     def send(self, message: object) -> None:
         """A process that is not there any more gets it when it is started again, or needs it no more."""
+        self.sent += 1
         if self.connection is not None:
             with suppress(OSError):
                 self.connection.send(message)
@@ -185,6 +194,7 @@ class _Team:
         member.process.start()
         there.close()
         member.connection, member.status, member.is_stopped = here, None, False
+        member.sent = member.heard = 0
         own = [seed for seed in self._seeds if self._owner(seed) == member.number]
         member.send(Allow(self._share(member)))
         member.send(tuple(own))
@@ -226,8 +236,9 @@ class _Team:
             case Parcel(batches=batches, receipts=receipts):
                 self._bring(batches)
                 self._confirm(member, receipts)
-            case Status():
-                self._learn(member, message)
+            case Told(status=status, heard=heard):
+                member.heard = heard
+                self._learn(member, status)
             case Stopped(status=status):
                 member.status, member.is_stopped = status, True
             case Broken(message=said, hint=hint, exit_code=exit_code):
@@ -287,7 +298,7 @@ class _Team:
     def is_finished(self) -> bool:
         """Every shard is idle, and no batch is on its way."""
         statuses = [member.status for member in self._members]
-        under_way = any(member.unacknowledged for member in self._members)
+        under_way = any(member.unacknowledged or member.heard != member.sent for member in self._members)
         return not under_way and _is_finished(statuses)
 
     def statuses(self) -> list[Status]:
@@ -347,9 +358,10 @@ def _work(shard: Shard, connection: Connection) -> float:
     """Take turns until told to stop, or until nobody is there to tell; gives how long stopping may take."""
     inbox: SimpleQueue[object] = SimpleQueue()
     Thread(target=_listen, args=(connection, inbox, shard.wake), daemon=True).start()
-    told_at = 0.0
+    told_at, heard = 0.0, 0
     while True:
         while not inbox.empty():
+            heard += 1
             grace = _obey(shard, inbox.get())
             if grace is not None:
                 return grace
@@ -360,7 +372,7 @@ def _work(shard: Shard, connection: Connection) -> float:
                 connection.send(parcel)
             if time.monotonic() >= told_at + _STATUS_EVERY:
                 told_at = time.monotonic()
-                connection.send(shard.status())
+                connection.send(Told(shard.status(), heard))
         except OSError:
             return _GRACE
 

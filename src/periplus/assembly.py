@@ -1,0 +1,232 @@
+"""From settings to objects: the only place that knows which class plays which part.
+
+A collection is a folder (`Layout` says what lies where). `open_shard` puts one shard of it together, and brings it to
+where the last process left it; `Crawl` of `crawl.local` runs as many of them as the collection has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import msgspec
+from msgspec import Struct
+
+from periplus import __version__
+from periplus.config import Config
+from periplus.crawl.clock import SystemClock
+from periplus.crawl.courier import Courier
+from periplus.crawl.engine import Engine, commits_of
+from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
+from periplus.crawl.frontier import PolitenessSettings
+from periplus.crawl.journal import Journal
+from periplus.crawl.local import Crawl
+from periplus.crawl.reading import PageReader
+from periplus.crawl.scheduler import CrawlScheduler
+from periplus.crawl.shard import Shard
+from periplus.crawl.tally import Counting, Tally
+from periplus.model import ConfigError, Discovery, Site, Source, State, Url
+from periplus.policy.filters import Scope, screening_chain, standard_chain
+from periplus.policy.ordering import ordering
+from periplus.store import Archive, DiskState, WarcEnd
+from periplus.store.tables import Tables
+from periplus.store.warc import merge_indexes
+from periplus.urls import canonical, host_of
+
+_LOOKED_UP = 64
+"""So many seeds at most are looked up to learn whether they lie in a private network."""
+
+
+class Layout(Struct, frozen=True):
+    """Where things lie in a collection."""
+
+    folder: Path
+
+    @property
+    def settings(self) -> Path:
+        """What was asked."""
+        return self.folder / "periplus.toml"
+
+    @property
+    def warc(self) -> Path:
+        """Every answer, as it came."""
+        return self.folder / "warc"
+
+    @property
+    def tables(self) -> Path:
+        """What happened, as Parquet."""
+        return self.folder / "tables"
+
+    def shard(self, number: int) -> Path:
+        """What a shard remembers."""
+        return self.folder / "state" / f"shard-{number:02d}"
+
+    def spool(self, number: int) -> Path:
+        """Rows of a shard that are on their way to Parquet."""
+        return self.shard(number) / "spool"
+
+    @property
+    def shards(self) -> int:
+        """How many shards the collection has; 0: it was not begun."""
+        return len(list((self.folder / "state").glob("shard-*")))
+
+
+class ShardMaker(Struct, frozen=True):
+    """Makes the shards of a collection, here or in another process."""
+
+    config: Config
+    folder: Path
+    seeds: tuple[Url, ...]
+
+    def __call__(self, number: int, count: int) -> Shard:
+        """Shard `number` of `count`."""
+        return open_shard(self.config, Layout(self.folder), self.seeds, number, count)
+
+
+def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int) -> Crawl:
+    """A crawl of a collection from these seeds, by so many processes; begun now or continued."""
+    layout = Layout(folder)
+    if layout.shards not in (0, workers):
+        raise ConfigError(
+            f"{folder} was begun with {layout.shards} workers and cannot be continued with {workers}",
+            hint=f"Use --workers {layout.shards}, or begin another collection",
+        )
+    now = SystemClock().now()
+    return Crawl(
+        ShardMaker(config, folder, tuple(seeds)),
+        workers,
+        seeds=[Discovery(seed, Source.SEED, now) for seed in seeds],
+        limit=config.crawl.limit or None,
+        seconds=config.crawl.duration or None,
+    )
+
+
+def settle(folder: Path) -> None:
+    """After the last shard has closed: one index over all of the archive."""
+    warc = Layout(folder).warc
+    if warc.is_dir():
+        merge_indexes(warc)
+
+
+def seeds_from(texts: Sequence[str]) -> tuple[Url, ...]:
+    """Seeds as people write them, each once. Without a scheme https is meant."""
+    seeds: dict[Url, None] = {}
+    for text in texts:
+        seed = canonical(text.strip() if "://" in text else f"https://{text.strip()}")
+        if seed is None:
+            raise ConfigError(f"{text!r} is no URL to begin with", hint="Write it as https://example.org/")
+        seeds[seed] = None
+    return tuple(seeds)
+
+
+def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int, count: int) -> Shard:
+    """Put a shard together and bring it to where the last process left it."""
+    clock = SystemClock()
+    state = DiskState(layout.shard(number), shard=number)
+    try:
+        shard, engine = _assemble(config, layout, seeds, number, count, state, clock)
+    except BaseException:
+        state.close()
+        raise
+    engine.recover()
+    return shard
+
+
+def _assemble(
+    config: Config, layout: Layout, seeds: Sequence[Url], number: int, count: int, state: State, clock: SystemClock
+) -> tuple[Shard, Engine]:
+    journal = Journal(layout.shard(number) / "journal")
+    tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=state.marked("tables"))
+    events = Counting(Tally.restored(state.marked("tally")), tables)
+    scope = Scope(seeds, config.scope)
+    scheduler = CrawlScheduler(
+        state,
+        guard=standard_chain(scope, config.filters, recall=_Recall(state)),
+        ordering=ordering(config.crawl.ordering),
+        events=events,
+        agent=config.identity.token,
+        random=Random(f"{config.crawl.random_seed}/{number}"),  # noqa: S311 - chance, not secrets
+        politeness=_among(config, count),
+        retries=config.retries,
+        frontier=config.frontier,
+        pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
+    )
+    courier = Courier(
+        number,
+        count,
+        scheduler=scheduler,
+        screen=screening_chain(scope, config.filters),
+        scope=scope,
+        state=state,
+        events=events,
+        clock=clock,
+    )
+    engine = Engine(
+        config.engine,
+        scheduler=scheduler,
+        wire=_wire(config, seeds, clock),
+        archive=_archive(config, layout, number, state, journal),
+        tables=tables,
+        events=events,
+        state=state,
+        journal=journal,
+        reader=PageReader(config.reading),
+        clock=clock,
+        courier=courier,
+        warc_folder=layout.warc,
+        rate=config.crawl.rate / count,
+    )
+    return Shard(number, scheduler=scheduler, engine=engine, courier=courier), engine
+
+
+class _Recall:
+    """What guards have learnt of a site, as it was kept."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def __call__(self, site: Site) -> bytes:
+        kept = self._state.sites.get([site])[0]
+        return b"" if kept is None else kept.traps
+
+
+def _among(config: Config, count: int) -> PolitenessSettings:
+    """Sites of one address may be in several shards, which do not ask each other: each waits as long as all would."""
+    politeness = config.politeness
+    return msgspec.structs.replace(politeness, ip_delay=politeness.between_requests_to_an_address * count)
+
+
+def _archive(config: Config, layout: Layout, number: int, state: State, journal: Journal) -> Archive:
+    """Opened after the last record that either the state or the journal knows of."""
+    kept = state.marked("archive")
+    end = None if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
+    for note in journal.read(commits_of(state)):
+        end = note.end
+    return Archive(
+        layout.warc,
+        config.archive,
+        shard=number,
+        software=f"periplus/{__version__}",
+        fields={"http-header-user-agent": config.identity.agent, "robots": "obey"},
+        end=end,
+        payloads=state.payloads,
+    )
+
+
+def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:
+    resolver = Resolver(config.dns, clock=clock)
+    return CurlWire(
+        config.wire,
+        identity=config.identity,
+        clock=clock,
+        resolver=resolver,
+        guard=AddressGuard(_addresses(resolver, seeds)),
+    )
+
+
+def _addresses(resolver: Resolver, seeds: Sequence[Url]) -> list[str]:
+    """Where the seeds lie: a person who begins in a private network means to crawl there."""
+    hosts = list(dict.fromkeys(host_of(seed) for seed in seeds))
+    answers = [resolver.find(host) for host in hosts[:_LOOKED_UP]]
+    return [answer.ip for answer in answers if isinstance(answer, Address)]
