@@ -14,7 +14,7 @@ Not here: whether a URL is known already (the records), what robots.txt says (th
 wanted (`policy.ordering`).
 """
 
-from .budgets import BudgetSettings, Distance, SiteBudget
+from .budgets import Budgets, BudgetSettings
 from .chain import Chain, LearningFilter
 from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
 from .lessons import Lessons, SiteLessons
@@ -23,7 +23,7 @@ from .reasons import REASONS
 from .scope import Scope, ScopeSettings
 from .sessions import Sessions, SessionSettings
 from .shape import Shape, ShapeSettings
-from .standard import FilterSettings, standard_chain
+from .standard import FilterSettings, screening_chain, standard_chain
 from .templates import template_of
 from .traps import Traps, TrapSettings
 
@@ -31,8 +31,8 @@ __all__ = [
     "NEVER_PAGES",
     "REASONS",
     "BudgetSettings",
+    "Budgets",
     "Chain",
-    "Distance",
     "ExtensionSettings",
     "Extensions",
     "FilterSettings",
@@ -46,10 +46,10 @@ __all__ = [
     "Sessions",
     "Shape",
     "ShapeSettings",
-    "SiteBudget",
     "SiteLessons",
     "TrapSettings",
     "Traps",
+    "screening_chain",
     "standard_chain",
     "template_of",
 ]

@@ -14,7 +14,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...model import Discovery, Reject, Url, Verdict
-from ...urls import site_of
 from .lessons import Lessons
 from .verdicts import ACCEPT
 
@@ -30,40 +29,30 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """URLs of one site that may enter the frontier, however they were found, seeds included."""
 
 
-class Distance:
-    """Refuses what is too many links from a seed, or at the end of too many redirects."""
+class Budgets:
+    """Refuses what is too far from a seed, at the end of too many redirects, or one too many of its site."""
 
-    def __init__(self, settings: BudgetSettings | None = None) -> None:
+    def __init__(self, lessons: Lessons, settings: BudgetSettings | None = None) -> None:
         settings = settings or BudgetSettings()
+        self._lessons = lessons
         self._max_depth = settings.max_depth
         self._max_redirects = settings.max_redirects
+        self._max_pages = settings.max_pages_per_site
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """By what the discovery says of its way here."""
+        """By its way here, and by how many of its site were admitted so far."""
         if discovery.depth > self._max_depth:
             return Reject("link-depth", f"max_depth = {self._max_depth}")
         if discovery.redirects > self._max_redirects:
             return Reject("redirect-chain", f"max_redirects = {self._max_redirects}")
+        if self._lessons.about(discovery.url).admitted >= self._max_pages:
+            return self._refusal()
         return ACCEPT
-
-
-class SiteBudget:
-    """Refuses new URLs of a site that has had its share."""
-
-    def __init__(self, lessons: Lessons, settings: BudgetSettings | None = None) -> None:
-        self._lessons = lessons
-        self._most = (settings or BudgetSettings()).max_pages_per_site
-
-    def judge(self, discovery: Discovery) -> Verdict:
-        """By how many were admitted so far."""
-        if self._lessons.of(site_of(discovery.url)).admitted < self._most:
-            return ACCEPT
-        return self._refusal()
 
     def admit(self, discovery: Discovery) -> Verdict:
         """Count one more, unless a neighbour in the same batch has taken the last place."""
-        lessons = self._lessons.changing(site_of(discovery.url))
-        if lessons.admitted >= self._most:
+        lessons = self._lessons.changing(discovery.url)
+        if lessons.admitted >= self._max_pages:
             return self._refusal()
         lessons.admitted += 1
         return ACCEPT
@@ -76,4 +65,4 @@ class SiteBudget:
         return ACCEPT
 
     def _refusal(self) -> Reject:
-        return Reject("site-budget", f"max_pages_per_site = {self._most}")
+        return Reject("site-budget", f"max_pages_per_site = {self._max_pages}")

@@ -45,14 +45,12 @@ class Extensions:
                     f"no extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
                 )
         self._refused = frozenset(names)
-        self._longest = 1 + max(map(len, names), default=0)
+        self._longest = max(map(len, names), default=0)
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """By what follows the last dot of the path, if that is near its end."""
+        """By what follows the last dot of the path."""
         url = discovery.url
-        query = url.find("?")
-        end = len(url) if query < 0 else query
-        dot = url.rfind(".", max(end - self._longest, 0), end)
-        if dot < 0 or url[dot + 1 : end].lower() not in self._refused or discovery.source is Source.SEED:
+        extension = (url if "?" not in url else url.partition("?")[0]).rpartition(".")[2]
+        if len(extension) > self._longest or extension.lower() not in self._refused:
             return ACCEPT
-        return Reject("extension", url[dot + 1 : end].lower())
+        return ACCEPT if discovery.source is Source.SEED else Reject("extension", extension.lower())

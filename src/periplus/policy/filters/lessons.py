@@ -15,7 +15,8 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct, field
 
-from ...model import CollectionDamaged, InvariantError, Site
+from ...model import CollectionDamaged, InvariantError, Site, Url
+from ...urls import site_of
 from .evidence import Parameter, Window
 
 
@@ -42,6 +43,8 @@ class Lessons:
         self._sites: dict[Site, SiteLessons] = {}
         self._changed: dict[Site, None] = {}
         self._leaving: dict[Site, bytes] = {}
+        self._last_url: Url | None = None
+        self._last = _NOTHING
 
     def of(self, site: Site) -> SiteLessons:
         """What is known of a site, to look at and not to change."""
@@ -52,13 +55,25 @@ class Lessons:
             return _NOTHING
         return self._enter(site)
 
-    def changing(self, site: Site) -> SiteLessons:
-        """What is known of a site, to be changed."""
+    def about(self, url: Url) -> SiteLessons:
+        """What is known of the site of a URL. Several filters ask about one URL in turn: the last answer is kept."""
+        if url is not self._last_url:
+            # The authority is the site, unless it holds a user name.
+            lessons = self._sites.get(url.split("/", 3)[2])  # type: ignore[call-overload]
+            self._last = lessons or self.of(site_of(url))
+            self._last_url = url
+        return self._last
+
+    def changing(self, url: Url) -> SiteLessons:
+        """What is known of the site of a URL, to be changed."""
+        site = site_of(url)
+        if site in self._changed:
+            return self._sites[site]
         lessons = self._sites.pop(site, None)
         if lessons is None:
             lessons = self._enter(site)
         else:
-            self._sites[site] = lessons  # at the end: those who stay long unchanged leave first
+            self._sites[site] = lessons  # at the end: who stays long unchanged leaves first
         self._changed[site] = None
         return lessons
 
@@ -74,6 +89,7 @@ class Lessons:
 
     def forget(self, site: Site) -> None:
         """Drop what is in memory of a site; it was kept."""
+        self._last_url = None
         self._sites.pop(site, None)
         self._changed.pop(site, None)
         self._leaving.pop(site, None)
@@ -110,6 +126,7 @@ class Lessons:
         return self._add(site, _read(site, state or b""))
 
     def _add(self, site: Site, lessons: SiteLessons) -> SiteLessons:
+        self._last_url = None
         if len(self._sites) >= self._max_sites:
             oldest = next(iter(self._sites))
             leaving = self._sites.pop(oldest)

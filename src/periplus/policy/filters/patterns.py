@@ -12,20 +12,21 @@ to match from end to end:
 
 `exclude` wins. If `include` is not empty, one of its patterns must match; seeds need not match one.
 
-Globs are compiled to atomic groups, which try each star once: the time is linear in the URL for each star. Regular
-expressions are the user's own, but the URLs are strangers': a repetition of what itself repeats or has alternatives,
-such as `(a+)+`, takes for ever on a URL made for it and is refused as a mistake. The length of the URL is bounded by
-`shape`, which must come first.
+Globs take linear time. Regular expressions are the user's own, but the URLs are strangers': a repetition of what itself
+repeats or has alternatives, such as `(a+)+`, takes for ever on a URL made for it and is refused as a mistake. The
+length of the URL is bounded by `shape`, which must come first.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Verdict
 from .backtracking import backtracks
+from .globs import glob
 from .verdicts import ACCEPT
 
 MAX_PATTERNS = 1000
@@ -48,12 +49,9 @@ class Patterns:
         settings = settings or PatternSettings()
         self._exclude = _Alternatives("exclude", settings.exclude)
         self._include = _Alternatives("include", settings.include)
-        self._is_idle = not (settings.include or settings.exclude)
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Exclude first; then include, if there is any and the URL is no seed."""
-        if self._is_idle:
-            return ACCEPT
         rule = self._exclude.match(discovery.url)
         if rule is not None:
             return Reject("excluded", rule)
@@ -76,36 +74,18 @@ class _Alternatives:
     def match(self, url: str) -> str | None:
         """The first pattern that matches, as it was written."""
         for written, pattern in self._patterns:
-            if pattern.search(url):
+            if pattern(url):
                 return written
         return None
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a pattern, to be searched for. Raises `ConfigError` for one that cannot be used."""
+def compiled(pattern: str) -> Callable[[str], object]:
+    """A function that says whether a URL matches. Raises `ConfigError` for a pattern that cannot be used."""
     if not pattern or len(pattern) > MAX_PATTERN_LENGTH:
         raise ConfigError(
             f"a pattern of {len(pattern)} characters", hint=f"a pattern has 1 to {MAX_PATTERN_LENGTH}: */docs/*"
         )
-    return _expression(pattern[3:]) if pattern.startswith("re:") else re.compile(_glob(pattern), re.DOTALL)
-
-
-def _glob(pattern: str) -> str:
-    if pattern.startswith("/"):
-        return rf"\Ahttps?://[^/]*+(?={re.escape('/')})" + _stars(pattern)
-    if "://" not in pattern and not pattern.startswith("*"):
-        return r"\Ahttps?://" + _stars(pattern)
-    return r"\A" + _stars(pattern)
-
-
-def _stars(pattern: str) -> str:
-    """A glob as atomic groups: each star takes as little as it can, and the last one what is left."""
-    first, *others = re.sub(r"\*+", "*", pattern).split("*")
-    if not others:
-        return re.escape(first) + r"\Z"
-    *middle, last = others
-    groups = "".join(rf"(?>.*?{re.escape(piece)})" for piece in middle)
-    return re.escape(first) + groups + (rf".*{re.escape(last)}\Z" if last else "")
+    return _expression(pattern[3:]).search if pattern.startswith("re:") else glob(pattern)
 
 
 def _expression(source: str) -> re.Pattern[str]:

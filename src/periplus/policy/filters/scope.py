@@ -49,18 +49,21 @@ class Scope:
         self.kind = (settings or ScopeSettings()).kind
         if self.kind not in KINDS:
             raise ConfigError(f"no such scope: {self.kind!r}", hint=f"did you mean {nearest(self.kind, KINDS)!r}?")
+        self._is_whole = self.kind != "prefix"
         self._refusal = Reject("out-of-scope", self.kind)
-        self._domains: set[Domain] = set()
+        self._domains: set[Domain | None] = set()
         self._sites: set[Site] = set()
         self._directories: set[str] = set()
-        self._inside: dict[Site, bool] = {}
+        self._inside: dict[str, bool] = {}
         for seed in seeds:
             self.widen(seed)
 
     def judge(self, discovery: Discovery) -> Verdict:
         """By where the URL lies; seeds, and what seeds redirect to, are inside wherever they lie."""
         url = discovery.url
-        if self.kind == "any" or self.holds(url) or discovery.source is Source.SEED:
+        if self._is_whole and self._inside.get(url.split("/", 3)[2]):
+            return ACCEPT
+        if self.holds(url) or discovery.source is Source.SEED:
             return ACCEPT
         if discovery.source is Source.REDIRECT and discovery.depth == 0:
             return ACCEPT
@@ -68,11 +71,11 @@ class Scope:
 
     def holds(self, url: Url) -> bool:
         """Whether a URL lies in a place of the scope."""
-        site = site_of(url)
-        inside = self._inside.get(site)
+        authority = url.split("/", 3)[2]
+        inside = self._inside.get(authority)
         if inside is None:
-            inside = self._remember(site)
-        return inside if self.kind != "prefix" else inside and self._is_below(url, site)
+            inside = self._remember(authority, site_of(url))
+        return inside and (self._is_whole or self._is_below(url))
 
     def widen(self, url: Url) -> bool:
         """Take in the place that a URL stands for. Gives whether that is more than before."""
@@ -90,24 +93,24 @@ class Scope:
 
     def has_moved(self, seed: Url, target: Url) -> bool:
         """Whether a seed that redirects there has moved, and the place joins the scope."""
-        if self.kind == "any" or self.holds(target):
+        if self.holds(target):
             return False
         domain = domain_of(site_of(seed))
         if domain is not None and domain == domain_of(site_of(target)):
             return self.kind != "prefix" or _path_of(seed) == _path_of(target)
         return bool(_TOP.fullmatch(_path_of(seed)) and _TOP.fullmatch(_path_of(target)) and "?" not in target)
 
-    def _remember(self, site: Site) -> bool:
+    def _remember(self, authority: str, site: Site) -> bool:
         """Hosts repeat; the Public Suffix List is asked once for each."""
         if len(self._inside) >= _REMEMBERED:
             self._inside.clear()
-        inside = site in self._sites or (bool(self._domains) and domain_of(site) in self._domains)
-        self._inside[site] = inside
+        inside = self.kind == "any" or site in self._sites or domain_of(site) in self._domains
+        self._inside[authority] = inside
         return inside
 
-    def _is_below(self, url: Url, site: Site) -> bool:
+    def _is_below(self, url: Url) -> bool:
         """Whether a directory above the URL is a seed's: as many questions as there are slashes, however many seeds."""
-        path = _path_of(url)
+        site, path = site_of(url), _path_of(url)
         end = path.find("/")
         while end >= 0:
             if site + path[: end + 1] in self._directories:

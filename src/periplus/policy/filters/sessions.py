@@ -54,12 +54,13 @@ class Sessions:
         self._session = _any_of(settings.session_parameters)
         self._idle = _any_of(settings.idle_parameters)
         names = _alternatives(settings.session_parameters + settings.idle_parameters)
-        self._suspect = re.compile(rf"[?&;](?:{names})=|/\(" if names else r"/\(", re.IGNORECASE | re.ASCII)
+        self._suspect = re.compile(rf"[?&;](?i:{names})=" if names else r"(?!)", re.ASCII)
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Asks one question of a URL without such a name: nearly all."""
         url = discovery.url
-        if not self._suspect.search(url):
+        has_parameters = "?" in url or ";" in url
+        if not (has_parameters and self._suspect.search(url, 8)) and "(" not in url:
             return ACCEPT
         name, rule = self._without(url)
         short = canonical(name) if rule else None

@@ -15,6 +15,8 @@ from msgspec import Struct
 from ...model import Discovery, Reject, Source, Verdict
 from .verdicts import ACCEPT
 
+_REMEMBERED = 65_536
+
 
 class ShapeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of a URL."""
@@ -28,36 +30,46 @@ class ShapeSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Shape:
-    """Refuses URLs that are too long, too deep or that go in circles. For seeds only scheme and length count."""
+    """Refuses URLs that are too long, too deep or that go in circles. For seeds only scheme and length count.
+
+    The URLs of a page share few directories. One that leaves room for any last segment is remembered, and URLs in it
+    are not cut to pieces again.
+    """
 
     def __init__(self, settings: ShapeSettings | None = None) -> None:
-        self._settings = settings = settings or ShapeSettings()
-        self._max_length = settings.max_length
-        self._max_repeats = settings.max_repeats
-        # "https://host" holds two slashes and every segment brings one: with fewer, nothing can be wrong.
-        self._fewest_slashes = 3 + min(settings.max_segments, settings.max_repeats)
+        self._settings = settings or ShapeSettings()
+        self._max_length = self._settings.max_length
+        self._harmless: set[str] = set()
 
     def judge(self, discovery: Discovery) -> Verdict:
         """By length, scheme, number of segments and their repetition."""
         url = discovery.url
         if len(url) > self._max_length:
-            return Reject("too-long", f"more than {self._max_length} characters")
+            return Reject("too-long", f"max_length = {self._max_length}")
+        directory = (url if "?" not in url else url.partition("?")[0]).rpartition("/")[0]
+        if directory in self._harmless:
+            return ACCEPT
+        return self._judge_parts(discovery, directory)
+
+    def _judge_parts(self, discovery: Discovery, directory: str) -> Verdict:
+        url = discovery.url
         if not url.startswith(("https://", "http://")):
             return Reject("scheme", "http and https only")
-        if url.count("/") < self._fewest_slashes:
+        if self._complaint(directory.split("/")[3:], room=1) is None:
+            if len(self._harmless) >= _REMEMBERED:
+                self._harmless.clear()
+            self._harmless.add(directory)
             return ACCEPT
-        query = url.find("?")
-        parts = (url if query < 0 else url[:query]).split("/")
-        if len(parts) - 4 < self._settings.max_segments and len(parts) - len(set(parts)) < self._max_repeats:
-            return ACCEPT  # a segment that is there n times makes n - 1 parts more than there are different ones
-        return ACCEPT if discovery.source is Source.SEED else self._judge_path(parts[3:])
+        segments = url.partition("?")[0].split("/")[3:]
+        complaint = self._complaint(segments if segments[-1] else segments[:-1], room=0)
+        return ACCEPT if complaint is None or discovery.source is Source.SEED else complaint
 
-    def _judge_path(self, segments: list[str]) -> Verdict:
-        if not segments[-1]:
-            segments = segments[:-1]
-        if len(segments) > self._settings.max_segments:
-            return Reject("path-depth", f"more than {self._settings.max_segments} segments")
-        for segment in sorted(set(segments)):
-            if not segment.isdecimal() and segments.count(segment) > self._max_repeats:
+    def _complaint(self, segments: list[str], room: int) -> Reject | None:
+        """What is wrong with a path that has `room` more segments."""
+        settings = self._settings
+        if len(segments) + room > settings.max_segments:
+            return Reject("path-depth", f"max_segments = {settings.max_segments}")
+        for segment in dict.fromkeys(segments):
+            if segments.count(segment) + room > settings.max_repeats and not segment.isdecimal():
                 return Reject("repeated-segment", segment[:80])
-        return ACCEPT
+        return None

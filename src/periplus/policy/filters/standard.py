@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from ...model import Site, Url
-from .budgets import BudgetSettings, Distance, SiteBudget
+from ...model import Filter, Site, Url
+from .budgets import Budgets, BudgetSettings
 from .chain import Chain
 from .extensions import Extensions, ExtensionSettings
 from .lessons import Lessons
@@ -50,16 +50,27 @@ def standard_chain(
     """
     settings = settings or FilterSettings()
     lessons = Lessons(recall, settings.traps.max_sites)
+    scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
+    filters: list[Filter] = [Shape(settings.shape), Sessions(settings.sessions)]
+    if settings.extensions.refused:
+        filters.append(Extensions(settings.extensions))
+    if scope.kind != "any":
+        filters.append(scope)
+    if settings.patterns.include or settings.patterns.exclude:
+        filters.append(Patterns(settings.patterns))
+    filters += [Budgets(lessons, settings.budgets), Traps(lessons, settings.traps)]
+    return Chain(filters, lessons)
+
+
+def screening_chain(scope: Scope, settings: FilterSettings | None = None) -> Chain:
+    """The filters that need no memory of a site: for whoever passes a URL on to the one who has it."""
+    settings = settings or FilterSettings()
     return Chain(
         [
             Shape(settings.shape),
             Sessions(settings.sessions),
-            Distance(settings.budgets),
             Extensions(settings.extensions),
-            seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope),
+            scope,
             Patterns(settings.patterns),
-            Traps(lessons, settings.traps),
-            SiteBudget(lessons, settings.budgets),
-        ],
-        lessons,
+        ]
     )

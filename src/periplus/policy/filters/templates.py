@@ -12,6 +12,7 @@ price of a few cuts instead of a log to learn from.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from xxhash import xxh3_64_intdigest
 
@@ -30,7 +31,12 @@ _LONGEST_EXTENSION = 5
 def template_of(url: Url) -> str:
     """The template of a URL: its path and the names of its parameters, with what varies folded."""
     path, names = _cut(url)
-    return "/".join([_folded(segment) for segment in path.split("/")]) + names
+    return _folded_path(path) + names
+
+
+def path_template_of(url: Url) -> str:
+    """The template of a URL without its parameters."""
+    return _folded_path(url[url.index("/", 8) :].partition("?")[0])
 
 
 def shape_of(url: Url) -> str:
@@ -64,6 +70,12 @@ def _cut(url: Url) -> tuple[str, str]:
     path = url[url.index("/", 8) :].partition("?")[0]
     names = sorted({name for name, _ in parameters_of(url)})
     return path, "?" + "&".join(names) if names else ""
+
+
+@lru_cache(maxsize=4096)
+def _folded_path(path: str) -> str:
+    """Remembered, because most URLs with parameters share few paths."""
+    return "/".join([_folded(segment) for segment in path.split("/")])
 
 
 def _extension(segment: str) -> str:

@@ -25,10 +25,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
-from ...urls import site_of
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
 from .lessons import Lessons, SiteLessons
-from .templates import directory_of, key_of, parameters_of, shape_of, template_of
+from .templates import directory_of, key_of, parameters_of, path_template_of, shape_of, template_of
 from .verdicts import ACCEPT
 
 _LONGEST_RULE = 200
@@ -66,7 +65,7 @@ class Traps:
     def judge(self, discovery: Discovery) -> Verdict:
         """Asks little of a site where nothing is throttled: nearly all."""
         url = discovery.url
-        lessons = self._lessons.of(site_of(url))
+        lessons = self._lessons.about(url)
         if not lessons.throttled or discovery.source is Source.SEED:
             return ACCEPT
         return self._judge_throttled(url, lessons)
@@ -85,7 +84,7 @@ class Traps:
     def observe(self, url: Url, is_unique: bool) -> None:
         """A page was fetched; `is_unique`: its text was not known by another URL. What is no page (404) is not."""
         settings = self._settings
-        lessons = self._lessons.changing(site_of(url))
+        lessons = self._lessons.changing(url)
         template = template_of(url)
         for window in self._windows(url, template, lessons):
             _note(window, is_unique, settings.window, settings.min_unique, lessons)
@@ -120,8 +119,8 @@ class Traps:
             yield contents
 
     def _count_values(self, url: Url) -> None:
-        lessons = self._lessons.changing(site_of(url))
-        path = template_of(url).partition("?")[0]
+        lessons = self._lessons.changing(url)
+        path = path_template_of(url)
         for name, value in parameters_of(url):
             key = _parameter_key(path, name)
             parameter = lessons.parameters.get(key)
