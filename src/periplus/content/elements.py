@@ -1,8 +1,8 @@
 """The tree of a page, and one walk over it: the elements its readers ask for, by tag name, in document order.
 
-A walk costs less than several, and looking for few names less than looking for many. So one walk looks for everything
-but anchors, of which there are so many that telling them from the rest would cost more than a walk of their own (see
-`links`), and it looks only for names of which the bytes of the page hold more (see `tags`) than the head has children.
+The parser hands over all elements in one call, and telling those we want by the number of their name costs less than
+to search for them, because a selector is compared with every element, name by name. In a large page it is the other way
+round: there are thousands of elements, and its tags, which were looked at already, tell which names to search for.
 
 Scripting is off, as in a browser without scripts: what is in `<noscript>` is part of the page. `<template>` is not.
 """
@@ -10,28 +10,33 @@ Scripting is off, as in a browser without scripts: what is in `<noscript>` is pa
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import lru_cache
 from typing import Final
 
-import numpy as np
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from .tags import KEYS, Tags, key_of
+from .tags import TagCounter, Tags
 
 ROLE: Final = "[role]"
-"""Under this name are the elements that have a role and none of the names we look for."""
+"""Under this name are the elements that have a role and none of the names we look for, links apart."""
 
 _NAMES: Final = (
-    *("meta", "link", "base", "title", "area", "iframe", "frame", "img", "video", "audio", "source", "form"),
+    *("a", "meta", "link", "base", "title", "area", "iframe", "frame", "img", "video", "audio", "source", "form"),
     *("main", "article", "nav", "aside", "footer", "header", "script", "style", "noscript"),
 )
-_IS_NAME: Final = frozenset(_NAMES)
-_PLACES: Final = np.full(KEYS, len(_NAMES), dtype=np.intp)
-_PLACES[[key_of(name) for name in _NAMES]] = np.arange(len(_NAMES))
-_PLACES[key_of("image")] = _NAMES.index("img")  # the parser makes one of the other
 _NO_EVENTS: Final = LexborDocumentOptions.WO_EVENTS.value
 
 Elements = dict[str, list[LexborNode]]
+
+
+def _numbers() -> dict[int, str]:
+    """The parser's number of each name."""
+    tree = LexborHTMLParser("")
+    return {tree.create_node(name).tag_id: name for name in _NAMES}
+
+
+_NAME_OF: Final = _numbers()
+_BEFORE_ROLE: Final = {number: name for number, name in _NAME_OF.items() if name != "a"}
+_COUNTER: Final = TagCounter(_NAMES[1:], {"image": "img"})  # the parser makes one of the other
 
 
 def parse(html: bytes) -> LexborHTMLParser:
@@ -39,25 +44,32 @@ def parse(html: bytes) -> LexborHTMLParser:
     return LexborHTMLParser(html, options=_NO_EVENTS)
 
 
-def elements_of(tree: LexborHTMLParser, tags: Tags) -> Elements:
-    """The elements of a page that somebody reads, by name."""
+def elements_of(tree: LexborHTMLParser, tags: Tags | None = None) -> Elements:
+    """The elements of a page that somebody reads, by name. The tags of a large page help to find them."""
+    if tags is not None:
+        return _searched(tree, tags)
     found: Elements = defaultdict(list)
-    if tree.head is not None:
-        for node in tree.head.iter():
-            found[node.tag or ""].append(node)
-    counts = np.bincount(_PLACES[tags.keys], minlength=len(_NAMES)).tolist()
-    names = tuple(name for name, count in zip(_NAMES, counts, strict=False) if count > len(found[name]))
-    for name in names:
-        found[name].clear()
-    last = 0
-    for node in tree.css(_selector(names)):
-        if node.mem_id != last:  # an element with a name and a role comes twice
-            last = node.mem_id
-            name = node.tag or ""
-            found[name if name in _IS_NAME else ROLE].append(node)
+    for node in [node for node in tree.tags("*") if node.tag_id in _NAME_OF]:
+        found[_NAME_OF[node.tag_id]].append(node)
+    for node in tree.css(ROLE):
+        if node.tag_id not in _BEFORE_ROLE:
+            found[ROLE].append(node)
     return found
 
 
-@lru_cache(maxsize=4096)
-def _selector(names: tuple[str, ...]) -> str:
-    return ", ".join((*names, ROLE))
+def _searched(tree: LexborHTMLParser, tags: Tags) -> Elements:
+    """The same by a search for the names of which the page holds more than its head has children."""
+    found: Elements = defaultdict(list)
+    for node in tree.head.iter() if tree.head is not None else ():
+        found[_BEFORE_ROLE.get(node.tag_id, "")].append(node)
+    counts = _COUNTER.counts(tags)
+    names = [name for name, count in zip(_NAMES[1:], counts, strict=False) if count and count > len(found[name])]
+    for name in names:
+        found[name].clear()
+    last = 0
+    for node in tree.css(", ".join((*names, ROLE))):
+        if node.mem_id != last:  # an element with a name and a role comes twice
+            last = node.mem_id
+            found[_BEFORE_ROLE.get(node.tag_id, ROLE)].append(node)
+    found["a"] = tree.tags("a")
+    return found

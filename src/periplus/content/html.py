@@ -31,7 +31,6 @@ from .nesting import bounded
 from .redirects import read_onward, redirects_of
 from .relations import read_relations, read_relatives
 from .sketch import sketch_of_numbers
-from .tags import tags_of
 from .text import MAX_TEXT, NO_SIGNS, fold, read_texts
 from .words import words_of
 
@@ -56,8 +55,7 @@ def read_page(
     if not body or mime.kind is not Kind.HTML:
         return _read_other(body, url, charset, mime, robots_tags, link_headers)
     html, problems = _as_utf8(body, charset)
-    tags = tags_of(html)
-    html, cut = bounded(html, tags)
+    html, tags, cut = bounded(html)
     problems += cut
     tree = parse(html)
     found = elements_of(tree, tags)

@@ -10,6 +10,7 @@ Reasons of the problems: `too-many-links`, `too-many-resources`: the rest was le
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -22,14 +23,15 @@ MAX_RESOURCES: Final = 10_000
 MAX_ANCHOR: Final = 256
 _MAX_ANCHOR_TEXT: Final = 4 << 20
 _BATCH: Final = 100
-_ANYWHERE: Final = "a[href]"
-_OTHER_PAGES: Final = 'a[href]:not([href=""], [href^="#"])'
 _FRAMES: Final = {
     "area": ("href", "alt", LinkKind.AREA),
     "iframe": ("src", "title", LinkKind.IFRAME),
     "frame": ("src", "title", LinkKind.FRAME),
 }
 _ANCHOR: Final = ("href", "", LinkKind.ANCHOR)
+_OF_FRAMES: Final = ", ".join(f"{name}[{attribute}]" for name, (attribute, _, _) in _FRAMES.items())
+_ANYWHERE: Final = f"a[href], {_OF_FRAMES}"
+_OTHER_PAGES: Final = f'a[href]:not([href=""], [href^="#"]), {_OF_FRAMES}'
 _MEDIA: Final = ("img", "video", "audio", "source")
 # A URL runs to the next space, and commas at its end end it all; else descriptors run to a comma outside brackets.
 _SRCSET_URL: Final = re.compile(r"[\s,]*+(\S++)")
@@ -40,7 +42,10 @@ Urls = list[Url | None]
 
 
 class Anchors(NamedTuple):
-    """The links of a page as written, in columns of equal length: there are many, and lists are cheaper than rows."""
+    """The links of a page as written, in columns of equal length: there are many, and lists are cheaper than rows.
+
+    `kinds` is empty where all are `<a>`.
+    """
 
     nodes: list[LexborNode]
     hrefs: list[str]
@@ -51,21 +56,31 @@ class Anchors(NamedTuple):
 
 def read_anchors(tree: LexborHTMLParser, found: Elements, *, skip_fragments: bool) -> Anchors:
     """The links of a page, at most one more than we keep. Fragments are links where the base is another."""
-    selectors = [_OTHER_PAGES if skip_fragments else _ANYWHERE]
-    selectors += [f"{name}[{attribute}]" for name, (attribute, _, _) in _FRAMES.items() if found.get(name)]
-    nodes = tree.css(", ".join(selectors))[: MAX_LINKS + 1]
-    rows = [node.attributes for node in nodes]
-    rels = [row["rel"] or "" if "rel" in row else "" for row in rows]
-    texts = _texts(nodes)
-    kinds = [LinkKind.ANCHOR] * len(nodes)
-    if len(selectors) == 1:
-        return Anchors(nodes, [row["href"] or "" for row in rows], texts, rels, kinds)
-    hrefs = []
-    for place, (node, row) in enumerate(zip(nodes, rows, strict=True)):
-        attribute, title, kinds[place] = _FRAMES.get(node.tag or "", _ANCHOR)
-        hrefs.append(row.get(attribute) or "")
-        texts[place] = row.get(title) or texts[place]
-    return Anchors(nodes, hrefs, texts, rels, kinds)
+    if len(found["a"]) > MAX_LINKS or not found.keys().isdisjoint(_FRAMES):
+        return _read_all_kinds(tree, skip_fragments)
+    nodes, hrefs, rels = [], [], []
+    for node in found["a"]:
+        row = node.attributes
+        href = row.get("href") or row.get("xlink:href") or ""
+        if (href and href[0] != "#") if skip_fragments else ("href" in row or href):
+            nodes.append(node)
+            hrefs.append(href)
+            rels.append(row["rel"] or "" if "rel" in row else "")
+    return Anchors(nodes, hrefs, _texts(nodes), rels, [])
+
+
+def _read_all_kinds(tree: LexborHTMLParser, skip_fragments: bool) -> Anchors:
+    """The same for pages of frames or image maps, or of very many links: a selector keeps all in their order."""
+    nodes = tree.css(_OTHER_PAGES if skip_fragments else _ANYWHERE)[: MAX_LINKS + 1]
+    anchors = Anchors(nodes, [], _texts(nodes), [], [])
+    for place, node in enumerate(nodes):
+        row = node.attributes
+        attribute, title, kind = _FRAMES.get(node.tag or "", _ANCHOR)
+        anchors.hrefs.append(row.get(attribute) or row.get("xlink:href") or "")
+        anchors.texts[place] = row.get(title) or anchors.texts[place]
+        anchors.rels.append(row.get("rel") or "")
+        anchors.kinds.append(kind)
+    return anchors
 
 
 def _texts(nodes: list[LexborNode]) -> list[str]:
@@ -85,9 +100,10 @@ def read_links(anchors: Anchors, urls: Urls) -> tuple[tuple[Link, ...], list[Pro
     if "" in texts:
         for place in [place for place, text in enumerate(texts) if not text]:
             texts[place] = _picture_text(anchors.nodes[place])
+    kinds = anchors.kinds or repeat(LinkKind.ANCHOR)
     links = [
         Link(url, text, " ".join(rel.lower().split()) if rel else "", kind)
-        for url, text, rel, kind in zip(urls, texts, anchors.rels, anchors.kinds, strict=True)
+        for url, text, rel, kind in zip(urls, texts, anchors.rels, kinds, strict=False)
         if url is not None
     ]
     problems = [Problem("too-many-links")] if len(anchors.nodes) > MAX_LINKS else []
