@@ -30,6 +30,8 @@ MakeShard = Callable[[int, int], Shard]
 _STATUS_EVERY = 0.25
 _GRACE = 10.0
 """What is under way may take so long to end when everything is to stop."""
+_PORTION = 1000
+"""So many of the pages that may be fetched are handed out at a time."""
 _MAX_DEATHS = 5
 """A shard that dies so often without getting anywhere is not started again."""
 
@@ -162,6 +164,18 @@ class _Member:
         self.widened: tuple[Url, ...] = ()
         self.is_stopped = False
         self.sent = self.heard = 0
+        self.granted = 0
+
+    @property
+    def done(self) -> int:
+        """Pages fetched."""
+        return 0 if self.status is None else self.status.census.done
+
+    @property
+    def has_nothing_to_do(self) -> bool:
+        """Nothing waits there, nothing is under way, and nothing that we said is still to be heard."""
+        status = self.status
+        return status is not None and status.is_idle and not status.census.queued and self.heard == self.sent
 
     def send(self, message: object) -> None:
         """A process that is not there any more gets it when it is started again, or needs it no more."""
@@ -180,6 +194,7 @@ class _Team:
         self._members = [_Member(number) for number in range(workers)]
         self._limit = limit
         self._seeds: list[Discovery] = []
+        self._is_dealt = limit is None
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Start every shard; each gets the seeds that are its own."""
@@ -196,7 +211,7 @@ class _Team:
         member.connection, member.status, member.is_stopped = here, None, False
         member.sent = member.heard = 0
         own = [seed for seed in self._seeds if self._owner(seed) == member.number]
-        member.send(Allow(self._share(member)))
+        member.send(Allow(None if self._limit is None else member.granted))
         member.send(tuple(own))
         member.send(Widen(member.widened))
         member.send(Parcel(tuple(member.unacknowledged)))
@@ -204,17 +219,31 @@ class _Team:
     def _owner(self, discovery: Discovery) -> int:
         return owner_of(site_of(discovery.url), len(self._members))
 
-    def _share(self, member: _Member) -> int | None:
-        """Of the pages that may be fetched: what it has, and its part of what nobody has."""
-        if self._limit is None:
-            return None
-        done = [0 if other.status is None else other.status.census.done for other in self._members]
-        left = max(self._limit - sum(done), 0)
-        busy = [other.number for other in self._members if other.status is None or not other.status.is_idle]
-        busy = busy or [other.number for other in self._members]
-        part, rest = divmod(left, len(busy))
-        extra = part + (busy.index(member.number) < rest) if member.number in busy else 0
-        return done[member.number] + extra
+    def _deal(self) -> None:
+        """Hand out the pages that may be fetched, some at a time, so that nobody takes more than there are.
+
+        Who has nothing to do gives back what it did not use: it has heard all that we said, and work comes from us.
+        """
+        members = [member for member in self._members if member.status is not None]
+        if self._limit is None or len(members) < len(self._members):
+            return
+        for member in members:
+            done = member.done
+            member.granted = max(member.granted, done)
+            if member.has_nothing_to_do and member.granted > done:
+                self._grant(member, done)
+        left = self._limit - sum(member.granted for member in members)
+        portion = max(1, min(_PORTION, self._limit // (4 * len(members))))
+        for member in members:
+            if left > 0 and not member.has_nothing_to_do and member.granted - member.done <= portion // 2:
+                more = min(portion, left)
+                left -= more
+                self._grant(member, member.granted + more)
+        self._is_dealt = left <= 0
+
+    def _grant(self, member: _Member, pages: int) -> None:
+        member.granted = pages
+        member.send(Allow(pages))
 
     # turns
 
@@ -271,9 +300,7 @@ class _Team:
             if other is not member and not set(status.moved) <= set(other.widened):
                 other.widened = tuple({*other.widened, *status.moved})
                 other.send(Widen(status.moved))
-        if self._limit is not None and (before is None or before.is_idle != status.is_idle):
-            for other in self._members:
-                other.send(Allow(self._share(other)))
+        self._deal()
 
     def _lost(self, member: _Member) -> None:
         """A shard died. It goes on from its last commit in a new process."""
@@ -296,10 +323,13 @@ class _Team:
 
     @property
     def is_finished(self) -> bool:
-        """Every shard is idle, and no batch is on its way."""
+        """Every shard is idle, and no batch is on its way; or all that may be fetched was."""
+        if self._limit is not None and sum(member.done for member in self._members) >= self._limit:
+            return True
         statuses = [member.status for member in self._members]
         under_way = any(member.unacknowledged or member.heard != member.sent for member in self._members)
-        return not under_way and _is_finished(statuses)
+        is_allowed_more = not self._is_dealt and not all(member.has_nothing_to_do for member in self._members)
+        return not under_way and not is_allowed_more and _is_finished(statuses)
 
     def statuses(self) -> list[Status]:
         """The last word of each."""
