@@ -35,6 +35,7 @@ PRIVATE_ADDRESS: Final = "private-address"
 _COULD_NOT_CONNECT: Final = 7
 _TIMED_OUT: Final = 28
 _TLS_CONNECT: Final = 35
+_RECEIVE: Final = 56
 
 _REASONS: Final = {
     1: "bad-response",  # UNSUPPORTED_PROTOCOL: HTTP/0.9, or none at all
@@ -50,7 +51,6 @@ _REASONS: Final = {
     53: "tls",
     54: "tls",
     55: "reset",  # SEND_ERROR
-    56: "reset",  # RECV_ERROR
     58: "tls",
     59: "tls",
     60: "tls",  # PEER_FAILED_VERIFICATION
@@ -79,9 +79,18 @@ def reason_of(code: int, message: str, os_error: int, *, is_connected: bool) -> 
         return _no_connection(message, os_error)
     if code == _TLS_CONNECT and os_error == errno.ECONNRESET:
         return "reset"
-    if code == 56 and message.startswith(("Too large response headers", "Too many response headers")):
-        return "too-many-headers"
+    if code == _RECEIVE:
+        return _not_received(message)
     return _REASONS.get(code, "other")
+
+
+def _not_received(message: str) -> str:
+    """One code for a broken connection and for what cannot be understood: only the words differ."""
+    if message.startswith(("Too large response headers", "Too many response headers")):
+        return "too-many-headers"
+    if "HTTP/2" in message:
+        return "http2"
+    return "bad-response" if "chunk" in message else "reset"
 
 
 def _no_connection(message: str, os_error: int) -> str:

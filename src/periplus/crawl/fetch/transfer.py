@@ -200,7 +200,7 @@ class Transfer:
 
     def _broken(self, code: int, message: str) -> FetchOutcome:
         getinfo = self.handle.getinfo
-        is_connected = getinfo(pycurl.PRETRANSFER_TIME) > 0
+        is_connected = getinfo(pycurl.REQUEST_SIZE) > 0
         reason = reason_of(code, message, getinfo(pycurl.OS_ERRNO), is_connected=is_connected)
         if reason == "closed-early" and self._size and self.task.attempt > 1:
             # It did so before: a server that miscounts for good. What it sends is what browsers show.

@@ -47,7 +47,7 @@ class CurlWire:
         self._requests = Requests(identity, self._settings.accept_language)
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
-        self._idle: list[Transfer] = []
+        self._idle = [self._make()]  # one beforehand, so that wrong settings are known now
         self._active: dict[Any, Transfer] = {}
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
         self._located = 0
