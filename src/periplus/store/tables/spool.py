@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,16 +26,17 @@ class Spool:
 
     def __init__(self, path: Path, length: int) -> None:
         self.path = path
-        is_new = not path.exists()
-        self._file = path.open("ab", buffering=0)
-        if os.fstat(self._file.fileno()).st_size < length:
-            self._file.close()
-            raise damaged(path)
-        os.ftruncate(self._file.fileno(), length)
         self.length = length
         self._synced = length
-        if is_new:
-            sync_folder(path.parent)
+        is_new = not path.exists()
+        with ExitStack() as opened:
+            self._file = opened.enter_context(path.open("ab", buffering=0))
+            if os.fstat(self._file.fileno()).st_size < length:
+                raise damaged(path)
+            self._file.truncate(length)
+            if is_new:
+                sync_folder(path.parent)
+            opened.pop_all()
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Hand the batch to the operating system: safe from the death of the process, not yet from the machine's."""

@@ -23,7 +23,7 @@ from .spool import Spool, read_spool
 _SPOOL = ".arrows"
 
 
-class TableSettings(Struct, frozen=True):
+class TableSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How much is held, where, before it moves on. Row groups and files end at whichever bound comes first."""
 
     rows_per_group: int = 100_000
@@ -34,7 +34,7 @@ class TableSettings(Struct, frozen=True):
     """Rows of a Parquet file."""
     bytes_per_file: int = 128 << 20
     """Bytes of a Parquet file before it was compressed."""
-    bytes_in_memory: int = 32 << 20
+    bytes_in_memory: int = 64 << 20
     """Roughly, what may wait between two checkpoints before it goes to the spool without one."""
 
 

@@ -10,7 +10,7 @@ be written anew by the work that is done anew. That is all it takes for exactly 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +61,14 @@ class Tables:
         self._links = LinkRows()
         self._weight = 0
         self._committed = places_of(mark)
-        with _translated(folder):
+        with _translated(folder), ExitStack() as opened:
             self._tables = {
-                name: Table(name, folder, spool, self._settings, shard, self._committed[name]) for name in SCHEMAS
+                name: opened.enter_context(
+                    closing(Table(name, folder, spool, self._settings, shard, self._committed[name]))
+                )
+                for name in SCHEMAS
             }
+            opened.pop_all()
         self._takers: Mapping[type, Callable[[Any], None]] = {
             Discovered: self._take_offer,
             Refused: self._take_offer,
