@@ -35,7 +35,7 @@ PRIVATE_ADDRESS: Final = "private-address"
 _COULD_NOT_CONNECT: Final = 7
 _TIMED_OUT: Final = 28
 _TLS_CONNECT: Final = 35
-_RECEIVE: Final = 56
+_CONVERSING: Final = (55, 56)  # SEND_ERROR, RECV_ERROR
 
 _REASONS: Final = {
     1: "bad-response",  # UNSUPPORTED_PROTOCOL: HTTP/0.9, or none at all
@@ -50,7 +50,6 @@ _REASONS: Final = {
     52: "closed-early",  # GOT_NOTHING
     53: "tls",
     54: "tls",
-    55: "reset",  # SEND_ERROR
     58: "tls",
     59: "tls",
     60: "tls",  # PEER_FAILED_VERIFICATION
@@ -79,13 +78,13 @@ def reason_of(code: int, message: str, os_error: int, *, is_connected: bool) -> 
         return _no_connection(message, os_error)
     if code == _TLS_CONNECT and os_error == errno.ECONNRESET:
         return "reset"
-    if code == _RECEIVE:
-        return _not_received(message)
+    if code in _CONVERSING:
+        return _broken_off(message)
     return _REASONS.get(code, "other")
 
 
-def _not_received(message: str) -> str:
-    """One code for a broken connection and for what cannot be understood: only the words differ."""
+def _broken_off(message: str) -> str:
+    """The same codes for a broken connection and for what cannot be understood: only the words differ."""
     if message.startswith(("Too large response headers", "Too many response headers")):
         return "too-many-headers"
     if "HTTP/2" in message:
