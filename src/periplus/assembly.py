@@ -221,7 +221,7 @@ def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:
         identity=config.identity,
         clock=clock,
         resolver=resolver,
-        guard=AddressGuard(_addresses(resolver, seeds)),
+        guard=AddressGuard([] if config.wire.proxy else _addresses(resolver, seeds)),  # a proxy looks names up itself
     )
 
 

@@ -8,7 +8,7 @@ from periplus.model import Site
 
 
 class Census(Struct, frozen=True):
-    """The frontier in numbers, for people to look at."""
+    """The frontier in numbers. `longest`: seconds that the longest of the queues takes at its site's own pace."""
 
     known: int
     queued: int
@@ -20,3 +20,4 @@ class Census(Struct, frozen=True):
     done: int
     next_site: Site | None = None
     next_at: float | None = None
+    longest: float = 0.0

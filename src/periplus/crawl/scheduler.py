@@ -369,6 +369,7 @@ class CrawlScheduler:
             done=self.pages_done,
             next_site=first.site if first else None,
             next_at=first.ready_at if first else None,
+            longest=self._rounds.longest(),
         )
 
     def check_invariants(self) -> None:

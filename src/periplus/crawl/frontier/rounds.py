@@ -8,6 +8,7 @@ which may lead through other sites, is `permission`'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from random import Random
 
 from msgspec.structs import replace
@@ -43,6 +44,8 @@ EXCLUDED_AT_ONCE = 200
 SOON = 0.01
 """A site that is not finished with such a step goes on after the others."""
 
+_LOOKED_AT = 200
+
 
 class Rounds:
     """The sites that take turns."""
@@ -76,6 +79,18 @@ class Rounds:
 
     def _waiting_at(self, active: ActiveSite) -> int:
         return sum(self._state.queues.length(active.site, lane) for lane in Lane)
+
+    def longest(self) -> float:
+        """Seconds that the longest queue takes at its site's own pace; of very many sites only some are looked at."""
+        pace = self._politeness.pages_per_visit
+        return max(
+            (
+                self._waiting_at(active) / pace * rest_after(self._politeness, active.state.delay, 0.0)
+                for active in islice(self.bench, _LOOKED_AT)
+                if not active.state.retired
+            ),
+            default=0.0,
+        )
 
     # who takes part
 

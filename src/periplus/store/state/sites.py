@@ -6,7 +6,7 @@ older rows and takes the default.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import astuple
 
@@ -34,6 +34,10 @@ class DiskSites:
 
     def __len__(self) -> int:
         return len(self._table)
+
+    def __iter__(self) -> Iterator[SiteState]:
+        """Every site that is known, in no order that means anything: for whoever looks, not for the crawl."""
+        return (SiteState(*decode(row)) for _, row in self._table.walk())
 
 
 class DiskRobotsFiles:

@@ -1,0 +1,205 @@
+"""The folder of a collection, as commands find it: begun, continued, in use, or something else altogether.
+
+What was asked is in its `periplus.toml`, over which the options of the command line go; seeds that are given again are
+known by their canonical form, new ones are added. While a command crawls into a folder it holds a lock on it, so that
+two do not write there at once; whoever only reads needs none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.assembly import Layout, seeds_from
+from periplus.config import Config
+from periplus.crawl.tally import Tally
+from periplus.model import CollectionDamaged, CollectionInUse, Url, UsageError
+from periplus.store import DiskState
+
+SEED_FILE = "seeds.txt"
+SEEDS_IN_SETTINGS = 200
+"""More seeds than a person would look through lie in a file of their own."""
+MAX_SEEDS = 10_000_000
+
+_LOCK = "crawl.lock"
+_INNOCENT = frozenset({_LOCK, ".DS_Store", "lost+found"})
+_LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
+_PORT = re.compile(r"[^/?#]*:(\d+)")
+
+
+class Collection(Struct, frozen=True):
+    """A folder, what is asked of it, and where that begins. `is_new`: nothing was crawled into it before."""
+
+    folder: Path
+    config: Config
+    seeds: tuple[Url, ...]
+    is_new: bool
+
+    @property
+    def layout(self) -> Layout:
+        """What lies where."""
+        return Layout(self.folder)
+
+    @property
+    def workers(self) -> int:
+        """As many as it was begun with, as many as were asked for, or one a core."""
+        return self.config.crawl.workers or self.layout.shards or cores()
+
+    def save(self) -> None:
+        """Write down what was asked, if it is not there already."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.config
+        if len(self.seeds) > SEEDS_IN_SETTINGS:
+            _write(self.folder / SEED_FILE, "".join(f"{seed}\n" for seed in self.seeds))
+            crawl = replace(config.crawl, seeds=(), seed_file=SEED_FILE)
+        else:
+            crawl = replace(config.crawl, seeds=tuple(self.seeds), seed_file="")
+        config = replace(config, crawl=crawl)
+        path = self.layout.settings
+        if not path.is_file() or Config.load(path) != config:
+            _write(path, config.dump())
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def planned(
+    folder: Path,
+    *,
+    seeds: Sequence[str],
+    seed_lines: Iterable[str] = (),
+    settings: Path | None = None,
+    options: Mapping[str, object],
+) -> Collection:
+    """What a command on a folder would do; nothing is written yet."""
+    path = Layout(folder).settings
+    is_new = not path.is_file()
+    if is_new:
+        _refuse_strangers(folder)
+    before = Config() if is_new else Config.load(path)
+    config = Config.load(settings) if settings is not None else before
+    config = config.with_options(options)
+    texts = [*_seeds_of(before, folder), *config.crawl.seeds, *map(with_scheme, seeds), *_seeds_in(seed_lines)]
+    found = seeds_from(texts)
+    if not found:
+        raise UsageError("nowhere to begin", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
+    return Collection(folder, config, found, is_new)
+
+
+def existing(folder: Path) -> Collection:
+    """A collection that is there, for commands that read it."""
+    layout = Layout(folder)
+    if not layout.settings.is_file():
+        hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} makes one"
+        raise UsageError(f"{folder} is no collection: it has no {layout.settings.name}", hint=hint)
+    config = Config.load(layout.settings)
+    return Collection(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False)
+
+
+def with_scheme(text: str) -> str:
+    """A seed as it was meant: https, but http on this machine, on a bare address, and where a port was named."""
+    text = text.strip()
+    if "://" in text:
+        return text
+    port = _PORT.match(text)
+    host = re.split(r"[/?#]", text, maxsplit=1)[0]
+    is_plain = _LOCAL.fullmatch(host) if port is None else port[1] != "443"
+    return f"http://{text}" if is_plain else f"https://{text}"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Nobody else crawls into the folder meanwhile. The system lets go of the lock when the process ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+            raise CollectionInUse(
+                f"{folder} is in use by process {owner or 'unknown'}",
+                hint=f"wait until it ends, or stop it; periplus info {folder} looks without disturbing it",
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def states(layout: Layout) -> Iterator[list[DiskState]]:
+    """What every shard has committed, without disturbing a crawl that runs."""
+    opened: list[DiskState] = []
+    try:
+        for number in range(layout.shards):
+            folder = layout.shard(number)
+            if (folder / "data.mdb").is_file():
+                opened += [DiskState.read_only(folder, shard=number)]
+        yield opened
+    finally:
+        for state in opened:
+            state.close()
+
+
+def tally_of(layout: Layout) -> Tally:
+    """Everything counted so far, as of the last commit."""
+    total = Tally()
+    with states(layout) as opened:
+        for state in opened:
+            total += Tally.restored(state.marked("tally"))
+    return total
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Nothing is crawled into a folder that holds something else."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file", hint="give the folder of a collection: -o DIR")
+    if not folder.is_dir():
+        return
+    if (folder / "state").is_dir():
+        raise CollectionDamaged(f"{folder} has no periplus.toml any more", hint="put it back; it may be empty")
+    strangers = sorted(path.name for path in islice(folder.iterdir(), 1000) if path.name not in _INNOCENT)
+    if strangers:
+        raise UsageError(
+            f"{folder} is no collection: it holds {strangers[0]} and no periplus.toml",
+            hint="give a folder that is empty or not there yet: -o DIR",
+        )
+
+
+def _seeds_of(config: Config, folder: Path) -> list[str]:
+    file = config.crawl.seed_file
+    return [*config.crawl.seeds, *(_seeds_in(read_lines(folder / file)) if file else ())]
+
+
+def _seeds_in(lines: Iterable[str]) -> list[str]:
+    """One a line; empty lines, and those that begin with #, are for people."""
+    texts = (line.strip() for line in lines)
+    return [with_scheme(text) for text in islice(texts, MAX_SEEDS) if text and not text.startswith("#")]
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file of seeds."""
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "not in UTF-8"
+        raise UsageError(f"{path}: {what}", hint="give a file of URLs, one a line") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

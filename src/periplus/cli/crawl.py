@@ -1,0 +1,173 @@
+"""`periplus crawl`: make a collection from seeds, or continue one.
+
+This file turns what was typed into settings, runs the crawl that `assembly` makes of them while `live` shows it, and
+says at the end what there is. Signals: the first Ctrl-C (or SIGTERM) lets what is under way end and keeps everything;
+the second ends at once, which loses nothing either but what was under way.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from periplus.assembly import open_crawl, settle
+from periplus.config import parse_duration
+from periplus.crawl.local import Crawl
+from periplus.model import ConfigError, UsageError
+
+from . import options
+from .app import INTERRUPTED
+from .collection import Collection, held, planned, read_lines, tally_of
+from .ending import Summary, say_end, say_plan, summary_of
+from .live import Display
+from .progress import Meter, Progress
+
+NOTHING_FETCHED = 1
+
+
+def crawl(
+    out: options.Out,
+    seeds: options.Seeds = None,
+    limit: options.Limit = None,
+    depth: options.Depth = None,
+    scope: options.Scope = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    for_: options.For = None,
+    seed_file: options.SeedFile = None,
+    delay: options.Delay = None,
+    rate: options.Rate = None,
+    contact: options.Contact = None,
+    workers: options.Workers = None,
+    config: options.SettingsFile = None,
+    resolve: options.Resolve = None,
+    proxy: options.Proxy = None,
+    ca_file: options.CaFile = None,
+    dry_run: options.DryRun = False,
+    json: options.Json = False,
+) -> None:
+    """Make a collection from seeds, or continue one: the same command on the same DIR goes on where it stopped.
+
+    Example: periplus crawl https://docs.example.org -o docs --limit 1000
+    """
+    asked: dict[str, object] = {
+        "crawl.limit": limit,
+        "crawl.for": _duration("--for", for_),
+        "crawl.rate": rate,
+        "crawl.workers": workers,
+        "crawl.contact": contact,
+        "scope.kind": scope.value if scope else None,
+        "budgets.max_depth": depth,
+        "patterns.include": include or None,
+        "patterns.exclude": exclude or None,
+        "politeness.delay": _duration("--delay", delay),
+        "dns.hosts": _addresses(resolve or []),
+        "wire.proxy": proxy,
+        "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
+    }
+    collection = planned(
+        out, seeds=seeds or [], seed_lines=_lines(seed_file) if seed_file else (), settings=config, options=asked
+    )
+    if dry_run:
+        say_plan(collection, is_json=json)
+        return
+    with held(out):
+        collection.save()
+        summary = run(collection, Console(stderr=True))
+    say_end(summary, is_json=json)
+    raise typer.Exit(exit_code(summary))
+
+
+def run(collection: Collection, console: Console) -> Summary:
+    """Crawl, and show it. The collection is held by the caller."""
+    folder, config = collection.folder, collection.config
+    before = tally_of(collection.layout)
+    began_at = time.time()
+    meter = Meter(began_at, limit=config.crawl.limit)
+    progress = Progress(before, shards=collection.workers)
+    crawl = open_crawl(config, folder, collection.seeds, collection.workers)
+    with Display(console, _title(collection), _aside(collection)) as display, _stoppable(crawl, display, console):
+        for statuses in crawl.progress():
+            if statuses:
+                progress = meter.read(statuses, time.time())
+                display.show(progress)
+    settle(folder)
+    return summary_of(collection, progress, before, time.time() - began_at, is_interrupted=crawl.is_interrupted)
+
+
+def exit_code(summary: Summary) -> int:
+    """130 if somebody stopped it, 1 if nothing could be fetched, else 0."""
+    if summary.ended == "interrupted":
+        return INTERRUPTED
+    return 0 if summary.pages else NOTHING_FETCHED
+
+
+@contextmanager
+def _stoppable(crawl: Crawl, display: Display, console: Console) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM stop the crawl: first gently, then at once."""
+
+    def on_signal(*_: object) -> None:
+        if crawl.is_interrupted:
+            _end_at_once(console)
+        crawl.stop()
+        display.stopping()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, on_signal) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _end_at_once(console: Console) -> None:
+    """As if killed, which the collection is made to survive; the shards with us, so that it is not in use any more."""
+    for child in multiprocessing.active_children():
+        child.kill()
+    console.show_cursor(True)
+    os._exit(INTERRUPTED)
+
+
+def _title(collection: Collection) -> str:
+    first, *others = collection.seeds
+    more = f" and {len(others):,} more" if others else ""
+    return f"periplus crawl {first}{more} -o {collection.folder}"
+
+
+def _aside(collection: Collection) -> str:
+    workers = collection.workers
+    delay = f"{collection.config.politeness.delay:g} s a host"
+    return f"{workers} shard{'s' if workers > 1 else ''} · polite: {delay}"
+
+
+def _duration(option: str, text: str | None) -> float | None:
+    try:
+        return None if text is None else parse_duration(text)
+    except ConfigError as error:
+        raise UsageError(f"{option}: {error}", hint=error.hint) from error
+
+
+def _addresses(pairs: list[str]) -> dict[str, str] | None:
+    found = {}
+    for pair in pairs:
+        name, equals, address = pair.partition("=")
+        if not (name and equals and address):
+            raise UsageError(
+                f"--resolve {pair}: no name with an address", hint="write --resolve www.example.org=192.0.2.1"
+            )
+        found[name.lower()] = address
+    return found or None
+
+
+def _lines(file: str) -> list[str]:
+    return sys.stdin.read().splitlines() if file == "-" else read_lines(Path(file))

@@ -1,0 +1,227 @@
+"""What a crawl is told to do, before it does it; and what it has done, when it has: for people, and as JSON."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.console import Console
+from rich.text import Text
+
+from periplus.crawl.tally import Tally
+
+from .collection import Collection
+from .live import count, lasting, pace, size, top
+from .progress import Progress
+
+_SEEDS_SHOWN = 10
+
+
+class Plan(Struct, frozen=True):
+    """What `--dry-run --json` says."""
+
+    collection: str
+    is_new: bool
+    seeds: tuple[str, ...]
+    scope: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    limit: int
+    max_depth: int
+    seconds: float
+    delay: float
+    rate: float
+    workers: int
+    user_agent: str
+
+
+class Summary(Struct, frozen=True):
+    """What `--json` says at the end. Counts are since the collection began, but for `this_run`.
+
+    `ended` is `complete` (nothing is left), `limit`, `time` or `interrupted`.
+    """
+
+    collection: str
+    ended: str
+    this_run: RunSummary
+    pages: int
+    new: int
+    changed: int
+    same: int
+    copies: int
+    redirects: int
+    fetches: int
+    bytes: int
+    errors: dict[str, int]
+    excluded: dict[str, int]
+    refused: dict[str, int]
+    sources: dict[str, int]
+    known: int
+    queued: int
+    sites: int
+    workers: int
+
+
+class RunSummary(Struct, frozen=True):
+    """What was done since the command was typed."""
+
+    pages: int
+    fetches: int
+    seconds: float
+    pages_per_second: float
+
+
+def plan_of(collection: Collection) -> Plan:
+    """What would be done."""
+    config = collection.config
+    return Plan(
+        str(collection.folder),
+        collection.is_new,
+        collection.seeds,
+        config.scope.kind,
+        config.patterns.include,
+        config.patterns.exclude,
+        config.crawl.limit,
+        config.budgets.max_depth,
+        config.crawl.duration,
+        config.politeness.delay,
+        config.crawl.rate,
+        collection.workers,
+        config.identity.agent,
+    )
+
+
+def say_plan(collection: Collection, *, is_json: bool) -> None:
+    """What would be done, on stdout."""
+    plan = plan_of(collection)
+    if is_json:
+        typer.echo(msgspec.json.encode(plan))
+        return
+    console = Console()
+    for line in _plan_lines(plan):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _plan_lines(plan: Plan) -> list[str]:
+    what = "would begin" if plan.is_new else "would continue"
+    more = len(plan.seeds) - _SEEDS_SHOWN
+    lines = [f"{what} the collection {plan.collection}; nothing was fetched or written"]
+    lines += [f"  {'seeds' if not index else '':12}{seed}" for index, seed in enumerate(plan.seeds[:_SEEDS_SHOWN])]
+    lines += [f"  {'':12}and {more:,} more"] if more > 0 else []
+    lines.append(f"  {'scope':12}{plan.scope}, at most {plan.max_depth:,} links from a seed")
+    lines += [f"  {'include':12}{pattern}" for pattern in plan.include]
+    lines += [f"  {'exclude':12}{pattern}" for pattern in plan.exclude]
+    bounds = [f"{plan.limit:,} pages"] if plan.limit else []
+    bounds += [lasting(plan.seconds)] if plan.seconds else []
+    lines.append(f"  {'until':12}{' or '.join([*bounds, 'nothing is left'])}")
+    rate = f", at most {plan.rate:g} pages a second in all" if plan.rate else ""
+    lines.append(f"  {'politeness':12}{plan.delay:g} s between requests to a host, robots.txt obeyed{rate}")
+    lines.append(f"  {'workers':12}{plan.workers}")
+    lines.append(f"  {'User-Agent':12}{plan.user_agent}")
+    if "(+" not in plan.user_agent:
+        lines.append(f"  {'':12}(--contact tells owners of sites how to reach you)")
+    return lines
+
+
+def summary_of(
+    collection: Collection, progress: Progress, before: Tally, seconds: float, *, is_interrupted: bool
+) -> Summary:
+    """What was done."""
+    tally = progress.tally
+    pages = tally.pages - before.pages
+    return Summary(
+        str(collection.folder),
+        _ended(collection, progress, is_interrupted=is_interrupted),
+        RunSummary(pages, tally.fetches - before.fetches, round(seconds, 3), round(pages / max(seconds, 0.001), 2)),
+        tally.pages,
+        tally.new,
+        tally.changed,
+        tally.same,
+        tally.copies,
+        tally.redirects,
+        tally.fetches,
+        tally.downloaded,
+        _ranked(tally.errors),
+        _ranked(tally.excluded),
+        _ranked(tally.refused),
+        _ranked(tally.sources),
+        progress.known,
+        progress.queued,
+        progress.sites,
+        collection.workers,
+    )
+
+
+def _ended(collection: Collection, progress: Progress, *, is_interrupted: bool) -> str:
+    if is_interrupted:
+        return "interrupted"
+    if not progress.queued:
+        return "complete"
+    limit = collection.config.crawl.limit
+    return "limit" if limit and progress.tally.pages >= limit else "time"
+
+
+def _ranked(reasons: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+
+
+def say_end(summary: Summary, *, is_json: bool) -> None:
+    """What was done, on stdout."""
+    if is_json:
+        typer.echo(msgspec.json.encode(summary))
+        return
+    console = Console()
+    for line, style in _end_lines(summary):
+        console.print(Text(line, style=style), soft_wrap=True)
+
+
+_WORDS = {
+    "complete": "done: nothing is left to fetch",
+    "limit": "done: as many pages as were asked for",
+    "time": "done: the time is over",
+    "interrupted": "stopped: everything is kept",
+}
+
+
+def _end_lines(summary: Summary) -> list[tuple[str, str]]:
+    run, folder = summary.this_run, shlex.quote(summary.collection)
+    if not summary.pages and summary.ended != "interrupted":
+        return _nothing_lines(summary)
+    errors = sum(summary.errors.values())
+    facts = f"{count(run.pages)} pages in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
+    if run.pages != summary.pages:
+        facts += f", {count(summary.pages)} in all"
+    facts += f"; {count(summary.sites)} sites, {size(summary.bytes)}"
+    lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}", "")]
+    if errors:
+        lines.append((f"  {count(errors)} errors: {top(summary.errors, 5)}", "yellow"))
+    if summary.queued:
+        lines.append((f"  {count(summary.queued)} URLs wait in the queue", ""))
+    lines += [
+        (f"  {folder}/warc/           every answer, as it came (WARC 1.1, with a CDXJ index)", "dim"),
+        (f"  {folder}/tables/         what happened (Parquet)", "dim"),
+        (f"  {folder}/periplus.toml   what was asked; edit it and continue", "dim"),
+        ("next:", "bold"),
+        (f"  periplus info {folder}", ""),
+        (f"  periplus export {folder} --format markdown -o pages.md", ""),
+        (f"  periplus crawl -o {folder}{_further(summary)}", ""),
+    ]
+    return lines
+
+
+def _further(summary: Summary) -> str:
+    if summary.ended == "limit":
+        return f" --limit {2 * summary.pages}"
+    return "" if summary.ended != "complete" else " SEED   (to add another)"
+
+
+def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
+    """Why there is nothing, and what to try."""
+    why = top({**summary.errors, **summary.excluded, **summary.refused}, 5)
+    folder = shlex.quote(summary.collection)
+    return [
+        ("nothing could be fetched" + (f": {why}" if why else ""), "bold red"),
+        (f"  periplus info {folder} says more; a seed without https:// may be meant as http://", ""),
+    ]

@@ -1,0 +1,120 @@
+"""How a crawl is going, in numbers that people ask for: all shards as one, rates over the last seconds, the time left.
+
+Pure: the time of each reading is an argument. How it is shown is in `live`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from periplus.crawl.census import Census
+from periplus.crawl.shard import Status
+from periplus.crawl.tally import Tally
+from periplus.model import Site
+
+WINDOW = 10.0
+"""Rates are over so many seconds."""
+_SAMPLES = 400
+_SURE_AFTER = 3.0
+"""Before so many seconds nobody can say how long it will take."""
+
+
+class Progress(Struct, frozen=True):
+    """All shards as one. `rate` is in pages a second; `left` in seconds, `None` where it cannot be told."""
+
+    tally: Tally
+    known: int = 0
+    queued: int = 0
+    sites: int = 0
+    ready: int = 0
+    visited: int = 0
+    resting: int = 0
+    backing_off: int = 0
+    next_site: Site | None = None
+    next_in: float | None = None
+    rate: float = 0.0
+    left: float | None = None
+    elapsed: float = 0.0
+    shards: int = 1
+
+    @property
+    def errors(self) -> int:
+        """Attempts at pages that failed."""
+        return sum(self.tally.errors.values())
+
+
+class Meter:
+    """Makes a `Progress` of what the shards say. `limit` is how many pages may be fetched in all; 0: any number."""
+
+    def __init__(self, began_at: float, *, limit: int = 0) -> None:
+        self._began_at = began_at
+        self._limit = limit
+        self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
+
+    def read(self, statuses: Sequence[Status], now: float) -> Progress:
+        """Everything up to now. `now` is POSIX time, as the shards reckon."""
+        total = _together([status.census for status in statuses])
+        tally = sum((status.tally for status in statuses), Tally())
+        self._samples.append((now, tally.pages))
+        while len(self._samples) > 2 and self._samples[0][0] < now - WINDOW:
+            self._samples.popleft()
+        rate = self._rate()
+        elapsed = now - self._began_at
+        return Progress(
+            tally,
+            total.known,
+            total.queued,
+            total.sites,
+            total.ready,
+            total.visited,
+            total.resting,
+            total.backing_off,
+            total.next_site,
+            None if total.next_at is None else max(total.next_at - now, 0.0),
+            rate,
+            self._left(total, tally, rate) if elapsed >= _SURE_AFTER else None,
+            elapsed,
+            len(statuses),
+        )
+
+    def _rate(self) -> float:
+        (then, before), (now, after) = self._samples[0], self._samples[-1]
+        return (after - before) / (now - then) if now > then else 0.0
+
+    def _left(self, total: Census, tally: Tally, rate: float) -> float | None:
+        """As long as the longest queue takes at its site's pace, or all of them at the pace measured.
+
+        New URLs are found on the way and others turn out to be none, so this is what it takes for what is known now.
+        """
+        waiting = total.queued
+        longest = total.longest
+        if self._limit:
+            allowed = max(self._limit - tally.pages, 0)
+            longest = longest if allowed >= waiting else 0.0
+            waiting = min(waiting, allowed)
+        if not waiting:
+            return 0.0
+        return max(waiting / rate, longest) if rate > 0 else longest or None
+
+
+def _together(parts: Sequence[Census]) -> Census:
+    """Several shards as one."""
+    first = min(
+        (part for part in parts if part.next_at is not None), key=lambda part: part.next_at or 0.0, default=None
+    )
+    return Census(
+        known=sum(part.known for part in parts),
+        queued=sum(part.queued for part in parts),
+        sites=sum(part.sites for part in parts),
+        ready=sum(part.ready for part in parts),
+        resting=sum(part.resting for part in parts),
+        visited=sum(part.visited for part in parts),
+        backing_off=sum(part.backing_off for part in parts),
+        done=sum(part.done for part in parts),
+        next_site=first.next_site if first else None,
+        next_at=first.next_at if first else None,
+        longest=max((part.longest for part in parts), default=0.0),
+    )
