@@ -7,13 +7,15 @@ where a scheduler asks them. Nothing is fetched over a wire and time stands stil
 from __future__ import annotations
 
 from collections import Counter, deque
+from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from periplus.content import read_page
 from periplus.lab.web import Answer, Request, World
 from periplus.lab.web.traps import CALENDAR, CLOAKER, DOUBLING, FACETS, FARM, SESSIONS
-from periplus.model import Discovery, Page, Reject, Rewrite, Source, Url
+from periplus.model import Discovery, Page, Reject, Rewrite, Site, Source, Url
 from periplus.policy.filters import (
     BudgetSettings,
     Chain,
@@ -30,6 +32,7 @@ PATIENCE = 6000
 """A walk that gets here was not bounded by the guards."""
 
 
+GUARDED = FilterSettings()
 UNGUARDED = FilterSettings(
     shape=ShapeSettings(max_repeats=1000, max_segments=1000),
     sessions=SessionSettings((), ()),
@@ -40,8 +43,11 @@ UNGUARDED = FilterSettings(
 class Walk:
     """A crawl in small: what was fetched, which contents, and what was refused for which reason."""
 
-    def __init__(self, chain: Chain, world: World, seeds: list[Url]) -> None:
-        self.chain, self.world = chain, world
+    def __init__(self, world: World, seeds: list[Url], settings: FilterSettings) -> None:
+        self.world = world
+        self._make = partial(standard_chain, seeds, settings)
+        self.chain: Chain = self._make()
+        self._kept: dict[Site, bytes] = {}
         self.fetched: list[Url] = []
         self.contents: set[int] = set()
         self.refused: Counter[str] = Counter()
@@ -97,10 +103,9 @@ class Walk:
                 self._queue.append(discovery)
 
     def _die_and_resume(self) -> None:
-        """Every guard forgets, and reads again what was kept."""
-        for site, state in self.chain.changed():
-            self.chain.forget(site)
-            self.chain.restore(site, state)
+        """A new chain, which has nothing but what was kept."""
+        self._kept.update(self.chain.changed())
+        self.chain = self._make(lambda site: self._kept.get(site, b""))
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +113,8 @@ def world() -> World:
     return World(seed=7, sites=12, pages=1000)
 
 
-def walk(world: World, host: str, settings: FilterSettings | None = None) -> Walk:
-    seed = Url(f"http://{host}/")
-    return Walk(standard_chain([seed], settings or FilterSettings(scope=ScopeSettings("host"))), world, [seed])
+def walk(world: World, host: str, settings: FilterSettings = GUARDED) -> Walk:
+    return Walk(world, [Url(f"http://{host}/")], replace(settings, scope=ScopeSettings("host")))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +137,7 @@ def test_a_spam_farm_costs_its_hosts_budget(world: World) -> None:
     """Pages stuffed with other words each are unique to any digest: the budget of a site is the bound that is left."""
     seeds = [Url(f"http://{FARM[0]}/")]
     settings = FilterSettings(scope=ScopeSettings("any"), budgets=BudgetSettings(max_pages_per_site=20))
-    walked = Walk(standard_chain(seeds, settings), world, seeds).run()
+    walked = Walk(world, seeds, settings).run()
     assert len(walked.fetched) == 20 * len(FARM)
     assert max(Counter(map(site_of, walked.fetched)).values()) == 20
     assert walked.refused["site-budget"] > 0
@@ -148,8 +152,8 @@ def test_a_killed_crawl_decides_as_one_that_was_not(world: World, host: str) -> 
 def test_no_page_of_an_ordinary_web_is_lost_to_the_guards(world: World) -> None:
     """With mirrors, aliases, identifiers and calendars by date around, every content that can be found is found."""
     seeds = [Url(f"http://{host}/") for host in world.hosts if ".trap." not in host and host not in FARM]
-    guarded = Walk(standard_chain(seeds), world, seeds).run()
-    unguarded = Walk(standard_chain(seeds, UNGUARDED), world, seeds).run()
+    guarded = Walk(world, seeds, GUARDED).run()
+    unguarded = Walk(world, seeds, UNGUARDED).run()
     assert len(unguarded.fetched) < PATIENCE
     assert guarded.contents == unguarded.contents
     assert len(guarded.contents) > 800

@@ -81,18 +81,6 @@ class Chain:
         for each in self._learning:
             each.observe(url, is_unique)
 
-    def state(self, site: Site) -> bytes:
-        """What was learnt of a site, to be kept; empty if nothing was."""
-        return self._lessons.state(site)
-
-    def restore(self, site: Site, state: bytes) -> None:
-        """Go on from what was kept."""
-        self._lessons.restore(site, state)
-
-    def forget(self, site: Site) -> None:
-        """Drop what is in memory of a site; it was kept."""
-        self._lessons.forget(site)
-
     def changed(self) -> list[tuple[Site, bytes]]:
         """What has changed since this was last asked: to be kept with the next commit."""
         return self._lessons.changed()

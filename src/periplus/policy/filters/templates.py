@@ -43,7 +43,7 @@ def shape_of(url: Url) -> str:
     """What remains of a template when every segment is folded."""
     path, names = _cut(url)
     directories, _, last = path.rpartition("/")
-    return "*/" * (directories.count("/") + 1) + ("*" if last else "") + _extension(last) + names
+    return "/*" * directories.count("/") + "/" + ("*" if last else "") + _extension(last) + names
 
 
 def directory_of(template: str) -> str:

@@ -13,16 +13,14 @@ from .breadth_first import BreadthFirst
 from .largest_site import LargestSite
 from .levels import LAST_LEVEL, ZERO_LEVEL, level_of
 from .random_order import RandomOrder
-from .registry import CrawlOrdering, SiteOrdering, ordering, orderings
+from .registry import ordering, orderings
 
 __all__ = [
     "LAST_LEVEL",
     "ZERO_LEVEL",
     "BreadthFirst",
-    "CrawlOrdering",
     "LargestSite",
     "RandomOrder",
-    "SiteOrdering",
     "level_of",
     "ordering",
     "orderings",

@@ -1,14 +1,15 @@
 """Orderings by name, as people choose them in a configuration and on the command line.
 
 An ordering answers two questions, as the two-level scheduler of Castillo et al. (2004) asks them: which of a site's
-pages first (`score`), and which site first (`site_key`).
+pages first (`score`), and which site first (`site_key`). The key of a site is reckoned in O(1) from what a scheduler
+knows anyway. It does not depend on the time now, so that it stays true while it lies in a heap, until one of its
+arguments changes: who has waited longest is who became ready first.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Protocol
 
 from ...model import ConfigError, Ordering
 from ..names import nearest
@@ -16,23 +17,7 @@ from .breadth_first import BreadthFirst
 from .largest_site import LargestSite
 from .random_order import RandomOrder
 
-
-class SiteOrdering(Protocol):
-    """Which of the sites that may be visited now comes first."""
-
-    def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:
-        """A place in a heap, smaller is sooner: O(1), from what a scheduler knows of a site anyway.
-
-        `waiting` is the length of its queue, `level` that of the queue's head, `ready_at` since when it may be visited.
-        The time now is no argument: a key stays true while it lies in a heap, until one of the three changes.
-        """
-
-
-class CrawlOrdering(Ordering, SiteOrdering, Protocol):
-    """Both questions answered by one policy."""
-
-
-_ORDERINGS: dict[str, Callable[..., CrawlOrdering]] = {
+_ORDERINGS: dict[str, Callable[..., Ordering]] = {
     "breadth_first": BreadthFirst,
     "largest_site": LargestSite,
     "random": RandomOrder,
@@ -44,7 +29,7 @@ def orderings() -> tuple[str, ...]:
     return tuple(sorted(_ORDERINGS))
 
 
-def ordering(name: str, **settings: int | float | str | bool) -> CrawlOrdering:
+def ordering(name: str, **settings: int | float | str | bool) -> Ordering:
     """The ordering of that name. Raises `ConfigError` for a name or a setting that is not there."""
     make = _ORDERINGS.get(name)
     if make is None:

@@ -1,0 +1,245 @@
+"""Guards that learn: what closes a kind of URL, what opens it again, and what is kept of it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from periplus.model import Accept, CollectionDamaged, ConfigError, Discovery, Reject, Site, Source, Url
+from periplus.policy.filters import Lessons, SiteLessons, Traps, TrapSettings, template_of
+from periplus.policy.filters.evidence import MAX_STEPS, Values, Window
+from periplus.policy.filters.templates import directory_of, key_of, shape_of
+
+SITE = Site("host.net")
+
+
+def at(path: str) -> Url:
+    return Url(f"http://{SITE}{path}")
+
+
+def link(path: str, source: Source = Source.LINK) -> Discovery:
+    return Discovery(at(path), source, 0.0, 1)
+
+
+def share(traps: Traps, template: str, count: int = 2000) -> float:
+    """The share of URLs of a template that is let through."""
+    accepted = [traps.judge(link(template.format(number))) == Accept() for number in range(count)]
+    return sum(accepted) / count
+
+
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/", "/"),
+        ("/about/", "/about/"),
+        ("/2026/01/03.html", "/#/#/#.html"),
+        ("/2026-01-03/x", "/*/x"),
+        ("/list-12/", "/list-#/"),
+        ("/articles/PMC1670005/", "/articles/PMC#/"),
+        ("/dp/B00001A0004", "/dp/*"),
+        ("/a/3858f62230ac3c915f300c664312c63f", "/a/*"),
+        ("/a/how-to-sail-round-the-world", "/a/*"),
+        ("/a/two-words.html", "/a/two-words.html"),
+        ("/shop/red-shirt-12345-2.html", "/shop/*.html"),
+        ("/item.php?v=1&id=2&v=3", "/item.php?id&v"),
+        ("/item.php?&&=x", "/item.php?"),
+        ("/%E2%82%AC/", "/*/"),
+    ],
+)
+def test_a_template_is_what_varies_folded(path: str, template: str) -> None:
+    """Numbers, dates, identifiers and slugs are folded; words, extensions and the names of parameters stay."""
+    assert template_of(at(path)) == template
+
+
+def test_a_shape_folds_every_segment() -> None:
+    """Only depth, extension and names of parameters are left."""
+    shapes = [shape_of(at(path)) for path in ("/", "/a", "/a/", "/a/b/c.html?x=1", "/q/r/s.html?x=2")]
+    assert shapes == ["/", "/*", "/*/", "/*/*/*.html?x", "/*/*/*.html?x"]
+
+
+def test_the_directory_of_a_template_counts_only_if_there_are_many_like_it() -> None:
+    """One with nothing folded is a single page."""
+    assert (directory_of("/#/#/#.html"), directory_of("/a/b"), directory_of("/#/?x")) == ("/#/#/", "", "/#/")
+
+
+def test_a_template_without_new_contents_is_throttled_step_by_step() -> None:
+    """50 pages with fewer than 5 % unique leave one URL in ten, 50 more one in a hundred; others are not touched."""
+    traps = Traps(Lessons())
+    for number in range(49):
+        traps.observe(at(f"/day/{number}"), is_unique=number < 2)
+    assert share(traps, "/day/{}") == 1.0
+    traps.observe(at("/day/50"), is_unique=False)
+    assert 0.07 < share(traps, "/day/{}") < 0.13
+    assert share(traps, "/shop/{}") == 1.0
+    for number in range(50):
+        traps.observe(at(f"/day/{number}"), is_unique=False)
+    assert 0.0 < share(traps, "/day/{}", 20_000) < 0.02
+    refused = [verdict for number in range(20) if isinstance(verdict := traps.judge(link(f"/day/{number}")), Reject)]
+    assert refused[0] == Reject("low-yield", "/day/#")
+
+
+def test_a_template_that_is_worth_it_again_gets_its_steps_back() -> None:
+    """One step for each full window at or above 5 %."""
+    traps = Traps(Lessons())
+    for number in range(100):
+        traps.observe(at(f"/day/{number}"), is_unique=False)
+    for number in range(50):
+        traps.observe(at(f"/day/{number}"), is_unique=number % 20 == 0)
+    assert 0.07 < share(traps, "/day/{}") < 0.13
+    for number in range(50):
+        traps.observe(at(f"/day/{number}"), is_unique=True)
+    assert share(traps, "/day/{}") == 1.0
+
+
+def test_a_verdict_on_a_url_does_not_depend_on_how_often_it_is_asked() -> None:
+    """`judge` changes nothing, and a tenth is the same tenth every time."""
+    lessons = Lessons()
+    traps = Traps(lessons)
+    for number in range(50):
+        traps.observe(at(f"/day/{number}"), is_unique=False)
+    before = lessons.state(SITE)
+    first = [traps.judge(link(f"/day/{number}")) for number in range(100)]
+    assert [traps.judge(link(f"/day/{number}")) for number in range(100)] == first
+    assert [traps.reconsider(link(f"/day/{number}")) for number in range(100)] == first
+    assert lessons.state(SITE) == before
+
+
+def test_a_directory_with_a_number_is_worth_what_lies_in_it() -> None:
+    """Months of an empty calendar go with their days, even if each month looks new; a forum's one index does not."""
+    traps = Traps(Lessons())
+    for number in range(50):
+        traps.observe(at(f"/2026/{number}/"), is_unique=True)
+        traps.observe(at(f"/2026/{number}/1.html"), is_unique=False)
+        traps.observe(at(f"/forum/{number}.html"), is_unique=False)
+    assert share(traps, "/2026/{}/") < 0.2
+    assert traps.judge(link("/forum/")) == Accept()
+
+
+def test_seeds_pass() -> None:
+    """Somebody asked for them."""
+    traps = Traps(Lessons(), TrapSettings(window=1))
+    for _ in range(MAX_STEPS):
+        traps.observe(at("/1"), is_unique=False)
+    assert isinstance(traps.judge(link("/1")), Reject)
+    assert traps.judge(link("/1", Source.SEED)) == Accept()
+
+
+def with_values(traps: Traps, count: int, unique_every: int) -> None:
+    for number in range(count):
+        traps.admit(link(f"/item.php?id={number}"))
+        traps.observe(at(f"/item.php?id={number}"), is_unique=number % unique_every == 0)
+
+
+def test_an_identifier_may_have_any_number_of_values() -> None:
+    """A shop with one page in two under two names is no trap, however many products it has."""
+    traps = Traps(Lessons())
+    with_values(traps, 5000, unique_every=2)
+    assert share(traps, "/item.php?id={}") == 1.0
+
+
+def test_a_parameter_with_many_values_and_few_contents_is_throttled() -> None:
+    """From about 1,000 values on 20 % must be unique; before, 5 % of the template are enough."""
+    few, many = Traps(Lessons()), Traps(Lessons())
+    with_values(few, 700, unique_every=10)
+    with_values(many, 1600, unique_every=10)
+    assert share(few, "/item.php?id={}") == 1.0
+    assert share(many, "/item.php?id={}") < 0.2
+    refusals = [many.judge(link(f"/item.php?id={number}")) for number in range(100)]
+    assert Reject("parameter-values", "id") in refusals
+    assert share(many, "/other.php?id={}") == 1.0
+
+
+def test_want_of_evidence_refuses_nothing() -> None:
+    """50,000 products that nobody has fetched yet are welcome."""
+    traps = Traps(Lessons())
+    for number in range(5000):
+        traps.admit(link(f"/item.php?id={number}"))
+    assert share(traps, "/item.php?id={}") == 1.0
+
+
+def test_memory_of_a_site_is_bounded() -> None:
+    """Whatever paths and parameters a site invents; what finds no room is known by its shape."""
+    lessons = Lessons()
+    traps = Traps(lessons)
+    for number in range(3000):
+        word = "".join(chr(97 + int(figure)) for figure in str(number))
+        traps.admit(link(f"/{word}/x/?{word}=1&b{word}=2"))
+        traps.observe(at(f"/{word}/x/?{word}=1"), is_unique=True)
+        traps.observe(at(f"/{word}.html"), is_unique=number < 1000)
+    lessons.check_invariants()
+    kept = msgspec.msgpack.decode(lessons.state(SITE), type=SiteLessons)
+    assert len(kept.templates) <= 512
+    assert len(kept.parameters) <= 64
+    assert len(lessons.state(SITE)) < 32_000
+    assert sum(isinstance(traps.judge(link(f"/{chr(97 + i)}zz.html")), Reject) for i in range(26)) > 15
+
+
+def test_settings_are_checked() -> None:
+    """A share is a share, and a window has a size."""
+    for settings in (
+        TrapSettings(window=0),
+        TrapSettings(window=65),
+        TrapSettings(min_unique=2),
+        TrapSettings(throttle=1),
+    ):
+        with pytest.raises(ConfigError):
+            Traps(Lessons(), settings)
+
+
+def test_a_window_of_64_pages_fits_what_is_kept() -> None:
+    """The longest window is 64 bits."""
+    window = Window()
+    for _ in range(200):
+        window.observe(True, 64, 0.5)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(window), type=Window) == window
+
+
+@pytest.mark.parametrize("count", [1, 10, 100, 300, 1000, 3000])
+def test_values_are_counted_well_enough(count: int) -> None:
+    """Within 30 % (three standard deviations), and repeats do not count."""
+    values = Values()
+    for number in [*range(count), *range(count)]:
+        values.add(key_of(f"value {number}"))
+    assert 0.7 * count <= values.estimate() <= 1.3 * count
+
+
+def test_sites_leave_memory_and_come_back() -> None:
+    """Those in use stay, the others are handed over once and recalled when they are asked for."""
+    kept: dict[Site, bytes] = {}
+    lessons = Lessons(lambda site: kept.get(site, b""), max_sites=3)
+    traps = Traps(lessons)
+    for round_ in range(60):
+        for number in range(10):
+            traps.observe(Url(f"http://host{number}.net/{round_}"), is_unique=False)
+            lessons.check_invariants()
+            assert len(lessons) <= 3
+        if round_ % 7 == 0:
+            kept.update(lessons.changed())
+    kept.update(lessons.changed())
+    assert lessons.changed() == []
+    assert len(kept) == 10
+    for number in range(10):
+        verdicts = [
+            traps.judge(Discovery(Url(f"http://host{number}.net/{page}"), Source.LINK, 0.0)) for page in range(40)
+        ]
+        assert any(isinstance(verdict, Reject) for verdict in verdicts)
+
+
+def test_what_was_kept_and_cannot_be_read_is_a_damaged_collection() -> None:
+    """Not a crash, and not a silent start from nothing."""
+    for state in (b"\xc1", b"\x93\x01", b"hello", b"\x94\x01\x02\x03\x04"):
+        with pytest.raises(CollectionDamaged):
+            Lessons().restore(SITE, state)
+
+
+def test_nothing_learnt_is_nothing_kept() -> None:
+    """Most sites cost no byte; forgetting and restoring go on from what was given, and from nothing else."""
+    lessons = Lessons()
+    assert lessons.state(SITE) == b""
+    Traps(lessons).observe(at("/1"), is_unique=True)
+    state = lessons.state(SITE)
+    assert state
+    lessons.forget(SITE)
+    assert (lessons.state(SITE), lessons.changed()) == (b"", [])
+    lessons.restore(SITE, state)
+    assert lessons.state(SITE) == state

@@ -1,0 +1,97 @@
+"""How much a URL is wanted, which site is next, and how both become keys."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from periplus.model import ConfigError, Discovery, InvariantError, Source, Url
+from periplus.policy.ordering import LAST_LEVEL, ZERO_LEVEL, level_of, ordering, orderings
+
+
+def page(number: int, depth: int = 0) -> Discovery:
+    return Discovery(Url(f"http://h.net/{number}"), Source.LINK, 0.0, depth)
+
+
+@pytest.mark.parametrize(
+    ("score", "level"),
+    [
+        (math.inf, 0),
+        (2.0**40, 0),
+        (2.0**32, 0),
+        (2.0**31.75, 0),
+        (2.0**31, 1),
+        (1.0, 63),
+        (1.5, 62),
+        (2.0**-32, 127),
+        (2.0**-40, 127),
+        (5e-324, 127),
+        (0.0, ZERO_LEVEL),
+        (-0.0, ZERO_LEVEL),
+        (-0.5, 129),
+        (-1.0, 129),
+        (-1.5, 130),
+        (-126.0, 254),
+        (-127.0, LAST_LEVEL),
+        (-1e300, LAST_LEVEL),
+        (-math.inf, LAST_LEVEL),
+    ],
+)
+def test_levels(score: float, level: int) -> None:
+    """Half octaves above zero, whole numbers below, and the ends hold everything beyond."""
+    assert level_of(score) == level
+
+
+def test_a_score_that_is_no_number_is_a_bug_of_ours() -> None:
+    """It must not be filed anywhere."""
+    with pytest.raises(InvariantError):
+        level_of(math.nan)
+
+
+def test_breadth_first_takes_shallow_pages_and_then_who_has_waited() -> None:
+    """Najork & Wiener; a level for each link from a seed."""
+    policy = ordering("breadth_first")
+    assert [level_of(policy.score(page(0, depth))) for depth in (0, 1, 2, 500)] == [128, 129, 130, 255]
+    keys = {
+        "deep": policy.site_key(9, 131, 1.0),
+        "late": policy.site_key(9, 129, 8.0),
+        "first": policy.site_key(1, 129, 2.0),
+    }
+    assert sorted(keys, key=keys.__getitem__) == ["first", "late", "deep"]
+
+
+def test_largest_site_takes_the_longest_queue() -> None:
+    """Castillo's Length: pages first come, first served."""
+    policy = ordering("largest_site")
+    assert {policy.score(page(number, number)) for number in range(9)} == {0.0}
+    keys = {
+        "short": policy.site_key(1, 0, 1.0),
+        "long": policy.site_key(9, 200, 8.0),
+        "first": policy.site_key(9, 255, 2.0),
+    }
+    assert sorted(keys, key=keys.__getitem__) == ["first", "long", "short"]
+
+
+def test_random_is_the_same_for_the_same_seed_and_spread_over_all_levels() -> None:
+    """A crawl that was killed goes on in its order; no level is crowded."""
+    pages = [page(number) for number in range(12_800)]
+    levels = [level_of(ordering("random").score(each)) for each in pages]
+    assert levels == [level_of(ordering("random", seed=0).score(each)) for each in pages]
+    assert levels != [level_of(ordering("random", seed=1).score(each)) for each in pages]
+    counts = [levels.count(level) for level in range(128)]
+    assert min(counts) > 50
+    assert max(counts) < 160
+
+
+def test_orderings_are_chosen_by_name() -> None:
+    """An unknown name or setting is answered with the nearest known one."""
+    assert orderings() == ("breadth_first", "largest_site", "random")
+    with pytest.raises(ConfigError) as error:
+        ordering("breadthfirst")
+    assert "'breadth_first'" in error.value.hint
+    with pytest.raises(ConfigError) as error:
+        ordering("random", sed=1)
+    assert "'seed'" in error.value.hint
+    with pytest.raises(ConfigError):
+        ordering("breadth_first", seed=1)
