@@ -51,7 +51,7 @@ def measure(quick: bool) -> list[Group]:
 
 def _measure(hosts: int, port: int, requests: int, rounds: int) -> Group:
     urls = [f"http://127.8.{number // 250}.{number % 250 + 1}:{port}/{number}" for number in range(hosts)]
-    contestants = {"periplus": wire_loop(urls), "bare pycurl": Bare(urls)}
+    contestants: dict[str, Callable[[int], None]] = {"periplus": wire_loop(urls), "bare pycurl": Bare(urls)}
     for run in contestants.values():
         run(2 * hosts)  # connections are made here
     rates = race_cpu(contestants, requests=requests, rounds=rounds)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pycurl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
@@ -100,7 +102,7 @@ class Scripted:
     def __init__(self, *answers: bytes, closes: bool = True, delay: float = 0.0) -> None:
         self.heard: list[bytes] = []
         self.connections = 0
-        self._answers = answers
+        self.answers = answers
         self._closes = closes
         self._delay = delay
         self._listener = socket.create_server((HOME, 0))
@@ -123,7 +125,7 @@ class Scripted:
         while request := sock.recv(65536):
             self.heard.append(request)
             time.sleep(self._delay)
-            for answer in self._answers:
+            for answer in self.answers:
                 sock.sendall(answer)
             if self._closes:
                 return
@@ -158,6 +160,23 @@ def test_the_request_is_sent_as_it_will_be_archived(make_wire: MakeWire, purpose
             task(server.url("/a%20b//c/?q=%C3%BC|{}&x"), purpose, validators=known),
             task(server.url("/~b?"), purpose),
             task(server.url("/c"), purpose, validators=known, attempt=2),
+        ]
+        for one in tasks:
+            assert isinstance(fetch(wire, one), Fetched)
+        assert server.heard == [wire.request_bytes(one) for one in tasks]
+
+
+def test_every_character_is_sent_as_it_is_spelt(make_wire: MakeWire) -> None:
+    """libcurl spells nothing anew: not in path or query, not the dots of a path or at the end of a host."""
+    printable = "".join(map(chr, range(0x20, 0x7F)))
+    with Scripted(OK) as server:
+        wire = make_wire()
+        tasks = [
+            task(server.url(f"/{printable.replace('#', '').replace('?', '')}?{printable.replace('#', '')}")),
+            task(server.url("/a//b/..c/.%2E%2e/%2F%zz%?a=../..&b=%")),
+            task(f"http://a.test.:{server.port}/"),
+            task(f"http://xn--bcher-kva.test:{server.port}/?"),
+            task(f"http://a_b-.test:{server.port}/;p"),
         ]
         for one in tasks:
             assert isinstance(fetch(wire, one), Fetched)
@@ -289,6 +308,64 @@ def test_broken_answers(make_wire: MakeWire, answer: bytes, reason: str) -> None
         outcome = fetch(make_wire(), task(server.url()))
         assert isinstance(outcome, Failed)
         assert outcome.reason == reason
+
+
+FRAGMENTS = [
+    b"HTTP/1.1 200 OK\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\n",
+    b"HTTP/1.1 302 Found\r\n",
+    b"HTTP/1.1 304 Not Modified\r\n",
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
+    b"HTTP/2 200\r\n",
+    b"ICY 200 OK\r\n",
+    b"Location: //\xff[::1/\r\n",
+    b"Location: /a\r\n",
+    b"Content-Length: 3\r\n",
+    b"Content-Length: -1\r\n",
+    b"Content-Length: 99999999999999999999\r\n",
+    b"Content-Encoding: gzip, br\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"Transfer-Encoding: gzip, chunked\r\n",
+    b"Content-Type: text/html; charset=\r\n",
+    b"Content-Type: image/png\r\n",
+    b"Set-Cookie: a=b\r\n",
+    b"Connection: upgrade, close\r\n",
+    b" folded\r\n",
+    b": no name\r\n",
+    b"no colon\r\n",
+    b"\r\n",
+    b"3\r\nabc\r\n",
+    b"0\r\n\r\n",
+    b"ffffffffffffffff\r\n",
+    b"\0",
+]
+
+
+@settings(max_examples=150)
+@given(answer=st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=9), max_size=12).map(b"".join))
+def test_no_answer_is_too_strange(mad: tuple[Scripted, CurlWire], answer: bytes) -> None:
+    """Whatever a server says: one outcome, of a documented kind, and no exception."""
+    server, wire = mad
+    server.answers = (answer,)
+    outcome = fetch(wire, task(server.url()))
+    assert isinstance(outcome, Fetched | Redirected | Failed)
+    assert getattr(outcome, "reason", "") != "other"
+    assert wire.under_way == wire.buffered_bytes == 0
+
+
+@pytest.fixture(scope="module")
+def mad() -> Iterator[tuple[Scripted, CurlWire]]:
+    clock = SystemClock()
+    wire = CurlWire(
+        WireSettings(timeout=5.0),
+        identity=Identity(),
+        clock=clock,
+        resolver=Resolver(clock=clock),
+        guard=AddressGuard([HOME]),
+    )
+    with Scripted() as server:
+        yield server, wire
+    wire.close()
 
 
 def test_unwanted_types_are_not_downloaded(make_wire: MakeWire) -> None:

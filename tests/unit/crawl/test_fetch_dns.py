@@ -188,6 +188,19 @@ def test_many_at_once() -> None:
     assert len(rings) == 1000
 
 
+def test_seeds_are_found_together() -> None:
+    """More hosts than threads, some of them twice, some unknown, some that need no question."""
+    names = Names(**{f"h{number}_test": [f"192.0.2.{number}"] for number in range(40)}, no_test=OSError("no"))
+    with resolving(names, threads=3) as resolver:
+        hosts = [f"h{number}.test" for number in range(40)] * 2 + ["no.test", "192.0.2.99"]
+        found = resolver.find_all(hosts)
+        assert list(dict.fromkeys(hosts)) == sorted(found, key=hosts.index)
+        assert isinstance(found["no.test"], NoAddress)
+        assert sum(isinstance(answer, Address) for answer in found.values()) == 41
+        assert len(names.asked) == 41
+        assert resolver.find_all([]) == {}
+
+
 def test_the_system_knows_this_machine() -> None:
     """The real lookup, without a network: IPv4 first."""
     found = Resolver(clock=SteppedClock(0.0)).find("localhost")

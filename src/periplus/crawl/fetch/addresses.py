@@ -88,7 +88,7 @@ def _special_6(address: IPv6Address) -> IPv6Network | None:
 class AddressGuard:
     """Says for every address whether it may be visited: the public ones, and the blocks where `seeds` lie.
 
-    `seeds` are addresses, not names: look names up first (`Resolver.find`).
+    `seeds` are addresses, not names: look names up first (`Resolver.find_all`).
     """
 
     def __init__(self, seeds: Iterable[str] = ()) -> None:

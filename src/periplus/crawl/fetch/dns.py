@@ -20,7 +20,7 @@ import contextlib
 import socket
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -158,19 +158,29 @@ class Resolver:
             self._deadlines.popleft()
         return self._deadlines[0][0] if self._deadlines else None
 
-    def find(self, host: str) -> Answer:
-        """The answer, with a wait for it: for seeds, before a crawl begins (other answers that come are only kept)."""
-        answer = self.known(host)
+    def find_all(self, hosts: Iterable[str]) -> dict[str, Answer]:
+        """The answers, with a wait for them: for seeds, before a crawl begins."""
+        found: dict[str, Answer] = {}
+        waiting = deque(dict.fromkeys(hosts))
         news = Event()
         told, self.on_answer = self.on_answer, news.set
-        while answer is None:
-            self.ask(host)
-            answer = dict(self.answered()).get(host)
-            if answer is None:
+        while waiting or self._asked:
+            while waiting and len(self._asked) < self._settings.threads:  # more would time out in the queue
+                host = waiting.popleft()
+                if (answer := self.known(host)) is not None:
+                    found[host] = answer
+                else:
+                    self.ask(host)
+            if self._asked:
                 news.wait(max(0.0, (self.next_deadline() or 0.0) - time.monotonic()))
                 news.clear()
+                found.update(self.answered())
         self.on_answer = told
-        return answer
+        return found
+
+    def find(self, host: str) -> Answer:
+        """The answer for one host, with a wait for it."""
+        return self.find_all([host])[host]
 
     def close(self) -> None:
         """Let the threads end; those that hang are left behind (they are daemons)."""
