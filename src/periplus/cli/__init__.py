@@ -8,11 +8,13 @@ clear line with the next step and a documented exit code; `--debug` shows the tr
 from .app import app, main
 from .crawl import crawl
 from .demo import demo
+from .info import info
 from .lab import lab
 from .read import read
 
 app.command()(crawl)
 app.command()(demo)
+app.command()(info)
 app.command()(lab)
 app.command()(read)
 

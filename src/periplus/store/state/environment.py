@@ -63,7 +63,10 @@ class Environment:
     def table(self, name: str) -> Table:
         """The table of that name, made if there is none."""
         try:
-            return Table(self, self._lmdb.open_db(name.encode(), self.transaction(), create=not self._readonly))
+            if self._readonly:  # a reader's handle outlives a transaction only if it was made outside of any
+                self._abort()
+            transaction = None if self._readonly else self.transaction()
+            return Table(self, self._lmdb.open_db(name.encode(), transaction, create=not self._readonly))
         except (lmdb.NotFoundError, lmdb.ReadonlyError) as error:
             raise CollectionDamaged(f"{self._folder} has no table {name}") from error
         except lmdb.Error as error:

@@ -1,0 +1,225 @@
+"""What is known of a collection, of a site in it, and of a URL, gathered from what the shards have committed.
+
+Everything is read without disturbing a crawl that runs. The values here are what `periplus info --json` prints; how
+they are said in words is in `info`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from heapq import nlargest
+
+from msgspec import Struct
+
+from periplus.config import Config
+from periplus.crawl.frontier import RobotsGate
+from periplus.crawl.placement import owner_of
+from periplus.crawl.tally import Tally
+from periplus.model import (
+    Discovery,
+    Lane,
+    Reject,
+    Rewrite,
+    RobotsFile,
+    Site,
+    SiteState,
+    Source,
+    Url,
+    UrlRecord,
+    UsageError,
+)
+from periplus.policy.filters import standard_chain
+from periplus.store import DiskState
+from periplus.urls import canonical, site_of
+
+from .collection import Collection, states, with_scheme
+
+LARGEST = 20
+"""Sites that are named one by one."""
+
+
+class SiteLine(Struct, frozen=True):
+    """A site in a list."""
+
+    site: Site
+    pages: int
+    queued: int
+    bytes: int
+    failures: int
+    retired: str
+
+
+class CollectionFacts(Struct, frozen=True):
+    """Of the whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason."""
+
+    collection: str
+    seeds: int
+    shards: int
+    tally: Tally
+    known: int
+    queued: int
+    sites: int
+    retired: dict[str, int]
+    largest: tuple[SiteLine, ...]
+
+
+class RobotsFacts(Struct, frozen=True):
+    """Of the robots.txt of a site. `access` is `rules`, `all` or `none`."""
+
+    access: str
+    status: int | None
+    reason: str
+    bytes: int
+    fetched_at: float
+    expires_at: float
+    crawl_delay: float | None
+
+
+class SiteFacts(Struct, frozen=True):
+    """Of one site. `delay` is what it is left alone for, in seconds, by our settings and its own wish."""
+
+    site: Site
+    shard: int
+    ip: str | None
+    pages: int
+    queued: dict[str, int]
+    bytes: int
+    failures: int
+    retired: str
+    ready_at: float
+    delay: float
+    robots: RobotsFacts | None
+    home_refused: str
+
+
+class UrlFacts(Struct, frozen=True):
+    """Of one URL. `robots` and `filtered`: why it may not or shall not be fetched; empty if nothing is in the way."""
+
+    url: Url
+    is_known: bool
+    record: UrlRecord | None
+    robots: str
+    robots_rule: str
+    filtered: str
+    filter_rule: str
+    known_as: Url | None
+    site: SiteFacts | None
+
+
+def of_collection(collection: Collection) -> CollectionFacts:
+    """All shards as one."""
+    tally, known, queued, sites = Tally(), 0, 0, 0
+    retired: Counter[str] = Counter()
+    largest: list[tuple[int, Site, SiteLine]] = []
+    with states(collection.layout) as opened:
+        for state in opened:
+            tally += Tally.restored(state.marked("tally"))
+            known, queued, sites = known + len(state.records), queued + len(state.queues), sites + len(state.sites)
+            retired.update(each.retired for each in state.sites if each.retired)
+            largest += nlargest(LARGEST, _ranked(state, state.sites))
+    lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
+    return CollectionFacts(
+        str(collection.folder),
+        len(collection.seeds),
+        collection.layout.shards,
+        tally,
+        known,
+        queued,
+        sites,
+        dict(retired),
+        lines,
+    )
+
+
+def _ranked(state: DiskState, sites: Iterable[SiteState]) -> Iterable[tuple[int, Site, SiteLine]]:
+    for each in sites:
+        queued = sum(_queued(state, each.site).values())
+        line = SiteLine(each.site, each.pages, queued, each.downloaded, each.failures, each.retired)
+        yield each.pages, each.site, line
+
+
+def of_site(collection: Collection, site: Site) -> SiteFacts | None:
+    """One site; `None` if nobody has heard of it."""
+    number = owner_of(site, max(collection.layout.shards, 1))
+    with states(collection.layout) as opened:
+        return _site_facts(collection.config, opened[number], site, number) if number < len(opened) else None
+
+
+def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
+    kept = state.sites.get([site])[0]
+    queued = _queued(state, site)
+    if kept is None and not queued:
+        return None
+    kept = kept or SiteState(site)
+    gate = RobotsGate(state.robots, config.identity.token)
+    file = state.robots.get(site)
+    home = canonical(f"http://{site}/")
+    refusal = gate.refusal(home) if file is not None and home is not None else None
+    return SiteFacts(
+        site,
+        shard,
+        kept.ip,
+        kept.pages,
+        queued,
+        kept.downloaded,
+        kept.failures,
+        kept.retired,
+        kept.ready_at,
+        max(config.politeness.delay, kept.delay or 0.0),
+        None if file is None else _robots_facts(file, gate.delay(site)),
+        f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
+    )
+
+
+def _robots_facts(file: RobotsFile, delay: float | None) -> RobotsFacts:
+    return RobotsFacts(file.access, file.status, file.reason, len(file.body), file.fetched_at, file.expires_at, delay)
+
+
+def _queued(state: DiskState, site: Site) -> dict[str, int]:
+    lengths = {lane.value: state.queues.length(site, lane) for lane in Lane}
+    return {lane: length for lane, length in lengths.items() if length}
+
+
+def of_url(collection: Collection, text: str) -> UrlFacts:
+    """One URL, as it was typed; without a scheme the one that is known is meant."""
+    forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
+    urls = [url for form in forms if (url := canonical(form)) is not None]
+    if not urls:
+        raise UsageError(f"{text!r} is no URL", hint="write it as https://example.org/page")
+    known = [facts for url in urls if (facts := _url_facts(collection, url)).is_known]
+    return known[0] if known else _url_facts(collection, urls[0])
+
+
+def _url_facts(collection: Collection, url: Url) -> UrlFacts:
+    config, site = collection.config, site_of(url)
+    number = owner_of(site, max(collection.layout.shards, 1))
+    record: UrlRecord | None = None
+    refusal: tuple[str, str] | None = None
+    facts: SiteFacts | None = None
+    kept = b""
+    with states(collection.layout) as opened:
+        if number < len(opened):
+            state = opened[number]
+            record = state.records.get([url])[0]
+            facts = _site_facts(config, state, site, number)
+            refusal = RobotsGate(state.robots, config.identity.token).refusal(url) if facts and facts.robots else None
+            known = state.sites.get([site])[0]
+            kept = known.traps if known is not None else b""
+    reason, rule, other = _judged(collection, url, record, kept)
+    robots = refusal or ("", "")
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts)
+
+
+def _judged(collection: Collection, url: Url, record: UrlRecord | None, lessons: bytes) -> tuple[str, str, Url | None]:
+    """What the filters would say of the URL if it was found now."""
+    chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: lessons)
+    source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
+    verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
+    match verdict:
+        case Reject(reason=reason, rule=rule):
+            return reason, rule, None
+        case Rewrite(url=other, rule=rule):
+            return "", rule, other
+        case _:
+            return "", "", None
