@@ -89,6 +89,9 @@ def test_bounds_are_settings() -> None:
         ("http://host.net/?f=a.jpg", None),
         ("http://host.net/a.jpg.html", None),
         ("http://host.net/jpg", None),
+        ("http://host.net/wiki/File:Ship.jpg", None),
+        ("http://host.net/wiki/Node.js", None),
+        ("http://host.net:81/a.jpg", "jpg"),
     ],
 )
 def test_what_ends_like_a_picture_is_no_page(url: str, extension: str | None) -> None:

@@ -76,9 +76,10 @@ def test_largest_site_takes_the_longest_queue() -> None:
 def test_random_is_the_same_for_the_same_seed_and_spread_over_all_levels() -> None:
     """A crawl that was killed goes on in its order; no level is crowded."""
     pages = [page(number) for number in range(12_800)]
-    levels = [level_of(ordering("random").score(each)) for each in pages]
-    assert levels == [level_of(ordering("random", seed=0).score(each)) for each in pages]
-    assert levels != [level_of(ordering("random", seed=1).score(each)) for each in pages]
+    policy, same, other = ordering("random"), ordering("random", seed=0), ordering("random", seed=1)
+    levels = [level_of(policy.score(each)) for each in pages]
+    assert levels == [level_of(same.score(each)) for each in pages]
+    assert levels != [level_of(other.score(each)) for each in pages]
     counts = [levels.count(level) for level in range(128)]
     assert min(counts) > 50
     assert max(counts) < 160

@@ -2,7 +2,8 @@
 
 Reason: `extension`; the rule is the extension. A guess from a name, made to save a request: what a server really
 sends is judged by the wire from its headers. Seeds are exempt, for somebody wants them. Left out on purpose are
-extensions that pages hide behind: `.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`, `.com`.
+extensions that pages hide behind (`.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`), and endings that titles have
+(`/wiki/Node.js`, `/wiki/U.S.A`). A name with a colon is a page about a file: `/wiki/File:Ship.jpg`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from msgspec import Struct
 from ...model import ConfigError, Discovery, Reject, Source, Verdict
 from .verdicts import ACCEPT
 
-_PICTURES = "jpg jpeg jpe jfif png gif webp avif bmp ico svg svgz tif tiff heic heif psd ai eps raw cr2 nef xcf"
+_PICTURES = "jpg jpeg jpe jfif png gif webp avif bmp ico svg svgz tif tiff heic heif psd eps cr2 nef xcf"
 _SOUNDS = "mp3 m4a ogg oga opus wav flac aac wma aif aiff mid midi m3u m3u8"
-_FILMS = "mp4 m4v avi mov mkv webm mpg mpeg mpe wmv flv f4v ogv 3gp ts vob swf"
-_ARCHIVES = "zip gz tgz bz2 tbz xz txz zst lz lzma 7z rar tar jar war ear whl egg gem cab cpio warc wacz torrent"
-_PROGRAMS = "exe msi dll so dmg pkg deb rpm apk ipa iso img bin class pyc o a crx xpi appimage"
-_PARTS = "css js mjs map wasm woff woff2 ttf otf eot cur"
-_DOCUMENTS = "pdf ps doc docx docm dot xls xlsx xlsm ppt pptx pps odt ods odp rtf epub mobi azw djvu"
-_DATA = "csv tsv parquet sqlite db sql dbf shp kmz dat h5 hdf5 npy npz pkl mat"
+_FILMS = "mp4 m4v avi mov mkv webm mpg mpeg mpe wmv flv f4v ogv 3gp vob swf"
+_ARCHIVES = "zip gz tgz bz2 tbz xz txz zst lzma 7z rar tar jar whl egg gem cab cpio warc wacz torrent"
+_PROGRAMS = "exe msi dll dmg pkg deb rpm apk ipa iso pyc crx xpi appimage"
+_PARTS = "css wasm woff woff2 ttf otf eot"
+_DOCUMENTS = "pdf doc docx docm xls xlsx xlsm ppt pptx pps odt ods odp rtf epub mobi azw djvu"
+_DATA = "csv tsv parquet sqlite dbf shp kmz h5 hdf5 npy npz pkl"
 
 NEVER_PAGES = tuple(" ".join((_PICTURES, _SOUNDS, _FILMS, _ARCHIVES, _PROGRAMS, _PARTS, _DOCUMENTS, _DATA)).split())
 """The extensions refused by default."""
@@ -50,7 +51,10 @@ class Extensions:
     def judge(self, discovery: Discovery) -> Verdict:
         """By what follows the last dot of the path."""
         url = discovery.url
-        extension = (url if "?" not in url else url.partition("?")[0]).rpartition(".")[2]
+        path = url if "?" not in url else url.partition("?")[0]
+        extension = path.rpartition(".")[2]
         if len(extension) > self._longest or extension.lower() not in self._refused:
             return ACCEPT
-        return ACCEPT if discovery.source is Source.SEED else Reject("extension", extension.lower())
+        if discovery.source is Source.SEED or ":" in path.rpartition("/")[2]:
+            return ACCEPT
+        return Reject("extension", extension.lower())

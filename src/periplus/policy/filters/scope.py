@@ -10,9 +10,10 @@ Reason: `out-of-scope`; the rule is the kind of scope.
 * `any`: the web.
 
 Seeds are always inside. So is the page that a seed redirects to, wherever it is: it is what was asked for. Whether the
-*place* it lies in joins the scope is decided by `has_moved`: the top of a site that sends us to the top of another (or
-to another host of its domain) has moved and takes its scope along; a seed that ends at a log-in page, a registrar or a
-profile in a social network has not. The caller then calls `widen` and keeps the URL with the seeds.
+*place* it lies in joins the scope is decided by `has_moved`. A seed takes its scope along to the host with or without
+`www.`, to the same path on another host of its domain, and from the top of a site to the top of another. A seed that
+ends at a log-in page, a registrar or a profile in a social network has not moved. The caller then calls `widen` and
+keeps the URL with the seeds.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _TOP = re.compile(r"/(?:[a-z]{2}(?:[-_][A-Za-z]{2})?/?|(?:index|default|home)\.[
 """A home page: the root, a language below it, or an index by name."""
 
 _REMEMBERED = 65_536
+_LONGEST_REMEMBERED = 300
 
 
 class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,17 +97,22 @@ class Scope:
         """Whether a seed that redirects there has moved, and the place joins the scope."""
         if self.holds(target):
             return False
-        domain = domain_of(site_of(seed))
-        if domain is not None and domain == domain_of(site_of(target)):
-            return self.kind != "prefix" or _path_of(seed) == _path_of(target)
-        return bool(_TOP.fullmatch(_path_of(seed)) and _TOP.fullmatch(_path_of(target)) and "?" not in target)
+        old, new = site_of(seed), site_of(target)
+        if self._is_whole and old.removeprefix("www.") == new.removeprefix("www."):
+            return True
+        before, after = _path_of(seed), _path_of(target)
+        domain = domain_of(old)
+        if domain is not None and domain == domain_of(new) and before.rstrip("/") == after.rstrip("/"):
+            return True
+        return bool(_TOP.fullmatch(before) and _TOP.fullmatch(after)) and "?" not in target
 
     def _remember(self, authority: str, site: Site) -> bool:
         """Hosts repeat; the Public Suffix List is asked once for each."""
         if len(self._inside) >= _REMEMBERED:
             self._inside.clear()
         inside = self.kind == "any" or site in self._sites or domain_of(site) in self._domains
-        self._inside[authority] = inside
+        if len(authority) <= _LONGEST_REMEMBERED:
+            self._inside[authority] = inside
         return inside
 
     def _is_below(self, url: Url) -> bool:

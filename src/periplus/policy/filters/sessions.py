@@ -60,7 +60,7 @@ class Sessions:
         """Asks one question of a URL without such a name: nearly all."""
         url = discovery.url
         has_parameters = "?" in url or ";" in url
-        if not (has_parameters and self._suspect.search(url, 8)) and "(" not in url:
+        if not (has_parameters and self._suspect.search(url, 8)) and "/(" not in url:
             return ACCEPT
         name, rule = self._without(url)
         short = canonical(name) if rule else None

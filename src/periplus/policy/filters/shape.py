@@ -16,6 +16,7 @@ from ...model import Discovery, Reject, Source, Verdict
 from .verdicts import ACCEPT
 
 _REMEMBERED = 65_536
+_LONGEST_REMEMBERED = 200
 
 
 class ShapeSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,13 +57,17 @@ class Shape:
         if not url.startswith(("https://", "http://")):
             return Reject("scheme", "http and https only")
         if self._complaint(directory.split("/")[3:], room=1) is None:
-            if len(self._harmless) >= _REMEMBERED:
-                self._harmless.clear()
-            self._harmless.add(directory)
+            self._remember(directory)
             return ACCEPT
         segments = url.partition("?")[0].split("/")[3:]
         complaint = self._complaint(segments if segments[-1] else segments[:-1], room=0)
         return ACCEPT if complaint is None or discovery.source is Source.SEED else complaint
+
+    def _remember(self, directory: str) -> None:
+        if len(self._harmless) >= _REMEMBERED:
+            self._harmless.clear()
+        if len(directory) <= _LONGEST_REMEMBERED:
+            self._harmless.add(directory)
 
     def _complaint(self, segments: list[str], room: int) -> Reject | None:
         """What is wrong with a path that has `room` more segments."""

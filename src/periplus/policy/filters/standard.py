@@ -49,8 +49,19 @@ def standard_chain(
     Whoever wants to widen the scope later makes it and gives it in place of the seeds.
     """
     settings = settings or FilterSettings()
-    lessons = Lessons(recall, settings.traps.max_sites)
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
+    lessons = Lessons(recall, settings.traps.max_sites)
+    learning: list[Filter] = [Budgets(lessons, settings.budgets), Traps(lessons, settings.traps)]
+    return Chain([*_without_memory(scope, settings), *learning], lessons)
+
+
+def screening_chain(scope: Scope, settings: FilterSettings | None = None) -> Chain:
+    """The filters that need no memory of a site: for whoever passes a URL on to the one who has it."""
+    return Chain(_without_memory(scope, settings or FilterSettings()))
+
+
+def _without_memory(scope: Scope, settings: FilterSettings) -> list[Filter]:
+    """Those that have something to refuse."""
     filters: list[Filter] = [Shape(settings.shape), Sessions(settings.sessions)]
     if settings.extensions.refused:
         filters.append(Extensions(settings.extensions))
@@ -58,19 +69,4 @@ def standard_chain(
         filters.append(scope)
     if settings.patterns.include or settings.patterns.exclude:
         filters.append(Patterns(settings.patterns))
-    filters += [Budgets(lessons, settings.budgets), Traps(lessons, settings.traps)]
-    return Chain(filters, lessons)
-
-
-def screening_chain(scope: Scope, settings: FilterSettings | None = None) -> Chain:
-    """The filters that need no memory of a site: for whoever passes a URL on to the one who has it."""
-    settings = settings or FilterSettings()
-    return Chain(
-        [
-            Shape(settings.shape),
-            Sessions(settings.sessions),
-            Extensions(settings.extensions),
-            scope,
-            Patterns(settings.patterns),
-        ]
-    )
+    return filters

@@ -113,9 +113,9 @@ class Traps:
         window = _filed(template, lessons, room) or _filed(shape_of(url), lessons, 2 * room)
         if window is not None:
             yield window
-        directory = directory_of(template)
+        directory = "" if template.endswith("/") else directory_of(template)
         contents = _filed(_contents_of(directory), lessons, room) if directory else None
-        if contents is not None and not template.endswith("/"):
+        if contents is not None:
             yield contents
 
     def _count_values(self, url: Url) -> None:
