@@ -201,4 +201,4 @@ class CrashingTables(RuleBasedStateMachine):
 
 
 TestCrashingTables = CrashingTables.TestCase
-TestCrashingTables.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+TestCrashingTables.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)

@@ -1,0 +1,256 @@
+"""What an event says is what its row says, whatever it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from periplus.content import read_page
+from periplus.model import (
+    ChangeFreq,
+    ChangeLevel,
+    ChangeSeen,
+    Discovered,
+    Discovery,
+    Event,
+    Excluded,
+    Failed,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    Granularity,
+    Hints,
+    Lane,
+    Lastmod,
+    Link,
+    LinkKind,
+    Located,
+    NotModified,
+    Page,
+    PageRead,
+    Problem,
+    Purpose,
+    Redirected,
+    Refused,
+    Site,
+    SitemapEntriesRead,
+    SitemapEntry,
+    SitemapRead,
+    Source,
+    Stored,
+    Url,
+)
+from periplus.store import Tables, TableSettings
+from periplus.store.tables import SCHEMAS, read
+from periplus.store.tables.columns import MAX_TEXT
+
+NOW = 1_700_000_000.25
+NOON = datetime.fromtimestamp(NOW, UTC)
+URL = Url("https://www.example.co.uk:8443/a?b=c")
+SITE = "www.example.co.uk:8443"
+TASK = FetchTask(URL, Site(SITE), Purpose.PAGE, Lane.DISCOVERY, NOW + 60, None, 2, "192.0.2.1", Source.SITEMAP, 3, 1)
+HEADERS = (("content-type", "text/plain"), ("Content-Type", "text/html; charset=utf-8"))
+PAGE = b"""<html lang=de><title>T</title><link rel=canonical href=/canon><meta name=robots content=noindex>
+<p>Some text <a href=/x rel=NoFollow>X</a> <a href=https://other.example/>Y</a><iframe src=/frame></iframe>"""
+
+Write = Callable[..., dict[str, list[dict[str, Any]]]]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Iterator[Write]:
+    """Events in, the rows of all tables out, by way of Parquet."""
+    tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
+
+    def rows_of(*events: Event) -> dict[str, list[dict[str, Any]]]:
+        tables.record(events)
+        tables.settle()
+        return {name: read(tmp_path / "tables", name).to_pylist() for name in SCHEMAS}
+
+    yield rows_of
+    tables.close()
+
+
+def fetch_row(write: Write, outcome: FetchOutcome, stored: Stored | None = None) -> dict[str, Any]:
+    [row] = write(FetchEnded(outcome, NOW + 2, stored))["fetches"]
+    return row
+
+
+def test_discovery_is_a_row_with_its_hints(write: Write) -> None:
+    """Everything a source said of a URL can be asked for."""
+    hints = Hints(Lastmod(NOW, Granularity.DAY), ChangeFreq.DAILY, 0.5, "anchor", "title")
+    found = Discovery(URL, Source.SITEMAP, NOW, 2, Url("https://example.org/sitemap.xml"), hints, 1)
+    [row] = write(Discovered(found, True))["discoveries"]
+    assert row == {
+        "url": URL, "site": SITE, "source": "sitemap", "found_at": NOON, "depth": 2, "redirects": 1,
+        "referrer": "https://example.org/sitemap.xml", "is_new": True, "lastmod": NOON, "lastmod_granularity": "day",
+        "changefreq": "daily", "priority": 0.5, "anchor": "anchor", "title": "title", "refused": None, "rule": None,
+    }  # fmt: skip
+
+
+def test_refusal_is_a_row_with_its_rule(write: Write) -> None:
+    """A rejection is a row with a reason, never silence."""
+    plain = Discovery(Url("http://me:secret@example.org/"), Source.LINK, NOW)
+    first, second = write(Discovered(plain, False), Refused(plain, "out-of-scope", "domain"))["discoveries"]
+    assert (first["refused"], first["is_new"], first["site"]) == (None, False, "example.org")
+    assert (second["refused"], second["rule"], second["is_new"]) == ("out-of-scope", "domain", None)
+
+
+def test_fetched_is_a_row_with_its_place(write: Write) -> None:
+    """From a row one finds the answer in the archive."""
+    stored = Stored("a.warc.gz", 10, 20, "sha256:x", True)
+    row = fetch_row(write, Fetched(TASK, 404, HEADERS, b"12345", NOW, 1.5, "192.0.2.1", True), stored)
+    assert row == {
+        "url": URL, "site": SITE, "domain": "example.co.uk", "purpose": "page", "lane": "discovery",
+        "source": "sitemap", "outcome": "fetched", "status": 404, "reason": None, "rule": None,
+        "detail": None, "started_at": NOON,
+        "ended_at": datetime.fromtimestamp(NOW + 2, UTC), "duration": 1.5, "bytes": 5,
+        "content_type": "text/html; charset=utf-8", "ip": "192.0.2.1", "target": None, "depth": 3, "attempt": 2,
+        "redirects": 1, "is_truncated": True, "digest": "sha256:x", "warc_file": "a.warc.gz", "warc_offset": 10,
+        "warc_length": 20, "is_revisit": True,
+    }  # fmt: skip
+
+
+def test_other_outcomes_say_what_they_are(write: Write) -> None:
+    """Each outcome keeps its own facts, and where nothing was stored nothing is said."""
+    rows = write(
+        FetchEnded(NotModified(TASK, (), NOW, 0.1, "192.0.2.1"), NOW),
+        FetchEnded(Redirected(TASK, 301, Url("https://e.example/"), (), NOW, 0.1), NOW),
+        FetchEnded(Failed(TASK, "timeout", NOW, 0.1, None, "no answer"), NOW),
+        FetchEnded(Excluded(TASK, "robots", "/private"), NOW),
+        FetchEnded(Located(TASK, "192.0.2.1", NOW), NOW),
+    )["fetches"]
+    told = [(row["outcome"], row["status"], row["reason"], row["rule"], row["target"]) for row in rows]
+    assert told == [
+        ("not-modified", 304, None, None, None),
+        ("redirected", 301, None, None, "https://e.example/"),
+        ("failed", None, "timeout", None, None),
+        ("excluded", None, "robots", "/private", None),
+    ]
+    assert {row["warc_file"] for row in rows} == {None}
+    assert rows[3]["started_at"] == NOON
+
+
+def test_page_is_a_row_and_its_links_are_rows(write: Write) -> None:
+    """A page's links are rows in the order of the page, internal where the site is the same."""
+    page = read_page(PAGE, URL, "text/html")
+    page = replace(page, problems=(Problem("text-cut"), Problem("bad-characters")))
+    empty = read_page(b"", "http://example.org/", "text/html")
+    rows = write(PageRead(page, NOW), PageRead(empty, NOW))
+    first, second = rows["pages"]
+    assert (first["title"], first["language"], first["noindex"], first["links"]) == ("T", "de", True, len(page.links))
+    assert first["canonical"] == "https://www.example.co.uk:8443/canon"
+    assert first["raw_digest"] == page.digests.raw
+    assert first["sketch"] == page.sketch
+    assert first["problems"] == ["text-cut", "bad-characters"]
+    assert (second["sketch"], second["problems"], second["links"]) == (None, ["empty"], 0)
+    base = "https://www.example.co.uk:8443"
+    told = [(row["target"], row["anchor"], row["rel"], row["kind"], row["is_internal"]) for row in rows["links"]]
+    assert sorted(told) == [
+        ("https://other.example/", "Y", "", "a", False),
+        (f"{base}/frame", "", "", "iframe", True),
+        (f"{base}/x", "X", "nofollow", "a", True),
+    ]
+    assert [row["target"] for row in rows["links"]] == [link.url for link in page.links]
+    assert {(row["page"], row["site"], row["read_at"]) for row in rows["links"]} == {(URL, SITE, NOON)}
+    assert {row["target_site"] for row in rows["links"]} == {SITE, "other.example"}
+
+
+def test_links_of_several_pages_keep_to_their_pages(write: Write) -> None:
+    """Runs of dictionary indices do not slip: every link is beside its own page, site and relation."""
+    pages = [
+        with_links(f"http://s{number % 3}.example/{number}", number % 5, rel="ugc" if number % 2 else "")
+        for number in range(40)
+    ]
+    rows = write(*(PageRead(page, NOW + number) for number, page in enumerate(pages)))["links"]
+    wanted = [
+        (page.url, link.url, link.anchor, link.rel, link.kind.value, NOW + number, page.url[7:17] == link.url[7:17])
+        for number, page in enumerate(pages)
+        for link in page.links
+    ]
+    found = [
+        (row["page"], row["target"], row["anchor"], row["rel"], row["kind"], row["read_at"].timestamp(),
+         row["is_internal"])
+        for row in rows
+    ]  # fmt: skip
+    assert found == wanted
+
+
+def with_links(url: str, count: int, rel: str) -> Page:
+    kinds = list(LinkKind)
+    links = tuple(
+        Link(Url(f"http://s{place % 2}.example/{place}"), f"{url} {place}", rel, kinds[place % 4])
+        for place in range(count)
+    )
+    return replace(read_page(b"<p>x", url, "text/html"), links=links)
+
+
+def test_sitemap_entries_and_their_summary(write: Write) -> None:
+    """What a site says of its pages, what its indexes name, and one row on the whole."""
+    sitemap = Url("https://example.org/sitemap.xml")
+    entry = SitemapEntry("https://example.org/a", Lastmod(NOW, Granularity.SECOND), ChangeFreq.NEVER, 1.0, "A")
+    child = SitemapEntry("https://example.org/more.xml", is_sitemap=True)
+    rows = write(
+        SitemapEntriesRead(sitemap, NOW, (entry, child)),
+        SitemapRead(sitemap, NOW, 1, 1, None, (Problem("bad-markup"),)),
+    )["sitemap_entries"]
+    assert [row["kind"] for row in rows] == ["page", "sitemap", "summary"]
+    assert {(row["sitemap"], row["site"], row["read_at"]) for row in rows} == {(sitemap, "example.org", NOON)}
+    assert [rows[0][name] for name in ("url", "lastmod", "changefreq", "priority", "title")] == [
+        "https://example.org/a", NOON, "never", 1.0, "A",
+    ]  # fmt: skip
+    assert [rows[2][name] for name in ("url", "entries", "children", "problems")] == [sitemap, 1, 1, ["bad-markup"]]
+
+
+def test_changes_count_from_major_on(write: Write) -> None:
+    """The level is a word, and whether it counts is a claim."""
+    rows = write(*(ChangeSeen(URL, NOW, level) for level in ChangeLevel))["changes"]
+    assert [(row["level"], row["is_change"]) for row in rows] == [
+        ("same", False), ("raw-only", False), ("minor", False), ("major", True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["\ud800 lone", "nul \0 inside", "x" * (MAX_TEXT + 9), "\U0001f600" * MAX_TEXT, ""])
+def test_no_text_of_the_web_can_break_a_batch(write: Write, text: str) -> None:
+    """Half a surrogate pair, a zero byte, endless text: the row is written, its neighbours are whole."""
+    page = replace(read_page(PAGE, URL, "text/html"), title=text, language=text, links=(Link(URL, text, text),))
+    good = read_page(PAGE, URL, "text/html")
+    rows = write(PageRead(page, NOW), PageRead(good, NOW))
+    wanted = text.encode("utf-8", "replace").decode()[:MAX_TEXT]
+    assert rows["pages"][0]["title"] == wanted
+    assert rows["links"][0]["anchor"] == wanted
+    assert rows["links"][0]["rel"] == wanted
+    assert [row["title"] for row in rows["pages"][1:]] == ["T"]
+
+
+@pytest.mark.parametrize("at", [math.nan, math.inf, -math.inf, 1e300, -1e13, 4e11])
+def test_times_that_no_calendar_has_are_null(write: Write, at: float) -> None:
+    """A sitemap may write any date; a column of times holds those of the years 1 to 9999."""
+    entry = SitemapEntry("https://example.org/a", Lastmod(at, Granularity.DAY))
+    [row] = write(SitemapEntriesRead(URL, NOW, (entry,)))["sitemap_entries"]
+    assert row["lastmod"] is None
+
+
+def test_numbers_that_fit_nowhere_are_null(write: Write) -> None:
+    """A status or a count out of range does not take the batch with it."""
+    events = [FetchEnded(Fetched(TASK, status, (), b"", NOW, 0.1), NOW) for status in (200, 10**30)]
+    assert [row["status"] for row in write(*events)["fetches"]] == [200, None]
+
+
+def test_what_waits_in_memory_is_bounded(tmp_path: Path) -> None:
+    """Without checkpoints rows go to the spool on their own; they are no less removed if nobody commits."""
+    small = TableSettings(bytes_in_memory=100_000)
+    tables = Tables(tmp_path / "tables", tmp_path / "spool", small, shard=0, mark=None)
+    for number in range(1000):
+        tables.record([ChangeSeen(Url(f"http://example.org/{number}"), NOW, ChangeLevel.SAME)])
+    [spool] = (tmp_path / "spool").glob("changes-*")
+    assert spool.stat().st_size > 10_000
+    tables.close()
+    Tables(tmp_path / "tables", tmp_path / "spool", small, shard=0, mark=None).close()
+    assert spool.stat().st_size == 0
