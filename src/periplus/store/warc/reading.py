@@ -1,14 +1,15 @@
-"""Reading WARC files, our own and those of others: streaming from end to end, or one record at its offset.
+"""Reading WARC files, our own and those of others, and ARC: streaming from end to end, or one record at its offset.
 
 Memory is bounded by `max_block` whatever the file says. A reader never raises for what is in a file: records come out
 as far as they can be read, and beside them `Problem`s, whose `at` is an offset in the file:
 
 - `torn`: the file ends inside a record, as after a crash; nothing follows;
 - `damaged`: the gzip data are broken; nothing follows;
-- `not-a-record`: something else where a record should begin; skipped to the next member, or record;
-- `bad-length`: a record without a usable Content-Length; skipped likewise;
+- `not-a-record`: something else where a record should begin; skipped to the next member, or record within a mebibyte;
+- `bad-length`: a Content-Length that is none, skipped likewise, or more than the member has: the record is before it;
 - `cut-block`: a block longer than `max_block`; the record before holds its beginning;
-- `shared-member`: several records in one gzip member; they are read, but cannot be found by their offset.
+- `shared-member`: several records in one gzip member; they are read, but cannot be found by their offset;
+- `more-problems`: more than `MAX_PROBLEMS` of them; nothing more is read.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Problem, Stored
 
+from .arc import LONGEST_LINE, read_arc_line
 from .http import HttpMessage, read_message
 from .members import Members
 
 MAX_BLOCK: Final = 64 << 20
 """Bytes of a record's block that are read unless told otherwise."""
+
+MAX_PROBLEMS: Final = 1000
+"""Problems of one file after which it is given up: it is something else."""
 
 _MAX_HEADER: Final = 1 << 20
 _LONGEST_GAP: Final = 1 << 20
@@ -51,8 +56,8 @@ class WarcRecord(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """What it is about. Older writers put it in angle brackets."""
-        return self.fields.get("warc-target-uri", "").strip("<>")
+        """What it is about. Some writers put it in angle brackets, or leave spaces in it."""
+        return self.fields.get("warc-target-uri", "").strip("<>").replace(" ", "%20")
 
     @property
     def id(self) -> str:
@@ -73,14 +78,13 @@ def read_records(
     path: Path, *, offset: int = 0, end: int | None = None, max_block: int = MAX_BLOCK
 ) -> Iterator[WarcRecord | Problem]:
     """The records that begin at `offset` or later and before `end`, in order, and what is wrong between them."""
-    with path.open("rb") as file:
-        members = Members(file, offset)
-        has_more = bool(members.peek(1)) or members.problem is not None
-        while has_more and (end is None or members.start < end):
-            yield from _records_of(members, max_block)
-            has_more = members.next_member()
-        if members.problem:
-            yield members.problem
+    problems = 0
+    for record in _read(path, offset, end, max_block):
+        yield record
+        problems += isinstance(record, Problem)
+        if problems >= MAX_PROBLEMS:
+            yield Problem("more-problems", f"{problems} so far")
+            return
 
 
 def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> WarcRecord:
@@ -95,6 +99,17 @@ def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> 
             f"{path} holds no record at {stored.offset}: {first.reason if first else 'it ends there'}"
         )
     return first
+
+
+def _read(path: Path, offset: int, end: int | None, max_block: int) -> Iterator[WarcRecord | Problem]:
+    with path.open("rb") as file:
+        members = Members(file, offset)
+        has_more = True
+        while has_more and (end is None or members.start < end):
+            yield from _records_of(members, max_block)
+            has_more = members.next_member()
+        if members.problem:
+            yield members.problem
 
 
 def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Problem]:
@@ -125,18 +140,29 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
 
 def _read_header(members: Members) -> dict[str, str] | Problem:
     """The fields of the record that begins here."""
-    at = members.position if not members.is_gzip else members.start
-    if members.peek(5) != b"WARC/":
+    at = members.start if members.is_gzip else members.position
+    fields = _warc_header(members) if members.peek(5) == b"WARC/" else _arc_header(members)
+    if fields is None:
         return Problem("not-a-record", repr(members.peek(40)), at)
+    if not _DIGITS.fullmatch(fields.get("content-length", "")):
+        return Problem("bad-length", fields.get("content-length", "")[:40], at)
+    return fields
+
+
+def _warc_header(members: Members) -> dict[str, str] | None:
+    """Lines up to an empty one, which end in CRLF or, in some archives, in a bare LF."""
     end = members.index(b"\r\n\r\n", _MAX_HEADER)
     loose = members.peek(end).find(b"\n\n") if end >= 0 else members.index(b"\n\n", _MAX_HEADER)
     if end < 0 and loose < 0:
-        members.read(5)
-        return Problem("not-a-record", "a header without end", at)
-    head = members.read(end + 4 if loose < 0 else loose + 2)
-    fields = _fields(head.decode("utf-8", "replace"))
-    if not _DIGITS.fullmatch(fields.get("content-length", "")):
-        return Problem("bad-length", fields.get("content-length", "")[:40], at)
+        return None
+    return _fields(members.read(end + 4 if loose < 0 else loose + 2).decode("utf-8", "replace"))
+
+
+def _arc_header(members: Members) -> dict[str, str] | None:
+    end = members.index(b"\n", LONGEST_LINE)
+    fields = read_arc_line(members.peek(end)) if end >= 0 else None
+    if fields is not None:
+        members.read(end + 1)
     return fields
 
 
@@ -166,6 +192,7 @@ def _resume(members: Members) -> bool:
     """After something that is no record: on to the next in a file without compression; nothing more in this member."""
     if members.is_gzip:
         return False
-    gap = members.index(b"\nWARC/", _LONGEST_GAP)
+    gaps = [members.index(marker, _LONGEST_GAP) for marker in (b"\nWARC/", b"\nhttp")]
+    gap = min((gap for gap in gaps if gap >= 0), default=-1)
     members.read(gap + 1)
     return gap >= 0
