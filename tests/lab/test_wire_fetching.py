@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import signal
 import socket
 import threading
@@ -350,6 +351,7 @@ def test_no_answer_is_too_strange(mad: tuple[Scripted, CurlWire], answer: bytes)
     outcome = fetch(wire, task(server.url()))
     assert isinstance(outcome, Fetched | Redirected | Failed)
     assert getattr(outcome, "reason", "") != "other"
+    assert isinstance(outcome, Failed) or outcome.status >= 200
     assert wire.under_way == wire.buffered_bytes == 0
 
 
@@ -679,7 +681,24 @@ def test_more_than_there_is_room_for_is_our_mistake(make_wire: MakeWire) -> None
 
 
 def test_a_file_of_authorities_must_exist(make_wire: MakeWire, tmp_path: Path) -> None:
-    """Found before the first page fails."""
-    with pytest.raises(ConfigError) as error:
-        make_wire(ca_file=str(tmp_path / "nothing.pem"))
-    assert error.value.hint
+    """Found before the first page fails, as is a file of something else."""
+    (tmp_path / "something.pem").write_text("something")
+    for name in ("nothing.pem", "something.pem"):
+        with pytest.raises(ConfigError) as error:
+            make_wire(ca_file=str(tmp_path / name))
+        assert name in str(error.value)
+        assert error.value.hint
+
+
+def test_systems_without_epoll(make_wire: MakeWire, lab: RunningLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`poll` does the same work: new connections, kept ones, waits and time limits."""
+    monkeypatch.delattr(select, "epoll")
+    wire = make_wire(timeout=0.3)
+    host = lab.world.hosts[1]
+    for _ in range(3):
+        assert isinstance(fetch(wire, task(lab.url(host), ip=lab.resolver[host])), Fetched)
+    with Scripted(OK, delay=30.0) as silent:
+        outcome = fetch(wire, task(silent.url()))
+        assert isinstance(outcome, Failed)
+        assert outcome.reason == "timeout"
+    assert wire.finished(0.01) == []

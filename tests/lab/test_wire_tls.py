@@ -103,7 +103,7 @@ def test_pages_of_the_lab_over_tls(make_wire: Callable[..., CurlWire], tmp_path:
 
 
 class Greeter:
-    """A TLS server that notes which protocol was agreed upon, says something and hangs up."""
+    """A TLS server that notes which protocol was agreed upon and says something."""
 
     def __init__(self, keys: Path, said: bytes) -> None:
         self.agreed: list[str | None] = []
@@ -121,8 +121,11 @@ class Greeter:
                 plain, _ = self._listener.accept()
                 with suppress(OSError), self._context.wrap_socket(plain, server_side=True) as sock:
                     self.agreed.append(sock.selected_alpn_protocol())
+                    sock.settimeout(5)
                     sock.recv(65536)
                     sock.sendall(self._said)
+                    while sock.recv(65536):  # a close with something unread would reset the connection
+                        pass
 
     def close(self) -> None:
         self._listener.close()

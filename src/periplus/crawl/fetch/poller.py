@@ -8,6 +8,7 @@ there are, and there is no limit of 1,024 as with `select`.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import time
@@ -16,8 +17,8 @@ from typing import Any, Final
 import pycurl
 
 _REMOVE: Final = pycurl.POLL_REMOVE
-_IN: Final = select.EPOLLIN
-_OUT: Final = select.EPOLLOUT
+_IN: Final = select.POLLIN
+_OUT: Final = select.POLLOUT
 _WANTED: Final = {pycurl.POLL_NONE: 0, pycurl.POLL_IN: _IN, pycurl.POLL_OUT: _OUT, pycurl.POLL_INOUT: _IN | _OUT}
 
 
@@ -30,11 +31,11 @@ class Poller:
 
     def __init__(self, multi: Any) -> None:
         self._multi = multi
-        self._epoll = select.epoll()
+        self._sockets = select.epoll() if hasattr(select, "epoll") else _Poll()
         self._bell, self._button = os.pipe()
         os.set_blocking(self._bell, False)
         os.set_blocking(self._button, False)
-        self._epoll.register(self._bell, _IN)
+        self._sockets.register(self._bell, _IN)
         self._watched: set[int] = set()
         self._call_at: float | None = None
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
@@ -50,7 +51,7 @@ class Poller:
         if self._call_at is not None:
             until = min(until, self._call_at)
         woken = False
-        for fd, events in self._epoll.poll(max(0.0, until - time.monotonic())):
+        for fd, events in self._sockets.poll(max(0.0, until - time.monotonic())):
             if fd in self._watched:
                 self._multi.socket_action(fd, _bits(events))
             elif fd == self._bell:
@@ -65,9 +66,10 @@ class Poller:
 
     def close(self) -> None:
         """Let go of everything. The multi must be closed before."""
-        self._epoll.close()
+        self._sockets.close()
+        button, self._button = self._button, -1  # a late ring must not reach whoever gets the number next
         os.close(self._bell)
-        os.close(self._button)
+        os.close(button)
 
     def _silence(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -83,13 +85,30 @@ class Poller:
             return
         self._watched.add(fd)
         try:
-            self._epoll.modify(fd, _WANTED[what])
+            self._sockets.modify(fd, _WANTED[what])
         except FileNotFoundError:
-            self._epoll.register(fd, _WANTED[what])
+            self._sockets.register(fd, _WANTED[what])
 
     def _let_go(self, fd: int) -> None:
-        with contextlib.suppress(OSError):  # it is closed, and so forgotten, already
-            self._epoll.unregister(fd)
+        with contextlib.suppress(OSError, KeyError):  # it is closed, and so forgotten, already
+            self._sockets.unregister(fd)
+
+
+class _Poll:
+    """`select.poll` with the manners of `select.epoll`, for systems that have no such thing."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self.register = self._poll.register
+        self.modify = self._poll.modify
+        self.unregister = self._poll.unregister
+
+    def poll(self, timeout: float) -> list[tuple[int, int]]:
+        """What happened within so many seconds."""
+        return self._poll.poll(math.ceil(timeout * 1000))
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 def _bits(events: int) -> int:

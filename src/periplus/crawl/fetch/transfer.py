@@ -222,6 +222,8 @@ class Transfer:
     def _answer(self, *, is_truncated: bool) -> FetchOutcome:
         head, task = self._head, self.task
         status, headers = head.status, head.headers()
+        if status < 200:
+            return self.failed("bad-response", "only an interim answer")
         if status == _NOT_MODIFIED:
             if task.validators is None:
                 return self.failed("bad-response", "304 to a question that was not conditional")

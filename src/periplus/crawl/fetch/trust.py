@@ -26,8 +26,11 @@ _USUAL: Final = (
 def authorities(chosen: str = "") -> str | None:
     """The file to trust; `None` leaves it to libcurl."""
     if chosen:
-        if not Path(chosen).is_file():
-            raise ConfigError(f"ca_file: there is no file {chosen}", hint="Name a file of certificates in PEM")
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(chosen)
+        except OSError as error:
+            message = f"ca_file: {chosen} cannot be used: {error.strerror or error}"
+            raise ConfigError(message, hint="Name a file of certificates in PEM") from error
         return chosen
     for path in (ssl.get_default_verify_paths().cafile, *_USUAL):
         if path and Path(path).is_file():

@@ -50,7 +50,7 @@ class CurlWire:
         self._idle = [self._make()]  # one beforehand, so that wrong settings are known now
         self._active: dict[Any, Transfer] = {}
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
-        self._located = 0
+        self._lookups = 0
         self._done: list[FetchOutcome] = []
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAXCONNECTS, self._settings.max_idle_connections)
@@ -61,7 +61,7 @@ class CurlWire:
     @property
     def under_way(self) -> int:
         """Tasks that were started and have no outcome yet."""
-        return len(self._active) + self._located
+        return len(self._active) + self._lookups
 
     @property
     def free_slots(self) -> int:
@@ -121,10 +121,10 @@ class CurlWire:
         for waiting in self._locating.values():
             self._done += [Failed(task, "cancelled", started_at, 0.0) for task, started_at in waiting]
         self._locating.clear()
-        self._located = 0
+        self._lookups = 0
 
     def close(self) -> None:
-        """Cancel everything and let go of every connection; `finished` still gives the last outcomes."""
+        """Cancel everything and close every connection and the resolver; `finished` still gives the last outcomes."""
         if self._is_closed:
             return
         self.cancel_all()
@@ -142,14 +142,14 @@ class CurlWire:
         host = host_of(task.url)
         now = self._clock.now()
         answer = self._resolver.known(host)
-        if answer is None and self._settings.proxy:
+        if answer is not None:
+            self._done.append(self._placed(task, answer, now))
+        elif self._settings.proxy:
             # The proxy looks names up, and nobody tells us the address: the name stands for it.
             self._done.append(Located(task, host, now + _NAME_LIFETIME))
-        elif answer is not None:
-            self._done.append(self._placed(task, answer, now))
         else:
             self._locating.setdefault(host, []).append((task, now))
-            self._located += 1
+            self._lookups += 1
             self._resolver.ask(host)
 
     def _placed(self, task: FetchTask, answer: Answer, started_at: float) -> FetchOutcome:
@@ -192,5 +192,5 @@ class CurlWire:
     def _take_answers(self, answers: Sequence[tuple[str, Answer]]) -> None:
         for host, answer in answers:
             waiting = self._locating.pop(host, ())
-            self._located -= len(waiting)
+            self._lookups -= len(waiting)
             self._done += [self._placed(task, answer, started_at) for task, started_at in waiting]
