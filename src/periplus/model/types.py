@@ -92,7 +92,7 @@ class ChangeFreq(Enum):
     NEVER = "never"
 
 
-class Lastmod(Struct, frozen=True):
+class Lastmod(Struct, frozen=True, gc=False):
     """When something says it changed: the start of the period it names, and how long that period is."""
 
     at: float
@@ -111,14 +111,14 @@ class Problem(Struct, frozen=True):
     at: int | None = None
 
 
-class Validators(Struct, frozen=True):
+class Validators(Struct, frozen=True, gc=False):
     """What a conditional request sends back to a server (RFC 9110 section 13)."""
 
     etag: str | None = None
     last_modified: str | None = None
 
 
-class Digests(Struct, frozen=True):
+class Digests(Struct, frozen=True, gc=False):
     """The same page at several depths, so that "changed" has degrees.
 
     `raw` is of the bytes as decoded from the wire; `text` of all visible text; `main` of the main text with volatile
@@ -131,7 +131,7 @@ class Digests(Struct, frozen=True):
     links: int
 
 
-class Hints(Struct, frozen=True):
+class Hints(Struct, frozen=True, gc=False):
     """What the source of a URL said about it."""
 
     lastmod: Lastmod | None = None
@@ -144,7 +144,7 @@ class Hints(Struct, frozen=True):
 NO_HINTS = Hints()
 
 
-class Discovery(Struct, frozen=True):
+class Discovery(Struct, frozen=True, gc=False):
     """A URL somebody told us of. Everything that enters the frontier arrives as one of these.
 
     `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row.
@@ -159,14 +159,14 @@ class Discovery(Struct, frozen=True):
     redirects: int = 0
 
 
-class FirstSeen(Struct, frozen=True):
+class FirstSeen(Struct, frozen=True, gc=False):
     """When a source first told us of a URL: `SeenDelta` is the difference of two of these."""
 
     source: Source
     at: float
 
 
-class UrlRecord(Struct, frozen=True):
+class UrlRecord(Struct, frozen=True, gc=False):
     """What is known of a URL between visits.
 
     `failures` counts the attempts that failed since the last that did not; `status` and `reason` are those of the last
