@@ -208,6 +208,11 @@ def test_a_revisit_without_its_original_leads_nowhere(tmp_path: Path) -> None:
     (stored,) = archived(tmp_path, lost)
     merge_indexes(tmp_path)
     assert original(tmp_path, read_record(tmp_path, stored)) is None
+    *_, second = archived(tmp_path, page(path="/a"), page(path="/b"), max_file_captures=1)
+    merge_indexes(tmp_path)
+    revisit = read_record(tmp_path, second)
+    warcs(tmp_path)[0].unlink()
+    assert original(tmp_path, revisit) is None
 
 
 @pytest.mark.parametrize(

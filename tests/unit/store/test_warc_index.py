@@ -11,7 +11,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.timeutils import iso_date_to_timestamp
 
-from periplus.model import Fetched, FetchTask, Lane, NotModified, Purpose, Redirected, Site, Url
+from periplus.model import CollectionDamaged, Fetched, FetchTask, Lane, NotModified, Purpose, Redirected, Site, Url
 from periplus.store import MemoryPayloads
 from periplus.store.warc import Archive, CdxLine, WarcSettings, lookup, merge_indexes, write_index
 from periplus.store.warc import index as index_module
@@ -175,6 +175,12 @@ def test_merging_nothing(tmp_path: Path) -> None:
     """An archive without files has an empty index, and nothing is found in it."""
     assert merge_indexes(tmp_path).read_bytes() == b""
     assert list(lookup(tmp_path / "index.cdxj", "https://e.org/")) == []
+
+
+def test_an_index_that_is_missing_is_said_to_be(tmp_path: Path) -> None:
+    """A collection without `index.cdxj` is not one without pages."""
+    with pytest.raises(CollectionDamaged, match="missing"):
+        list(lookup(tmp_path / "index.cdxj", "https://e.org/"))
 
 
 def test_lookup_agrees_with_a_linear_scan(tmp_path: Path) -> None:

@@ -39,8 +39,11 @@ class AppendedFile:
         self.length += len(data)
 
     def sync(self) -> None:
-        """Make all that was appended, and the name of the file, durable."""
-        os.fsync(self._fd)
+        """Make all that was appended durable."""
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            raise CollectionError(f"{self.path} cannot be made durable: {error.strerror}") from error
 
     def close(self) -> None:
         """Let go."""

@@ -37,7 +37,7 @@ class WarcSettings(Struct, frozen=True):
 
     max_file_size: int = 500_000_000
     """Bytes after which the next file begins; the last records may go beyond."""
-    max_file_captures: int = 200_000
+    max_file_captures: int = 100_000
     """Captures after which the next file begins: until then their index lines are held in memory."""
     compression_level: int = 1
     """How hard text is compressed, 0 (fastest) to 3. What is compressed already is stored as it is."""

@@ -14,6 +14,8 @@ from heapq import merge
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from periplus.model import CollectionDamaged
+
 from .cdxj import CdxLine, key_of, line_of, read_line
 from .names import WARC, index_of
 from .reading import WarcRecord, read_records
@@ -61,6 +63,8 @@ def merge_indexes(folder: Path) -> Path:
 def lookup(index: Path, url: str) -> Iterator[CdxLine]:
     """All captures under the key of a URL, the earliest first. Spellings that share the key come out together."""
     key = key_of(url).encode() + b" "
+    if not index.exists():
+        raise CollectionDamaged(f"{index} is missing", hint="make it again with `merge_indexes`")
     with index.open("rb") as file:
         _seek(file, key)
         while (line := file.readline(_LONGEST_LINE)).startswith(key):
@@ -75,9 +79,14 @@ def original(folder: Path, revisit: WarcRecord) -> WarcRecord | None:
         if record is None or record.type != "revisit":
             return record
         line = _referred(folder / INDEX, record)
-        found = next(read_records(folder / Path(line.filename).name, offset=line.offset), None) if line else None
-        record = found if isinstance(found, WarcRecord) else None
+        record = _record_at(folder, line) if line else None
     return None
+
+
+def _record_at(folder: Path, line: CdxLine) -> WarcRecord | None:
+    path = folder / Path(line.filename).name
+    first = next(read_records(path, offset=line.offset), None) if path.exists() else None
+    return first if isinstance(first, WarcRecord) else None
 
 
 def _referred(index: Path, revisit: WarcRecord) -> CdxLine | None:
