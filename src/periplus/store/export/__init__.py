@@ -1,0 +1,24 @@
+"""A collection for others: what was crawled, as JSON lines, text, Markdown, Parquet or WARC.
+
+`export_stream` and `export_folder` do it (`exporting` has the list of formats). For pages, `captures` finds the last
+good version of every URL in the tables, `documents` takes its bytes from the archive and reads them again, and `jsonl`
+or `files` write them: `markdown` walks the tree of a page and `marks` writes its elements, `paths` says where the file
+of a URL lies. Memory does not grow with the size of the collection but for a few numbers a fetch.
+
+Nothing here changes a collection.
+"""
+
+from .exporting import FOLDERS, FORMATS, STREAMS, Committed, Exported, export_folder, export_stream
+from .markdown import to_markdown, to_text
+
+__all__ = [
+    "FOLDERS",
+    "FORMATS",
+    "STREAMS",
+    "Committed",
+    "Exported",
+    "export_folder",
+    "export_stream",
+    "to_markdown",
+    "to_text",
+]

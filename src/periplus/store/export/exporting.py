@@ -1,0 +1,135 @@
+"""A collection in the forms that others ask for: which form goes where, and the loop over its pages.
+
+| format | goes to | is |
+|---|---|---|
+| `jsonl` | a stream | one object a page: URL, time, title, language, text, main text, ... |
+| `text` | a folder | `host/path.txt`: what a reader sees, with its lines |
+| `markdown` | a folder | `host/path.md`: headings, lists, links, code, tables |
+| `parquet` | a folder | the six tables, one file each |
+| `warc` | a stream | all WARC files as one |
+
+The first three give the last good version of every URL. Bodies come from the archive and are read anew, so that an
+export profits from what the readers have learnt since the crawl.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import pyarrow as pa
+from msgspec import Struct
+
+from periplus.model import UsageError
+
+from ..tables import SCHEMAS, Spooled, scan
+from ..tables.parquet import ParquetFile
+from ..warc import WarcEnd
+from ..warc.names import WARC, read_name
+from .captures import latest_captures
+from .documents import NO_TEXT, Document, read_document
+from .files import MARKDOWN, TEXT, prepare_folder, write_file
+from .jsonl import write_line
+
+STREAMS: Final = ("jsonl", "warc")
+FOLDERS: Final = ("text", "markdown", "parquet")
+FORMATS: Final = (*STREAMS, *FOLDERS)
+_ROWS_PER_GROUP: Final = 100_000
+
+
+class Committed(Struct, frozen=True):
+    """How far the shards of a collection had come when they last committed. Nothing: it came to rest, all counts."""
+
+    spooled: tuple[Spooled, ...] = ()
+    archive: tuple[WarcEnd, ...] = ()
+
+
+class Exported(Struct, frozen=True):
+    """What an export did: pages, rows or files written, and how many pages were left out, by reason."""
+
+    written: int
+    left_out: dict[str, int] = {}
+
+
+def export_stream(collection: Path, form: str, out: BinaryIO, committed: Committed | None = None) -> Exported:
+    """Write a collection as `jsonl` or `warc`."""
+    committed = committed or Committed()
+    if form == "jsonl":
+        return _export_pages(collection, committed, lambda document: write_line(document, out))
+    if form == "warc":
+        return Exported(_copy_archive(collection / "warc", out, committed.archive))
+    raise _unknown(form, STREAMS)
+
+
+def export_folder(collection: Path, form: str, folder: Path, committed: Committed | None = None) -> Exported:
+    """Write a collection as `text`, `markdown` or `parquet`, into a folder that is new or empty."""
+    committed = committed or Committed()
+    if form not in FOLDERS:
+        raise _unknown(form, FOLDERS)
+    prepare_folder(folder)
+    if form == "parquet":
+        return Exported(sum(_compact(collection / "tables", table, folder, committed.spooled) for table in SCHEMAS))
+    suffix = MARKDOWN if form == "markdown" else TEXT
+    return _export_pages(collection, committed, lambda document: write_file(document, folder, suffix))
+
+
+def _export_pages(collection: Path, committed: Committed, write: Callable[[Document], bool | None]) -> Exported:
+    """Every page in turn. One that cannot be written is counted, and the others go on."""
+    written, left_out = 0, Counter[str]()
+    for capture in latest_captures(collection / "tables", committed.spooled):
+        document = read_document(collection / "warc", capture)
+        if isinstance(document, str):
+            left_out[document] += 1
+        elif write(document) is False:
+            left_out[NO_TEXT] += 1
+        else:
+            written += 1
+    return Exported(written, dict(left_out))
+
+
+def _compact(tables: Path, table: str, folder: Path, spooled: Sequence[Spooled]) -> int:
+    """One file of a whole table, a row group in memory at a time."""
+    file = ParquetFile(folder / f"{table}.parquet", SCHEMAS[table])
+    group: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in scan(tables, table, spooled=spooled):
+        group.append(batch.cast(SCHEMAS[table]))
+        rows += batch.num_rows
+        if rows >= _ROWS_PER_GROUP:
+            file.write(group)
+            group, rows = [], 0
+    if group:
+        file.write(group)
+    file.finish()
+    return file.rows
+
+
+def _copy_archive(folder: Path, out: BinaryIO, ends: Sequence[WarcEnd]) -> int:
+    """Every file as far as it was committed: gzip members follow each other, so that files may, too."""
+    lengths = {end.file: end.length for end in ends if end.file}
+    last = {name.shard: name.serial for name in map(read_name, lengths) if name}
+    copied = 0
+    for path in sorted(folder.glob(f"*{WARC}")):
+        name = read_name(path.name)
+        if name and name.serial > last.get(name.shard, name.serial):
+            continue
+        with path.open("rb") as file:
+            _copy(file, out, lengths.get(path.name))
+        copied += 1
+    return copied
+
+
+def _copy(file: BinaryIO, out: BinaryIO, length: int | None) -> None:
+    if length is None:
+        shutil.copyfileobj(file, out, 1 << 20)
+        return
+    while length > 0 and (piece := file.read(min(length, 1 << 20))):
+        out.write(piece)
+        length -= len(piece)
+
+
+def _unknown(form: str, known: Sequence[str]) -> UsageError:
+    return UsageError(f"{form!r} is no format of this kind", hint=f"one of {', '.join(known)}")

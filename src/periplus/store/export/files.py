@@ -1,0 +1,72 @@
+"""A folder with one file a page: `host/path.md`, or `.txt`.
+
+Markdown begins with a few lines of YAML between dashes (front matter), which say where the page is from; a text file is
+the text and nothing else. The folder must be new or empty: then a name that is taken means that two URLs meet there.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath
+
+from periplus.model import UsageError
+
+from .documents import Document
+from .markdown import to_markdown, to_text
+from .paths import file_of, other_file_of
+
+MARKDOWN, TEXT = ".md", ".txt"
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder, if it is not there; refuse one that holds something."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is not an empty folder", hint="name a folder that does not exist yet")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_file(document: Document, folder: Path, suffix: str) -> bool:
+    """Write the file of a page; `False` if it has no text."""
+    text = _text(document, suffix)
+    if not text.strip():
+        return False
+    if suffix == MARKDOWN:
+        text = f"{_front_matter(document)}\n{text}"
+    data = (text.rstrip("\n") + "\n").encode("utf-8", "replace")
+    url = document.capture.url
+    if not _create(folder, file_of(url, suffix), data):
+        _create(folder, other_file_of(url, suffix), data)
+    return True
+
+
+def _text(document: Document, suffix: str) -> str:
+    """Where the rules of `markdown` leave nothing (all is navigation, say), the words of the page are better."""
+    if not document.is_html:
+        return document.page.text
+    page = document.page
+    text = to_markdown(document.html, page.base) if suffix == MARKDOWN else to_text(document.html)
+    return text or page.text
+
+
+def _front_matter(document: Document) -> str:
+    capture, page = document.capture, document.page
+    facts = {
+        "url": capture.url,
+        "title": page.title,
+        "language": page.language,
+        "fetched_at": capture.fetched_at.isoformat().replace("+00:00", "Z"),
+    }
+    lines = [f"{name}: {json.dumps(value)}" for name, value in facts.items() if value]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def _create(folder: Path, file: PurePosixPath, data: bytes) -> bool:
+    """Write a new file; `False` if its place is taken, by a file or by a folder, or a file is in its way."""
+    path = folder / file
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as opened:
+            opened.write(data)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        return False
+    return True
