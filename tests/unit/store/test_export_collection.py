@@ -1,0 +1,227 @@
+"""A collection on disk, exported: the last good version of every URL, from the archive."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from periplus.model import Fetched, FetchEnded, FetchTask, Lane, Purpose, Site, Stored, Url, UsageError
+from periplus.store import Archive, MemoryPayloads, Tables, WarcEnd, WarcSettings
+from periplus.store.export import FOLDERS, Committed, export_folder, export_stream
+from periplus.store.export.paths import file_of, other_file_of
+from periplus.store.tables import SCHEMAS, Spooled
+from periplus.urls import site_of
+
+NOW = 1_800_000_000.0
+HTML = (("Content-Type", "text/html; charset=utf-8"),)
+
+
+class Collection:
+    """A small crawl by hand: what it is told to fetch is in its archive and its tables."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.archive = Archive(
+            folder / "warc", WarcSettings(), shard=0, software="Periplus", fields={}, end=None,
+            payloads=MemoryPayloads(),
+        )  # fmt: skip
+        self.tables = Tables(folder / "tables", folder / "spool", shard=0, mark=None)
+        self.at = NOW
+
+    def fetch(
+        self, url: str, body: bytes, status: int = 200, headers: Any = HTML, purpose: Any = Purpose.PAGE
+    ) -> Stored:
+        self.at += 1
+        task = FetchTask(Url(url), Site(site_of(Url(url))), purpose, Lane.DISCOVERY, self.at + 60)
+        outcome = Fetched(task, status, headers, body, self.at, 0.1, "192.0.2.1")
+        stored = self.archive.write(outcome, b"GET / HTTP/1.1\r\n\r\n")
+        self.tables.record([FetchEnded(outcome, self.at, stored)])
+        return stored
+
+    def settle(self) -> None:
+        self.archive.sync()
+        self.tables.settle()
+        self.tables.close()
+        self.archive.close()
+
+    def lines(self, committed: Committed | None = None) -> list[dict[str, Any]]:
+        out = BytesIO()
+        export_stream(self.folder, "jsonl", out, committed)
+        return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return Collection(tmp_path / "collection")
+
+
+def test_the_last_good_version_of_each_url_is_exported(collection: Collection) -> None:
+    """Older versions, errors and what is no page stay in the archive."""
+    collection.fetch("https://example.org/a", b"<title>Old</title><p>old")
+    collection.fetch("https://example.org/b", b"<title>B</title><p>b text")
+    collection.fetch(
+        "https://example.org/a",
+        b"<html lang=en><title>New</title><nav>n</nav><main>The main text of this page, at length</main>",
+    )
+    collection.fetch("https://example.org/a", b"gone", status=404)
+    collection.fetch("https://example.org/robots.txt", b"User-agent: *", purpose=Purpose.ROBOTS)
+    collection.settle()
+    first, second = collection.lines()
+    assert (first["url"], first["title"]) == ("https://example.org/b", "B")
+    assert second["url"] == "https://example.org/a"
+    assert (second["title"], second["language"], second["status"]) == ("New", "en", 200)
+    assert second["text"] == "n The main text of this page, at length"
+    assert second["main_text"] == "The main text of this page, at length"
+    assert second["fetched_at"] == "2027-01-15T08:00:03Z"
+
+
+def test_compressed_and_repeated_bodies_are_read(collection: Collection) -> None:
+    """A body comes out without its content coding, and a revisit with the body that it refers to."""
+    packed = gzip.compress(b"<title>Packed</title>" + b"<p>word " * 50)
+    headers = (*HTML, ("Content-Encoding", "gzip"))
+    collection.fetch("https://example.org/a", packed, headers=headers)
+    again = collection.fetch("https://example.org/copy", packed, headers=headers)
+    assert again.is_revisit
+    collection.settle()
+    assert [(line["url"], line["title"]) for line in collection.lines()] == [
+        ("https://example.org/a", "Packed"),
+        ("https://example.org/copy", "Packed"),
+    ]
+
+
+def test_what_cannot_be_read_is_counted_and_the_rest_goes_on(collection: Collection) -> None:
+    """A lost file and a picture are reasons in the summary, not the end of the export."""
+    collection.fetch("https://example.org/a", b"<p>a")
+    lost = collection.fetch("https://example.org/lost", b"<p>lost " + bytes(range(32, 127)))
+    collection.fetch(
+        "https://example.org/p.png", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, headers=(("Content-Type", "image/png"),)
+    )
+    collection.settle()
+    path = collection.folder / "warc" / lost.file
+    data = bytearray(path.read_bytes())
+    data[lost.offset : lost.offset + lost.length] = b"\0" * lost.length
+    path.write_bytes(data)
+    summary = export_folder(collection.folder, "text", collection.folder.parent / "out")
+    assert summary.written == 1
+    assert summary.left_out == {"damaged": 1, "no-text": 1}
+
+
+def test_files_are_where_one_looks_for_them(collection: Collection, tmp_path: Path) -> None:
+    """`host/path.md`, with front matter; `http` and `https` of one path are two files."""
+    collection.fetch("https://example.org/", b'<title>Home: "q"</title><h1>Home</h1>')
+    collection.fetch("http://example.org/", b"<h1>Plain</h1>")
+    collection.fetch("https://example.org/guide/start.html", b"<h1>Start</h1><a href=next>n</a>")
+    collection.fetch("https://example.org/guide/start.html.md/x", b"<p>in the way")
+    collection.settle()
+    assert export_folder(collection.folder, "markdown", tmp_path / "out").written == 4
+    home = (tmp_path / "out" / "example.org" / "index.md").read_text()
+    assert home == (
+        '---\nurl: "https://example.org/"\ntitle: "Home: \\"q\\""\nfetched_at: "2027-01-15T08:00:01Z"\n---\n\n# Home\n'
+    )
+    start = (tmp_path / "out" / "example.org" / "guide" / "start.html.md").read_text()
+    assert start.endswith("# Start\n\n[n](https://example.org/guide/next)\n")
+    assert len(list((tmp_path / "out").rglob("*.md"))) == 4
+
+
+def test_a_folder_that_holds_something_is_refused(collection: Collection, tmp_path: Path) -> None:
+    """Nothing is overwritten, and a stranger's format is named."""
+    collection.settle()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").touch()
+    for form in FOLDERS:
+        with pytest.raises(UsageError):
+            export_folder(collection.folder, form, tmp_path / "out")
+    with pytest.raises(UsageError, match="wacz"):
+        export_stream(collection.folder, "wacz", BytesIO())
+
+
+def test_parquet_is_one_file_a_table(collection: Collection, tmp_path: Path) -> None:
+    """Files of several shards and runs become one each."""
+    for number in range(3):
+        collection.fetch(f"https://example.org/{number}", b"<p>x")
+        collection.tables.settle()
+    collection.settle()
+    assert export_folder(collection.folder, "parquet", tmp_path / "out").written == 3
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in SCHEMAS}
+    assert len(pandas.read_parquet(tmp_path / "out" / "fetches.parquet")) == 3
+
+
+def test_a_killed_collection_is_exported_as_it_was_committed(collection: Collection, tmp_path: Path) -> None:
+    """Spools count, and what lies beyond the marks does not, neither in tables nor in the archive."""
+    collection.fetch("https://example.org/a", b"<p>a")
+    collection.archive.sync()
+    committed = Committed(
+        (Spooled(0, collection.folder / "spool", collection.tables.checkpoint()),), (collection.archive.end,)
+    )
+    collection.fetch("https://example.org/b", b"<p>b")
+    collection.settle()
+    assert len(collection.lines()) == 2
+    assert [line["url"] for line in collection.lines(committed)] == ["https://example.org/a"]
+    out = BytesIO()
+    assert export_stream(collection.folder, "warc", out, committed).written == 1
+    assert responses(out) == ["https://example.org/a"]
+
+
+def test_warc_is_all_files_as_one(collection: Collection) -> None:
+    """warcio reads the whole from end to end."""
+    for name in "abc":
+        collection.fetch(f"https://example.org/{name}", f"<p>{name}".encode())
+    collection.settle()
+    out = BytesIO()
+    export_stream(collection.folder, "warc", out)
+    assert responses(out) == [f"https://example.org/{name}" for name in "abc"]
+
+
+def responses(out: BytesIO) -> list[str]:
+    out.seek(0)
+    return [
+        record.rec_headers.get_header("WARC-Target-URI")
+        for record in ArchiveIterator(out)
+        if record.rec_type == "response"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "wanted"),
+    [
+        ("https://example.org/", "example.org/index.txt"),
+        ("https://example.org:8443/a/b.html", "example.org_8443/a/b.html.txt"),
+        ("https://example.org/a/", "example.org/a/index.txt"),
+        ("https://example.org/%C3%A9", "example.org/%C3%A9.txt"),
+        ("http://[::1]/x", "___1_/x.txt"),
+    ],
+)
+def test_paths_are_those_of_the_url(url: str, wanted: str) -> None:
+    """What one would guess."""
+    assert str(file_of(Url(url), ".txt")) == wanted
+
+
+@pytest.mark.parametrize(
+    "path", ["/../x", "/a?b=c", "/.hidden", "/a//b", "/" + "x" * 300, "/d" * 40, "/con:*|", "/a/..%2f..", "/x.", "/\\"]
+)
+def test_paths_that_must_be_changed_carry_the_fingerprint(path: str) -> None:
+    """No URL leaves the folder, hides in it, or is too long for it; and no two changed ones meet."""
+    for file in (
+        file_of(Url("https://example.org" + path), ".md"),
+        other_file_of(Url("https://example.org" + path), ".md"),
+    ):
+        assert not file.is_absolute()
+        assert all(not part.startswith(".") and 0 < len(part) < 140 for part in file.parts)
+        assert "~" in file.name
+        assert len(file.parts) < 20
+
+
+def test_warc_ends_of_shards_that_wrote_nothing(collection: Collection) -> None:
+    """A shard that has no file yet keeps nobody else's out."""
+    collection.fetch("https://example.org/a", b"<p>a")
+    collection.settle()
+    out = BytesIO()
+    export_stream(collection.folder, "warc", out, Committed(archive=(WarcEnd(), collection.archive.end)))
+    assert responses(out) == ["https://example.org/a"]
