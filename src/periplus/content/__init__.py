@@ -22,7 +22,8 @@ Not here: fetching, deciding what to follow, and clusters of near-duplicates (th
 from .charset import Charset, sniff_charset
 from .decode import decode_body
 from .digests import Snapshot, change_level, snapshot
-from .html import read_page
+from .draft import RawPage
+from .html import read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
 from .sketch import bands, resemblance, sketch_of
@@ -31,11 +32,13 @@ __all__ = [
     "Charset",
     "Kind",
     "Mime",
+    "RawPage",
     "Snapshot",
     "bands",
     "change_level",
     "decode_body",
     "read_page",
+    "read_pages",
     "read_refresh",
     "resemblance",
     "sketch_of",

@@ -74,7 +74,8 @@ def _declared(head: bytes) -> Charset | None:
         if head.startswith(start):
             return Charset(wide, "xml")
     # No declaration is without the word, and looking for a word is much cheaper than looking for a declaration.
-    if b"charset" in head.lower() and (encoding := prescan(head)):
+    word = head.lower().find(b"charset")
+    if word >= 0 and (encoding := _first_declared(head[: head.find(b">", word) + 1]) or prescan(head)):
         return Charset(encoding, "meta")
     if encoding := _xml_encoding(head):
         return Charset(encoding, "xml")
@@ -98,6 +99,12 @@ def _guessed(body: bytes) -> Charset:
         if len(body) <= _GUESS_BYTES or error.start < _GUESS_BYTES - 3:
             return Charset("windows-1252", "guess")
     return Charset("UTF-8", "guess")
+
+
+@lru_cache(maxsize=1024)
+def _first_declared(beginning: bytes) -> str | None:
+    """What the very beginning of a page declares: the pages of a site begin alike, often as far as that."""
+    return prescan(beginning)
 
 
 def prescan(head: bytes) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -23,6 +23,13 @@ _MAX_METAS: Final = 1000
 _DESCRIPTIONS: Final = ("description", "og:description", "twitter:description")
 
 
+class Meta(NamedTuple):
+    """A `<meta>` element."""
+
+    node: LexborNode
+    attributes: dict[str, str | None]
+
+
 class Facts(Struct, frozen=True):
     """The head of a page, read."""
 
@@ -32,14 +39,19 @@ class Facts(Struct, frozen=True):
     directives: Directives
 
 
-def read_facts(tree: LexborHTMLParser, found: Elements, robots_tags: Sequence[str]) -> Facts:
+def read_metas(found: Elements) -> list[Meta]:
+    """The `<meta>` elements of a page, of which more than one reader asks for all attributes."""
+    return [Meta(node, node.attributes) for node in found.get("meta", ())[:_MAX_METAS]]
+
+
+def read_facts(tree: LexborHTMLParser, found: Elements, elements: Sequence[Meta], robots_tags: Sequence[str]) -> Facts:
     """Title, description, language and directives; those of X-Robots-Tag headers count as much as the page's own."""
-    metas = _metas(found.get("meta", ()))
+    metas = _metas(elements)
     description = next((metas[name][0] for name in _DESCRIPTIONS if name in metas), "")
     directives = read_robots_tag(robots_tags, AGENT) if robots_tags else Directives()
     for content in metas.get("robots", []) + metas.get(AGENT, []):
         directives = strictest(directives, read_directives(content))
-    return Facts(_title(found), _folded(description, MAX_DESCRIPTION), _language(tree, found), directives)
+    return Facts(_title(found), _folded(description, MAX_DESCRIPTION), _language(tree, elements), directives)
 
 
 def base_of(found: Elements, url: str) -> str:
@@ -59,11 +71,10 @@ def is_in_noscript(node: LexborNode) -> bool:
     return parent is not None and parent.tag == "noscript"
 
 
-def _metas(nodes: Sequence[LexborNode]) -> dict[str, list[str]]:
+def _metas(elements: Sequence[Meta]) -> dict[str, list[str]]:
     """The contents of named metas, by name or property in lower case."""
     metas: dict[str, list[str]] = {}
-    for node in nodes[:_MAX_METAS]:
-        attributes = node.attributes
+    for _, attributes in elements:
         name, content = attributes.get("name") or attributes.get("property"), attributes.get("content")
         if name and content:
             metas.setdefault(name.strip().lower(), []).append(content)
@@ -78,13 +89,12 @@ def _title(found: Elements) -> str:
     return ""
 
 
-def _language(tree: LexborHTMLParser, found: Elements) -> str:
+def _language(tree: LexborHTMLParser, elements: Sequence[Meta]) -> str:
     """The language as the page writes it: of the root element, else of a content-language meta."""
     attributes = tree.root.attributes if tree.root else {}
     language = attributes.get("lang") or attributes.get("xml:lang") or ""
     if not language:
-        for node in found.get("meta", ())[:_MAX_METAS]:
-            meta = node.attributes
+        for _, meta in elements:
             if (meta.get("http-equiv") or "").strip().lower() == "content-language":
                 language = (meta.get("content") or "").partition(",")[0]
                 break

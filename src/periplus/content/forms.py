@@ -8,7 +8,7 @@ Reasons of the problems: `too-many-forms`, `too-many-fields`: the rest was left 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
@@ -25,27 +25,39 @@ _IN_FORMS: Final = "input, select, textarea, button, label[for]"
 _METHODS: Final = {"post": "POST", "dialog": "DIALOG"}
 
 
-def actions_of(found: Elements) -> list[str]:
-    """Where the forms of a page lead, as written. A form without an action leads to the page itself."""
-    return [node.attributes.get("action") or "" for node in found.get("form", ())[:MAX_FORMS]]
+class WrittenForm(NamedTuple):
+    """A form as written: where it leads (nothing: to the page itself), and the rest of it."""
+
+    action: str
+    method: str
+    fields: tuple[Field, ...]
+    enctype: str
+    is_cut: bool
 
 
-def read_forms(found: Elements, actions: Urls) -> tuple[tuple[Form, ...], list[Problem]]:
-    """The forms of a page, given where they lead."""
-    nodes = found.get("form")
-    if not nodes:
-        return (), []
-    problems = [Problem("too-many-forms", str(len(nodes)))] if len(nodes) > MAX_FORMS else []
+def read_forms(found: Elements) -> tuple[list[WrittenForm], list[Problem]]:
+    """The forms of a page as written."""
+    nodes = found.get("form", ())
     forms = []
-    for node, action in zip(nodes, actions, strict=False):
+    for node in nodes[:MAX_FORMS]:
+        attributes = node.attributes
+        fields, is_cut = _fields(node)
+        method = _METHODS.get((attributes.get("method") or "").strip().lower(), "GET")
+        enctype = (attributes.get("enctype") or "").strip().lower()[:_MAX_WORD]
+        forms.append(WrittenForm(attributes.get("action") or "", method, fields, enctype, is_cut))
+    return forms, [Problem("too-many-forms", str(len(nodes)))] if len(nodes) > MAX_FORMS else []
+
+
+def forms_of(written: list[WrittenForm], actions: Urls) -> tuple[tuple[Form, ...], list[Problem]]:
+    """The forms of a page, given where they lead."""
+    problems = []
+    forms = []
+    for form, action in zip(written, actions, strict=True):
         if action is None:
             continue
-        fields, is_cut = _fields(node)
-        if is_cut:
+        if form.is_cut:
             problems.append(Problem("too-many-fields", action[:100]))
-        attributes = node.attributes
-        method = _METHODS.get((attributes.get("method") or "").strip().lower(), "GET")
-        forms.append(Form(action, method, fields, (attributes.get("enctype") or "").strip().lower()[:_MAX_WORD]))
+        forms.append(Form(action, form.method, form.fields, form.enctype))
     return tuple(forms), problems
 
 

@@ -1,41 +1,35 @@
-"""From the bytes of a page to a `Page`, in one parse: the order of work, and what becomes of what is no page.
+"""From the bytes of pages to `Page`s: what each has written, and what is made of the texts of several at once.
 
-Reasons of the problems, beside those of `links`, `forms` and `nesting`:
+Texts are folded, sketched and cut on arrays. An operation on an array costs about as much to begin as to do for the
+text of a small page, so a reader of several pages does well to hand them over together.
 
-- `empty`: no bytes at all.
-- `binary`: the bytes are a picture, an archive, a document or otherwise no text, whatever their type says.
-- `not-html`: text, but not of a page; its text is read, and nothing else.
-- `too-large`: longer than `MAX_BODY`; the rest was not read.
+Reasons of the problems, beside those of `draft`, `links`, `forms` and `nesting`:
+
 - `text-cut`: more text than `text.MAX_TEXT`; the rest was not kept.
 - `bad-characters`: bytes that mean nothing in the page's encoding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Final
 
-from ..formats.encodings import decode
-from ..formats.headers import read_robots_tag
-from ..model import Directives, Page, Problem, Url
+from ..model import Page, Problem, Url
 from ..urls import canonical, resolve_all
-from .charset import Charset, sniff_charset
 from .digests import digests_of
-from .elements import elements_of, parse
-from .facts import AGENT, base_of, read_facts
-from .forms import actions_of, read_forms
-from .links import Urls, read_anchors, read_links, read_resources, read_sources
-from .mime import Kind, Mime, sniff_mime
-from .nesting import bounded
-from .redirects import read_onward, redirects_of
-from .relations import read_relations, read_relatives
-from .sketch import sketch_of_numbers
-from .text import MAX_TEXT, NO_SIGNS, fold, read_texts
-from .words import words_of
+from .draft import Draft, RawPage, draft_of
+from .forms import forms_of
+from .links import Urls, read_links, read_resources
+from .redirects import redirects_of
+from .relations import read_relations
+from .sketch import sketches_of
+from .text import MAX_TEXT, Texts, texts_of
 
-MAX_BODY: Final = 16 << 20
 _REPLACEMENT: Final = "\ufffd".encode()
+_GROUP_PAGES: Final = 32
+_GROUP_BYTES: Final = 1 << 20
+"""Pages are read together up to these bounds: beyond them nothing is gained, and memory is."""
 
 
 def read_page(
@@ -50,43 +44,47 @@ def read_page(
 
     Never raises for what the body holds: what is wrong with it is in `problems`.
     """
-    charset = sniff_charset(body, content_type)
-    mime = sniff_mime(body, content_type, is_utf16=charset.encoding.startswith("UTF-16"))
-    if not body or mime.kind is not Kind.HTML:
-        return _read_other(body, url, charset, mime, robots_tags, link_headers)
-    html, problems = _as_utf8(body, charset)
-    html, tags, cut = bounded(html)
-    problems += cut
-    tree = parse(html)
-    found = elements_of(tree, tags)
-    base = base_of(found, url)
-    anchors = read_anchors(tree, found, skip_fragments=base == url)
-    sources = read_sources(found)
-    relatives = read_relatives(found.get("link", ()))
-    onward = read_onward(found.get("meta", ()), found.get("script", ()), len(html))
-    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(
-        (anchors.hrefs, sources.hrefs, [one.href for one in relatives], actions_of(found), onward.hrefs),
-        base,
-        charset.encoding,
-    )
-    links, link_problems = read_links(anchors, link_urls)
-    resources, resource_problems = read_resources(sources, source_urls)
-    forms, form_problems = read_forms(found, form_urls)
-    refresh, script_target = redirects_of(onward, next_urls)
-    facts = read_facts(tree, found, robots_tags)
-    texts = read_texts(tree, found, anchors)
-    problems += link_problems + resource_problems + form_problems
-    if texts.is_cut:
-        problems.append(Problem("text-cut", at=MAX_TEXT))
-    if _REPLACEMENT in texts.text:
-        problems.append(Problem("bad-characters", charset.encoding))
-    words = words_of(texts.main)
-    own = canonical(url) or Url(url)
+    return read_pages([RawPage(body, url, content_type, robots_tags, link_headers)])[0]
+
+
+def read_pages(pages: Iterable[RawPage]) -> list[Page]:
+    """The same of several pages, in order: each as if it were read alone, but sooner."""
+    return [page for group in _groups(pages) for page in _read_group(group)]
+
+
+def _groups(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
+    group: list[RawPage] = []
+    size = 0
+    for page in pages:
+        if group and (len(group) == _GROUP_PAGES or size + len(page.body) > _GROUP_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(page)
+        size += len(page.body)
+    if group:
+        yield group
+
+
+def _read_group(pages: list[RawPage]) -> list[Page]:
+    drafts = [draft_of(page) for page in pages]
+    texts = texts_of([draft.text for draft in drafts])
+    sketches = sketches_of([text.main for text in texts])
+    return [_page(*parts) for parts in zip(pages, drafts, texts, sketches, strict=True)]
+
+
+def _page(raw: RawPage, draft: Draft, texts: Texts, sketch: bytes) -> Page:
+    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(draft)
+    links, link_problems = read_links(draft.anchors, link_urls)
+    resources, resource_problems = read_resources(draft.sources, source_urls)
+    forms, form_problems = forms_of(draft.forms, form_urls)
+    refresh, script_target = redirects_of(draft.onward, next_urls)
+    facts = draft.facts
+    own = canonical(raw.url) or Url(raw.url)
     return Page(
         url=own,
-        base=own if base == url else canonical(base) or own,
-        charset=charset.encoding,
-        mime=mime.essence,
+        base=own if draft.base == raw.url else canonical(draft.base) or own,
+        charset=draft.charset,
+        mime=draft.mime,
         title=facts.title,
         description=facts.description,
         language=facts.language,
@@ -94,67 +92,39 @@ def read_page(
         main_text=texts.main.decode(),
         links=links,
         resources=resources,
-        relations=read_relations(relatives, relative_urls, link_headers, url),
+        relations=read_relations(draft.relatives, relative_urls, raw.link_headers, raw.url),
         directives=facts.directives,
         refresh=refresh,
         script_redirect=script_target,
         forms=forms,
-        sketch=sketch_of_numbers(words),
-        digests=digests_of(body, texts.text, texts.main, [link.url for link in links]),
-        problems=tuple(problems),
+        sketch=sketch,
+        digests=digests_of(raw.body, texts.text, texts.main, [link.url for link in links]),
+        problems=(
+            *draft.problems,
+            *link_problems,
+            *resource_problems,
+            *form_problems,
+            *_text_problems(texts, draft.charset),
+        ),
     )
 
 
-def _as_utf8(body: bytes, charset: Charset) -> tuple[bytes, list[Problem]]:
-    """The page in the encoding of our parser, and no longer than we read."""
-    problems = []
-    if len(body) > MAX_BODY:
-        problems.append(Problem("too-large", str(len(body)), MAX_BODY))
-        body = body[:MAX_BODY]
-    if charset.bom:
-        body = body[charset.bom :]
-    if charset.encoding == "UTF-8" or (charset.encoding == "windows-1252" and body.isascii()):
-        return body, problems
-    return decode(body, charset.encoding).encode("utf-8", "replace"), problems
-
-
-def _resolved(columns: Sequence[list[str]], base: str, encoding: str) -> list[Urls]:
+def _resolved(draft: Draft) -> list[Urls]:
     """The links of several readers, resolved all at once: every call has a cost of its own, and sites repeat them."""
-    urls = resolve_all(list(chain.from_iterable(columns)), base, encoding)
-    ends = accumulate(len(column) for column in columns)
+    columns = (
+        draft.anchors.hrefs,
+        draft.sources.hrefs,
+        [relative.href for relative in draft.relatives],
+        [form.action for form in draft.forms],
+        draft.onward.hrefs,
+    )
+    urls = resolve_all(list(chain.from_iterable(columns)), draft.base, draft.charset)
+    ends = accumulate(map(len, columns))
     return [urls[end - len(column) : end] for column, end in zip(columns, ends, strict=True)]
 
 
-def _read_other(
-    body: bytes, url: str, charset: Charset, mime: Mime, robots_tags: Sequence[str], link_headers: Sequence[str]
-) -> Page:
-    """A body that is no page: the text of a text, what the headers say, and nothing else."""
-    text = b""
-    problem = Problem("empty") if not body else Problem("binary", mime.essence)
-    if body and mime.kind is not Kind.BINARY:
-        problem = Problem("not-html", mime.essence)
-        if mime.kind is Kind.TEXT:
-            text = fold(decode(body[charset.bom : MAX_TEXT], charset.encoding).translate(NO_SIGNS))
-    words = words_of(text)
-    own = canonical(url) or Url(url)
-    return Page(
-        url=own,
-        base=own,
-        charset=charset.encoding,
-        mime=mime.essence,
-        title="",
-        description="",
-        language="",
-        text=text.decode(),
-        main_text=text.decode(),
-        links=(),
-        resources=(),
-        relations=read_relations([], [], link_headers, url),
-        directives=read_robots_tag(robots_tags, AGENT) if robots_tags else Directives(),
-        refresh=None,
-        script_redirect=None,
-        forms=(),
-        sketch=sketch_of_numbers(words),
-        digests=digests_of(body, text, text, ()),
-        problems=(problem,),
-    )
+def _text_problems(texts: Texts, charset: str) -> list[Problem]:
+    problems = [Problem("text-cut", at=MAX_TEXT)] if texts.is_cut else []
+    if _REPLACEMENT in texts.text:
+        problems.append(Problem("bad-characters", charset))
+    return problems

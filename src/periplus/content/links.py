@@ -44,7 +44,7 @@ Urls = list[Url | None]
 class Anchors(NamedTuple):
     """The links of a page as written, in columns of equal length: there are many, and lists are cheaper than rows.
 
-    `kinds` is empty where all are `<a>`.
+    `kinds` is empty where all are `<a>`. `pictures` is what pictures in place of a text say, by the place of the link.
     """
 
     nodes: list[LexborNode]
@@ -52,6 +52,7 @@ class Anchors(NamedTuple):
     texts: list[str]
     rels: list[str]
     kinds: list[LinkKind]
+    pictures: dict[int, str]
 
 
 def read_anchors(tree: LexborHTMLParser, found: Elements, *, skip_fragments: bool) -> Anchors:
@@ -66,13 +67,15 @@ def read_anchors(tree: LexborHTMLParser, found: Elements, *, skip_fragments: boo
             nodes.append(node)
             hrefs.append(href)
             rels.append(row["rel"] or "" if "rel" in row else "")
-    return Anchors(nodes, hrefs, _texts(nodes), rels, [])
+    texts = _texts(nodes)
+    return Anchors(nodes, hrefs, texts, rels, [], _pictures(nodes, texts) if found.get("img") else {})
 
 
 def _read_all_kinds(tree: LexborHTMLParser, skip_fragments: bool) -> Anchors:
     """The same for pages of frames or image maps, or of very many links: a selector keeps all in their order."""
     nodes = tree.css(_OTHER_PAGES if skip_fragments else _ANYWHERE)[: MAX_LINKS + 1]
-    anchors = Anchors(nodes, [], _texts(nodes), [], [])
+    texts = _texts(nodes)
+    anchors = Anchors(nodes, [], texts, [], [], _pictures(nodes, texts))
     for place, node in enumerate(nodes):
         row = node.attributes
         attribute, title, kind = _FRAMES.get(node.tag or "", _ANCHOR)
@@ -94,19 +97,30 @@ def _texts(nodes: list[LexborNode]) -> list[str]:
     return texts[: len(nodes)]
 
 
+def _pictures(nodes: list[LexborNode], texts: list[str]) -> dict[int, str]:
+    """What pictures say that stand in place of a link's text, by the place of the link."""
+    pictures = {}
+    for place in [place for place, text in enumerate(texts) if not text or text.isspace()]:
+        child = nodes[place].first_child
+        if child is not None:
+            image = child if child.tag == "img" and "alt" in child.attributes else nodes[place].css_first("img[alt]")
+            if image is not None:
+                pictures[place] = _folded(image.attributes.get("alt") or "")
+    return pictures
+
+
 def read_links(anchors: Anchors, urls: Urls) -> tuple[tuple[Link, ...], list[Problem]]:
     """The links of a page, in document order."""
     texts = [" ".join(text.split())[:MAX_ANCHOR] for text in anchors.texts]
-    if "" in texts:
-        for place in [place for place, text in enumerate(texts) if not text]:
-            texts[place] = _picture_text(anchors.nodes[place])
+    for place, text in anchors.pictures.items():
+        texts[place] = texts[place] or text
     kinds = anchors.kinds or repeat(LinkKind.ANCHOR)
     links = [
         Link(url, text, " ".join(rel.lower().split()) if rel else "", kind)
         for url, text, rel, kind in zip(urls, texts, anchors.rels, kinds, strict=False)
         if url is not None
     ]
-    problems = [Problem("too-many-links")] if len(anchors.nodes) > MAX_LINKS else []
+    problems = [Problem("too-many-links")] if len(anchors.hrefs) > MAX_LINKS else []
     return tuple(links[:MAX_LINKS]), problems
 
 
@@ -162,12 +176,6 @@ def srcset_urls(srcset: str) -> list[str]:
         if url:
             urls.append(url)
     return urls
-
-
-def _picture_text(node: LexborNode) -> str:
-    """What the picture says that stands in place of a link's text."""
-    image = node.css_first("img[alt]") if node.first_child is not None else None
-    return _folded(image.attributes.get("alt") or "") if image else ""
 
 
 def _folded(text: str) -> str:

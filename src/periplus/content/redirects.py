@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborNode
 
 from ..model import Refresh, Url
-from .facts import is_in_noscript
+from .facts import Meta, is_in_noscript
 
 MAX_SCRIPT: Final = 2000
 MAX_REDIRECT_PAGE: Final = 1 << 14
@@ -68,7 +68,7 @@ class Onward(NamedTuple):
         return [self.target or "", self.script or ""] if self.target or self.script else []
 
 
-def read_onward(metas: Sequence[LexborNode], scripts: Sequence[LexborNode], size: int) -> Onward:
+def read_onward(metas: Sequence[Meta], scripts: Sequence[LexborNode], size: int) -> Onward:
     """What the elements of a page of this size say."""
     delay, target = refresh_of(metas) or (None, None)
     return Onward(delay, target, script_redirect(scripts) if size <= MAX_REDIRECT_PAGE else None)
@@ -84,10 +84,9 @@ def redirects_of(onward: Onward, urls: list[Url | None]) -> tuple[Refresh | None
     )
 
 
-def refresh_of(metas: Sequence[LexborNode]) -> tuple[int, str | None] | None:
+def refresh_of(metas: Sequence[Meta]) -> tuple[int, str | None] | None:
     """The first refresh among the `<meta>` elements of a page."""
-    for node in metas:
-        attributes = node.attributes
+    for node, attributes in metas:
         if (attributes.get("http-equiv") or "").strip().lower() == "refresh" and not is_in_noscript(node):
             refresh = read_refresh(attributes.get("content") or "")
             if refresh is not None:

@@ -12,6 +12,7 @@ resemblance .9 shares one with probability .9999, of .5 with .06).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -19,13 +20,14 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from .words import words_of
+from .words import words_of_all
 
 VALUES: Final = 128
 SHINGLE_WORDS: Final = 4
 BANDS: Final = 16
 _BYTES: Final = 4 * VALUES
 _EMPTY: Final = 0xFFFFFFFF
+_FIRST_ASKED: Final = 16
 _BIN_SHIFT: Final = np.uint64(64 - 7)
 _VALUE_SHIFT: Final = np.uint64(64 - 7 - 32)
 _PLACES: Final = np.array(
@@ -37,19 +39,28 @@ _MIX_FACTOR: Final = np.uint64(0xFF51AFD7ED558CCD)
 
 def sketch_of(text: str) -> bytes:
     """The sketch of a text: 128 little-endian values of 32 bits, or nothing for a text without words."""
-    return sketch_of_numbers(words_of(text.encode("utf-8", "replace")))
+    return sketches_of([text.encode("utf-8", "replace")])[0]
 
 
-def sketch_of_numbers(numbers: NDArray[np.uint64]) -> bytes:
-    """The sketch of a text given as the numbers of its words."""
-    if not len(numbers):
-        return b""
-    size = min(SHINGLE_WORDS, len(numbers))  # a text shorter than a shingle is one
-    hashes = _mixed(np.correlate(numbers, _PLACES[:size], "valid"))
-    values = np.full(VALUES, _EMPTY, dtype="<u4")
-    np.minimum.at(values, hashes >> _BIN_SHIFT, (hashes >> _VALUE_SHIFT).astype(np.uint32))
-    empty = (values == _EMPTY).nonzero()[0]
-    return (_densified(values, empty) if len(empty) else values).tobytes()
+def sketches_of(texts: Sequence[bytes]) -> list[bytes]:
+    """The sketches of several texts in UTF-8, all at once, because a text has few words beside what a call costs."""
+    numbers, ends = words_of_all(texts)
+    counts = np.diff(ends, prepend=0)
+    hashes = _mixed(_shingles(numbers))
+    bins = (hashes >> _BIN_SHIFT).astype(np.intp)
+    if len(texts) > 1:
+        firsts = np.repeat(np.arange(len(texts)) * VALUES, counts)
+        bins += firsts[: len(bins)]
+        bins[firsts[: len(bins)] != firsts[-len(bins) :]] = len(texts) * VALUES  # of two texts: to be forgotten
+    values = np.full((len(texts) + 1, VALUES), _EMPTY, dtype="<u4")
+    np.minimum.at(values.reshape(-1), bins, (hashes >> _VALUE_SHIFT).astype(np.uint32))
+    for row in ((counts > 0) & (counts < SHINGLE_WORDS)).nonzero()[0].tolist():  # shorter than a shingle: it is one
+        few = numbers[ends[row] - counts[row] : ends[row]]
+        only = _mixed((few * _PLACES[: len(few)]).sum(keepdims=True))
+        values[row, int(only[0] >> _BIN_SHIFT)] = (only >> _VALUE_SHIFT).astype(np.uint32)[0]
+    _densify(values, *((values == _EMPTY) & (np.append(counts, 0) > 0)[:, None]).nonzero())
+    data = values.tobytes()
+    return [data[row * _BYTES : (row + 1) * _BYTES] if count else b"" for row, count in enumerate(counts.tolist())]
 
 
 def resemblance(a: bytes, b: bytes) -> float:
@@ -74,12 +85,23 @@ def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return hashes
 
 
-def _densified(values: NDArray[np.uint32], empty: NDArray[np.intp]) -> NDArray[np.uint32]:
+def _shingles(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A number of each shingle, from those of its words and their order in it."""
+    size = max(0, len(numbers) - SHINGLE_WORDS + 1)
+    shingles: NDArray[np.uint64] = numbers[:size] * _PLACES[0]
+    for place in range(1, SHINGLE_WORDS):
+        shingles += numbers[place : place + size] * _PLACES[place]
+    return shingles
+
+
+def _densify(values: NDArray[np.uint32], rows: NDArray[np.intp], bins: NDArray[np.intp]) -> None:
     """Each empty bin takes the value of the first filled bin in an order of its own, the same for every text."""
-    orders = _orders()[empty]
-    asked = values[orders]
-    values[empty] = asked[np.arange(len(empty)), (asked != _EMPTY).argmax(axis=1)]
-    return values
+    taken = np.full(len(rows), _EMPTY, dtype=np.uint32)
+    for width in (_FIRST_ASKED, VALUES):  # hardly one asks far
+        asking = (taken == _EMPTY).nonzero()[0]
+        asked = values[rows[asking, None], _orders()[bins[asking], :width]]
+        taken[asking] = asked[np.arange(len(asking)), (asked != _EMPTY).argmax(axis=1)]
+    values[rows, bins] = taken
 
 
 @cache

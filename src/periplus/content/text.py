@@ -16,11 +16,11 @@ Not text: scripts, styles, templates and `<noscript>`, which a reader with a bro
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from .elements import ROLE, Elements
@@ -37,49 +37,30 @@ _ITEMS: Final = frozenset(
     node.tag_id
     for node in LexborHTMLParser("<li><dl><dt><dd><span></span></dl><table><td><th>").css("li,dt,dd,span,td,th")
 )
+_HEAD: Final = LexborHTMLParser("").create_node("head").tag_id
 _BOILERPLATE_ROLES: Final = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar"}
 )
 
 # Borders and signs are control characters, which have no business in a text: a page that writes some spoils its own.
-_BORDER, _SIGN = 1, 2
+_BORDER, _SIGN = 0x01, 0x7F
 _MAIN, _ASIDE, _HEADER, _FORM = "Mm", "Aa", "Hh", "Ff"
-NO_SIGNS: Final = {_BORDER: " ", _SIGN: " "}
-"""What `str.translate` needs to take them out of a text that is not from a tree."""
-_SIGNED: Final = frozenset(letter.encode() for letter in _MAIN + _ASIDE + _HEADER + _FORM)
+_SIGNED: Final = frozenset((_MAIN + _ASIDE + _HEADER + _FORM).encode())
 _WIDE_SPACES: Final = "\xa0\u3000\u200b"
-_OTHER, _SPACE, _EDGE, _OPENS, _CLOSES, _PARTS = range(6)
-"""What a character is to a gap beside it: nothing special, a space, a border, a bracket, punctuation, or a sign."""
+_BLANK: Final = 0x20
+"""This character and all below it are white space, borders among them."""
 
 
-def _roles() -> bytes:
-    roles = bytearray(256)
-    roles[:0x21] = bytes([_SPACE]) * 0x21
-    for characters, role in (b"\x01", _EDGE), (b"\x02", _PARTS), (b"([{", _OPENS), (b",.;:!?)]}", _CLOSES):
-        for character in characters:
-            roles[character] = role
-    return bytes(roles)
+def _is_no_space() -> NDArray[np.bool_]:
+    """Does a border vanish, by what is before and after it? One alone is no space beside punctuation or a sign."""
+    opens = np.isin(np.arange(256), [*b"([{", _SIGN])
+    closes = np.isin(np.arange(256), [*b",.;:!?)]}", _SIGN])
+    is_space = (np.arange(256) <= _BLANK) & (np.arange(256) != _BORDER)
+    vanishes: NDArray[np.bool_] = (opens[:, None] | closes[None, :]) & ~is_space[:, None]
+    return vanishes
 
 
-def _kept() -> bytes:
-    """Is a character kept? By the roles of the one before it, of itself and of the one after it, as digits to base 6.
-
-    Of a run of spaces and borders the last one stands for all. A border alone is no space beside punctuation.
-    """
-    kept = bytearray(b"\1" * 256)
-    for before, own, after in product(range(6), repeat=3):
-        if own in (_SPACE, _EDGE):
-            is_last = after not in (_SPACE, _EDGE)
-            is_nothing = (
-                own == _EDGE and before != _SPACE and (before in (_OPENS, _PARTS) or after in (_CLOSES, _PARTS))
-            )
-            kept[before * 36 + own * 6 + after] = is_last and not is_nothing
-    return bytes(kept)
-
-
-_ROLES: Final = _roles()
-_KEPT: Final = _kept()
-_GAPS_TO_SPACES: Final = bytes(0x20 if byte < 0x20 and byte != _SIGN else byte for byte in range(256))
+_IS_NO_SPACE: Final = _is_no_space()
 
 
 class Texts(NamedTuple):
@@ -90,49 +71,113 @@ class Texts(NamedTuple):
     is_cut: bool = False
 
 
-def read_texts(tree: LexborHTMLParser, found: Elements, anchors: Anchors) -> Texts:
-    """The texts of a page, given its elements and its links.
+def read_text(tree: LexborHTMLParser, found: Elements, anchors: Anchors) -> str:
+    """The text of a page as written, with signs around its regions: what `texts_of` is for.
 
     The tree is spent afterwards: signs are in it, and scripts are gone.
     """
     body = tree.body
     if body is None:
-        return Texts(b"", b"")
+        return ""
     for name in ("script", "style", "noscript"):
         for node in found.get(name, ()):
-            node.decompose()
-    if not _mark_regions(found):
+            parent = node.parent
+            if parent is not None and parent.tag_id != _HEAD:
+                node.decompose()
+    if not _mark_regions(found) and len(anchors.nodes) >= _LEAST_LINKS:
         _mark(_link_blocks(anchors), _ASIDE)
-    raw = body.text(separator=chr(_BORDER), skip_empty=True)
-    folded = fold(raw[: 2 * MAX_TEXT])
-    is_cut = len(folded) > MAX_TEXT
-    pieces = (_cut(folded) if is_cut else folded).split(b"\x02")
-    if len(pieces) == 1:
-        return Texts(pieces[0], pieces[0], is_cut)
-    text = _joined([pieces[0], *(_without_sign(piece) for piece in pieces[1:])])
-    return Texts(text, _main(pieces) or text, is_cut)
+    return body.text(separator=chr(_BORDER), skip_empty=True)[: 2 * MAX_TEXT]
 
 
-def fold(raw: str) -> bytes:
-    """A text in UTF-8 with white space folded, none at either end, and borders made into a space or nothing.
+def without_signs(text: str) -> str:
+    """A text that is not from a tree, without what would be a sign or a border."""
+    return text.translate({_BORDER: " ", _SIGN: " "})
 
-    What goes is made zero and deleted at the end: operations on bytes as such are cheaper than those on places.
+
+def texts_of(written: Sequence[str]) -> list[Texts]:
+    """The texts of several pages, given what `read_text` found."""
+    return [_texts(folded) for folded in fold_all(written)]
+
+
+def fold(written: str) -> bytes:
+    """A text in UTF-8 with white space folded, none at either end, and borders made into a space or nothing."""
+    return fold_all([written])[0]
+
+
+def fold_all(written: Sequence[str]) -> list[bytes]:
+    """Several texts folded, each as if it were alone: the cost of looking at some bytes is mostly that of beginning.
+
+    Of a run of spaces and borders the last one stands for all.
     """
-    if "\0" in raw:
-        raw = raw.replace("\0", " ")
-    if not raw.isascii():
+    parts = [b" %b " % _utf8(text) for text in written]
+    codes = np.frombuffer(b"".join(parts), dtype=np.uint8)
+    is_blank = codes <= _BLANK
+    is_gone = is_blank[:-1] & is_blank[1:]
+    borders = (codes == _BORDER).nonzero()[0]
+    is_gone[borders] |= _IS_NO_SPACE[codes[borders - 1], codes[borders + 1]]
+    is_kept = np.append(~is_gone, False)
+    folded = np.maximum(codes, _BLANK)[is_kept].tobytes()
+    texts = []
+    start = end = 0
+    for part in parts:
+        size = int(np.count_nonzero(is_kept[start : start + len(part)]))
+        texts.append(folded[end : end + size].strip(b" "))
+        start, end = start + len(part), end + size
+    return texts
+
+
+def _utf8(text: str) -> bytes:
+    if not text.isascii():
         for space in _WIDE_SPACES:
-            if space in raw:
-                raw = raw.replace(space, " ")
-    data = bytearray(b"  %b  " % raw.encode("utf-8", "replace"))
-    roles = np.frombuffer(data.translate(_ROLES), dtype=np.uint8)
-    three = roles[:-2] * 6
-    three += roles[1:-1]
-    three *= 6
-    three += roles[2:]
-    codes = np.frombuffer(data, dtype=np.uint8)[1:-1]
-    codes *= np.frombuffer(three.tobytes().translate(_KEPT), dtype=np.uint8)
-    return bytes(data.translate(_GAPS_TO_SPACES, b"\0").strip(b" "))
+            if space in text:
+                text = text.replace(space, " ")
+    return text.encode("utf-8", "replace")
+
+
+def _texts(folded: bytes) -> Texts:
+    is_cut = len(folded) > MAX_TEXT
+    first, *signed = (_cut(folded) if is_cut else folded).split(b"\x7f")
+    if not signed:
+        return Texts(first, first, is_cut)
+    least = max(_LEAST_MAIN, _LEAST_SHARE * (len(first) + sum(map(len, signed))))
+    parts = [_part(piece) for piece in signed]
+    first = first.strip(b" ")
+    text = _joined([first, *parts])
+    main = _main(first, [piece[:1] for piece in signed], parts)
+    return Texts(text, main if len(main) >= least else text, is_cut)
+
+
+def _part(piece: bytes) -> bytes:
+    """What follows a sign; a page may have written its own, which is not followed by a letter of ours."""
+    return (piece[1:] if piece and piece[0] in _SIGNED else piece).strip(b" ")
+
+
+def _main(first: bytes, signs: list[bytes], parts: list[bytes]) -> bytes:
+    """The main text, of the parts that each follow a sign: those in the right regions. It may be next to nothing."""
+    main: list[bytes] = []
+    bare, in_forms = [first], list[bytes]()
+    depth = dict.fromkeys((b"M", b"A", b"H", b"F"), 0)
+    for sign, part in zip(signs, parts, strict=True):
+        if sign in depth:
+            depth[sign] += 1
+        elif (opened := sign.upper()) in depth and depth[opened]:
+            depth[opened] -= 1
+        if depth[b"A"] or not part:
+            continue
+        if depth[b"M"] and not depth[b"F"]:
+            main.append(part)
+        if not depth[b"H"]:
+            (in_forms if depth[b"F"] else bare).append(part)
+    chosen = _joined(main)
+    if len(chosen) < _LEAST_MAIN:
+        chosen, forms = _joined(bare), _joined(in_forms)
+        if len(forms) > len(chosen):  # a page that is one form as a whole is no form in a page
+            chosen = _joined([chosen, forms])
+    return chosen
+
+
+def _joined(parts: list[bytes]) -> bytes:
+    return b" ".join(filter(None, parts))
 
 
 def _cut(data: bytes) -> bytes:
@@ -182,37 +227,3 @@ def _link_blocks(anchors: Anchors) -> list[LexborNode]:
             if sum(len(anchors.texts[place]) for place in linked) >= _DENSE * len("".join(text.split())):
                 dense.append(block)
     return dense
-
-
-def _main(pieces: list[bytes]) -> bytes:
-    """The main text: of pieces of text that each begin with a sign, those that are in the right regions."""
-    main: list[bytes] = []
-    bare, in_forms = [pieces[0]], list[bytes]()
-    depth = dict.fromkeys((b"M", b"A", b"H", b"F"), 0)
-    for piece in pieces[1:]:
-        sign, part = piece[:1], _without_sign(piece)
-        if sign in depth:
-            depth[sign] += 1
-        elif sign.upper() in depth:
-            depth[sign.upper()] = max(0, depth[sign.upper()] - 1)
-        if depth[b"A"]:
-            continue
-        if depth[b"M"] and not depth[b"F"]:
-            main.append(part)
-        if not depth[b"H"]:
-            (in_forms if depth[b"F"] else bare).append(part)
-    chosen = _joined(main)
-    if len(chosen) < _LEAST_MAIN:
-        chosen, forms = _joined(bare), _joined(in_forms)
-        if len(forms) > len(chosen):  # a page that is one form as a whole is no form in a page
-            chosen = _joined([chosen, forms])
-    return chosen if len(chosen) >= max(_LEAST_MAIN, _LEAST_SHARE * sum(map(len, pieces))) else b""
-
-
-def _without_sign(piece: bytes) -> bytes:
-    """What follows a sign; a page may have written its own, which is not followed by a letter of ours."""
-    return piece[1:] if piece[:1] in _SIGNED else piece
-
-
-def _joined(parts: Iterable[bytes]) -> bytes:
-    return b" ".join(filter(None, (part.strip() for part in parts)))

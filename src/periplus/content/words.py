@@ -11,7 +11,8 @@ the same number, which is rare and does no harm to an estimate.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,10 @@ _NUMBER: Final = np.dtype("<u8")
 """Of numbers, those at odd addresses are slow to gather; of mere bytes, they are not."""
 _PAIR: Final = np.dtype(">u2")
 
-_LETTER, _SIGN_OF_3, _SIGN_OF_4, _ALONE_OF_3, _ALONE_OF_4, _CASED = range(6)
+_CASED: Final = b"\xe1"
+"""Scripts with capitals of three bytes have this in their letters: Georgian, Vietnamese, ancient Greek."""
+_LETTER, _SIGN_OF_3, _SIGN_OF_4, _ALONE_OF_3, _ALONE_OF_4 = range(5)
 _KINDS_AND_RANGES: Final = (
-    (_CASED, 0xE182, 0xE183),  # Georgian
-    (_CASED, 0xE1B8, 0xE1BF),  # Vietnamese, ancient Greek
     (_SIGN_OF_3, 0xE280, 0xE2AF),  # dashes, quotes, arrows, boxes, ...
     (_SIGN_OF_3, 0xE380, 0xE380),  # ideographic space, brackets
     (_SIGN_OF_4, 0xF09F, 0xF09F),  # pictures
@@ -71,10 +72,24 @@ _KINDS: Final = _kinds()
 _PLAIN_PAIRS: Final = _plain_pairs()
 
 
+class Words(NamedTuple):
+    """The numbers of all words of some texts, in order, and after how many words each text ends."""
+
+    numbers: NDArray[np.uint64]
+    ends: NDArray[np.intp]
+
+
 def words_of(data: bytes) -> NDArray[np.uint64]:
     """The numbers of all words of a text in UTF-8, in order."""
-    padded = bytearray(_EDGE + data.translate(_FOLD) + _EDGE)
-    borders = None if data.isascii() else _beyond_ascii(padded)
+    return words_of_all([data]).numbers
+
+
+def words_of_all(texts: Sequence[bytes]) -> Words:
+    """The words of several texts in UTF-8 at once: most of what a short one costs is the beginning."""
+    texts = [_lowered(text) if _CASED in text else text for text in texts]
+    joined = _EDGE.join((b"", *texts, b""))
+    padded = bytearray(joined.translate(_FOLD))
+    borders = None if joined.isascii() else _beyond_ascii(padded)
     codes = np.frombuffer(padded, dtype=np.uint8)
     is_word = codes != _SPACE
     is_edge = is_word[1:] != is_word[:-1]
@@ -86,7 +101,10 @@ def words_of(data: bytes) -> NDArray[np.uint64]:
         edges = is_edge.nonzero()[0]
         edges += 1
         starts, ends = edges[0::2], edges[1::2]
-    return _numbers(codes, starts, ends)
+    if len(texts) == 1:
+        return Words(_numbers(codes, starts, ends), np.array([len(starts)]))
+    after = np.cumsum([len(_EDGE) + len(text) for text in texts])
+    return Words(_numbers(codes, starts, ends), starts.searchsorted(after))
 
 
 def _numbers(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
@@ -100,15 +118,20 @@ def _numbers(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[n
     return numbers
 
 
+def _lowered(text: bytes) -> bytes:
+    """In small letters: those of some scripts are longer than their capitals, so that they cannot be put in place."""
+    return text.decode("utf-8", "replace").lower().encode()
+
+
 def _beyond_ascii(padded: bytearray) -> NDArray[np.intp] | None:
     """Put small letters for capitals and spaces for signs; the borders of characters that stand alone, if there are."""
-    leads, pairs, kinds = _leads(padded)
-    counts = np.bincount(kinds, minlength=6).tolist()
-    if counts[_CASED]:  # these are rare, and their small letters may be longer
-        padded[:] = padded.decode().lower().encode()
-        leads, pairs, kinds = _leads(padded)
     codes = np.frombuffer(padded, dtype=np.uint8)
-    np.ndarray((len(codes) - 1,), dtype=_PAIR, buffer=padded, strides=(1,))[leads] = _PLAIN_PAIRS[pairs]
+    leads = (codes >= 0xC2).nonzero()[0]
+    places = np.ndarray((len(codes) - 1,), dtype=_PAIR, buffer=padded, strides=(1,))
+    pairs = places[leads]
+    kinds = _KINDS[pairs]
+    places[leads] = _PLAIN_PAIRS[pairs]
+    counts = np.bincount(kinds, minlength=5).tolist()
     if counts[_SIGN_OF_3]:
         codes[leads[kinds == _SIGN_OF_3] + 2] = _SPACE
     if counts[_SIGN_OF_4]:
@@ -118,10 +141,3 @@ def _beyond_ascii(padded: bytearray) -> NDArray[np.intp] | None:
         return None
     three, four = leads[kinds == _ALONE_OF_3], leads[kinds == _ALONE_OF_4]
     return np.concatenate((three, three + 3, four, four + 4))
-
-
-def _leads(padded: bytearray) -> tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.uint8]]:
-    """Where characters beyond ASCII begin, their first two bytes, and what kind they are."""
-    at = (np.frombuffer(padded, dtype=np.uint8) >= 0xC2).nonzero()[0]
-    pairs = np.ndarray((len(padded) - 1,), dtype=_PAIR, buffer=padded, strides=(1,))[at]
-    return at, pairs, _KINDS[pairs]
