@@ -28,7 +28,7 @@ LARGEST_SITEMAP = 2 << 20
 
 OVER_HTTP = {
     "slow-first-byte": {"timeout", "too-slow"},
-    "slow-drip": {"too-slow"},
+    "slow-drip": {"too-slow", "timeout"},
     "endless-headers": {"too-many-headers"},
     "reset": {"reset"},
     "reset-in-body": {"reset"},

@@ -87,6 +87,7 @@ class Transfer:
             pycurl.PROXY: chosen.proxy,
             _SUPPRESS_CONNECT_HEADERS: 1,
             pycurl.PATH_AS_IS: 1,
+            pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses; to look through a cache of them costs more than it saves
             pycurl.HTTP_CONTENT_DECODING: 0,
             pycurl.HTTP_VERSION: self._version(),
             pycurl.CONNECTTIMEOUT_MS: max(1, round(chosen.connect_timeout * 1000)),
