@@ -56,7 +56,7 @@ EAGER = FilterSettings(
 )
 
 
-@given(st.lists(DISCOVERIES, max_size=30), st.sampled_from(["domain", "host", "prefix", "any"]))
+@given(st.lists(DISCOVERIES, max_size=12), st.sampled_from(["domain", "host", "prefix", "any"]))
 def test_every_url_gets_a_verdict(discoveries: list[Discovery], kind: str) -> None:
     """No canonical URL makes a filter raise; a reason is one of the list; a new name is canonical and wanted."""
     chain = standard_chain([SEED], FilterSettings(scope=ScopeSettings(kind)))
@@ -71,7 +71,7 @@ def test_every_url_gets_a_verdict(discoveries: list[Discovery], kind: str) -> No
             assert not isinstance(chain.judge(renamed), Reject)
 
 
-@given(st.lists(st.tuples(DISCOVERIES, st.booleans(), st.booleans()), max_size=60))
+@given(st.lists(st.tuples(DISCOVERIES, st.booleans(), st.booleans()), max_size=30))
 def test_a_crawl_that_is_killed_at_any_time_decides_as_one_that_is_not(
     steps: list[tuple[Discovery, bool, bool]],
 ) -> None:

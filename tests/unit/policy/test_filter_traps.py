@@ -8,7 +8,7 @@ import pytest
 from periplus.model import Accept, CollectionDamaged, ConfigError, Discovery, Reject, Site, Source, Url
 from periplus.policy.filters import Lessons, SiteLessons, Traps, TrapSettings, template_of
 from periplus.policy.filters.evidence import MAX_STEPS, Values, Window
-from periplus.policy.filters.templates import directory_of, key_of, shape_of
+from periplus.policy.filters.templates import directory_of, key_of
 
 SITE = Site("host.net")
 
@@ -49,12 +49,6 @@ def share(traps: Traps, template: str, count: int = 2000) -> float:
 def test_a_template_is_what_varies_folded(path: str, template: str) -> None:
     """Numbers, dates, identifiers and slugs are folded; words, extensions and the names of parameters stay."""
     assert template_of(at(path)) == template
-
-
-def test_a_shape_folds_every_segment() -> None:
-    """Only depth, extension and names of parameters are left."""
-    shapes = [shape_of(at(path)) for path in ("/", "/a", "/a/", "/a/b/c.html?x=1", "/q/r/s.html?x=2")]
-    assert shapes == ["/", "/*", "/*/", "/*/*/*.html?x", "/*/*/*.html?x"]
 
 
 def test_the_directory_of_a_template_counts_only_if_there_are_many_like_it() -> None:
@@ -158,20 +152,31 @@ def test_want_of_evidence_refuses_nothing() -> None:
 
 
 def test_memory_of_a_site_is_bounded() -> None:
-    """Whatever paths and parameters a site invents; what finds no room is known by its shape."""
+    """Whatever paths and parameters a site invents, and without losing sight of what is seen again and again."""
     lessons = Lessons()
     traps = Traps(lessons)
-    for number in range(3000):
+    for number in range(2000):
         word = "".join(chr(97 + int(figure)) for figure in str(number))
         traps.admit(link(f"/{word}/x/?{word}=1&b{word}=2"))
         traps.observe(at(f"/{word}/x/?{word}=1"), is_unique=True)
-        traps.observe(at(f"/{word}.html"), is_unique=number < 1000)
+        if number % 10 == 0:
+            traps.observe(at(f"/day/{number}"), is_unique=False)
     lessons.check_invariants()
     kept = msgspec.msgpack.decode(lessons.state(SITE), type=SiteLessons)
-    assert len(kept.templates) <= 512
-    assert len(kept.parameters) <= 64
-    assert len(lessons.state(SITE)) < 32_000
-    assert sum(isinstance(traps.judge(link(f"/{chr(97 + i)}zz.html")), Reject) for i in range(26)) > 15
+    assert len(kept.templates) == 256
+    assert len(kept.parameters) == 64
+    assert len(lessons.state(SITE)) < 16_000
+    assert share(traps, "/day/{}") < 0.01
+
+
+def test_a_site_of_nothing_but_traps_keeps_those_it_knows() -> None:
+    """What is throttled is not forgotten for what is new."""
+    lessons = Lessons()
+    traps = Traps(lessons, TrapSettings(window=1, max_templates=2))
+    for path in ("/a", "/b", "/c"):
+        traps.observe(at(path), is_unique=False)
+    lessons.check_invariants()
+    assert [name for name in "abc" if lessons.of(SITE).templates.get(key_of(f"/{name}"))] == ["a", "b"]
 
 
 def test_settings_are_checked() -> None:

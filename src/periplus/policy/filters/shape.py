@@ -4,7 +4,8 @@ Reasons: `scheme`, `too-long`, `path-depth`, `repeated-segment`.
 
 Relative links that lost their slash make paths such as `/about/news/about/news/about/`: a segment that is there for the
 third time is the sign of it, next to itself or not (cf. IRLbot, Lee et al. 2009; Olston & Najork 2010, section 6.2).
-Segments of figures alone are exempt, for dates repeat: `/11/11/11/`. Guards that learn from what was fetched are in
+Segments of figures alone are exempt, for dates repeat: `/11/11/11/`. A name that stands twice at the beginning, as
+owner and project do (`/scipy/scipy/blob/main/scipy/`), counts once. Guards that learn from what was fetched are in
 `traps`.
 """
 
@@ -74,6 +75,8 @@ class Shape:
         settings = self._settings
         if len(segments) + room > settings.max_segments:
             return Reject("path-depth", f"max_segments = {settings.max_segments}")
+        if len(segments) > 2 and segments[0] == segments[1] != segments[2]:
+            segments = segments[1:]
         for segment in dict.fromkeys(segments):
             if segments.count(segment) + room > settings.max_repeats and not segment.isdecimal():
                 return Reject("repeated-segment", segment[:80])

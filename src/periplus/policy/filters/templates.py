@@ -2,8 +2,8 @@
 
 `template_of` folds what varies in a path: numbers and dates (`/2026/01/` is `/#/#/`), a number behind a word
 (`/list-12/` is `/list-#/`), identifiers and long slugs (`/a/how-to-sail-round-the-world` is `/a/*`); extensions stay,
-and so do the names of parameters, each once and in order, without values. `shape_of` folds every segment; it stands in
-where a site has more templates than are kept. Templates are strings to people and 64 bits to the memory.
+and so do the names of parameters, each once and in order, without values. A template is a string to people and 64 bits
+to the memory.
 
 The idea is that of rules for duplicate URLs (Bar-Yossef, Keidar & Schonfeld, "Do not crawl in the DUST", 2007), at the
 price of a few cuts instead of a log to learn from.
@@ -37,13 +37,6 @@ def template_of(url: Url) -> str:
 def path_template_of(url: Url) -> str:
     """The template of a URL without its parameters."""
     return _folded_path(url[url.index("/", 8) :].partition("?")[0])
-
-
-def shape_of(url: Url) -> str:
-    """What remains of a template when every segment is folded."""
-    path, names = _cut(url)
-    directories, _, last = path.rpartition("/")
-    return "/*" * directories.count("/") + "/" + ("*" if last else "") + _extension(last) + names
 
 
 def directory_of(template: str) -> str:

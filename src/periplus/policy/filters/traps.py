@@ -27,7 +27,7 @@ from msgspec import Struct
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
 from .lessons import Lessons, SiteLessons
-from .templates import directory_of, key_of, parameters_of, path_template_of, shape_of, template_of
+from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
 from .verdicts import ACCEPT
 
 _LONGEST_RULE = 200
@@ -47,7 +47,7 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     min_unique_values: float = 0.2
     """The share of unique pages that such a parameter must have."""
     max_templates: int = 256
-    """Templates kept for each site; as many shapes stand in for the rest."""
+    """Templates kept for each site: those seen last, and those that are throttled."""
     max_parameters: int = 64
     """Parameters kept for each site."""
     max_sites: int = 4096
@@ -86,7 +86,7 @@ class Traps:
         settings = self._settings
         lessons = self._lessons.changing(url)
         template = template_of(url)
-        for window in self._windows(url, template, lessons):
+        for window in self._windows(template, lessons):
             _note(window, is_unique, settings.window, settings.min_unique, lessons)
         for _, parameter in _parameters(url, template, lessons):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
@@ -95,22 +95,20 @@ class Traps:
     def _judge_throttled(self, url: Url, lessons: SiteLessons) -> Verdict:
         template = template_of(url)
         place = key_of(url)
-        templates = lessons.templates
-        window = templates.get(key_of(template)) or templates.get(key_of(shape_of(url)))
-        if window is not None and place >= self._limits[window.steps]:
-            return Reject("low-yield", template[:_LONGEST_RULE])
-        contents = templates.get(key_of(_contents_of(template))) if template.endswith("/") else None
-        if contents is not None and place >= self._limits[contents.steps]:
-            return Reject("low-yield", template[:_LONGEST_RULE])
+        names = (template, _contents_of(template)) if template.endswith("/") else (template,)
+        for name in names:
+            window = lessons.templates.get(key_of(name))
+            if window is not None and place >= self._limits[window.steps]:
+                return Reject("low-yield", template[:_LONGEST_RULE])
         for name, parameter in _parameters(url, template, lessons):
             if place >= self._limits[parameter.window.steps]:
                 return Reject("parameter-values", name[:_LONGEST_RULE])
         return ACCEPT
 
-    def _windows(self, url: Url, template: str, lessons: SiteLessons) -> Iterator[Window]:
-        """Where a page counts: its template, or its shape if there are too many; and what its directory holds."""
+    def _windows(self, template: str, lessons: SiteLessons) -> Iterator[Window]:
+        """Where a page counts: with its template, and with what its directory holds."""
         room = self._settings.max_templates
-        window = _filed(template, lessons, room) or _filed(shape_of(url), lessons, 2 * room)
+        window = _filed(template, lessons, room)
         if window is not None:
             yield window
         directory = "" if template.endswith("/") else directory_of(template)
@@ -134,12 +132,24 @@ class Traps:
 
 
 def _filed(name: str, lessons: SiteLessons, room: int) -> Window | None:
-    """The window by that name; a new one as long as there are fewer than `room`."""
+    """The window by that name, or a new one; there is room for those seen last, and for those that are throttled."""
+    templates = lessons.templates
     key = key_of(name)
-    window = lessons.templates.get(key)
-    if window is None and len(lessons.templates) < room:
-        window = lessons.templates[key] = Window()
+    window = templates.pop(key, None)
+    if window is None:
+        if len(templates) >= room and not _make_room(templates):
+            return None
+        window = Window()
+    templates[key] = window
     return window
+
+
+def _make_room(templates: dict[int, Window]) -> bool:
+    for key, window in templates.items():
+        if not window.steps:
+            del templates[key]
+            return True
+    return False
 
 
 def _note(window: Window, is_unique: bool, size: int, least: float, lessons: SiteLessons) -> None:
