@@ -20,7 +20,7 @@ _CONTACT: Final = re.compile(r"[!-'*-\[\]-~]*")
 _MAILBOX: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 
 
-class Identity(Struct, frozen=True):
+class Identity(Struct, frozen=True, forbid_unknown_fields=True):
     """The crawler as servers see it. `contact` is an address of a page or a mailbox, so that owners can complain."""
 
     contact: str = ""
