@@ -22,7 +22,9 @@ from periplus.model import (
     Event,
     EventSink,
     Excluded,
+    Failed,
     Fetched,
+    FetchEnded,
     FetchOutcome,
     FetchTask,
     FirstSeen,
@@ -63,7 +65,6 @@ from .frontier import (
     after_failure,
     after_visit,
     reason_of,
-    rest_after,
     retry_for,
 )
 
@@ -79,8 +80,10 @@ LANES = {
 }
 
 _RELEASED_AT_ONCE = 1000
-_RESUMED_FROM = 100
-"""What was out is among so many at the front of its queue."""
+_EXCLUDED_A_TAKE = 2000
+"""When so many URLs were refused, those who wait for the answer get it, and the rest is refused next time."""
+_RESUMED_FROM = (100, 10_000, 200_000)
+"""What was out is among so many at the front of its queue; the more, the more was refused and not yet committed."""
 
 
 class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -129,6 +132,7 @@ class CrawlScheduler:
         self.pages_done = pages_done
         self.allowance = allowance
         self._pages_out = 0
+        self._excluded = 0
 
     def discover(self, discoveries: Sequence[Discovery], now: float) -> None:  # noqa: ARG002 - the verb has it
         """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
@@ -139,7 +143,7 @@ class CrawlScheduler:
         gained: dict[Url, UrlRecord] = {}
         for discovery, known in zip(wanted, before, strict=True):
             if known is None:
-                self._admit(discovery, queued, events)
+                self._admit(discovery, queued, gained, events)
                 continue
             known = gained.get(discovery.url, known)
             if all(seen.source is not discovery.source for seen in known.first_seen):
@@ -165,10 +169,12 @@ class CrawlScheduler:
                 wanted.append(discovery)
         return wanted
 
-    def _admit(self, discovery: Discovery, queued: list[Queued], events: list[Event]) -> None:
+    def _admit(
+        self, discovery: Discovery, queued: list[Queued], changed: dict[Url, UrlRecord], events: list[Event]
+    ) -> None:
         verdict = self._guard.admit(discovery)
         if isinstance(verdict, Reject):
-            self._state.records.put([replace(_record(discovery), reason=verdict.reason)])
+            changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
             return
         level = level_of(self._ordering.score(discovery))
@@ -178,16 +184,25 @@ class CrawlScheduler:
     def take(self, limit: int, now: float) -> list[FetchTask]:
         """Lend out at most `limit` tasks that politeness allows now. An empty list is an answer."""
         for lease in self._leases.expired(now):
-            self._give_back(lease, now)
-        self._rounds.call(self._state.queues.release(now, _RELEASED_AT_ONCE))
-        self._rounds.refill()
+            self._lose(lease, now)
+        self._release(now)
+        self._rounds.refill(now)
+        self._excluded = 0
         tasks: list[FetchTask] = []
-        while len(tasks) < limit and not self._is_satisfied:
+        while len(tasks) < limit and self._excluded < _EXCLUDED_A_TAKE and not self._is_satisfied:
             active = self._rounds.bench.pop_ready(now)
             if active is None:
                 break
             tasks += self._visit(active, limit - len(tasks), now)
         return tasks
+
+    def _release(self, now: float) -> bool:
+        """Let what waited for a time wait for its site; whether there was any."""
+        due_at = self._state.queues.next_release()
+        if due_at is None or due_at > now:
+            return False
+        self._rounds.call(self._state.queues.release(now, _RELEASED_AT_ONCE))
+        return True
 
     @property
     def _is_satisfied(self) -> bool:
@@ -196,7 +211,7 @@ class CrawlScheduler:
     def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
         """What is asked of a site that may be visited now."""
         if active.state.retired:
-            self._rounds.drain(active, now)
+            self._excluded += self._rounds.drain(active, now)
             return []
         if not self._permission.is_wanted(active, now):
             return self._lend_pages(active, min(limit, self._politeness.max_parallel), now)
@@ -222,6 +237,7 @@ class CrawlScheduler:
             else:
                 self._rounds.exclude(heads[0], *refusal, now)
                 excluded += 1
+        self._excluded += excluded
         if not tasks:
             self._rounds.place(active, now + SOON)
         return tasks
@@ -256,14 +272,22 @@ class CrawlScheduler:
         self._leases.grant(Lease(task, ticket, active.site))
         active.flying += 1
         self._pages_out += ticket is not None
-        self._rounds.bench.visit(active, now)
+        self._rounds.bench.visit(active, task.ip, now)
         return task
 
     def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
         """End a lease: the site rests, and what was seen is learnt. A report that comes too late changes nothing."""
         lease = self._leases.end(outcome.task)
-        if lease is None:
-            return
+        if lease is not None:
+            self._end(lease, outcome, reading, now)
+
+    def _lose(self, lease: Lease, now: float) -> None:
+        """Whoever had this is lost: a failed attempt like others, or what kills its fetcher would be tried for ever."""
+        outcome = Failed(lease.task, "lost", now, 0.0, ip=lease.task.ip)
+        self._events.record([FetchEnded(outcome, now)])
+        self._end(lease, outcome, None, now)
+
+    def _end(self, lease: Lease, outcome: FetchOutcome, reading: Reading | None, now: float) -> None:
         active = self._rounds.bench.get(lease.visited)
         if active is None:
             raise InvariantError(f"{lease.visited} was visited but is not at hand")
@@ -278,12 +302,11 @@ class CrawlScheduler:
         self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
     ) -> None:
         reason = reason_of(outcome)
-        if reason == "cancelled":
-            self._rounds.place(active, now)
-        elif isinstance(outcome, Excluded):
-            self._rounds.exclude(ticket, outcome.reason, outcome.rule, now)
-            self._rounds.place(active, now)
-        else:
+        if isinstance(outcome, Excluded):
+            self._rounds.forgo(ticket, outcome.reason)
+            self._rounds.retire(active, outcome.reason, now)
+            return
+        if reason != "cancelled":
             record = self._rounds.known(ticket.entry.url)
             if retry_for(reason).again and record.failures + 1 < self._retries.max_attempts:
                 self._try_again(ticket, record, outcome, reason, now)
@@ -291,7 +314,7 @@ class CrawlScheduler:
                 self._state.queues.remove([ticket])
                 self._state.records.put([after_visit(record, outcome, reading, reason)])
                 self._learn(outcome, reading, reason)
-            self._rounds.rest(active, outcome, reason, now)
+        self._rounds.rest(active, outcome, reason, now)
 
     def _try_again(self, ticket: Ticket, record: UrlRecord, outcome: FetchOutcome, reason: str, now: float) -> None:
         """Where the site is to blame, the URL keeps its place, and the site is left alone; else the URL waits aside."""
@@ -309,33 +332,27 @@ class CrawlScheduler:
         if isinstance(outcome, Fetched):
             self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
 
-    def _give_back(self, lease: Lease, now: float) -> None:
-        """Whoever had this is lost; the site may be asked again."""
-        active = self._rounds.bench.get(lease.visited)
-        if active is None:
-            raise InvariantError(f"{lease.visited} was visited but is not at hand")
-        active.flying -= 1
-        self._pages_out -= lease.ticket is not None
-        if lease.task.site != lease.visited:
-            active.errands.append((lease.task.site, lease.task.url, lease.task.redirects))
-        self._rounds.place(active, now + rest_after(self._politeness, active.state.delay, 0.0))
-
     def resume(self, task: FetchTask, now: float) -> bool:
         """Lend a task again that was out when a process ended, to be reported at once; or say that it was not out."""
-        visited = self._rounds.summon(task.site if task.purpose is Purpose.PAGE else site_of(task.url))
-        ticket = None
-        if task.purpose is Purpose.PAGE:
-            heads = self._state.queues.heads(task.site, task.lane, _RESUMED_FROM)
-            ticket = next((head for head in heads if head.entry.url == task.url), None)
-            if ticket is None:
-                return False
-        elif task.site != visited.site:
-            wanting = self._rounds.summon(task.site)
-            wanting.is_expected = True
-            self._rounds.bench.hold(wanting)
-        visited.state.ip = visited.state.ip or task.ip
+        while self._release(now):
+            pass
+        ticket = self._ticket(task) if task.purpose is Purpose.PAGE else None
+        if ticket is None and task.purpose is Purpose.PAGE:
+            return False
+        visited = self._rounds.summon(site_of(task.url))
+        if task.site != visited.site:
+            self._permission.expect(visited, self._rounds.summon(task.site), task.url)
         self._lend(visited, task, now, ticket)
         return True
+
+    def _ticket(self, task: FetchTask) -> Ticket | None:
+        """The place that a URL keeps in its queue."""
+        for limit in _RESUMED_FROM:
+            heads = self._state.queues.heads(task.site, task.lane, limit)
+            found = next((head for head in heads if head.entry.url == task.url), None)
+            if found is not None or len(heads) < limit:
+                return found
+        return None
 
     def save(self) -> None:
         """Write what is known of the sites at hand to the state; the caller commits."""
@@ -351,6 +368,10 @@ class CrawlScheduler:
     @property
     def next_at(self) -> float | None:
         """When `take` may have something to give again; `None`: not before something is reported or discovered."""
+        if self._is_satisfied:
+            return self._leases.next_end
+        if self._rounds.is_short:
+            return 0.0
         times = (self._rounds.bench.next_at, self._state.queues.next_release(), self._leases.next_end)
         return min((at for at in times if at is not None), default=None)
 
@@ -365,7 +386,7 @@ class CrawlScheduler:
             ready=self._rounds.bench.count(Place.READY),
             resting=len(resting),
             visited=self._rounds.bench.count(Place.VISITED),
-            backing_off=sum(active.state.failures > 0 for active in resting),
+            backing_off=sum(active.state.failures > 0 or active.lookups > 0 for active in resting),
             done=self.pages_done,
             next_site=first.site if first else None,
             next_at=first.ready_at if first else None,

@@ -1,32 +1,23 @@
 """Asking a site what it allows, before anything else is asked of it.
 
 A site is first located, then asked for its robots.txt. The answer may lead to another site; that one is visited as
-politely as any, with an *errand*, while the first is held. What an answer means is said in `robots`.
+politely as any, with an *errand*, while the first is held (unless others have sent it on errands, too: sites that lead
+to each other must not wait for each other). What an answer means is said in `robots`.
 """
 
 from __future__ import annotations
 
-from periplus.model import (
-    Excluded,
-    Failed,
-    FetchOutcome,
-    FetchTask,
-    Lane,
-    Located,
-    Purpose,
-    RobotsFile,
-    Site,
-    Url,
-)
+from periplus.model import Excluded, Failed, FetchOutcome, FetchTask, Lane, Located, Purpose, RobotsFile, Site, Url
 from periplus.urls import site_of
 
 from .politeness import PolitenessSettings, rest_after
 from .retries import RetrySettings, reason_of, retry_for
-from .robots import MAX_ROBOTS_REDIRECTS, Ask, RobotsGate, next_step, robots_url
+from .robots import Ask, RobotsGate, next_step, robots_url
 from .rounds import Rounds
 from .workbench import ActiveSite, Place
 
-MAX_ERRANDS = 1000
+LEAST_LOCATED = 30.0
+"""An address holds so long, at least: a name server that says "no time at all" would be asked for ever."""
 
 
 class Permission:
@@ -52,7 +43,7 @@ class Permission:
         if not heads and not active.errands:
             return None
         if active.state.ip is None or active.state.ip_expires_at <= now:
-            url = heads[0].entry.url if heads else active.errands[0][1]
+            url = active.errands[0][1] if active.errands else heads[0].entry.url
             return self._task(robots_url(url), active.site, None, 0, now)
         if active.errands:
             wanting, url, redirects = active.errands.popleft()
@@ -64,6 +55,14 @@ class Permission:
         ends_at = now + self._politeness.lease
         return FetchTask(url, site, Purpose.ROBOTS, Lane.DISCOVERY, ends_at, ip=ip, redirects=redirects)
 
+    def expect(self, visited: ActiveSite, wanting: ActiveSite, url: Url) -> None:
+        """An errand of an earlier process is under way already: nobody needs to be sent."""
+        visited.errands = type(visited.errands)(
+            errand for errand in visited.errands if errand[:2] != (wanting.site, url)
+        )
+        wanting.is_expected = True
+        self._rounds.place(wanting, wanting.state.ready_at)
+
     def answered(self, visited: ActiveSite, outcome: FetchOutcome, now: float) -> None:
         """The outcome of a question."""
         if outcome.task.ip is None:
@@ -71,34 +70,63 @@ class Permission:
         else:
             self._told(visited, outcome, now)
 
+    # the address
+
     def _located(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> None:
         match outcome:
             case Located(ip=ip, expires_at=expires_at):
-                active.state.ip, active.state.ip_expires_at = ip, expires_at
+                active.state.ip, active.state.ip_expires_at = ip, max(expires_at, now + LEAST_LOCATED)
+                active.lookups = 0
                 self._rounds.place(active, active.ready_at)
             case Excluded(reason=reason):
                 self._rounds.retire(active, reason, now)
             case Failed(reason="cancelled"):
                 self._rounds.place(active, active.ready_at)
             case _:
-                self._rounds.failed(active, outcome, reason_of(outcome) or "dns-unavailable", now)
+                self._not_located(active, outcome, reason_of(outcome) or "dns-unavailable", now)
+
+    def _not_located(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """When that goes on, the site is given up; one that has answered before gets more patience."""
+        active.lookups += 1
+        limit = self._retries.max_site_failures if active.state.pages else self._retries.max_attempts
+        if active.lookups >= limit or not retry_for(reason).again:
+            self._rounds.retire(active, reason, now)
+        else:
+            self._rounds.place(active, now + self._rounds.back_off(outcome, active.lookups, now))
+
+    # the rules
 
     def _told(self, visited: ActiveSite, outcome: FetchOutcome, now: float) -> None:
         reason = reason_of(outcome)
-        wanting = self._rounds.bench.get(outcome.task.site)
-        if reason == "cancelled" or isinstance(outcome, Excluded):
-            self._rounds.place(visited, now)
+        if isinstance(outcome, Excluded):
+            self._rounds.retire(visited, outcome.reason, now)
         else:
             self._rounds.rest(visited, outcome, reason, now)
+        wanting = self._rounds.bench.get(outcome.task.site)
         if wanting is None:
             return
         wanting.is_expected = False
-        if retry_for(reason).again and wanting.robots_tries + 1 < self._retries.max_attempts:
-            wanting.robots_tries += reason != "cancelled"
-            wanting.robots_at, wanting.robots_redirects = None, 0
-            wait = self._rounds.back_off(outcome, wanting.robots_tries, now) if wanting.robots_tries else 0.0
-            self._rounds.place(wanting, now + wait)
-            return
+        if wanting.state.retired:
+            self._wake(wanting, now)
+        elif reason == "cancelled":
+            self._begin_again(wanting, now)
+        elif retry_for(reason).again and wanting.robots_tries + 1 < self._retries.max_attempts:
+            wanting.robots_tries += 1
+            self._begin_again(wanting, now + self._rounds.back_off(outcome, wanting.robots_tries, now))
+        else:
+            self._follow(wanting, outcome, now)
+
+    def _wake(self, active: ActiveSite, now: float) -> None:
+        """A site that was held takes its turn."""
+        if active.place is Place.HELD:
+            self._rounds.place(active, max(now, active.state.ready_at))
+
+    def _begin_again(self, wanting: ActiveSite, at: float) -> None:
+        wanting.robots_at, wanting.robots_redirects = None, 0
+        self._rounds.place(wanting, max(at, wanting.state.ready_at))
+
+    def _follow(self, wanting: ActiveSite, outcome: FetchOutcome, now: float) -> None:
+        """An answer that counts: the file, or where it is."""
         step = next_step(wanting.site, outcome, self._gate.file(wanting.site), now)
         if isinstance(step, Ask):
             self._ask(wanting, step, now)
@@ -106,47 +134,46 @@ class Permission:
             self._settle(wanting, step, now)
 
     def _settle(self, active: ActiveSite, file: RobotsFile, now: float) -> None:
-        """The rules of a site are known, for a while."""
+        """The rules of a site are known, for a while. What it asks for holds from now on."""
         self._gate.learn(file)
-        active.state.robots_expire_at = file.expires_at
-        active.state.delay = self._gate.delay(active.site)
+        state = active.state
+        state.robots_expire_at = file.expires_at
+        state.delay = self._gate.delay(active.site)
         active.robots_tries = active.robots_redirects = 0
         active.robots_at = None
-        rested_at = now + rest_after(self._politeness, active.state.delay, active.state.last_duration)
-        if active.place is Place.HELD:
-            self._rounds.place(active, max(now, active.state.ready_at))
-        elif active.place is Place.RESTING and active.state.delay:
-            self._rounds.place(active, max(active.ready_at, rested_at))
+        if state.delay:
+            rested_at = now + rest_after(self._politeness, state.delay, state.last_duration)
+            self._rounds.place(active, max(state.ready_at, rested_at))
+        else:
+            self._wake(active, now)
 
     def _ask(self, wanting: ActiveSite, step: Ask, now: float) -> None:
+        """The file may be elsewhere: at the same site in its next turn, at another by an errand."""
         other = site_of(step.url)
         if other == wanting.site:
             wanting.robots_at, wanting.robots_redirects = step.url, step.redirects
-            if wanting.place is Place.HELD:
-                self._rounds.place(wanting, wanting.state.ready_at)
+            self._wake(wanting, now)
             return
         there = self._rounds.summon(other)
-        if there.state.retired or len(there.errands) >= MAX_ERRANDS:
-            self._settle(wanting, _unreachable(wanting.site, step.url, now), now)
+        if there.state.retired:
+            self._refused(wanting, step.url, step.redirects, there.state.retired, now)
             return
         there.errands.append((wanting.site, step.url, step.redirects))
+        self._wake(there, now)
         wanting.is_expected = True
-        self._rounds.bench.hold(wanting)
+        self._rounds.place(wanting, wanting.state.ready_at)
 
     def _disappoint(self, retired: ActiveSite, now: float) -> None:
         """Those who waited for a file from a site that was given up."""
         errands = list(retired.errands)
         retired.errands.clear()
-        for site, url, _ in errands:
+        for site, url, redirects in errands:
             wanting = self._rounds.bench.get(site)
             if wanting is not None:
                 wanting.is_expected = False
-                self._settle(wanting, _unreachable(site, url, now), now)
+                self._refused(wanting, url, redirects, retired.state.retired, now)
 
-
-def _unreachable(site: Site, url: Url, now: float) -> RobotsFile:
-    task = FetchTask(url, site, Purpose.ROBOTS, Lane.DISCOVERY, now, redirects=MAX_ROBOTS_REDIRECTS)
-    step = next_step(site, Failed(task, "dns-unavailable", now, 0.0), None, now)
-    if isinstance(step, Ask):  # pragma: no cover - nobody is asked after a failure
-        raise AssertionError(step)
-    return step
+    def _refused(self, wanting: ActiveSite, url: Url, redirects: int, reason: str, now: float) -> None:
+        """The file is at a site that cannot be asked."""
+        task = FetchTask(url, wanting.site, Purpose.ROBOTS, Lane.DISCOVERY, now, redirects=redirects)
+        self._follow(wanting, Failed(task, reason, now, 0.0), now)

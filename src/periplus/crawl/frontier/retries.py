@@ -58,6 +58,9 @@ TABLE: dict[str, Retry] = {
     "reset": _PAGE,
     "closed-early": _PAGE,
     "http2": _PAGE,
+    "over-budget": _PAGE,
+    "proxy": _SITE,
+    "lost": _PAGE,
     "cancelled": _PAGE,
     "http-408": _PAGE,
     "http-425": _PAGE,
@@ -67,7 +70,11 @@ TABLE: dict[str, Retry] = {
     "http-503": _SITE,
     "http-504": _PAGE,
 }
-"""What is not here is final: most answers of 4xx, unwanted types, broken protocols."""
+"""What is not here is final: most answers of 4xx, unwanted types, broken protocols.
+
+`lost`: nobody said what became of the task before its lease ended. `cancelled` is no failure: we stopped, and nothing
+is counted against anybody. The other reasons are those of the wire.
+"""
 
 
 def reason_of(outcome: FetchOutcome) -> str:

@@ -1,9 +1,13 @@
 """What a site allows: its robots.txt, asked for before anything else and kept for a day (RFC 9309).
 
 The rules of section 2.3.1: a file is obeyed; where there is none (any 4xx but 429) everything is allowed; where the
-site cannot be asked (5xx, 429, no answer) nothing is, unless an older copy is still good. Redirects are followed, five
-of them, also to other hosts. A web page in place of the file has no rules; sites that answer so at their bare name
-often have the real one under `www.` (the Berkeley report of web site metadata), which is then asked.
+site cannot be asked (5xx, 429, no answer) nothing is, unless an older answer is still good. Redirects are followed,
+five of them, also to other hosts. A web page in place of the file has no rules; sites that answer so at their bare name
+often have the real one under `www.` (the Berkeley report of web site metadata), which is then asked, once.
+
+Reasons with which a URL is refused: `robots`, by the rule that is named; `robots-unreachable`, the rule being why the
+site could not be asked (a reason of the wire, `http-503`, `private-address`). Reasons of a `RobotsFile`: those, and
+`http-404` and its kin, `too-many-redirects`, `html-instead`.
 
 Reading the lines is the business of `formats.robots`. Fetching is the wire's; when, the scheduler's.
 """
@@ -17,7 +21,7 @@ from msgspec import Struct
 from periplus.content import decode_body
 from periplus.formats.headers import Headers, fresh_for
 from periplus.formats.robots import MAX_BYTES, Access, looks_like_html, parse
-from periplus.model import Failed, Fetched, FetchOutcome, Redirected, RobotsFile, RobotsFiles, Site, Url
+from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Redirected, RobotsFile, RobotsFiles, Site, Url
 from periplus.urls import canonical, host_of, site_of
 
 MAX_ROBOTS_REDIRECTS = 5
@@ -26,7 +30,9 @@ FRESH = 86_400.0
 LEAST_FRESH = 600.0
 """And at least so long, whatever its cache headers say."""
 STALE = 7 * 86_400.0
-"""While a site cannot be asked, a copy so old still counts."""
+"""While a site cannot be asked, an answer so old still counts."""
+_FALLBACK = MAX_ROBOTS_REDIRECTS + 1
+"""Redirects of a question that was nobody's redirect: we tried `www.` ourselves, and go no further."""
 
 _MAX_REMEMBERED = 4096
 _MAX_REMEMBERED_BYTES = 32 * 2**20
@@ -60,10 +66,12 @@ def next_step(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now:
     task = outcome.task
     if isinstance(outcome, Redirected) and task.redirects < MAX_ROBOTS_REDIRECTS:
         return Ask(outcome.target, task.redirects + 1)
-    is_sibling = site_of(task.url) == f"www.{site}"
-    if _is_page(outcome) and not is_sibling and (sibling := www_sibling(task.url)) is not None:
-        return Ask(sibling, MAX_ROBOTS_REDIRECTS)
-    if is_sibling and not (isinstance(outcome, Fetched) and outcome.status < 300 and not _is_page(outcome)):
+    is_fallback = task.redirects >= _FALLBACK
+    is_page = _is_page(outcome)
+    if is_page and not is_fallback and (sibling := www_sibling(task.url)) is not None:
+        return Ask(sibling, _FALLBACK)
+    is_file = isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and not is_page
+    if is_fallback and not is_file:
         return RobotsFile(site, "all", b"", now, now + FRESH, None, "html-instead")
     return read_robots(site, outcome, before, now)
 
@@ -82,12 +90,16 @@ def read_robots(site: Site, outcome: FetchOutcome, before: RobotsFile | None, no
             return RobotsFile(site, "all", b"", now, now + _kept(outcome, now), status, f"http-{status}")
         case Fetched(status=status):
             reason = f"http-{status}"
+        case Redirected():
+            return RobotsFile(site, "all", b"", now, now + FRESH, None, "too-many-redirects")
         case Failed(reason=reason, status=status):
             pass
+        case Excluded(reason=reason):
+            status = None
         case _:
-            return RobotsFile(site, "all", b"", now, now + FRESH, None, "too-many-redirects")
-    if before is not None and before.access == "rules" and now - before.fetched_at < STALE:
-        return RobotsFile(site, "rules", before.body, before.fetched_at, now + LEAST_FRESH, status, reason)
+            reason, status = "bad-response", None
+    if before is not None and before.access != "none" and now - before.fetched_at < STALE:
+        return RobotsFile(site, before.access, before.body, before.fetched_at, now + LEAST_FRESH, status, reason)
     return RobotsFile(site, "none", b"", now, now + LEAST_FRESH, status, reason)
 
 
@@ -108,14 +120,14 @@ class RobotsGate:
     def __init__(self, files: RobotsFiles, agent: str) -> None:
         self._files = files
         self._agent = agent
-        self._ready: OrderedDict[Site, tuple[Access | None, int]] = OrderedDict()
+        self._ready: OrderedDict[Site, tuple[Access | str, int]] = OrderedDict()
         self._weight = 0
 
     def refusal(self, url: Url) -> tuple[str, str] | None:
         """Why a URL may not be fetched: the reason and the rule; `None` if it may."""
         access = self._access(site_of(url))
-        if access is None:
-            return "robots-unreachable", ""
+        if isinstance(access, str):
+            return "robots-unreachable", access
         if access.allows(url):
             return None
         rule = access.verdict(url).rule
@@ -124,7 +136,7 @@ class RobotsGate:
     def delay(self, site: Site) -> float | None:
         """How long the site wants to be left alone between two requests."""
         access = self._access(site)
-        if access is None:
+        if isinstance(access, str):
             return None
         rate = access.request_rate
         asked = rate.seconds / rate.requests if rate is not None and rate.requests > 0 else None
@@ -139,7 +151,8 @@ class RobotsGate:
         """What is kept of a site's robots.txt."""
         return self._files.get(site)
 
-    def _access(self, site: Site) -> Access | None:
+    def _access(self, site: Site) -> Access | str:
+        """The rules of a site; or why they are not known."""
         found = self._ready.get(site)
         if found is None:
             found = self._ready[site] = self._read(site)
@@ -150,10 +163,10 @@ class RobotsGate:
             self._ready.move_to_end(site)
         return found[0]
 
-    def _read(self, site: Site) -> tuple[Access | None, int]:
+    def _read(self, site: Site) -> tuple[Access | str, int]:
         file = self._files.get(site)
         if file is None or file.access == "none":
-            return None, 0
+            return "" if file is None else file.reason, 0
         body = file.body if file.access == "rules" else b""
         return parse(body).access(self._agent), len(body)
 

@@ -70,6 +70,7 @@ class Rounds:
         self._retries = retries
         self._capacity = capacity
         self._is_crowded = True
+        self._opened_at: float | None = None
         self._ordering = ordering
         self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity, key=self._key)
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
@@ -106,9 +107,16 @@ class Rounds:
         if absent:
             self._admit_all(absent)
 
-    def refill(self) -> None:
-        """Sites that found no room before may take turns now. Whoever opens a state begins with this."""
-        if not self._is_crowded or self.bench.room < max(1, self._capacity // 10):
+    @property
+    def is_short(self) -> bool:
+        """Whether sites that found no room before may take turns now. Whoever opens a state begins with these."""
+        return self._is_crowded and self.bench.room >= max(1, self._capacity // 10)
+
+    def refill(self, now: float) -> None:
+        """Let them, if so."""
+        if self._opened_at is None:
+            self._opened_at = now
+        if not self.is_short:
             return
         self._is_crowded = False
         absent: dict[Site, int] = {}
@@ -117,23 +125,32 @@ class Rounds:
                 absent[site] = min(level, absent.get(site, level))
             if len(absent) > self.bench.room:
                 break
-        self._admit_all(absent)
+        self._admit_all(absent, is_found=True)
 
-    def _admit_all(self, absent: dict[Site, int]) -> None:
+    def _admit_all(self, absent: dict[Site, int], *, is_found: bool = False) -> None:
         room = max(self.bench.room, 0)
         if len(absent) > room:
             self._is_crowded = True
             absent = dict(list(absent.items())[:room])
-        for site, state in zip(absent, self._state.sites.get(list(absent)), strict=True):
-            self._admit(state or SiteState(site), absent[site])
+        for site, known in zip(absent, self._state.sites.get(list(absent)), strict=True):
+            state = known or SiteState(site)
+            if is_found:
+                self._leave_alone(state)
+            self.bench.admit(state, absent[site])
+
+    def _leave_alone(self, state: SiteState) -> None:
+        """What was found waiting may have been under way when the last process died: the site rests once more."""
+        rest = rest_after(self._politeness, state.delay, state.last_duration)
+        if self._opened_at is not None:
+            state.ready_at = max(state.ready_at, self._opened_at + max(rest, self.bench.ip_delay))
 
     def summon(self, site: Site) -> ActiveSite:
         """A site that is needed now, room or not: an errand leads there."""
         active = self.bench.get(site)
-        return active or self._admit(self._state.sites.get([site])[0] or SiteState(site), 0)
-
-    def _admit(self, state: SiteState, level: int) -> ActiveSite:
-        return self.bench.admit(state, level)
+        if active is None:
+            active = self.bench.admit(self._state.sites.get([site])[0] or SiteState(site), 0)
+            active.is_guest = self.bench.room < 0
+        return active
 
     # what waits
 
@@ -150,15 +167,20 @@ class Rounds:
         return best
 
     def exclude(self, ticket: Ticket, reason: str, rule: str, now: float) -> None:
-        """A URL will not be fetched: it leaves the queue, and its record says why."""
-        record, entry = self.known(ticket.entry.url), ticket.entry
-        self._state.queues.remove([ticket])
-        self._state.records.put([replace(record, reason=reason, status=None)])
+        """A URL will not be fetched: it leaves the queue, its record says why, and those who watch are told."""
+        record, entry = self.forgo(ticket, reason), ticket.entry
         task = FetchTask(
             entry.url, entry.site, Purpose.PAGE, entry.lane, now, None, record.failures + 1, None,
             record.first_seen[0].source, record.depth, record.redirects,
         )  # fmt: skip
         self._events.record([FetchEnded(Excluded(task, reason, rule), now)])
+
+    def forgo(self, ticket: Ticket, reason: str) -> UrlRecord:
+        """The same of a URL of which all who watch know already; its record as it was."""
+        record = self.known(ticket.entry.url)
+        self._state.queues.remove([ticket])
+        self._state.records.put([replace(record, reason=reason, status=None)])
+        return record
 
     def known(self, url: Url) -> UrlRecord:
         """The record of a URL that waits."""
@@ -173,25 +195,29 @@ class Rounds:
         """After a request: until when the site is left alone, or whether it is given up."""
         state = active.state
         state.last_duration = getattr(outcome, "duration", 0.0)
-        active.taken = (active.taken + 1) % self._politeness.pages_per_visit
+        if reason == "cancelled":
+            self.place(active, self._rested_at(active, outcome, now))
+            return
         if isinstance(outcome, Fetched | Redirected):
             state.downloaded += len(outcome.body)
         state.pages += outcome.task.purpose is Purpose.PAGE
-        retry = retry_for(reason)
-        if not retry.again:
-            state.failures = 0
-        else:
-            state.failures += 1
-            active.taken = 0
-        until = now if active.taken else self._rested_at(active, outcome, now)
-        if retry.again and (retry.is_of_site or state.failures > 2):
-            until = max(until, now + self.back_off(outcome, state.failures, now))
+        state.failures = state.failures + 1 if retry_for(reason).again else 0
         if state.failures >= self._retries.max_site_failures:
             self.retire(active, reason, now)
         elif state.downloaded > self._politeness.max_bytes_per_site:
             self.retire(active, "site-bytes", now)
         else:
-            self.place(active, until)
+            self._send_to_rest(active, outcome, reason, now)
+
+    def _send_to_rest(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """A visit may go on for some pages, unless something went wrong or the site itself asks for its time."""
+        state, retry = active.state, retry_for(reason)
+        until = self._rested_at(active, outcome, now)
+        if retry.again and (retry.is_of_site or state.failures > 2):
+            until = max(until, now + self.back_off(outcome, state.failures, now))
+        state.ready_at = max(state.ready_at, until)
+        active.taken = 0 if retry.again or state.delay else (active.taken + 1) % self._politeness.pages_per_visit
+        self.place(active, now if active.taken else until)
 
     def _rested_at(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> float:
         ended_at = getattr(outcome, "started_at", now) + active.state.last_duration
@@ -202,35 +228,42 @@ class Rounds:
         return back_off(self._retries, outcome, failures, now, self._random)
 
     def place(self, active: ActiveSite, until: float) -> None:
-        """A site that has nothing under way rests until then; or leaves, if nothing waits there."""
-        active.state.ready_at = until
+        """Where a site goes that has nothing under way: it rests until then, or waits for others, or leaves.
+
+        `state.ready_at` may be later: then the visit goes on, and the rest of it counts once it has ended.
+        """
+        active.state.ready_at = max(active.state.ready_at, until)
         active.is_changed = True
         if active.flying:
+            active.not_before = max(active.not_before, until)
             return
-        if active.errands or self._waiting_at(active):
+        until, active.not_before = max(until, active.not_before), 0.0
+        if active.errands:
             self.bench.rest(active, until)
-        else:
+        elif active.is_expected:
+            self.bench.hold(active)
+        elif not self._waiting_at(active):
             self._park(active)
-
-    def failed(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
-        """Nothing can be asked of this site now; when that goes on, the site is given up."""
-        active.state.failures += 1
-        if active.state.failures >= self._retries.max_attempts or not retry_for(reason).again:
-            self.retire(active, reason, now)
+        elif active.is_guest and self.bench.room < 0:
+            self._is_crowded = True
+            self._park(active)
         else:
-            self.place(active, now + self.back_off(outcome, active.state.failures, now))
+            self.bench.rest(active, until)
 
     def retire(self, active: ActiveSite, reason: str, now: float) -> None:
         """Give a site up: all that waits there is refused with the reason, step by step."""
         active.state.retired = reason
+        active.is_expected = False
         self.on_retired(active, now)
         self.place(active, now)
 
-    def drain(self, active: ActiveSite, now: float) -> None:
-        """Refuse some of what waits at a site that was given up."""
-        for ticket in self.heads(active, EXCLUDED_AT_ONCE):
+    def drain(self, active: ActiveSite, now: float) -> int:
+        """Refuse some of what waits at a site that was given up; how many."""
+        tickets = self.heads(active, EXCLUDED_AT_ONCE)
+        for ticket in tickets:
             self.exclude(ticket, active.state.retired, "", now)
         self.place(active, now + SOON)
+        return len(tickets)
 
     # what is kept
 

@@ -1,8 +1,9 @@
 """The sites at hand: who rests until when, who is ready, who is being visited.
 
-Two levels of heaps (BUbiNG's workbench): addresses by the time at which one may next be asked, and at each address its
-sites by the time at which each may be. Sites whose time has come lie in a third heap, in the order that the ordering
-wants them, which matters when there are more of them than hands.
+Two levels (BUbiNG's workbench): addresses by the time at which one may next be asked, and at each address its sites by
+the time at which each may be. Sites whose time has come are ready, in the order in which the ordering wants them, which
+matters when there are more of them than hands. Of the sites at one address one at a time is ready: who waits there for
+a hand waits for all of them, or two of them would be asked at once.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from enum import Enum
-from heapq import heappop, heappush
 
 from periplus.model import InvariantError, Site, SiteState, Url
+
+from .agenda import Agenda
 
 
 class Place(Enum):
@@ -29,26 +31,30 @@ class ActiveSite:
     """A site on the workbench: what is kept of it, and what matters only now.
 
     `level` is that of its best URL when last looked at; `taken` counts the pages of this visit; `flying` the requests
-    under way; `errands` are robots files wanted here by other sites, with the number of redirects that led to each;
-    `robots_at` is where its own robots.txt was last said to be; `is_expected`: an answer about it is to come from
-    another site.
+    under way, and `not_before` is until when those of them that have ended want it left alone; `lookups` counts failed
+    searches for its address. `errands` are robots files wanted here by other sites, with the number of redirects that
+    led to each; `robots_at` is where its own robots.txt was last said to be, `robots_tries` how often asking failed;
+    `is_expected`: the answer is to come from another site. `is_guest`: it came for an errand when there was no room.
     """
 
     __slots__ = (
-        "errands", "flying", "is_changed", "is_expected", "level", "place", "ready_at", "robots_at", "robots_redirects",
-        "robots_tries", "serial", "state", "taken",
+        "address", "errands", "flying", "is_changed", "is_expected", "is_guest", "level", "lookups", "not_before",
+        "place", "ready_at", "robots_at", "robots_redirects", "robots_tries", "state", "taken",
     )  # fmt: skip
 
     def __init__(self, state: SiteState, level: int) -> None:
         self.state = state
         self.level = level
         self.place = Place.GONE
+        self.address: _Address | None = None
         self.ready_at = state.ready_at
-        self.serial = 0
+        self.not_before = 0.0
         self.flying = 0
         self.taken = 0
+        self.lookups = 0
         self.is_changed = False
         self.is_expected = False
+        self.is_guest = False
         self.errands: deque[tuple[Site, Url, int]] = deque()
         self.robots_at: Url | None = None
         self.robots_redirects = 0
@@ -61,29 +67,29 @@ class ActiveSite:
 
 
 class _Address:
-    """The sites at one address, by the time at which each may be visited. `filed_at` is its place in the outer heap."""
+    """The sites at one address: those that rest, by when each may be visited, and how many are ready."""
 
-    __slots__ = ("filed_at", "ip", "next_at", "resting")
+    __slots__ = ("is_shared", "next_at", "ready", "resting")
 
-    def __init__(self, ip: str | None) -> None:
-        self.ip = ip
+    def __init__(self, is_shared: bool) -> None:
+        self.is_shared = is_shared
         self.next_at = 0.0
-        self.filed_at: float | None = None
-        self.resting: list[tuple[float, int, ActiveSite]] = []
+        self.ready = 0
+        self.resting: Agenda[float, ActiveSite] = Agenda()
 
 
 class Workbench:
     """The sites that have something waiting, as many as there is room for."""
 
     def __init__(self, ip_delay: float, *, capacity: int, key: Callable[[ActiveSite], tuple[float, float]]) -> None:
-        self._ip_delay = ip_delay
+        self.ip_delay = ip_delay
         self._capacity = capacity
         self._key = key
         self._sites: dict[Site, ActiveSite] = {}
         self._addresses: dict[str | None, _Address] = {}
-        self._heap: list[tuple[float, int, _Address]] = []
-        self._ready: list[tuple[tuple[float, float], int, ActiveSite]] = []
-        self._serial = 0
+        self._sweep_at = 1000
+        self._due: Agenda[float, _Address] = Agenda()
+        self._ready: Agenda[tuple[float, float], ActiveSite] = Agenda()
         self._counts = dict.fromkeys(Place, 0)
 
     def __len__(self) -> int:
@@ -100,6 +106,12 @@ class Workbench:
     def room(self) -> int:
         """How many more sites may be admitted."""
         return self._capacity - len(self._sites)
+
+    @property
+    def weight(self) -> int:
+        """How many entries of any kind are held: what memory grows with."""
+        resting = sum(address.resting.weight for address in self._addresses.values())
+        return len(self._sites) + len(self._addresses) + resting + self._due.weight + self._ready.weight
 
     def count(self, place: Place) -> int:
         """How many sites are there."""
@@ -122,113 +134,101 @@ class Workbench:
         """Leave the site alone until then."""
         self._move(active, Place.RESTING)
         active.ready_at = until
-        address = self._address(active.state.ip)
-        heappush(address.resting, (until, active.serial, active))
+        address = active.address = self._address(active.state.ip)
+        address.resting.put(active, until)
         self._file(address)
 
     def hold(self, active: ActiveSite) -> None:
         """Leave the site alone until somebody says otherwise."""
         self._move(active, Place.HELD)
 
-    def visit(self, active: ActiveSite, now: float) -> None:
-        """A request to this site begins now."""
+    def visit(self, active: ActiveSite, ip: str | None, now: float) -> None:
+        """A request begins now, to this address; without one the site is only looked up."""
         self._move(active, Place.VISITED)
-        if active.state.ip is not None:
-            address = self._address(active.state.ip)
-            address.next_at = max(address.next_at, now + self._ip_delay)
+        if ip is not None:
+            address = self._address(ip, now)
+            address.next_at = max(address.next_at, now + self.ip_delay)
             self._file(address)
-
-    def _address(self, ip: str | None) -> _Address:
-        address = self._addresses.get(ip)
-        if address is None:
-            address = self._addresses[ip] = _Address(ip)
-        return address
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now; it is in nobody's hands until placed again."""
-        self._wake(now)
-        while self._ready:
-            _, serial, active = heappop(self._ready)
-            if active.serial == serial and active.place is Place.READY:
-                return active
-        return None
+        due = self._due
+        while (at := due.first) is not None and at <= now:
+            address = due.pop()
+            active = None if address is None else address.resting.pop()
+            if address is None or active is None:
+                raise InvariantError("an address was due where nobody rests")
+            active.place = Place.READY
+            self._counts[Place.RESTING] -= 1
+            self._counts[Place.READY] += 1
+            address.ready += 1
+            self._ready.put(active, self._key(active))
+            self._file(address)
+        return self._ready.pop()
 
     @property
     def next_at(self) -> float | None:
         """When the next site may be ready; 0 if one is."""
-        if self._counts[Place.READY]:
-            return 0.0
-        return self._heap[0][0] if self._heap else None
+        return 0.0 if len(self._ready) else self._due.first
 
     def _move(self, active: ActiveSite, place: Place) -> None:
-        """Whatever still points to its former place is known to be old by its serial."""
-        self._serial += 1
-        active.serial = self._serial
+        address, active.address = active.address, None
+        if active.place is Place.READY:
+            self._ready.drop(active)
         self._counts[active.place] -= 1
         self._counts[place] += 1
+        if address is not None:
+            address.resting.drop(active)
+            address.ready -= active.place is Place.READY
+            self._file(address)
         active.place = place
 
     def _file(self, address: _Address) -> None:
-        while address.resting and not _rests(address.resting[0]):
-            heappop(address.resting)
-        at = address.next_at
-        if address.resting:
-            at = max(at, address.resting[0][0])
-        if address.filed_at is None or at < address.filed_at:
-            self._serial += 1
-            address.filed_at = at
-            heappush(self._heap, (at, self._serial, address))
+        """Note when the address is to be looked at: not while nobody rests there, or one that was woken waits."""
+        at = address.resting.first
+        if at is None or (address.is_shared and address.ready):
+            self._due.drop(address)
+        else:
+            self._due.put(address, max(at, address.next_at))
 
-    def _wake(self, now: float) -> None:
-        while self._heap and self._heap[0][0] <= now:
-            at, _, address = heappop(self._heap)
-            if at != address.filed_at:
-                continue
-            address.filed_at = None
-            self._wake_one(address, now)
+    def _address(self, ip: str | None, now: float = 0.0) -> _Address:
+        address = self._addresses.get(ip)
+        if address is None:
+            if len(self._addresses) > self._sweep_at:
+                self._sweep(now)
+            address = self._addresses[ip] = _Address(ip is not None and self.ip_delay > 0)
+        return address
 
-    def _wake_one(self, address: _Address, now: float) -> None:
-        """One site of an address becomes ready; the address then waits in its turn."""
-        while address.resting and not _rests(address.resting[0]):
-            heappop(address.resting)
-        if not address.resting:
-            if address.next_at <= now:
-                del self._addresses[address.ip]
-            else:
-                self._file(address)
-            return
-        if address.next_at <= now and address.resting[0][0] <= now:
-            active = heappop(address.resting)[2]
-            self._move(active, Place.READY)
-            heappush(self._ready, (self._key(active), active.serial, active))
-            if address.ip is not None:
-                address.next_at = now + self._ip_delay
-        self._file(address)
+    def _sweep(self, now: float) -> None:
+        """Forget addresses where nobody is and that may be asked again; when as many have come anew, once more."""
+        self._addresses = {
+            ip: address
+            for ip, address in self._addresses.items()
+            if len(address.resting) or address.ready or address.next_at > now
+        }
+        self._sweep_at = 2 * len(self._addresses) + 1000
 
     def check_invariants(self) -> None:
         """Every site is in one place, and can be found from there."""
+        places = [active.place for active in self._sites.values()]
         for place in Place:
-            there = sum(active.place is place for active in self._sites.values())
-            if there != self._counts[place]:
-                raise InvariantError(f"{there} sites are {place.value}, {self._counts[place]} were counted")
+            if places.count(place) != self._counts[place]:
+                raise InvariantError(f"not {self._counts[place]} sites are {place.value}, as was counted")
         for active in self._sites.values():
             self._check_place(active)
+        ready = sum(address.ready for address in self._addresses.values())
+        if ready != len(self._ready) or ready != self._counts[Place.READY]:
+            raise InvariantError(f"{ready} sites were woken, {len(self._ready)} can be found")
+        for address in self._addresses.values():
+            is_awaited = len(address.resting) > 0 and not (address.is_shared and address.ready)
+            if is_awaited != (address in self._due) or (address.is_shared and address.ready > 1):
+                raise InvariantError("an address is looked at when it should not be, or never")
 
     def _check_place(self, active: ActiveSite) -> None:
-        if active.place is Place.RESTING:
-            address = self._addresses.get(active.state.ip)
-            if address is None or address.filed_at is None:
-                raise InvariantError(f"{active.site} rests at an address that nobody looks at")
-            if not any(found is active and serial == active.serial for _, serial, found in address.resting):
-                raise InvariantError(f"{active.site} rests, but not at its address")
-            if address.filed_at > max(active.ready_at, address.next_at):
-                raise InvariantError(f"{active.site} would be woken too late")
-        if active.place is Place.READY and not any(serial == active.serial for _, serial, _ in self._ready):
-            raise InvariantError(f"{active.site} is ready, but nobody can find it")
+        at_rest = active.address is not None and active in active.address.resting
+        if at_rest != (active.place is Place.RESTING) or (active in self._ready) != (active.place is Place.READY):
+            raise InvariantError(f"{active.site} is {active.place.value}, but not to be found there")
+        if at_rest and active.address is not self._addresses.get(active.state.ip):
+            raise InvariantError(f"{active.site} rests at an address that is not its own")
         if (active.flying > 0) != (active.place is Place.VISITED):
             raise InvariantError(f"{active.site} is {active.place.value} with {active.flying} requests under way")
-
-
-def _rests(entry: tuple[float, int, ActiveSite]) -> bool:
-    _, serial, active = entry
-    return active.serial == serial and active.place is Place.RESTING

@@ -1,0 +1,439 @@
+"""A small web in virtual time, and a watchman who sees every request: what the tests of the scheduler stand on.
+
+`World` is decided by chance from a seed: sites that share addresses, pages that link and redirect, robots files of all
+kinds, failures of all kinds. `Crawl` drives a scheduler over it as an engine would, minus the waiting, and breaks off
+at the first request that should not have begun.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from heapq import heappop, heappush
+from random import Random
+
+from msgspec import Struct
+
+from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
+from periplus.crawl.scheduler import CrawlScheduler, FrontierSettings
+from periplus.formats.robots import parse
+from periplus.model import (
+    Digests,
+    Discovery,
+    Excluded,
+    Failed,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    Located,
+    Purpose,
+    Reading,
+    Redirected,
+    Site,
+    Source,
+    State,
+    Url,
+)
+from periplus.policy.filters import Chain
+from periplus.policy.ordering import ordering
+from periplus.store import MemoryEventSink, MemoryState
+from periplus.urls import site_of
+
+AGENT = "Periplus"
+START = 1_000_000.0
+HTML = b"<!doctype html><html><head><title>Welcome</title></head><body>Welcome</body></html>"
+
+ROBOTS = (
+    "open", "rules", "slow", "missing", "broken", "once-broken", "silent", "page", "moved", "away", "dead", "loop",
+    "private", "busy", "odd",
+)  # fmt: skip
+PAGES = (
+    "ok", "ok", "ok", "ok", "ok", "ok", "404", "500", "once-500", "503", "429", "timeout", "once-timeout", "refused",
+    "redirect", "type", "private",
+)  # fmt: skip
+NAMES = ("ok", "ok", "ok", "ok", "ok", "ok", "not-found", "once", "private", "short")
+
+
+class World:
+    """A web. What a URL answers depends on the URL, the seed, and how often it was asked."""
+
+    def __init__(self, seed: int, sites: int, pages: int, *, addresses: int = 3) -> None:
+        self._seed = seed
+        chance = Random(seed)
+        self.sites = [Site(f"{'' if chance.random() < 0.7 else 'www.'}s{number}.test") for number in range(sites)]
+        self.robots = {site: chance.choice(ROBOTS) for site in self.sites}
+        self.names = {site: chance.choice(NAMES) for site in self.sites}
+        self.ips = {site: f"192.0.2.{chance.randrange(addresses)}" for site in self.sites}
+        self.urls = [
+            Url(f"https://{site}/{chance.choice(('', 'private/'))}{number}")
+            for site in self.sites
+            for number in range(chance.randint(1, pages))
+        ]
+        self.kinds = {url: chance.choice(PAGES) for url in self.urls}
+        self.links = {url: chance.sample(self.urls, min(len(self.urls), chance.randint(0, 4))) for url in self.urls}
+        self.asked: Counter[tuple[Url, bool]] = Counter()
+
+    @classmethod
+    def plain(cls, sites: int, pages: int) -> World:
+        """One in which nothing goes wrong, and every site has its own address."""
+        world = cls(0, 0, 1)
+        world.sites = [Site(f"s{number}.test") for number in range(sites)]
+        world.robots = dict.fromkeys(world.sites, "missing")
+        world.names = dict.fromkeys(world.sites, "ok")
+        world.ips = {site: f"192.0.2.{number}" for number, site in enumerate(world.sites)}
+        world.urls = [Url(f"https://{site}/{page}") for site in world.sites for page in range(pages)]
+        world.kinds = dict.fromkeys(world.urls, "ok")
+        world.links = {url: [] for url in world.urls}
+        return world
+
+    def answer(self, task: FetchTask, now: float) -> FetchOutcome:
+        """What a task comes to, when it is begun now."""
+        self.asked[task.url, task.ip is None] += 1
+        if task.ip is None:
+            return self._locate(task, now)
+        if task.purpose is Purpose.ROBOTS:
+            return self._robots(task, now)
+        return self._page(task, now)
+
+    def _duration(self, url: Url) -> float:
+        return Random(f"{self._seed}/{url}/{self.asked[url, False]}").choice((0.0, 0.05, 0.3, 2.0))
+
+    def _locate(self, task: FetchTask, now: float) -> FetchOutcome:
+        site = site_of(task.url)
+        kind = self.names.get(site, "not-found")
+        if kind == "not-found" or (kind == "once" and self.asked[task.url, True] == 1):
+            return Failed(task, "dns-not-found", now, 0.1)
+        if kind == "private":
+            return Excluded(task, "private-address", "10.0.0.1")
+        lifetime = 0.0 if kind == "short" else 3600.0
+        return Located(task, self.ips[site], now + lifetime)
+
+    def _robots(self, task: FetchTask, now: float) -> FetchOutcome:  # noqa: C901 - a table
+        site, took, count = site_of(task.url), self._duration(task.url), self.asked[task.url, False]
+        if not task.url.endswith("/robots.txt"):
+            return self._fetched(task, now, 200, b"User-agent: *\nDisallow: /private/\n")
+        match self.robots.get(site, "missing"):
+            case "open":
+                return self._fetched(task, now, 200, b"User-agent: *\nAllow: /\n")
+            case "rules":
+                return self._fetched(task, now, 200, b"User-agent: *\nDisallow: /private/\n")
+            case "slow":
+                return self._fetched(task, now, 200, b"User-agent: *\nCrawl-delay: 7\nDisallow: /private/\n")
+            case "broken":
+                return self._fetched(task, now, 500, b"")
+            case "busy":
+                return self._fetched(task, now, 429, b"", (("Retry-After", "120"),))
+            case "once-broken" if count == 1:
+                return self._fetched(task, now, 503, b"")
+            case "silent":
+                return Failed(task, "timeout", now, 30.0, ip=task.ip)
+            case "page":
+                return self._fetched(task, now, 200, HTML)
+            case "moved":
+                return Redirected(task, 301, Url(f"https://{site}/rules.txt"), (), now, took, task.ip)
+            case "away":
+                other = self.sites[(self.sites.index(site) + 1) % len(self.sites)]
+                return Redirected(task, 302, Url(f"https://{other}/robots.txt"), (), now, took, task.ip)
+            case "dead":
+                return Redirected(task, 302, Url("https://dead.test/robots.txt"), (), now, took, task.ip)
+            case "loop":
+                return Redirected(task, 302, task.url, (), now, took, task.ip)
+            case "private":
+                return Excluded(task, "private-address", "10.0.0.1")
+            case "odd":
+                return Failed(task, "bad-response", now, took, ip=task.ip)
+            case _:
+                return self._fetched(task, now, 404, b"")
+
+    def _page(self, task: FetchTask, now: float) -> FetchOutcome:
+        kind, took = self.kinds[task.url], self._duration(task.url)
+        is_first = self.asked[task.url, False] == 1
+        match kind:
+            case "404" | "500":
+                return self._fetched(task, now, int(kind), b"")
+            case "503" | "429":
+                return self._fetched(task, now, int(kind), b"", (("Retry-After", "30"),))
+            case "once-500" if is_first:
+                return self._fetched(task, now, 500, b"")
+            case "timeout":
+                return Failed(task, "timeout", now, 30.0, ip=task.ip)
+            case "once-timeout" if is_first:
+                return Failed(task, "timeout", now, 30.0, ip=task.ip)
+            case "refused":
+                return Failed(task, "connect-refused", now, 0.01, ip=task.ip)
+            case "type":
+                return Failed(task, "unwanted-type", now, took, 200, "image/png", task.ip)
+            case "private":
+                return Excluded(task, "private-address", "10.0.0.1")
+            case "redirect":
+                return Redirected(task, 301, self.urls[0], (), now, took, task.ip)
+            case _:
+                return self._fetched(task, now, 200, b"text")
+
+    def _fetched(
+        self, task: FetchTask, now: float, status: int, body: bytes, headers: tuple[tuple[str, str], ...] = ()
+    ) -> Fetched:
+        return Fetched(task, status, headers, body, now, self._duration(task.url), task.ip)
+
+    def found(self, outcome: FetchOutcome) -> list[Url]:
+        """Where an outcome leads."""
+        if outcome.task.purpose is not Purpose.PAGE:
+            return []
+        if isinstance(outcome, Redirected):
+            return [outcome.target]
+        return self.links[outcome.task.url] if isinstance(outcome, Fetched) and outcome.status < 300 else []
+
+
+class Weather(Struct, frozen=True):
+    """What happens to tasks on their way: shares of those that are lost and cancelled; how many are out at once."""
+
+    lost: float = 0.0
+    cancelled: float = 0.0
+    slots: int = 8
+
+
+class Start(Struct, frozen=True):
+    """A request that began."""
+
+    at: float
+    site: Site
+    task: FetchTask
+
+
+class Crawl:
+    """A crawl of a world from its first URLs, watched."""
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        state: State | None = None,
+        politeness: PolitenessSettings | None = None,
+        retries: RetrySettings | None = None,
+        capacity: int = 50_000,
+        allowance: int | None = None,
+        weather: Weather | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.world = world
+        self.state: State = state or MemoryState()
+        self.politeness = politeness or PolitenessSettings()
+        self.retries = retries or RetrySettings()
+        self._capacity = capacity
+        self._allowance = allowance
+        self._weather = weather or Weather()
+        self._chance = Random(f"weather {seed}")
+        self._seed = seed
+        self.now = START
+        self.events = MemoryEventSink()
+        self.starts: list[Start] = []
+        self.reported: list[FetchOutcome] = []
+        self.takes = 0
+        self.idle_takes = 0
+        self.crashes = 0
+        self._order = 0
+        self.under_way: list[tuple[float, int, FetchTask, FetchOutcome | None]] = []
+        self.finals: Counter[Url] = Counter()
+        self._attempts: Counter[Url] = Counter()
+        self._visits: dict[Site, list[tuple[float, float, float]]] = defaultdict(list)
+        self._flying: Counter[Site] = Counter()
+        self._last_at_ip: dict[str, tuple[float, Site]] = {}
+        self.journal: list[FetchOutcome] = []
+        self.scheduler = self.open()
+
+    def open(self) -> CrawlScheduler:
+        """A scheduler on the state as it is."""
+        return CrawlScheduler(
+            self.state,
+            guard=Chain([]),
+            ordering=ordering("breadth_first"),
+            events=self.events,
+            agent=AGENT,
+            random=Random(self._seed),
+            politeness=self.politeness,
+            retries=self.retries,
+            frontier=FrontierSettings(max_sites=self._capacity),
+            allowance=self._allowance,
+        )
+
+    def seed(self, urls: list[Url] | None = None) -> None:
+        """Begin with these, or with the first page of each site."""
+        firsts = {site_of(url): url for url in reversed(self.world.urls)}
+        chosen = list(firsts.values()) if urls is None else urls
+        self.scheduler.discover([Discovery(url, Source.SEED, self.now) for url in chosen], self.now)
+
+    # running
+
+    def run(self, steps: int = 1_000_000) -> None:
+        """Until nothing is left to do, or so many steps."""
+        while steps and not self.scheduler.is_idle:
+            self.step()
+            steps -= 1
+
+    def step(self) -> None:
+        """Begin what may begin now, or go on to when something can happen; report what has ended by then."""
+        before = len(self.events.events)
+        tasks = self.scheduler.take(self._weather.slots - len(self.under_way), self.now)
+        self.takes += 1
+        self.scheduler.check_invariants()
+        for task in tasks:
+            self._begin(task)
+        if tasks or len(self.events.events) > before:
+            return
+        ended = self._wait()
+        self.idle_takes += not ended
+        for outcome in ended:
+            self.finish(outcome)
+
+    def _wait(self) -> list[FetchOutcome]:
+        """Go on to the next moment in which something can happen, and take what has ended by then."""
+        ends = [entry[0] for entry in self.under_way if entry[3] is not None]
+        next_at = self.scheduler.next_at if len(self.under_way) < self._weather.slots else None
+        if next_at is None and len(self.under_way) >= self._weather.slots and not ends:
+            next_at = min(entry[0] for entry in self.under_way)
+        times = [*ends, *(() if next_at is None else (next_at,))]
+        assert times, "nothing is under way, nothing will ever be ready, and yet the crawl is not idle"
+        at = max(min(times), self.now)
+        self._try_early(at)
+        self.now = at
+        ended: list[FetchOutcome] = []
+        while self.under_way and self.under_way[0][0] <= self.now:
+            _, _, task, outcome = heappop(self.under_way)
+            if outcome is None:
+                self._flying[site_of(task.url)] -= task.ip is not None
+            else:
+                ended.append(outcome)
+        return ended
+
+    def _try_early(self, at: float) -> None:
+        """`next_at` is honest: before it there is nothing to be had."""
+        slots = self._weather.slots - len(self.under_way)
+        if at - self.now > 0.002 and slots > 0:
+            early = self.now + (at - self.now) * 0.999
+            assert self.scheduler.take(slots, early) == [], f"something could be had at {early}, before {at}"
+            self.now = early
+
+    def _begin(self, task: FetchTask) -> None:
+        self._watch(task)
+        fate = self._chance.random()
+        outcome: FetchOutcome | None = self.world.answer(task, self.now)
+        took = getattr(outcome, "duration", 0.0)
+        if fate < self._weather.lost:
+            outcome, took = None, task.lease_ends_at - self.now
+        elif fate < self._weather.lost + self._weather.cancelled:
+            outcome = Failed(task, "cancelled", self.now, took)
+        if task.ip is not None:
+            self._visits[site_of(task.url)].append((self.now, self.now + took, took))
+        self._order += 1
+        heappush(self.under_way, (self.now + took, self._order, task, outcome))
+
+    def finish(self, outcome: FetchOutcome) -> None:
+        """Report an outcome, and discover where it leads."""
+        if outcome.task.ip is not None:
+            self._flying[site_of(outcome.task.url)] -= 1
+        self._note(outcome)
+        self.journal.append(outcome)
+        self.tell(outcome)
+
+    def tell(self, outcome: FetchOutcome) -> None:
+        """As an engine would: first the report, then the links."""
+        reading = Reading(Digests(1, 1, 1, 1)) if isinstance(outcome, Fetched) else None
+        self.scheduler.report(outcome, self.now, reading)
+        self.scheduler.check_invariants()
+        task, found = outcome.task, self.world.found(outcome)
+        source = Source.REDIRECT if isinstance(outcome, Redirected) else Source.LINK
+        links = [Discovery(url, source, self.now, task.depth + 1, task.url) for url in found]
+        self.scheduler.discover(links, self.now)
+        self.scheduler.check_invariants()
+
+    def crash(self, reopen: Callable[[], State] | None = None) -> None:
+        """The process dies: whatever was under way is lost, and another begins with the state as it was kept."""
+        self.crashes += 1
+        self.under_way.clear()
+        self._flying.clear()
+        if reopen is not None:
+            self.state = reopen()
+        self.scheduler = self.open()
+        self.scheduler.check_invariants()
+        if reopen is not None:
+            for outcome in self.journal:
+                if self.scheduler.resume(outcome.task, self.now):
+                    self.tell(outcome)
+            self.journal.clear()
+
+    # watching
+
+    def _watch(self, task: FetchTask) -> None:
+        """Every rule of politeness, at the moment a request begins."""
+        if task.purpose is Purpose.PAGE:
+            self._watch_page(task)
+        if task.ip is None:
+            return
+        site = site_of(task.url)
+        self.starts.append(Start(self.now, site, task))
+        self._flying[site] += 1
+        assert self._flying[site] <= self.politeness.max_parallel, f"{site} is asked twice at once"
+        self._watch_rest(site)
+        last_at, last_site = self._last_at_ip.get(task.ip, (0.0, site))
+        is_together = self.politeness.max_parallel > 1 and last_site == site and last_at == self.now
+        gap = self.politeness.between_requests_to_an_address
+        assert is_together or self.now - last_at >= gap - 1e-6, f"{task.ip} is asked again after {self.now - last_at} s"
+        self._last_at_ip[task.ip] = (self.now, site)
+
+    def _watch_page(self, task: FetchTask) -> None:
+        assert task.ip is not None, "a page was to be fetched from nowhere"
+        assert self.finals[task.url] == 0, f"{task.url} is fetched again"
+        self._attempts[task.url] += 1
+        file = self.state.robots.get(task.site)
+        assert file is not None, f"{task.url} is fetched before robots.txt was"
+        assert file.expires_at > self.now
+        assert file.access != "none"
+        assert file.access == "all" or parse(file.body).access(AGENT).allows(task.url)
+
+    def _watch_rest(self, site: Site) -> None:
+        visits = self._visits[site]
+        k = self.politeness.pages_per_visit
+        if self.politeness.max_parallel > 1 or len(visits) < k:
+            return
+        asked = self._asked_for(site)
+        several = 1 if asked else k
+        starts = [at for at, _, _ in visits[-several:]] + [self.now]
+        pauses = [starts[i + 1] - visits[-several:][i][1] for i in range(several)]
+        rests = [max(self.politeness.delay, asked, self.politeness.patience * took) for _, _, took in visits[-several:]]
+        assert any(pause >= rest - 1e-6 for pause, rest in zip(pauses, rests, strict=True)), (
+            f"{site} rested {pauses} s instead of {rests}"
+        )
+
+    def _asked_for(self, site: Site) -> float:
+        file = self.state.robots.get(site)
+        known = None if file is None or file.access != "rules" else parse(file.body).access(AGENT).crawl_delay
+        return known or 0.0
+
+    def _note(self, outcome: FetchOutcome) -> None:
+        self.reported.append(outcome)
+        reason = reason_of(outcome)
+        if outcome.task.purpose is not Purpose.PAGE or reason == "cancelled":
+            return
+        if not retry_for(reason).again or outcome.task.attempt >= self.retries.max_attempts:
+            self.finals[outcome.task.url] += 1
+
+    def check_end(self) -> None:
+        """Every URL that was accepted has come to one end, and says which."""
+        assert self.scheduler.is_idle
+        assert not self.under_way
+        assert len(self.state.queues) == 0
+        for event in self.events.events:
+            if isinstance(event, FetchEnded) and event.outcome.task.purpose is Purpose.PAGE:
+                outcome = event.outcome
+                is_last = isinstance(outcome, Failed) and outcome.task.attempt >= self.retries.max_attempts
+                self.finals[outcome.task.url] += isinstance(outcome, Excluded) or is_last
+        known = {record.url: record for site in self.world.sites for record in self.state.records.of_site(site)}
+        assert len(known) == len(self.state.records)
+        for url, record in known.items():
+            assert self.finals[url] == 1, f"{url} ended {self.finals[url]} times: {record}"
+            assert (record.visits > 0) or record.reason, f"{url} was forgotten: {record}"
+        assert set(self.finals) <= set(known)
+        most = self.retries.max_attempts + self.crashes
+        cancelled = Counter(o.task.url for o in self.reported if reason_of(o) == "cancelled")
+        assert all(count <= most + cancelled[url] for url, count in self._attempts.items())
