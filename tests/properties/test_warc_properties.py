@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b32encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 from periplus.model import Fetched, FetchTask, Lane, Purpose, Site, Url
 from periplus.store import MemoryPayloads
 from periplus.store.warc import Archive, WarcRecord, WarcSettings, lookup, merge_indexes, read_record, read_records
+from periplus.store.warc.digests import base32
 from periplus.store.warc.http import read_message, response_head
 
 TEXT = st.text(max_size=40) | st.text(alphabet="ab: \r\n\0\t\x85\u2028é", max_size=40)
@@ -93,3 +95,9 @@ def test_the_reader_takes_anything(content: bytes) -> None:
         for prefix in (b"", b"\x1f\x8b\x08", b"WARC/1.1\r\nContent-Length: 9\r\n\r\n", b"http://e.org/ 1.2.3.4 "):
             path.write_bytes(prefix + content)
             list(read_records(path))
+
+
+@given(st.binary(min_size=20, max_size=20))
+def test_base_32_is_that_of_the_standard(digest: bytes) -> None:
+    """All letters at once, or five bytes at a time: the same text."""
+    assert base32(digest) == b32encode(digest).decode()
