@@ -163,9 +163,9 @@ def test_memory_of_a_site_is_bounded() -> None:
             traps.observe(at(f"/day/{number}"), is_unique=False)
     lessons.check_invariants()
     kept = msgspec.msgpack.decode(lessons.state(SITE), type=SiteLessons)
-    assert len(kept.templates) == 256
-    assert len(kept.parameters) == 64
-    assert len(lessons.state(SITE)) < 16_000
+    assert len(kept.templates) == 128
+    assert len(kept.parameters) == 32
+    assert len(lessons.state(SITE)) < 8_000
     assert share(traps, "/day/{}") < 0.01
 
 

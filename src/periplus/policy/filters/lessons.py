@@ -37,7 +37,7 @@ _NOTHING = SiteLessons()
 class Lessons:
     """The lessons of all sites. `recall` gives what was kept of a site that is not in memory (empty: nothing)."""
 
-    def __init__(self, recall: Callable[[Site], bytes] | None = None, max_sites: int = 4096) -> None:
+    def __init__(self, recall: Callable[[Site], bytes] | None = None, max_sites: int = 2048) -> None:
         self._recall = recall
         self._max_sites = max(max_sites, 1)
         self._sites: dict[Site, SiteLessons] = {}

@@ -46,11 +46,11 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Values of one parameter from which on it has to prove itself."""
     min_unique_values: float = 0.2
     """The share of unique pages that such a parameter must have."""
-    max_templates: int = 256
+    max_templates: int = 128
     """Templates kept for each site: those seen last, and those that are throttled."""
-    max_parameters: int = 64
+    max_parameters: int = 32
     """Parameters kept for each site."""
-    max_sites: int = 4096
+    max_sites: int = 2048
     """Sites whose lessons are in memory at a time."""
 
 
