@@ -20,7 +20,7 @@ from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
 from periplus.crawl.frontier import PolitenessSettings
-from periplus.crawl.journal import Journal
+from periplus.crawl.journal import Journal, Note
 from periplus.crawl.local import Crawl
 from periplus.crawl.reading import PageReader
 from periplus.crawl.scheduler import CrawlScheduler
@@ -202,7 +202,8 @@ def _archive(config: Config, layout: Layout, number: int, state: State, journal:
     kept = state.marked("archive")
     end = None if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
     for note in journal.read(commits_of(state)):
-        end = note.end
+        if isinstance(note, Note):
+            end = note.end
     return Archive(
         layout.warc,
         config.archive,

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from periplus.model import (
+    Batch,
     Clock,
     Discovery,
     Event,
@@ -41,7 +42,7 @@ from periplus.store.tables import Tables
 from .census import Census
 from .courier import Courier
 from .fetch import CurlWire
-from .journal import Journal, Note, with_body
+from .journal import BatchNote, Journal, Note, with_body
 from .reading import PageReader, redirection
 from .scheduler import CrawlScheduler
 from .tally import Counting, Tally
@@ -207,6 +208,12 @@ class Engine:
 
     # what is kept
 
+    def receive(self, batch: Batch) -> None:
+        """A batch of another shard."""
+        self._journal.append([BatchNote(batch)])
+        self._courier.receive(batch)
+        self._uncommitted += 1
+
     def note_change(self) -> None:
         """Something was changed from outside that is to be made durable, too."""
         self._uncommitted += 1
@@ -220,6 +227,9 @@ class Engine:
         """Go through what had arrived but was not committed when the last process ended; how much that was."""
         recovered = 0
         for note in self._journal.read(self._commits):
+            if isinstance(note, BatchNote):
+                self._courier.receive(note.batch)
+                continue
             outcome = with_body(note, self._warc_folder)
             if self._scheduler.resume(outcome.task, self._clock.now()):
                 self.handle(outcome, note.stored)

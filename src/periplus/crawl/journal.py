@@ -22,7 +22,7 @@ import msgspec
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.model import Fetched, FetchOutcome, Redirected, Stored
+from periplus.model import Batch, Fetched, FetchOutcome, Redirected, Stored
 from periplus.store import WarcEnd
 from periplus.store.warc import read_record
 
@@ -30,7 +30,7 @@ _HEAD = struct.Struct("<IQ")
 _MAX_NOTE = 64 * 2**20
 
 
-class Note(msgspec.Struct, frozen=True, array_like=True):
+class Note(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
     """An outcome without its body, where its body lies, and how far the archive was written by then."""
 
     outcome: FetchOutcome
@@ -38,8 +38,14 @@ class Note(msgspec.Struct, frozen=True, array_like=True):
     end: WarcEnd
 
 
+class BatchNote(msgspec.Struct, frozen=True, array_like=True, tag="batch"):
+    """A batch of another shard: outcomes noted later may be of URLs that it brought."""
+
+    batch: Batch
+
+
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Note).decode
+_decode = msgspec.msgpack.Decoder(Note | BatchNote).decode
 
 
 class Journal:
@@ -58,16 +64,16 @@ class Journal:
             path.unlink()
         self._file = os.open(keep, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
-    def append(self, notes: Iterable[Note]) -> None:
+    def append(self, notes: Iterable[Note | BatchNote]) -> None:
         """Note all, in one write."""
         frames = []
         for note in notes:
-            body = _encode(_without_body(note))
+            body = _encode(_without_body(note) if isinstance(note, Note) else note)
             frames += [_HEAD.pack(len(body), xxh3_64_intdigest(body)), body]
         if frames and self._file is not None:
             _write_all(self._file, b"".join(frames))
 
-    def read(self, number: int) -> Iterator[Note]:
+    def read(self, number: int) -> Iterator[Note | BatchNote]:
         """The whole notes since that commit, in order."""
         try:
             file = self._path(number).open("rb")

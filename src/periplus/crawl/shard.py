@@ -55,7 +55,7 @@ class Shard:
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """Seeds, or whatever somebody tells us of; each goes where its site is."""
         self._courier.deliver(discoveries)
-        self._engine.note_change()
+        self._engine.checkpoint()
 
     def step(self, patience: float) -> None:
         """One turn of the loop; waits no longer than `patience` seconds."""
@@ -64,8 +64,7 @@ class Shard:
     def receive(self, batches: Iterable[Batch]) -> None:
         """Batches from other shards."""
         for batch in batches:
-            self._courier.receive(batch)
-            self._engine.note_change()
+            self._engine.receive(batch)
 
     def collect(self) -> Parcel:
         """What is to be brought to other shards now."""
