@@ -83,7 +83,8 @@ def _one(contestant: Contestant, web: Web, *, quick: bool, bound: int) -> report
     client, server = cores() or (None, None)
     work = _work(contestant, web, folder, quick=quick, bound=bound)
     with nginx.serving(web.folder, web.hosts, folder / "nginx", server) as log:
-        run = process.run(contestant.argv(work), seconds=work.seconds, folder=work.folder, core=client)
+        core = client if contestant.is_pinned else None
+        run = process.run(contestant.argv(work), seconds=work.seconds, folder=work.folder, core=core)
     with log.open(encoding="utf-8", errors="replace") as lines:
         seen = count(lines, until=run.ended_at)
     units, share = len(seen.pages & web.pages), seen.share_of(web.pages)

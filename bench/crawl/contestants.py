@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bench.crawl.web import HOME
+from periplus import __version__
 
 BENCH = Path(__file__).resolve().parent.parent
 PEERS = Path(__file__).resolve().parent / "peers"
@@ -148,13 +149,30 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class Ours:
+    """Periplus as it is here, in the environment that runs the bench."""
+
+    def missing(self) -> str | None:
+        """It is what is measured."""
+        return None
+
+    def ensure(self) -> None:
+        """It is there, or this would not run."""
+
+    def version(self) -> str:
+        """As it names itself."""
+        return __version__
+
+
+@dataclass(frozen=True)
 class Contestant:
-    """One row of the table."""
+    """One row of the table. `is_pinned`: to one core, and the server to another; else it may use all of them."""
 
     name: str
     job: Job
     install: Install
     argv: Callable[[Work], list[str]]
+    is_pinned: bool = True
 
 
 _SCRAPY = Venv("scrapy", "Scrapy")
@@ -166,6 +184,33 @@ _CRAWLEE_NODE = Npm(PEERS / "crawlee_node")
 def _scrapy(name: str, way: str) -> Contestant:
     script = str(PEERS / "scrapy_crawl.py")
     return Contestant(name, Job.CRAWL, _SCRAPY, lambda work: [_SCRAPY.python, script, way, work.url])
+
+
+def _periplus(name: str, workers: int) -> Contestant:
+    """The command line as it is, with everything on that is on by default: robots.txt, state, WARC, tables.
+
+    Politeness is switched off, as it is for every peer, and the scope is the hosts of the bench.
+    """
+
+    def argv(work: Work) -> list[str]:
+        settings = work.folder / "bench.toml"
+        settings.write_text(_PERIPLUS)
+        periplus = [sys.executable, "-m", "periplus", "crawl", work.url, "--config", str(settings)]
+        return [*periplus, "-o", "collection", "--workers", str(workers), "--json"]
+
+    return Contestant(name, Job.CRAWL, Ours(), argv, is_pinned=workers == 1)
+
+
+_PERIPLUS = """
+[scope]
+kind = "any"
+[patterns]
+include = ['re:^http://127[.]']
+[politeness]
+delay = 0
+patience = 0
+ip_delay = 0
+"""
 
 
 CONTESTANTS: tuple[Contestant, ...] = (
@@ -181,6 +226,8 @@ CONTESTANTS: tuple[Contestant, ...] = (
     _scrapy("Scrapy, LinkExtractor", "default"),
     _scrapy("Scrapy, tuned", "tuned"),
     _scrapy("Scrapy, selectolax and ada by hand", "selectolax"),
+    _periplus("Periplus", 1),
+    _periplus("Periplus, two processes", 2),
     Contestant(
         "Crawlee for Python, Parsel",
         Job.CRAWL,

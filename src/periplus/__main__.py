@@ -1,0 +1,5 @@
+"""`python -m periplus` is the program of the same name."""
+
+from periplus.cli import main
+
+main()
