@@ -7,18 +7,40 @@ in use or damaged; 130 interrupted.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperGroup
 
 from periplus import __version__
 from periplus.model import PeriplusError
 
 INTERRUPTED = 130
+VERBS = ("crawl", "info", "export", "read", "lab", "demo")
+"""Each is a function of that name in a file of that name."""
+
+
+class Verbs(TyperGroup):
+    """Loads a verb when it is typed: who reads a sitemap need not wait for the crawl to be imported."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the interface has it
+        """In the order in which a newcomer wants to see them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
+        """The verb of that name; `None` if there is none."""
+        if cmd_name not in VERBS:
+            return None
+        alone = typer.Typer(add_completion=False)
+        alone.command(name=cmd_name)(getattr(import_module(f"periplus.cli.{cmd_name}"), cmd_name))
+        return typer.main.get_command(alone)
+
 
 app = typer.Typer(
+    cls=Verbs,
     name="periplus",
     help="A search engine's crawler that one person can run.",
     no_args_is_help=True,

@@ -96,6 +96,7 @@ def run(collection: Collection, console: Console) -> Summary:
     progress = Progress(before, shards=collection.workers)
     crawl = open_crawl(config, folder, collection.seeds, collection.workers)
     with Display(console, _title(collection), _aside(collection)) as display, _stoppable(crawl, display, console):
+        display.show(progress)
         for statuses in crawl.progress():
             if statuses:
                 progress = meter.read(statuses, time.time())

@@ -1,188 +1,104 @@
-"""`periplus demo`: a small and dirty site that comes with Periplus, read as a crawler would read it.
+"""`periplus demo`: a small web that comes with Periplus, served on this machine, crawled by the real crawl, and judged.
 
-The files lie in `harbour/` beside this one; no network is touched. Everything else is real: the readers of the house,
-the path of a URL as far as it is built, and the question of Schonfeld & Shivakumar 2009 at the end: which source of
-URLs knew which page?
+The web is the lab's: some thirty sites that link to each other, duplicate each other and ask crawlers to stay out here
+and there, and hosts that attack whoever visits them. No network is touched. At the end the servers themselves are asked
+whether the crawl was polite.
 """
 
 from __future__ import annotations
 
-import gzip
-from collections import Counter, deque
-from importlib.resources import files
+import logging
+import tempfile
+from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct, field
+import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from periplus.content import read_page, resemblance
-from periplus.formats import feed, robots, sitemap
-from periplus.model import Page, Problem, Source, Url
-from periplus.urls import canonical
+from periplus.lab.web import World
+from periplus.lab.web.clock import RunningClock
+from periplus.lab.web.hostile import REGISTRY
+from periplus.lab.web.log import RequestLog
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
 
-from .show import problem_table, short
+from .collection import Collection, held, planned
+from .crawl import exit_code, run
+from .ending import Summary, say_places
+from .facts import of_collection
+from .info import say_collection
+from .live import count, lasting, pace
 
-SITE = "https://harbour.example"
-AGENT = "periplus"
-NEAR_DUPLICATE = 0.8
-"""Resemblance from which the demo calls two pages alike. Its pages are short; a crawl asks for 0.9."""
-SERVED_UNDER_OTHER_NAMES = {
-    "": "index.html",
-    "ports/": "ports/index.html",
-    "logbook/": "logbook/index.html",
-    "ports/ostia.html?print=1": "ports/ostia-print.html",
-    "ports/tides.html?port=ostia&day=1": "ports/tides.html",
-    "sitemap-logbook.xml.gz": "sitemap-logbook.xml",
+SEED, SITES, PAGES = 9, 30, 1000
+WORKERS = 2
+DELAY = 0.02
+"""Seconds between two requests to a site: our own servers do not mind. A crawl of the web rests a second."""
+PACE = 0.2
+"""Hostile hosts wait a fifth of their time."""
+HOSTILE = (
+    "gzip-bomb", "endless-body", "endless-headers", "slow-first-byte", "slow-drip", "reset", "close-before-head",
+    "length-too-long", "redirect-loop", "redirect-storm", "robots-5xx", "robots-large", "binary-as-html", "deep-html",
+    "busy",
+)  # fmt: skip
+OPTIONS: dict[str, object] = {
+    "crawl.for": 60.0,
+    "crawl.workers": WORKERS,
+    "politeness.delay": DELAY,
+    "politeness.patience": 1.0,
+    "retries.max_attempts": 2,
+    "retries.backoff": 1.0,
+    "wire.timeout": 8.0,
+    "wire.low_speed_time": 3,
+    "wire.max_page_bytes": 2 * 2**20,
 }
-SOURCES = (Source.LINK, Source.SITEMAP, Source.FEED)
 
 
-class Voyage(Struct):
-    """What is known after the reading: who told us of each URL, and what became of it."""
-
-    known: dict[Url, set[Source]] = {}
-    pages: dict[Url, Page] = {}
-    notes: dict[Url, str] = {}
-    problems: list[Problem] = []
-    files: Counter[str] = field(default_factory=Counter)
-
-
-def body_of(url: str) -> bytes | None:
-    """What the site serves at a URL; `None` where it has nothing."""
-    path = url.removeprefix(SITE + "/")
-    file = files("periplus.cli").joinpath("harbour", SERVED_UNDER_OTHER_NAMES.get(path, path))
-    if not file.is_file():
-        return None
-    body = file.read_bytes()
-    return gzip.compress(body, mtime=0) if path.endswith(".gz") else body
-
-
-def sail() -> Voyage:
-    """Read the site: its rules, what it publishes, and its pages, breadth first."""
-    voyage = Voyage()
-    rules = robots.parse(body_of(f"{SITE}/robots.txt") or b"")
-    voyage.problems += rules.problems
-    voyage.files["robots.txt"] = 1
-    home = Url(f"{SITE}/")
-    voyage.known[home] = {Source.SEED}
-    _read_sitemaps(voyage, list(rules.sitemap_urls(f"{SITE}/robots.txt")))
-    queue = deque([home, *(url for url in voyage.known if url != home)])
-    while queue:
-        url = queue.popleft()
-        queue.extend(_visit(voyage, rules, url))
-    _mark_near_duplicates(voyage)
-    return voyage
-
-
-def _learn(voyage: Voyage, url: Url | None, source: Source) -> bool:
-    """Note who told us of a URL; whether nobody had before."""
-    if url is None or not url.startswith(SITE):
-        return False
-    is_new = url not in voyage.known
-    voyage.known.setdefault(url, set()).add(source)
-    return is_new
-
-
-def _read_sitemaps(voyage: Voyage, waiting: list[Url]) -> None:
-    seen = set(waiting)
-    while waiting:
-        url = waiting.pop(0)
-        voyage.files["sitemap"] += 1
-        for found in sitemap.read([body_of(url) or b""], url=url):
-            match found:
-                case sitemap.Entry():
-                    _learn(voyage, canonical(found.url), Source.SITEMAP)
-                case sitemap.Child():
-                    child = canonical(found.url)
-                    if child and child not in seen:
-                        seen.add(child)
-                        waiting.append(child)
-                case Problem():
-                    voyage.problems.append(found)
-
-
-def _visit(voyage: Voyage, rules: robots.Robots, url: Url) -> list[Url]:
-    """Read one page if we may; the URLs that nobody had told us of."""
-    ruling = rules.verdict(AGENT, url)
-    if not ruling.allowed:
-        voyage.notes[url] = str(ruling.rule)
-        return []
-    body = body_of(url)
-    if body is None:
-        voyage.notes[url] = "gone (404)"
-        return []
-    page = voyage.pages[url] = read_page(body, url)
-    voyage.files["page"] += 1
-    voyage.problems += page.problems
-    found = [(link.url, Source.LINK) for link in page.links]
-    for published in page.relations.feeds:
-        found += _items(voyage, published.url)
-    return [target for target, source in found if _learn(voyage, target, source)]
-
-
-def _items(voyage: Voyage, url: Url) -> list[tuple[Url, Source]]:
-    read = feed.read(body_of(url) or b"", url)
-    voyage.files["feed"] += 1
-    voyage.problems += read.problems
-    targets = (canonical(item.url) for item in read.items if item.url)
-    return [(target, Source.FEED) for target in targets if target]
-
-
-def _mark_near_duplicates(voyage: Voyage) -> None:
-    """Compare every page with those read before it. A crawl would use bands of the sketch; here are a dozen pages."""
-    pages = list(voyage.pages.items())
-    for index, (url, page) in enumerate(pages):
-        for earlier_url, earlier in pages[:index]:
-            alike = resemblance(page.sketch, earlier.sketch)
-            if alike >= NEAR_DUPLICATE:
-                voyage.notes[url] = f"{alike:.0%} like {earlier_url.removeprefix(SITE)}"
-
-
-def demo() -> None:
-    """Read a small and dirty site that comes with Periplus, and say which source knew what.
+def demo(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to put the collection; else a new folder.")
+    ] = None,
+) -> None:
+    """Crawl a small web that comes with Periplus and say what was found, in less than a minute, without a network.
 
     Example: periplus demo
     """
-    voyage = sail()
     console = Console()
-    read = ", ".join(f"a {name}" if count == 1 else f"{count} {name}s" for name, count in voyage.files.items())
-    console.print(Text(f"{SITE.removeprefix('https://')}: a small site that comes with Periplus", style="bold"))
-    console.print(f"read {read}\n", highlight=False)
-    console.print(_page_table(voyage))
-    console.print()
-    console.print(_coverage(voyage), highlight=False)
-    console.print()
-    reasons = Counter(problem.reason for problem in voyage.problems)
-    console.print(problem_table(reasons, {problem.reason: problem for problem in reversed(voyage.problems)}))
-    console.print()
-    console.print("next: periplus read FILE (a sitemap, robots.txt, feed, page or log of yours)", highlight=False)
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # that a client hung up is what hostile hosts are for
+    folder = out or Path(tempfile.mkdtemp(prefix="periplus-demo-")) / "web"
+    world = World(SEED, SITES, pages=PAGES)
+    with RunningLab(Server(world, RunningClock(world.epoch), pace=PACE)) as lab:
+        hosts = [*(site.host for site in world.sites()), *(REGISTRY[name].host for name in HOSTILE)]
+        _say(console, f"a web of {SITES} sites and {len(HOSTILE)} hostile hosts is up at {lab.base}", "bold")
+        collection = planned(
+            folder, seeds=[f"http://{host}/" for host in hosts], options={**OPTIONS, "wire.proxy": lab.base.rstrip("/")}
+        )
+        with held(folder):
+            collection.save()
+            summary = run(collection, Console(stderr=True))
+        console.print()
+        _say_found(console, collection, summary, lab.log)
+    say_places(console, summary)
+    raise typer.Exit(exit_code(summary))
 
 
-def _page_table(voyage: Voyage) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column("URL", style="cyan", no_wrap=True)
-    for source in SOURCES:
-        table.add_column(source.value, justify="center")
-    table.add_column("title or remark", overflow="fold")
-    for url, sources in sorted(voyage.known.items()):
-        page = voyage.pages.get(url)
-        told = ["●" if source in sources else "" for source in SOURCES]
-        note = voyage.notes.get(url)
-        table.add_row(Text(url.removeprefix(SITE)), *told, Text(note, style="yellow") if note else Text(_title(page)))
-    return table
+def _say_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
+    say_collection(console, of_collection(collection))
+    done = summary.this_run
+    _say(console, "politeness", "bold")
+    rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"
+    _say(console, f"  {rested}; that makes {pace(done.pages_per_second)} over all sites")
+    _say(console, f"  the servers saw {count(log.total)} requests: {_seen(log)}\n")
 
 
-def _title(page: Page | None) -> str:
-    return short(page.title) if page else ""
+def _seen(log: RequestLog) -> str:
+    """What the servers say of the crawl: from their log, not from ours."""
+    hosts = log.hosts()
+    at_once = max((log.most_at_once(host) for host in hosts), default=0)
+    pauses = [gap for host in hosts for gap in log.gaps(host)]
+    kept = sum(pause >= DELAY for pause in pauses) / max(len(pauses), 1)
+    return f"at most {at_once} at a time to a host, {kept:.1%} of the pauses at least {DELAY * 1000:.0f} ms long"
 
 
-def _coverage(voyage: Voyage) -> str:
-    """How much of what could be read each source knew, and knew alone (Coverage and UniqueCoverage of the paper)."""
-    lines = []
-    for source in SOURCES:
-        knew = [url for url in voyage.pages if source in voyage.known[url]]
-        alone = [url for url in knew if voyage.known[url] == {source}]
-        share = f"{len(knew):2} of {len(voyage.pages)} pages ({len(knew) / len(voyage.pages):.0%})"
-        lines.append(f"{source.value + 's':9} knew {share}, {len(alone)} of them alone")
-    return "\n".join(lines)
+def _say(console: Console, line: str, style: str = "") -> None:
+    console.print(Text(line, style=style), soft_wrap=True)

@@ -65,12 +65,13 @@ class Summary(Struct, frozen=True):
 
 
 class RunSummary(Struct, frozen=True):
-    """What was done since the command was typed."""
+    """What was done since the command was typed. `waited`: seconds in which every site that had something rested."""
 
     pages: int
     fetches: int
     seconds: float
     pages_per_second: float
+    waited: float
 
 
 def plan_of(collection: Collection) -> Plan:
@@ -134,7 +135,13 @@ def summary_of(
     return Summary(
         str(collection.folder),
         _ended(collection, progress, is_interrupted=is_interrupted),
-        RunSummary(pages, tally.fetches - before.fetches, round(seconds, 3), round(pages / max(seconds, 0.001), 2)),
+        RunSummary(
+            pages,
+            tally.fetches - before.fetches,
+            round(seconds, 3),
+            round(pages / max(seconds, 0.001), 2),
+            round(progress.waited, 3),
+        ),
         tally.pages,
         tally.new,
         tally.changed,
@@ -173,7 +180,30 @@ def say_end(summary: Summary, *, is_json: bool) -> None:
         typer.echo(msgspec.json.encode(summary))
         return
     console = Console()
-    for line, style in _end_lines(summary):
+    if summary.pages or summary.ended == "interrupted":
+        _say(console, _end_lines(summary))
+        say_places(console, summary)
+    else:
+        _say(console, _nothing_lines(summary))
+
+
+def say_places(console: Console, summary: Summary) -> None:
+    """Where things lie, and what is worth typing next."""
+    folder = shlex.quote(summary.collection)
+    lines = [
+        (f"  {folder}/warc/           every answer, as it came (WARC 1.1, with a CDXJ index)", "dim"),
+        (f"  {folder}/tables/         what happened (Parquet)", "dim"),
+        (f"  {folder}/periplus.toml   what was asked; edit it and continue", "dim"),
+        ("next:", "bold"),
+        (f"  periplus info {folder}", ""),
+        (f"  periplus export {folder} --format markdown -o pages", ""),
+        (f"  periplus crawl -o {folder}{_further(summary)}", ""),
+    ]
+    _say(console, lines)
+
+
+def _say(console: Console, lines: list[tuple[str, str]]) -> None:
+    for line, style in lines:
         console.print(Text(line, style=style), soft_wrap=True)
 
 
@@ -186,9 +216,7 @@ _WORDS = {
 
 
 def _end_lines(summary: Summary) -> list[tuple[str, str]]:
-    run, folder = summary.this_run, shlex.quote(summary.collection)
-    if not summary.pages and summary.ended != "interrupted":
-        return _nothing_lines(summary)
+    run = summary.this_run
     errors = sum(summary.errors.values())
     facts = f"{count(run.pages)} pages in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
     if run.pages != summary.pages:
@@ -199,15 +227,6 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append((f"  {count(errors)} errors: {top(summary.errors, 5)}", "yellow"))
     if summary.queued:
         lines.append((f"  {count(summary.queued)} URLs wait in the queue", ""))
-    lines += [
-        (f"  {folder}/warc/           every answer, as it came (WARC 1.1, with a CDXJ index)", "dim"),
-        (f"  {folder}/tables/         what happened (Parquet)", "dim"),
-        (f"  {folder}/periplus.toml   what was asked; edit it and continue", "dim"),
-        ("next:", "bold"),
-        (f"  periplus info {folder}", ""),
-        (f"  periplus export {folder} --format markdown -o pages.md", ""),
-        (f"  periplus crawl -o {folder}{_further(summary)}", ""),
-    ]
     return lines
 
 

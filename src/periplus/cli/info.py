@@ -50,7 +50,7 @@ def info(
     console = Console()
     match facts:
         case CollectionFacts():
-            _say_collection(console, facts)
+            say_collection(console, facts)
         case SiteFacts():
             _say(console, f"{facts.site}", _site_lines(facts))
         case UrlFacts():
@@ -74,7 +74,8 @@ def _say(console: Console, title: str, lines: Lines) -> None:
 # a collection
 
 
-def _say_collection(console: Console, facts: CollectionFacts) -> None:
+def say_collection(console: Console, facts: CollectionFacts) -> None:
+    """The whole in words: numbers, reasons, sites."""
     tally = facts.tally
     told = ", ".join(f"{name} {count(number)}" for name, number in _ranked(tally.sources))
     seen = f"{count(tally.new)} new, {count(tally.changed)} changed, {count(tally.same)} the same again"

@@ -75,7 +75,7 @@ STOPPING = "stopping: what is under way comes to its end (Ctrl-C again: at once)
 
 def screen(progress: Progress, title: str, aside: str, width: int, *, is_stopping: bool = False) -> RenderableType:
     """The lines on a terminal, as wide as it is."""
-    head = Table.grid(expand=True)
+    head = Table.grid(expand=True, padding=(0, 1, 0, 0))
     head.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     head.add_column(justify="right", no_wrap=True)
     head.add_row(Text(title, style="bold"), Text(aside, style="dim"))

@@ -23,7 +23,10 @@ _SURE_AFTER = 3.0
 
 
 class Progress(Struct, frozen=True):
-    """All shards as one. `rate` is in pages a second; `left` in seconds, `None` where it cannot be told."""
+    """All shards as one. `rate` is in pages a second; `left` in seconds, `None` where it cannot be told.
+
+    `waited` is for how many seconds nobody was asked anything, because every site that has something rested.
+    """
 
     tally: Tally
     known: int = 0
@@ -38,6 +41,7 @@ class Progress(Struct, frozen=True):
     rate: float = 0.0
     left: float | None = None
     elapsed: float = 0.0
+    waited: float = 0.0
     shards: int = 1
 
     @property
@@ -53,11 +57,14 @@ class Meter:
         self._began_at = began_at
         self._limit = limit
         self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
+        self._waited = 0.0
 
     def read(self, statuses: Sequence[Status], now: float) -> Progress:
         """Everything up to now. `now` is POSIX time, as the shards reckon."""
         total = _together([status.census for status in statuses])
         tally = sum((status.tally for status in statuses), Tally())
+        if self._samples and total.resting and not (total.ready or total.visited):
+            self._waited += now - self._samples[-1][0]
         self._samples.append((now, tally.pages))
         while len(self._samples) > 2 and self._samples[0][0] < now - WINDOW:
             self._samples.popleft()
@@ -77,6 +84,7 @@ class Meter:
             rate,
             self._left(total, tally, rate) if elapsed >= _SURE_AFTER else None,
             elapsed,
+            self._waited,
             len(statuses),
         )
 

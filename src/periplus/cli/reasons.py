@@ -28,6 +28,7 @@ _WIRE: Final = {
     "proxy": "the proxy cannot be reached or refuses",
     "over-budget": "memory was short; not the server's fault",
     "cancelled": "we stopped",
+    "lost": "nobody said what became of it in time",
     "other": "something else; the table `fetches` has the detail",
 }
 _ROBOTS: Final = {

@@ -1,0 +1,118 @@
+"""`periplus export`: a collection in the form that somebody else wants. The work is done by `store.export`."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from periplus.model import UsageError
+from periplus.store import WarcEnd
+from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
+from periplus.store.tables import Spooled
+
+from . import options
+from .collection import Collection, existing, states
+from .live import count, top
+
+NOTHING_WRITTEN = 1
+_UNITS = {"parquet": "rows", "warc": "WARC files"}
+
+
+class Form(StrEnum):
+    """What a collection can be exported as."""
+
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    TEXT = "text"
+    PARQUET = "parquet"
+    WARC = "warc"
+
+
+def export(
+    collection: options.Collected,
+    form: Annotated[
+        Form,
+        typer.Option(
+            "--format", "-f", help="jsonl and warc are one stream; markdown, text and parquet are files in a folder."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="OUT", help="A file or a folder that is not there yet; else stdout or DIR-FORMAT."
+        ),
+    ] = None,
+) -> None:
+    """Write a collection for others: the last good version of every page, the six tables, or all of the archive.
+
+    Example: periplus export docs --format markdown -o pages
+    """
+    found = existing(collection)
+    committed = _committed(found)
+    if form.value not in STREAMS:
+        folder = out or Path(f"{collection.resolve().name}-{form.value}")
+        _say(form, export_folder(found.folder, form.value, folder, committed), str(folder))
+    elif out is None or str(out) == "-":
+        _say(form, _to_stdout(found, form, committed), "stdout")
+    else:
+        _say(form, _to_file(found, form, out, committed), str(out))
+
+
+def _committed(collection: Collection) -> Committed:
+    """How far the shards had come: also of a crawl that runs, or was killed."""
+    spooled, ends = [], []
+    layout = collection.layout
+    with states(layout) as opened:
+        for number, state in enumerate(opened):
+            spooled.append(Spooled(number, layout.spool(number), state.marked("tables")))
+            if (end := state.marked("archive")) is not None:
+                ends.append(msgspec.msgpack.decode(end, type=WarcEnd))
+    return Committed(tuple(spooled), tuple(ends))
+
+
+def _to_stdout(collection: Collection, form: Form, committed: Committed) -> Exported:
+    out = sys.stdout.buffer
+    if form is Form.WARC and out.isatty():
+        raise UsageError(
+            "a WARC is nothing to look at", hint=f"write it to a file: -o {collection.folder.name}.warc.gz"
+        )
+    exported = export_stream(collection.folder, form.value, out, committed)
+    out.flush()
+    return exported
+
+
+def _to_file(collection: Collection, form: Form, path: Path, committed: Committed) -> Exported:
+    """Under its name only when it is whole."""
+    if path.exists():
+        raise UsageError(f"{path} is there already", hint="give another name, or remove it")
+    draft = path.with_name(path.name + ".part")
+    try:
+        with _opened(draft) as file:
+            exported = export_stream(collection.folder, form.value, file, committed)
+        draft.rename(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return exported
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", hint="give a file in a folder that is there") from error
+
+
+def _say(form: Form, exported: Exported, where: str) -> None:
+    left = exported.left_out
+    aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
+    line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')} to {where}{aside}"
+    Console(stderr=True).print(Text(line), soft_wrap=True)
+    if not exported.written:
+        raise typer.Exit(NOTHING_WRITTEN)

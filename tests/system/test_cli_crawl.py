@@ -1,0 +1,262 @@
+"""`periplus crawl` and what follows it, as its own process, on the living web: begin, continue, stop, look, export."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from periplus.lab.web import World
+from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+
+pytest_plugins = ["periplus.lab.pytest_plugin"]
+
+PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
+QUICK = ("--delay", "0", "--workers", "1")
+
+
+def run(*args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*PROGRAM, *args], input=stdin, capture_output=True, timeout=100, check=False)
+    return subprocess.CompletedProcess(args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def started(*args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([*PROGRAM, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    """Five small sites, whose time stands still."""
+    world = World(11, 5, pages=120)
+    return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
+
+
+def seed(web: RunningLab, number: int = 0) -> str:
+    return f"http://{web.world.sites()[number].host}/"
+
+
+def crawl(web: RunningLab, out: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    return run("crawl", *args, "-o", str(out), "--proxy", web.base, *QUICK, stdin=stdin)
+
+
+def summary(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tmp_path: Path) -> None:
+    """Seeds in, a folder out: settings, WARC, tables and state; then info and every export."""
+    out = tmp_path / "c"
+    found = summary(crawl(web, out, seed(web), "--scope", "host", "--json"))
+    assert found["ended"] == "complete"
+    assert found["pages"] == found["this_run"]["pages"] > 20
+    assert found["queued"] == 0
+    assert {"periplus.toml", "state", "warc", "tables"} <= {path.name for path in out.iterdir()}
+
+    said = run("info", str(out))
+    assert f"{found['pages']:,}: {found['new']:,} new" in said.stdout
+    facts = json.loads(run("info", str(out), "--json").stdout)
+    assert facts["tally"]["pages"] == found["pages"]
+    host = web.world.sites()[0].host
+    site = json.loads(run("info", str(out), host, "--json").stdout)
+    assert (site["site"], site["queued"]) == (host, {})
+    assert site["robots"]["access"] in ("rules", "all")
+    url = json.loads(run("info", str(out), seed(web), "--json").stdout)
+    assert url["record"]["status"] == 200
+    assert url["record"]["first_seen"][0]["source"] == "seed"
+    assert "allows it" in run("info", str(out), f"{host}/").stdout
+    assert run("info", str(out), "nobody.test").returncode == 2
+
+    for form, is_folder in (("jsonl", False), ("warc", False), ("text", True), ("markdown", True), ("parquet", True)):
+        target = tmp_path / form
+        done = run("export", str(out), "--format", form, "-o", str(target))
+        assert done.returncode == 0, done.stderr
+        assert target.is_dir() == is_folder
+        assert run("export", str(out), "--format", form, "-o", str(target)).returncode == 2
+    lines = run("export", str(out), "--format", "jsonl").stdout.splitlines()
+    assert lines == (tmp_path / "jsonl").read_text().splitlines()
+    assert len({json.loads(line)["url"] for line in lines}) == len(lines) > 20
+
+
+def test_the_same_command_continues_and_fetches_nothing_twice(web: RunningLab, tmp_path: Path) -> None:
+    """A limit ends a crawl, a larger one goes on; what is known is not asked for again; seeds are added."""
+    first = summary(crawl(web, tmp_path, seed(web), "--limit", "8", "--scope", "host", "--json"))
+    assert (first["ended"], first["pages"]) == ("limit", 8)
+    second = summary(crawl(web, tmp_path, "--limit", "100000", "--json"))
+    assert second["ended"] == "complete"
+    assert second["this_run"]["pages"] == second["pages"] - 8
+    third = summary(crawl(web, tmp_path, seed(web, 1), "--json"))
+    assert third["pages"] > second["pages"]
+    pages = [visit.url for visit in web.log.visits() if visit.target != "/robots.txt" and visit.status == 200]
+    assert len(pages) == len(set(pages)) == third["pages"]
+    assert run("crawl", "-o", str(tmp_path), "--dry-run", "--json").returncode == 0
+
+
+def test_two_shards_find_what_one_finds(web: RunningLab, tmp_path: Path) -> None:
+    """The sum of shards behaves as one, and a collection keeps its number of shards."""
+    one = summary(crawl(web, tmp_path / "one", seed(web), "--json"))
+    arguments = ("-o", str(tmp_path / "two"), "--proxy", web.base, "--delay", "0", "--json")
+    two = summary(run("crawl", seed(web), *arguments, "--workers", "2"))
+    assert two["workers"] == 2
+    assert (two["pages"], two["known"], two["errors"]) == (one["pages"], one["known"], one["errors"])
+    assert run("crawl", *arguments, "--workers", "3").returncode == 2
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_keeps_everything_and_can_be_resumed(web: RunningLab, tmp_path: Path, workers: str) -> None:
+    """The first Ctrl-C ends with 130 and says so; the next crawl finishes, and no page is fetched twice."""
+    arguments = ("-o", str(tmp_path), "--proxy", web.base, "--json")
+    process = started("crawl", seed(web), *arguments, "--delay", "50ms", "--workers", workers)
+    web.log.wait_for(6, timeout=30)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "stopping" in stderr
+    assert json.loads(stdout)["ended"] == "interrupted"
+    done = summary(run("crawl", *arguments, "--delay", "0"))
+    assert done["ended"] == "complete"
+    pages = [visit.url for visit in web.log.visits() if visit.target != "/robots.txt" and visit.status == 200]
+    assert len(pages) == len(set(pages)) == done["pages"]
+
+
+def test_a_second_ctrl_c_ends_at_once(web: RunningLab, tmp_path: Path) -> None:
+    """Whatever is under way: here a server that says nothing for as long as we would wait."""
+    slow = "http://slow-drip.hostile.lab.test/"
+    process = started("crawl", slow, "-o", str(tmp_path), "--proxy", web.base, "--workers", "2", "--delay", "0")
+    web.log.wait_for(1, timeout=30)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert run("info", str(tmp_path)).returncode == 0
+
+
+def test_sigterm_stops_as_ctrl_c_does(web: RunningLab, tmp_path: Path) -> None:
+    """A service manager ends it without losing anything."""
+    process = started(
+        "crawl", seed(web), "-o", str(tmp_path), "--proxy", web.base, "--delay", "100ms", "--workers", "1"
+    )
+    web.log.wait_for(3, timeout=30)
+    process.terminate()
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped: everything is kept" in stdout
+
+
+def test_a_collection_in_use_is_left_alone(web: RunningLab, tmp_path: Path) -> None:
+    """The second crawl ends with 3 and changes nothing; looking is allowed."""
+    process = started(
+        "crawl", seed(web), "-o", str(tmp_path), "--proxy", web.base, "--delay", "200ms", "--workers", "1"
+    )
+    web.log.wait_for(3, timeout=30)
+    before = (tmp_path / "periplus.toml").read_bytes()
+    second = crawl(web, tmp_path, "--limit", "1")
+    assert second.returncode == 3
+    assert f"in use by process {process.pid}" in second.stderr
+    assert (tmp_path / "periplus.toml").read_bytes() == before
+    assert run("info", str(tmp_path)).returncode == 0
+    process.terminate()
+    process.communicate(timeout=60)
+
+
+def test_a_dry_run_fetches_and_writes_nothing(web: RunningLab, tmp_path: Path) -> None:
+    """It says what would be done: seeds in their canonical form, scope, politeness, where."""
+    out = tmp_path / "c"
+    done = crawl(
+        web, out, "--seeds", "-", "--dry-run", "--contact", "me@example.org", stdin=b"# mine\nExample.org/%7Ex\n"
+    )
+    assert done.returncode == 0
+    assert "https://example.org/~x" in done.stdout
+    assert "me@example.org" in done.stdout
+    assert not out.exists()
+    assert len(web.log) == 0
+    plan = json.loads(crawl(web, out, "example.org", "--dry-run", "--json", "--for", "1h30m").stdout)
+    assert (plan["seeds"], plan["seconds"], plan["is_new"]) == (["https://example.org/"], 5400.0, True)
+
+
+def test_mistakes_end_with_2_and_say_what_to_type(tmp_path: Path) -> None:
+    """Unknown keys name the nearest; strangers' folders are refused; no traceback, ever."""
+    settings = tmp_path / "mine.toml"
+    settings.write_text("[politeness]\ndelai = 2\n")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    out = str(tmp_path / "c")
+    cases = [
+        (("a.example", "-o", out, "--config", str(settings)), "did you mean delay?"),
+        (("a.example", "-o", str(tmp_path / "full")), "thesis.tex"),
+        (("-o", out), "give a seed"),
+        (("a.example", "-o", out, "--for", "soon"), "10m"),
+        (("a.example", "-o", out, "--resolve", "x"), "--resolve"),
+        (("a.example", "-o", out, "--exclude", "re:("), "[patterns]"),
+        (("a.example", "-o", out, "--contact", "me (here)"), "User-Agent"),
+        (("a.example", "-o", out, "--seeds", str(tmp_path / "nothing")), "nothing"),
+        (("a.example", "-o", out, "--limit", "0"), "--limit"),
+        (("a.example",), "--out"),
+    ]
+    for args, said in cases:
+        done = run("crawl", *args)
+        assert done.returncode == 2, args
+        assert said in done.stderr, (args, done.stderr)
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "c").exists()
+    assert run("info", str(tmp_path / "full")).returncode == 2
+    assert run("export", str(tmp_path / "full"), "--format", "jsonl").returncode == 2
+
+
+def test_nothing_fetched_ends_with_1_and_why(tmp_path: Path) -> None:
+    """A name that leads nowhere: the reason is shown, and the exit code tells a script."""
+    settings = tmp_path / "mine.toml"
+    settings.write_text("[retries]\nmax_attempts = 1\n")
+    arguments = ("--resolve", "a.test=127.0.0.1", "--config", str(settings), *QUICK)
+    done = run("crawl", "http://a.test:9/", "-o", str(tmp_path / "c"), *arguments)
+    assert done.returncode == 1, done.stderr
+    assert "nothing could be fetched" in done.stdout
+
+
+def test_names_can_be_given_addresses(start_lab: Callable[[Server], RunningLab], tmp_path: Path) -> None:
+    """`--resolve` leads to a server without DNS and without a proxy, and a private address is then meant."""
+    world = World(11, 5, pages=120)
+    web = start_lab(Server(world, SteppedClock(world.epoch)))
+    host = world.sites()[0].host
+    arguments = ("--resolve", f"{host}=127.0.0.1", "--scope", "host", "--limit", "1", "--json", *QUICK)
+    found = summary(run("crawl", web.url(host), "-o", str(tmp_path), *arguments))
+    assert found["pages"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
+def test_on_a_terminal_the_display_is_live(web: RunningLab, tmp_path: Path) -> None:
+    """Lines stay in place, the cursor comes back, and the end says what to type next."""
+    ours, theirs = os.openpty()
+    arguments = ["crawl", seed(web), "-o", str(tmp_path), "--proxy", web.base, "--scope", "host", *QUICK]
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
+    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    os.close(theirs)
+    drawn = bytearray()
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        drawn += piece
+    stdout, _ = process.communicate(timeout=60)
+    os.close(ours)
+    assert process.returncode == 0
+    text = drawn.decode()
+    assert "Ctrl-C stops and keeps everything" in text
+    assert "\x1b[?25h" in text
+    assert f"periplus info {tmp_path}" in stdout.decode()

@@ -1,0 +1,124 @@
+"""The folder of a collection: begun, continued, in use, or something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from periplus.cli.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned, read_lines, with_scheme
+from periplus.config import Config
+from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("example.org", "https://example.org"),
+        (" example.org/a?b#c ", "https://example.org/a?b#c"),
+        ("http://example.org", "http://example.org"),
+        ("example.org:443/x", "https://example.org:443/x"),
+        ("example.org:8080", "http://example.org:8080"),
+        ("localhost:8000/docs", "http://localhost:8000/docs"),
+        ("localhost", "http://localhost"),
+        ("192.0.2.1/a", "http://192.0.2.1/a"),
+        ("[::1]:80/", "http://[::1]:80/"),
+        ("www.lab.test/a", "http://www.lab.test/a"),
+        ("example.org/a:8080", "https://example.org/a:8080"),
+    ],
+)
+def test_a_seed_without_a_scheme_is_what_was_meant(typed: str, meant: str) -> None:
+    """https on the web; http on this machine, at a bare address and where a port was named."""
+    assert with_scheme(typed) == meant
+
+
+def test_a_new_collection_is_written_down_and_found_again(tmp_path: Path) -> None:
+    """What was asked is in periplus.toml, seeds in their canonical form; planning writes nothing."""
+    folder = tmp_path / "a" / "b"
+    made = planned(folder, seeds=["Example.org/%7Ex"], options={"crawl.limit": 7})
+    assert made.is_new
+    assert not folder.exists()
+    made.save()
+    found = existing(folder)
+    assert found.seeds == made.seeds == ("https://example.org/~x",)
+    assert found.config.crawl.limit == 7
+    assert found.workers == cores()
+
+
+def test_options_given_again_override_and_seeds_are_added(tmp_path: Path) -> None:
+    """The same folder goes on with its settings; a seed that is known is not added twice."""
+    planned(tmp_path, seeds=["a.example"], options={"crawl.limit": 7, "politeness.delay": 3.0}).save()
+    again = planned(tmp_path, seeds=["https://a.example/", "b.example"], options={"crawl.limit": 9})
+    again.save()
+    found = existing(tmp_path)
+    assert not again.is_new
+    assert (found.config.crawl.limit, found.config.politeness.delay) == (9, 3.0)
+    assert found.seeds == ("https://a.example/", "https://b.example/")
+
+
+def test_a_file_that_says_the_same_is_left_alone(tmp_path: Path) -> None:
+    """Comments of a person survive as long as no option changes anything."""
+    planned(tmp_path, seeds=["a.example"], options={}).save()
+    path = tmp_path / "periplus.toml"
+    path.write_text(path.read_text() + "# mine\n")
+    planned(tmp_path, seeds=[], options={}).save()
+    assert path.read_text().endswith("# mine\n")
+
+
+def test_settings_may_come_from_another_file(tmp_path: Path) -> None:
+    """`--config` stands in for the settings of the collection, whose seeds stay; options go over it."""
+    folder, other = tmp_path / "c", tmp_path / "mine.toml"
+    planned(folder, seeds=["a.example"], options={"crawl.limit": 7}).save()
+    other.write_text('[crawl]\nseeds = ["b.example"]\nrate = 5.0\n')
+    found = planned(folder, seeds=[], settings=other, options={"crawl.limit": 8})
+    assert (found.config.crawl.rate, found.config.crawl.limit) == (5.0, 8)
+    assert found.seeds == ("https://a.example/", "https://b.example/")
+
+
+def test_many_seeds_lie_in_a_file_of_their_own(tmp_path: Path) -> None:
+    """Settings stay readable; every seed is found again."""
+    lines = ["# for people", "", *(f"site{number}.example" for number in range(SEEDS_IN_SETTINGS + 1))]
+    made = planned(tmp_path, seeds=[], seed_lines=lines, options={})
+    made.save()
+    assert Config.load(tmp_path / "periplus.toml").crawl.seeds == ()
+    assert len(existing(tmp_path).seeds) == SEEDS_IN_SETTINGS + 1
+    more = planned(tmp_path, seeds=["new.example"], options={})
+    more.save()
+    assert existing(tmp_path).seeds == (*made.seeds, "https://new.example/")
+
+
+def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> None:
+    """Nothing is crawled among a person's files, nor over a file."""
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UsageError, match=r"holds thesis\.tex"):
+        planned(tmp_path, seeds=["a.example"], options={})
+    with pytest.raises(UsageError, match="is a file"):
+        planned(tmp_path / "thesis.tex", seeds=["a.example"], options={})
+    with pytest.raises(UsageError, match="is no collection"):
+        existing(tmp_path)
+
+
+def test_a_collection_without_its_settings_is_damaged(tmp_path: Path) -> None:
+    """The state is there, what was asked is not: that is no stranger's folder."""
+    (tmp_path / "state").mkdir()
+    with pytest.raises(CollectionDamaged, match=r"periplus\.toml"):
+        planned(tmp_path, seeds=["a.example"], options={})
+
+
+def test_no_seed_and_no_url_are_mistakes(tmp_path: Path) -> None:
+    """Both say what to type."""
+    with pytest.raises(UsageError, match="nowhere to begin") as nowhere:
+        planned(tmp_path, seeds=[], options={})
+    assert "periplus crawl" in nowhere.value.hint
+    with pytest.raises(ConfigError):
+        planned(tmp_path, seeds=["http://"], options={})
+    with pytest.raises(UsageError, match="No such file"):
+        read_lines(tmp_path / "nothing.txt")
+
+
+def test_two_cannot_crawl_into_one_folder(tmp_path: Path) -> None:
+    """The second is told who has it; afterwards it is free."""
+    with held(tmp_path), pytest.raises(CollectionInUse, match="in use by process"), held(tmp_path):
+        pass
+    with held(tmp_path):
+        pass

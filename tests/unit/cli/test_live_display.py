@@ -1,0 +1,137 @@
+"""What is shown while a crawl runs: everything that matters, at every width, and nothing that breaks a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from periplus.cli.live import PLAIN_EVERY, Display, lasting, pace, plain, screen, size, top
+from periplus.cli.progress import Progress
+from periplus.crawl.tally import Tally
+from periplus.model import Site
+
+TALLY = Tally(
+    fetches=13_000,
+    pages=12_431,
+    new=11_902,
+    copies=529,
+    downloaded=340_000_000,
+    errors={"http-404": 31, "timeout": 7},
+    sources={"link": 29_544, "sitemap": 31_007},
+)
+PROGRESS = Progress(
+    TALLY,
+    known=48_210,
+    queued=35_741,
+    sites=41,
+    ready=0,
+    visited=6,
+    resting=35,
+    backing_off=2,
+    next_site=Site("api.example.org"),
+    next_in=0.4,
+    rate=512.0,
+    left=4_340.0,
+    elapsed=25.0,
+)
+
+
+def drawn(width: int, progress: Progress = PROGRESS) -> list[str]:
+    console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
+    console.print(screen(progress, "periplus crawl https://docs.example.org -o docs", "2 shards", width))
+    return console.export_text().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_every_fact_is_shown_at_every_width(width: int) -> None:
+    """Pages, rate, errors with reasons, sources, queue, hosts, the next site, bytes, the time left, how to stop."""
+    lines = drawn(width)
+    text = "\n".join(lines)
+    assert max(map(len, lines)) <= width
+    for fact in (
+        "12,431",
+        "512/s",
+        "new 11,902",
+        "dup 529",
+        "errors 38 (404 31 · timeout 7)",
+        "48,210",
+        "queue 35,741",
+    ):
+        assert fact in text
+    for fact in ("ready 6 · resting 33 · backing off 2", "next: api.example.org in 0.4 s", "340 MB", "1 h 12 m"):
+        assert fact in text
+    assert "sitemaps 31,007 · links 29,544 · several 12,341" in text
+    assert "Ctrl-C stops and keeps everything" in text
+
+
+def test_an_empty_crawl_can_be_shown() -> None:
+    """The first moment has no numbers, no next site and no estimate."""
+    text = "\n".join(drawn(80, Progress(Tally())))
+    assert "pages" in text
+    assert "no errors" in text
+
+
+def test_a_hostile_name_stays_text() -> None:
+    """What looks like markup or is very long is shown as it is, within the width."""
+    hostile = Progress(Tally(), next_site=Site("[bold]x[/]" + "y" * 300), next_in=1.0)
+    lines = drawn(80, hostile)
+    assert any("[bold]x" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_elsewhere_than_on_a_terminal_a_plain_line_now_and_then() -> None:
+    """One line at the beginning and one every ten seconds, without control characters."""
+    file = io.StringIO()
+    with Display(Console(file=file, width=40), "periplus crawl a.test", "1 shard") as display:
+        for second in range(35):
+            display.show(Progress(TALLY, elapsed=float(second), rate=1.0))
+        display.stopping()
+    lines = file.getvalue().splitlines()
+    assert len(lines) == 1 + 35 // int(PLAIN_EVERY) + 1
+    assert lines[1].startswith("10 s: 12,431 pages, 1.0/s, 38 errors")
+    assert "\x1b" not in file.getvalue()
+
+
+def test_on_a_terminal_lines_stay_in_place() -> None:
+    """The cursor goes up, and comes back at the end."""
+    file = io.StringIO()
+    console = Console(file=file, width=100, force_terminal=True, legacy_windows=False)
+    with Display(console, "periplus crawl a.test", "1 shard") as display:
+        display.show(PROGRESS)
+        display.stopping()
+        display.show(PROGRESS)
+    said = file.getvalue()
+    assert "stopping" in said
+    assert "\x1b[1A" in said
+    assert said.count("\x1b[?25l") == said.count("\x1b[?25h") == 1
+
+
+def test_numbers_as_people_say_them() -> None:
+    """Sizes in three figures, times in two units, rates as exact as one can tell."""
+    assert [size(each) for each in (0, 999, 1_234, 340_000_000, 5.5e12)] == [
+        "0 B",
+        "999 B",
+        "1.2 kB",
+        "340 MB",
+        "5.5 TB",
+    ]
+    assert [lasting(each) for each in (0, 59.6, 61, 3_600, 4_340, 90_000)] == [
+        "0 s",
+        "1 m",
+        "1 m 1 s",
+        "1 h",
+        "1 h 12 m",
+        "1 d 1 h",
+    ]
+    assert [pace(each) for each in (0.0, 1.25, 512.3)] == ["0.0/s", "1.2/s", "512/s"]
+    assert top({"http-404": 5, "timeout": 9, "reset": 1, "tls": 1}) == "timeout 9 · 404 5 · reset 1 · …"
+
+
+def test_a_plain_line_says_what_matters() -> None:
+    """Pages, rate, errors, queue, hosts, bytes and the time left."""
+    assert plain(PROGRESS) == (
+        "25 s: 12,431 pages, 512/s, 38 errors, known 48,210, queue 35,741, "
+        "hosts 41 (ready 6 · resting 33 · backing off 2), 340 MB, about 1 h 12 m left"
+    )

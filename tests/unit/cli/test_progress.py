@@ -1,0 +1,68 @@
+"""A crawl in numbers: shards as one, rates, and the time left."""
+
+from __future__ import annotations
+
+import pytest
+
+from periplus.cli.progress import WINDOW, Meter
+from periplus.crawl.census import Census
+from periplus.crawl.shard import Status
+from periplus.crawl.tally import Tally
+from periplus.model import Site
+
+
+def status(pages: int, queued: int = 0, shard: int = 0, **census: object) -> Status:
+    numbers = {"known": 10, "sites": 2, "ready": 0, "resting": 1, "visited": 0, "backing_off": 0, "done": pages}
+    return Status(shard, Census(**{**numbers, "queued": queued, **census}), Tally(pages=pages), False, True)  # type: ignore[arg-type]
+
+
+def test_shards_are_one() -> None:
+    """Numbers add up; the next site is the next of all."""
+    meter = Meter(100.0)
+    first = status(3, 5, next_site=Site("b.test"), next_at=103.0)
+    second = status(4, 6, 1, next_site=Site("a.test"), next_at=102.0)
+    progress = meter.read([first, second], 101.0)
+    assert (progress.tally.pages, progress.queued, progress.known, progress.sites, progress.shards) == (7, 11, 20, 4, 2)
+    assert (progress.next_site, progress.next_in) == ("a.test", 1.0)
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    """What was long ago does not count, nor what a collection had before."""
+    meter = Meter(0.0)
+    rates = [meter.read([status(1000 + 2 * second)], float(second)).rate for second in range(30)]
+    assert rates[0] == 0.0
+    assert rates[-1] == pytest.approx(2.0)
+    still = [meter.read([status(1058)], 30.0 + second).rate for second in range(int(WINDOW) + 2)]
+    assert still[-1] == 0.0
+
+
+def test_the_time_left_is_bound_by_politeness_and_by_speed() -> None:
+    """The longest queue at its site's pace, or all at the pace measured, whichever is longer."""
+    meter = Meter(0.0)
+    for second in range(5):
+        slow = meter.read([status(10 * second, 100, longest=50.0)], float(second))
+    assert slow.left == 50.0
+    quick = meter.read([status(50, 1000, longest=50.0)], 5.0)
+    assert quick.left == pytest.approx(100.0)
+
+
+def test_nobody_knows_how_long_it_takes_at_the_beginning() -> None:
+    """An estimate from nothing is worse than none."""
+    assert Meter(0.0).read([status(1, 10)], 1.0).left is None
+
+
+def test_a_limit_bounds_the_time_left() -> None:
+    """What may not be fetched takes no time."""
+    meter = Meter(0.0, limit=60)
+    for second in range(5):
+        progress = meter.read([status(10 * second, 1000, longest=900.0)], float(second))
+    assert progress.left == pytest.approx(2.0)
+
+
+def test_waiting_is_counted_only_while_all_rest() -> None:
+    """Seconds in which somebody was asked are no waiting."""
+    meter = Meter(0.0)
+    meter.read([status(1)], 0.0)
+    assert meter.read([status(1)], 2.0).waited == 2.0
+    assert meter.read([status(1, visited=1)], 4.0).waited == 2.0
+    assert meter.read([status(1, resting=0)], 6.0).waited == 2.0

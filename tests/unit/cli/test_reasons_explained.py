@@ -1,0 +1,36 @@
+"""Every reason that a crawl can give is explained to people."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from periplus.cli.reasons import EXPLAINED, explained
+from periplus.crawl.fetch import dns, reasons
+from periplus.crawl.frontier import retries
+from periplus.policy.filters import REASONS
+
+
+def documented() -> set[str]:
+    """The reasons that the wire and the resolver name in their docstrings, and those of retries and filters."""
+    prose = f"{reasons.__doc__}\n{dns.__doc__}"
+    return {*re.findall(r"^- `([a-z0-9-]+)`:", prose, re.MULTILINE), *retries.TABLE, *REASONS}
+
+
+def test_every_reason_has_a_line() -> None:
+    """A word in a table that nobody explains is noise."""
+    assert len(documented()) > 30
+    assert sorted(reason for reason in documented() if not explained(reason)) == []
+
+
+def test_no_line_is_left_over() -> None:
+    """What is explained can happen."""
+    robots = {"robots", "robots-unreachable"}
+    assert sorted(set(EXPLAINED) - documented() - robots) == []
+
+
+@pytest.mark.parametrize(("reason", "said"), [("http-404", "404, Not Found"), ("http-999", "answered 999"), ("x", "")])
+def test_statuses_are_named(reason: str, said: str) -> None:
+    """As RFC 9110 names them, where it does."""
+    assert said in explained(reason)
