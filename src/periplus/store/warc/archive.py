@@ -168,7 +168,10 @@ class Archive:
         """Open the last file where it ends, and remove what came after."""
         name = read_name(end.file)
         if name is None or name.shard != self._shard:
-            raise CollectionDamaged(f"{end.file!r} is no file of shard {self._shard} of this archive")
+            raise CollectionDamaged(
+                f"{end.file!r} is no file of shard {self._shard} of this archive",
+                hint="put back a whole copy of the collection",
+            )
         self._serial = name.serial
         path = self._folder / end.file
         was_indexed = path.exists() and path.stat().st_size == end.length and is_indexed(path)

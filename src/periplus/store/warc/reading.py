@@ -33,6 +33,7 @@ MAX_BLOCK: Final = 64 << 20
 MAX_PROBLEMS: Final = 1000
 """Problems of one file after which it is given up: it is something else."""
 
+_HINT: Final = "put back a whole copy of the file, or of the collection"
 _MAX_HEADER: Final = 1 << 20
 _LONGEST_GAP: Final = 1 << 20
 _DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
@@ -93,11 +94,10 @@ def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> 
     try:
         first = next(read_records(path, offset=stored.offset, max_block=max_block), None)
     except OSError as error:
-        raise CollectionDamaged(f"{path} cannot be read: {error.strerror}") from error
+        raise CollectionDamaged(f"{path} cannot be read: {error.strerror}", hint=_HINT) from error
     if not isinstance(first, WarcRecord):
-        raise CollectionDamaged(
-            f"{path} holds no record at {stored.offset}: {first.reason if first else 'it ends there'}"
-        )
+        reason = first.reason if first else "it ends there"
+        raise CollectionDamaged(f"{path} holds no record at {stored.offset}: {reason}", hint=_HINT)
     return first
 
 
