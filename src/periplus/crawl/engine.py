@@ -35,6 +35,7 @@ from periplus.model import (
     Redirected,
     State,
     Stored,
+    Url,
 )
 from periplus.store import Archive
 from periplus.store.tables import Tables
@@ -51,6 +52,10 @@ log = logging.getLogger(__name__)
 
 _PATIENCE = 0.5
 """The loop looks around at least so often, whatever it waits for."""
+
+
+_READ_TOGETHER = 32
+"""So many answers are read together."""
 
 
 class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,8 +120,9 @@ class Engine:
                 self._tokens -= task.ip is not None
                 self._wire.start(task)
         arrived = self._wire.finished(self._time_to_wait(now, patience))
-        for outcome, stored in self._keep(arrived):
-            self.handle(outcome, stored)
+        kept = self._keep(arrived)
+        for start in range(0, len(kept), _READ_TOGETHER):
+            self._handle_all(kept[start : start + _READ_TOGETHER])
         if self._is_checkpoint_due():
             self.checkpoint()
 
@@ -150,22 +156,24 @@ class Engine:
         self._journal.append(notes)
         return kept
 
-    def handle(self, outcome: FetchOutcome, stored: Stored | None) -> None:
-        """Read what arrived, record it, tell the scheduler, and pass on where it leads."""
+    def _handle_all(self, kept: Sequence[tuple[FetchOutcome, Stored | None]]) -> None:
+        pages = self._read([outcome for outcome, _ in kept if _is_page(outcome)])
+        for outcome, stored in kept:
+            self._handle(outcome, stored, pages.get(outcome.task.url) if _is_page(outcome) else None)
+
+    def _handle(self, outcome: FetchOutcome, stored: Stored | None, page: Page | None) -> None:
+        """Record what arrived, tell the scheduler, and pass on where it leads."""
         now = self._clock.now()
         reading: Reading | None = None
         found: list[Discovery] = []
         events: list[Event] = [] if _is_nothing(outcome) else [FetchEnded(outcome, now, stored)]
-        if outcome.task.purpose is Purpose.PAGE:
-            if isinstance(outcome, Redirected):
-                found = [redirection(outcome)]
-                self._courier.redirected(outcome)
-            elif isinstance(outcome, Fetched) and 200 <= outcome.status < 300:
-                page = self._read(outcome)
-                if page is not None:
-                    events.append(PageRead(page, now))
-                    reading = self._reading(page, now)
-                    found = self._reader.links(page, outcome.task.depth, now)
+        if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
+            found = [redirection(outcome)]
+            self._courier.redirected(outcome)
+        elif page is not None:
+            events.append(PageRead(page, now))
+            reading = self._reading(page, now)
+            found = self._reader.links(page, outcome.task.depth, now)
         if events:
             self._events.record(events)
         self._scheduler.report(outcome, now, reading)
@@ -173,13 +181,14 @@ class Engine:
             self._courier.deliver(found)
         self._uncommitted += 1
 
-    def _read(self, outcome: Fetched) -> Page | None:
+    def _read(self, answers: Sequence[FetchOutcome]) -> dict[Url, Page]:
         """Reading never raises for what a page says; where it does, we have a bug, and the crawl goes on."""
+        pages = [answer for answer in answers if isinstance(answer, Fetched)]
         try:
-            return self._reader.read(outcome)
+            return {answer.task.url: page for answer, page in zip(pages, self._reader.read(pages), strict=True)}
         except Exception:
-            log.exception("%s could not be read", outcome.task.url)
-            return None
+            log.exception("%s could not be read", ", ".join(answer.task.url for answer in pages))
+        return {} if len(pages) < 2 else {url: page for one in pages for url, page in self._read([one]).items()}
 
     def _reading(self, page: Page, now: float) -> Reading:
         """Whether the text of a page is known by another URL."""
@@ -232,7 +241,7 @@ class Engine:
                 continue
             outcome = with_body(note, self._warc_folder)
             if self._scheduler.resume(outcome.task, self._clock.now()):
-                self.handle(outcome, note.stored)
+                self._handle_all([(outcome, note.stored)])
                 recovered += 1
         self.checkpoint()
         return recovered
@@ -287,6 +296,11 @@ class Engine:
 def commits_of(state: State) -> int:
     """How often a state was committed by an engine."""
     return int.from_bytes(state.marked("commits") or b"", "big")
+
+
+def _is_page(outcome: FetchOutcome) -> bool:
+    """Whether there is a page to be read."""
+    return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.PAGE and 200 <= outcome.status < 300
 
 
 def _is_nothing(outcome: FetchOutcome) -> bool:

@@ -6,12 +6,12 @@ alone (`nofollow`, on the page or on a link). Whether we want a URL is for the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.content import decode_body, read_page
+from periplus.content import RawPage, decode_body, read_pages
 from periplus.formats.headers import Headers
 from periplus.model import NO_HINTS, Discovery, Fetched, Hints, Page, Redirected, Source, Url
 
@@ -35,19 +35,20 @@ class PageReader:
         self._young: set[Url] = set()
         self._old: set[Url] = set()
 
-    def read(self, answer: Fetched) -> Page:
-        """What a page says; never raises for what it says."""
-        headers = Headers(answer.headers)
-        codings = ",".join(headers.all("content-encoding"))
-        body, problems = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
-        page = read_page(
-            body,
-            answer.task.url,
-            headers.get("content-type") or "",
-            robots_tags=headers.all("x-robots-tag"),
-            link_headers=headers.all("link"),
-        )
-        return replace(page, problems=(*problems, *page.problems)) if problems else page
+    def read(self, answers: Sequence[Fetched]) -> list[Page]:
+        """What each page says: several at once, which is sooner. Never raises for what they say."""
+        raw, problems = [], []
+        for answer in answers:
+            headers = Headers(answer.headers)
+            codings = ",".join(headers.all("content-encoding"))
+            body, wrong = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
+            tags, links = headers.all("x-robots-tag"), headers.all("link")
+            raw.append(RawPage(body, answer.task.url, headers.get("content-type") or "", tags, links))
+            problems.append(wrong)
+        return [
+            replace(page, problems=(*wrong, *page.problems)) if wrong else page
+            for page, wrong in zip(read_pages(raw), problems, strict=True)
+        ]
 
     def links(self, page: Page, depth: int, now: float) -> list[Discovery]:
         """Where the page leads, but for what was met lately."""
