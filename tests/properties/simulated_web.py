@@ -230,7 +230,8 @@ class Crawl:
         self.starts: list[Start] = []
         self.reported: list[FetchOutcome] = []
         self.takes = 0
-        self.idle_takes = 0
+        self.vain_takes = 0
+        self._is_woken = False
         self.crashes = 0
         self._order = 0
         self.under_way: list[tuple[float, int, FetchTask, FetchOutcome | None]] = []
@@ -279,10 +280,13 @@ class Crawl:
         self.scheduler.check_invariants()
         for task in tasks:
             self._begin(task)
-        if tasks or len(self.events.events) > before:
+        is_fruitful = bool(tasks) or len(self.events.events) > before
+        self.vain_takes += self._is_woken and not is_fruitful
+        self._is_woken = False
+        if is_fruitful or self.scheduler.is_idle:
             return
         ended = self._wait()
-        self.idle_takes += not ended
+        self._is_woken = not ended
         for outcome in ended:
             self.finish(outcome)
 
@@ -321,9 +325,11 @@ class Crawl:
         took = getattr(outcome, "duration", 0.0)
         if fate < self._weather.lost:
             outcome, took = None, task.lease_ends_at - self.now
+            if task.ip is not None:
+                self._visits[site_of(task.url)].append((self.now, task.lease_ends_at, 0.0))
         elif fate < self._weather.lost + self._weather.cancelled:
             outcome = Failed(task, "cancelled", self.now, took)
-        if task.ip is not None:
+        if task.ip is not None and outcome is not None:
             self._visits[site_of(task.url)].append((self.now, self.now + took, took))
         self._order += 1
         heappush(self.under_way, (self.now + took, self._order, task, outcome))
@@ -333,7 +339,8 @@ class Crawl:
         if outcome.task.ip is not None:
             self._flying[site_of(outcome.task.url)] -= 1
         self._note(outcome)
-        self.journal.append(outcome)
+        if not isinstance(outcome, Located) and reason_of(outcome) != "cancelled":
+            self.journal.append(outcome)
         self.tell(outcome)
 
     def tell(self, outcome: FetchOutcome) -> None:
@@ -347,9 +354,24 @@ class Crawl:
         self.scheduler.discover(links, self.now)
         self.scheduler.check_invariants()
 
+    def commit(self) -> None:
+        """Make the state durable up to here."""
+        self.scheduler.save()
+        self.state.commit()
+        self.journal.clear()
+
     def crash(self, reopen: Callable[[], State] | None = None) -> None:
-        """The process dies: whatever was under way is lost, and another begins with the state as it was kept."""
+        """The process dies: whatever was under way is lost, and another begins with the state as it was kept.
+
+        How long the last answers took may be forgotten, how long a site wants to be left alone is not.
+        """
         self.crashes += 1
+        for visits in self._visits.values():
+            visits[:] = [(began_at, ended_at, 0.0) for began_at, ended_at, _ in visits]
+        for _, _, task, _ in self.under_way:
+            if task.ip is not None:
+                began_at, _, _ = self._visits[site_of(task.url)].pop()
+                self._visits[site_of(task.url)].append((began_at, self.now, 0.0))
         self.under_way.clear()
         self._flying.clear()
         if reopen is not None:
@@ -360,7 +382,7 @@ class Crawl:
             for outcome in self.journal:
                 if self.scheduler.resume(outcome.task, self.now):
                     self.tell(outcome)
-            self.journal.clear()
+            self.commit()
 
     # watching
 
@@ -418,8 +440,11 @@ class Crawl:
         if not retry_for(reason).again or outcome.task.attempt >= self.retries.max_attempts:
             self.finals[outcome.task.url] += 1
 
-    def check_end(self) -> None:
-        """Every URL that was accepted has come to one end, and says which."""
+    def check_end(self, *, is_counted: bool = True) -> None:
+        """Every URL that was accepted has come to one end, and says which.
+
+        Not counted, where a state forgot refusals that it will make again.
+        """
         assert self.scheduler.is_idle
         assert not self.under_way
         assert len(self.state.queues) == 0
@@ -431,7 +456,7 @@ class Crawl:
         known = {record.url: record for site in self.world.sites for record in self.state.records.of_site(site)}
         assert len(known) == len(self.state.records)
         for url, record in known.items():
-            assert self.finals[url] == 1, f"{url} ended {self.finals[url]} times: {record}"
+            assert self.finals[url] == 1 or not is_counted, f"{url} ended {self.finals[url]} times: {record}"
             assert (record.visits > 0) or record.reason, f"{url} was forgotten: {record}"
         assert set(self.finals) <= set(known)
         most = self.retries.max_attempts + self.crashes

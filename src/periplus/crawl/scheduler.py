@@ -219,7 +219,7 @@ class CrawlScheduler:
         if question is None:
             self._rounds.place(active, now)
             return []
-        return [self._lend(active, question, now)]
+        return [self._lend(active, Lease(question, None, active.site), now)]
 
     def _lend_pages(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
         tasks: list[FetchTask] = []
@@ -233,7 +233,7 @@ class CrawlScheduler:
             task = self._page_task(heads[0], active, now)
             refusal = self._refusal(task, now)
             if refusal is None:
-                tasks.append(self._lend(active, task, now, heads[0]))
+                tasks.append(self._lend(active, Lease(task, heads[0], active.site), now))
             else:
                 self._rounds.exclude(heads[0], *refusal, now)
                 excluded += 1
@@ -268,12 +268,12 @@ class CrawlScheduler:
             return verdict.reason, verdict.rule
         return self._gate.refusal(task.url)
 
-    def _lend(self, active: ActiveSite, task: FetchTask, now: float, ticket: Ticket | None = None) -> FetchTask:
-        self._leases.grant(Lease(task, ticket, active.site))
+    def _lend(self, active: ActiveSite, lease: Lease, now: float) -> FetchTask:
+        self._leases.grant(lease)
         active.flying += 1
-        self._pages_out += ticket is not None
-        self._rounds.bench.visit(active, task.ip, now)
-        return task
+        self._pages_out += lease.ticket is not None
+        self._rounds.bench.visit(active, lease.task.ip, now)
+        return lease.task
 
     def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
         """End a lease: the site rests, and what was seen is learnt. A report that comes too late changes nothing."""
@@ -296,10 +296,16 @@ class CrawlScheduler:
             self._permission.answered(active, outcome, now)
         else:
             self._pages_out -= 1
-            self._page_answered(active, lease.ticket, outcome, reading, now)
+            self._page_answered(active, lease, lease.ticket, outcome, reading, now)
 
     def _page_answered(
-        self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
+        self,
+        active: ActiveSite,
+        lease: Lease,
+        ticket: Ticket,
+        outcome: FetchOutcome,
+        reading: Reading | None,
+        now: float,
     ) -> None:
         reason = reason_of(outcome)
         if isinstance(outcome, Excluded):
@@ -309,20 +315,23 @@ class CrawlScheduler:
         if reason != "cancelled":
             record = self._rounds.known(ticket.entry.url)
             if retry_for(reason).again and record.failures + 1 < self._retries.max_attempts:
-                self._try_again(ticket, record, outcome, reason, now)
+                self._state.records.put([after_failure(record, outcome, reason)])
+                if not retry_for(reason).is_of_site and not lease.is_resumed:
+                    self._set_aside(ticket, outcome, record.failures + 1, now)
             else:
                 self._state.queues.remove([ticket])
                 self._state.records.put([after_visit(record, outcome, reading, reason)])
                 self._learn(outcome, reading, reason)
         self._rounds.rest(active, outcome, reason, now)
 
-    def _try_again(self, ticket: Ticket, record: UrlRecord, outcome: FetchOutcome, reason: str, now: float) -> None:
-        """Where the site is to blame, the URL keeps its place, and the site is left alone; else the URL waits aside."""
-        self._state.records.put([after_failure(record, outcome, reason)])
-        if not retry_for(reason).is_of_site:
-            wait = self._rounds.back_off(outcome, record.failures + 1, now)
-            self._state.queues.remove([ticket])
-            self._state.queues.postpone([(now + wait, ticket.entry)])
+    def _set_aside(self, ticket: Ticket, outcome: FetchOutcome, failures: int, now: float) -> None:
+        """A URL waits for its next attempt while others of its site go on.
+
+        Where the site is to blame it keeps its place instead, and the site is left alone. So does one whose outcome
+        another process saw: what came of the next attempt may have been seen as well, and finds it in its place.
+        """
+        self._state.queues.remove([ticket])
+        self._state.queues.postpone([(now + self._rounds.back_off(outcome, failures, now), ticket.entry)])
 
     def _learn(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
         if reason:
@@ -342,7 +351,7 @@ class CrawlScheduler:
         visited = self._rounds.summon(site_of(task.url))
         if task.site != visited.site:
             self._permission.expect(visited, self._rounds.summon(task.site), task.url)
-        self._lend(visited, task, now, ticket)
+        self._lend(visited, Lease(task, ticket, visited.site, is_resumed=True), now)
         return True
 
     def _ticket(self, task: FetchTask) -> Ticket | None:
@@ -396,6 +405,7 @@ class CrawlScheduler:
     def check_invariants(self) -> None:
         """What must hold between any two calls."""
         self._rounds.check_invariants()
+        self._permission.check_invariants(lease.task.site for lease in self._leases if lease.task.site != lease.visited)
         flying: dict[Site, int] = {}
         for lease in self._leases:
             flying[lease.visited] = flying.get(lease.visited, 0) + 1

@@ -16,11 +16,15 @@ from .agenda import Agenda
 
 
 class Lease(Struct, frozen=True):
-    """A task, the place that its URL keeps in the queue (none for robots.txt), and the site that it is visiting."""
+    """A task, the place that its URL keeps in the queue (none for robots.txt), and the site that it is visiting.
+
+    `is_resumed`: another process had it, and its outcome is known already.
+    """
 
     task: FetchTask
     ticket: Ticket | None
     visited: Site
+    is_resumed: bool = False
 
 
 class Leases:

@@ -7,7 +7,21 @@ to each other must not wait for each other). What an answer means is said in `ro
 
 from __future__ import annotations
 
-from periplus.model import Excluded, Failed, FetchOutcome, FetchTask, Lane, Located, Purpose, RobotsFile, Site, Url
+from collections.abc import Iterable
+
+from periplus.model import (
+    Excluded,
+    Failed,
+    FetchOutcome,
+    FetchTask,
+    InvariantError,
+    Lane,
+    Located,
+    Purpose,
+    RobotsFile,
+    Site,
+    Url,
+)
 from periplus.urls import site_of
 
 from .politeness import PolitenessSettings, rest_after
@@ -141,6 +155,7 @@ class Permission:
         state.delay = self._gate.delay(active.site)
         active.robots_tries = active.robots_redirects = 0
         active.robots_at = None
+        self._rounds.keep(active)
         if state.delay:
             rested_at = now + rest_after(self._politeness, state.delay, state.last_duration)
             self._rounds.place(active, max(state.ready_at, rested_at))
@@ -156,6 +171,7 @@ class Permission:
             return
         there = self._rounds.summon(other)
         if there.state.retired:
+            self._rounds.place(there, there.ready_at)
             self._refused(wanting, step.url, step.redirects, there.state.retired, now)
             return
         there.errands.append((wanting.site, step.url, step.redirects))
@@ -172,6 +188,17 @@ class Permission:
             if wanting is not None:
                 wanting.is_expected = False
                 self._refused(wanting, url, redirects, retired.state.retired, now)
+
+    def check_invariants(self, under_way: Iterable[Site]) -> None:
+        """A site waits for an answer from elsewhere exactly while somebody is on an errand for it, or is to go."""
+        wanting = [*under_way, *(site for active in self._rounds.bench for site, _, _ in active.errands)]
+        if len(wanting) != len(set(wanting)):
+            raise InvariantError("two errands are under way for one site")
+        for active in self._rounds.bench:
+            if active.is_expected != (active.site in wanting) and not active.state.retired:
+                raise InvariantError(
+                    f"{active.site} waits for an answer that nobody will bring, or does not wait for one"
+                )
 
     def _refused(self, wanting: ActiveSite, url: Url, redirects: int, reason: str, now: float) -> None:
         """The file is at a site that cannot be asked."""

@@ -70,6 +70,7 @@ class Rounds:
         self._retries = retries
         self._capacity = capacity
         self._is_crowded = True
+        self._is_continued = len(state.queues) > 0
         self._opened_at: float | None = None
         self._ordering = ordering
         self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity, key=self._key)
@@ -115,7 +116,7 @@ class Rounds:
     def refill(self, now: float) -> None:
         """Let them, if so."""
         if self._opened_at is None:
-            self._opened_at = now
+            self._open(now)
         if not self.is_short:
             return
         self._is_crowded = False
@@ -125,30 +126,38 @@ class Rounds:
                 absent[site] = min(level, absent.get(site, level))
             if len(absent) > self.bench.room:
                 break
-        self._admit_all(absent, is_found=True)
+        self._admit_all(absent)
 
-    def _admit_all(self, absent: dict[Site, int], *, is_found: bool = False) -> None:
+    def _open(self, now: float) -> None:
+        self._opened_at = now
+        for active in list(self.bench):
+            self._leave_alone(active.state)
+            if active.place is Place.RESTING:
+                self.bench.rest(active, max(active.ready_at, active.state.ready_at))
+
+    def _leave_alone(self, state: SiteState) -> None:
+        """A site that is found in a state may have been under way when the last process died: it rests once more."""
+        if self._is_continued and self._opened_at is not None:
+            rest = rest_after(self._politeness, state.delay, state.last_duration)
+            state.ready_at = max(state.ready_at, self._opened_at + max(rest, self.bench.ip_delay))
+
+    def _admit_all(self, absent: dict[Site, int]) -> None:
         room = max(self.bench.room, 0)
         if len(absent) > room:
             self._is_crowded = True
             absent = dict(list(absent.items())[:room])
-        for site, known in zip(absent, self._state.sites.get(list(absent)), strict=True):
-            state = known or SiteState(site)
-            if is_found:
-                self._leave_alone(state)
-            self.bench.admit(state, absent[site])
+        for site, state in zip(absent, self._state.sites.get(list(absent)), strict=True):
+            self._admit(state or SiteState(site), absent[site])
 
-    def _leave_alone(self, state: SiteState) -> None:
-        """What was found waiting may have been under way when the last process died: the site rests once more."""
-        rest = rest_after(self._politeness, state.delay, state.last_duration)
-        if self._opened_at is not None:
-            state.ready_at = max(state.ready_at, self._opened_at + max(rest, self.bench.ip_delay))
+    def _admit(self, state: SiteState, level: int) -> ActiveSite:
+        self._leave_alone(state)
+        return self.bench.admit(state, level)
 
     def summon(self, site: Site) -> ActiveSite:
         """A site that is needed now, room or not: an errand leads there."""
         active = self.bench.get(site)
         if active is None:
-            active = self.bench.admit(self._state.sites.get([site])[0] or SiteState(site), 0)
+            active = self._admit(self._state.sites.get([site])[0] or SiteState(site), 0)
             active.is_guest = self.bench.room < 0
         return active
 
@@ -268,8 +277,13 @@ class Rounds:
     # what is kept
 
     def _park(self, active: ActiveSite) -> None:
-        self._state.sites.put([active.state])
+        self.keep(active)
         self.bench.leave(active)
+
+    def keep(self, active: ActiveSite) -> None:
+        """Write what is known of one site to the state; the caller commits."""
+        self._state.sites.put([active.state])
+        active.is_changed = False
 
     def save(self) -> None:
         """Write what is known of sites, and what the guard has learnt of them, to the state; the caller commits."""
@@ -280,18 +294,12 @@ class Rounds:
             self._state.sites.put([state])
         for active in self.bench:
             if active.is_changed:
-                self._state.sites.put([active.state])
-                active.is_changed = False
+                self.keep(active)
 
     def check_invariants(self) -> None:
-        """No site that waits is forgotten; a site is held only while its errand is under way somewhere."""
+        """No site that waits is forgotten."""
         self.bench.check_invariants()
         if not self._is_crowded:
             for site, _, _ in self._state.queues.waiting():
                 if self.bench.get(site) is None:
                     raise InvariantError(f"{site} waits, but nobody will visit it")
-        wanting = {site for active in self.bench for site, _, _ in active.errands}
-        for active in self.bench:
-            is_lost = active.place is Place.HELD and active.site not in wanting and not active.is_expected
-            if is_lost:
-                raise InvariantError(f"{active.site} is held, but nobody asks for it")
