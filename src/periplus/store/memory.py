@@ -243,7 +243,6 @@ class MemoryExchange:
         self._kept: dict[int, deque[Batch]] = {}
         self._unsent: deque[Batch] = deque()
         self._numbers: dict[int, int] = {}
-        self._acknowledged: dict[int, int] = {}
         self._taken: dict[int, int] = {}
 
     def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
@@ -259,7 +258,8 @@ class MemoryExchange:
         shown: list[Batch] = []
         while self._unsent and len(shown) < limit:
             batch = self._unsent.popleft()
-            if batch.number > self._acknowledged.get(batch.receiver, 0):
+            kept = self._kept[batch.receiver]
+            if kept and kept[0].number <= batch.number:
                 shown.append(batch)
         return shown
 
@@ -270,7 +270,6 @@ class MemoryExchange:
 
     def acknowledged(self, receiver: int, number: int) -> None:
         """The receiver has this batch and all before it."""
-        self._acknowledged[receiver] = max(number, self._acknowledged.get(receiver, 0))
         kept = self._kept.get(receiver, deque())
         while kept and kept[0].number <= number:
             kept.popleft()

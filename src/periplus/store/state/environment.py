@@ -75,13 +75,13 @@ class Environment:
     def transaction(self) -> lmdb.Transaction[bytes]:
         """The one that is open, or a new one."""
         if self._transaction is None:
-            if self._is_broken:
-                raise CollectionError(f"the state in {self._folder} was closed after an error")
+            self._check_usable()
             self._transaction = self._lmdb.begin(write=not self._readonly)
         return self._transaction
 
     def commit(self) -> None:
         """All since the last commit, durable when this returns. A reader moves on to what is committed now."""
+        self._check_usable()
         transaction, self._transaction = self._transaction, None
         if transaction is None:
             return
@@ -106,6 +106,12 @@ class Environment:
         self._abort()
         self._is_broken = True
         return _translated(error, self._folder)
+
+    def _check_usable(self) -> None:
+        if self._is_broken:
+            raise CollectionError(
+                f"the state in {self._folder} is closed", hint="open it again: it is as last committed"
+            )
 
     def _abort(self) -> None:
         transaction, self._transaction = self._transaction, None

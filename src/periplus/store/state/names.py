@@ -1,12 +1,14 @@
 """Sites by number: four bytes instead of a host name in every key, and a site's rows side by side.
 
-Numbers count up from 0 and are never used again. Both directions are on disk; what was asked for lately is in memory,
-in two generations: when the young one is full it becomes the old one, and what nobody asked for in a whole generation
-is forgotten. That bounds memory at two generations and costs no bookkeeping on a hit, as a list of recent use would.
+Numbers count up from 0 and are never used again. Both directions are on disk; what was read or written lately is in
+memory, in two generations: when the young one is full it becomes the old one, and what was the old one is forgotten.
+That bounds memory and costs no bookkeeping on a hit, as an order of use would; what is always in use is read again once
+in two generations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Generic, TypeVar
 
@@ -22,7 +24,7 @@ REMEMBERED = 32_768
 
 
 class Recent(Generic[K, V]):
-    """A dict that forgets: at most twice `size` entries."""
+    """A dict of values that are true, and that forgets: it holds at most twice `size`."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -30,13 +32,13 @@ class Recent(Generic[K, V]):
         self._old: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """What is remembered, and from now on remembered longer."""
-        value = self._young.get(key)
-        if value is None:
-            value = self._old.get(key)
-            if value is not None:
-                self[key] = value
-        return value
+        """What is remembered."""
+        return self._young.get(key) or self._old.get(key)
+
+    def get_all(self, keys: Iterable[K]) -> list[V | None]:
+        """What is remembered of each."""
+        young, old = self._young, self._old
+        return [young.get(key) or old.get(key) for key in keys]
 
     def __setitem__(self, key: K, value: V) -> None:
         if len(self._young) >= self._size:

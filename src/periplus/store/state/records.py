@@ -44,15 +44,14 @@ class DiskUrlRecords:
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
         """Add those whose URL is not known; for each the record that was there before."""
-        recent = self._recent
-        answers = [recent.get(record.url) for record in records]
+        answers = self._recent.get_all([record.url for record in records])
         asked = [position for position, answer in enumerate(answers) if answer is None]
         places = self._places([records[position].url for position in asked], self._names.number)
         rows = self._table.get_many([key for key, _ in places])
         new: dict[bytes, bytes] = {}
         for position, (key, short) in zip(asked, places, strict=True):
             record = records[position]
-            place, fields = self._look(key, short, rows)
+            place, fields = self._look(key, short, rows) if key in rows else (key, None)
             if fields is not None:
                 record = answers[position] = unpack_record(fields, record.url)
             elif place is None:
@@ -60,19 +59,21 @@ class DiskUrlRecords:
                 continue
             else:
                 rows[place] = new[place] = pack_record(record, short)
-            recent[record.url] = record
+            self._recent[record.url] = record
         if new:
             self._table.put_many(sorted(new.items()))
         return answers
 
     def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
         """The record of each, aligned with `urls`."""
-        places = self._places(urls, self._names.find)
-        rows = self._table.get_many([key for key, _ in places])
-        answers: list[UrlRecord | None] = []
-        for url, (key, short) in zip(urls, places, strict=True):
-            _, fields = self._look(key, short, rows)
-            answers.append(None if fields is None else unpack_record(fields, url))
+        answers = self._recent.get_all(urls)
+        asked = [position for position, answer in enumerate(answers) if answer is None]
+        if asked:
+            places = self._places([urls[position] for position in asked], self._names.find)
+            rows = self._table.get_many([key for key, _ in places])
+            for position, (key, short) in zip(asked, places, strict=True):
+                _, fields = self._look(key, short, rows)
+                answers[position] = None if fields is None else unpack_record(fields, urls[position])
         return answers
 
     def put(self, records: Iterable[UrlRecord]) -> None:

@@ -1,0 +1,298 @@
+"""The state of a crawl, fed with discoveries and no network: what a URL costs, and whether that stays so.
+
+A made web of sites with sizes by Zipf's law is crawled as far as the state can tell: a site's next page is taken from
+its queue, its record is written, and its links come in as discoveries, most of them known. The long form, `python -m
+bench.state --urls 20000000`, prints a line for each million of discovered URLs; `measure` is the short form, in memory
+and on disk, that `python -m bench` runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import sys
+import tempfile
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bench.harness import Group
+from periplus.model import (
+    Digests,
+    Discovery,
+    FirstSeen,
+    Lane,
+    Queued,
+    Site,
+    Source,
+    State,
+    Url,
+    UrlRecord,
+    Validators,
+)
+from periplus.store import DiskState, MemoryState
+from periplus.urls import site_of
+
+MILLION = 1_000_000
+SITES = 200_000
+NAVIGATION = 20
+"""URLs of a site that each of its pages links to."""
+
+WORDS = (
+    "about", "archive", "article", "author", "blog", "book", "category", "chapter", "city", "contact",
+    "culture", "data", "detail", "event", "forum", "gallery", "guide", "health", "history", "index", "issue",
+    "library", "listing", "manual", "market", "member", "music", "nature", "news", "notes", "page", "photo",
+    "policy", "post", "press", "product", "profile", "project", "reference", "release", "report", "research",
+    "review", "science", "search", "section", "series", "service", "software", "sport", "story", "study",
+    "summary", "support", "thread", "topic", "travel", "tutorial", "update", "video", "weather", "world", "year",
+)  # fmt: skip
+
+
+class Sink(Protocol):
+    """Who is fed. A scheduler has the same two verbs."""
+
+    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
+        """The links of a page."""
+
+    def visit(self, site: Site, now: float) -> None:
+        """Take the site's next page, and report it."""
+
+
+class Direct:
+    """Feeds a state as a scheduler would, with nothing decided: every new URL is queued by its depth."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:  # noqa: ARG002 - the verb has it
+        """Records for all, places in the queues for those that are new."""
+        records = [UrlRecord(d.url, (FirstSeen(d.source, d.found_at),), d.depth) for d in discoveries]
+        known = self.state.records.add_new(records)
+        self.state.queues.push(
+            [
+                Queued(record.url, site_of(record.url), Lane.DISCOVERY, min(record.depth, 255))
+                for record, before in zip(records, known, strict=True)
+                if before is None
+            ]
+        )
+
+    def visit(self, site: Site, now: float) -> None:
+        """The head of the site's queue goes, and its record gains a visit."""
+        queues = self.state.queues
+        for ticket in queues.heads(site, Lane.DISCOVERY, 1):
+            (record,) = self.state.records.get([ticket.entry.url])
+            queues.remove([ticket])
+            if record is not None:
+                self.state.records.put([_visited(record, now)])
+
+
+def _visited(record: UrlRecord, now: float) -> UrlRecord:
+    return UrlRecord(
+        record.url,
+        record.first_seen,
+        record.depth,
+        validators=Validators('"5f3c-1a2b3c4d5e6f7"', "Tue, 15 Nov 2022 12:45:26 GMT"),
+        digests=Digests(0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93),
+        visits=1,
+        fetched_at=now,
+        due_at=now + 86400.0,
+        status=200,
+    )
+
+
+class MadeWeb:
+    """Pages one after the other, of sites drawn by Zipf's law. `known` counts the URLs that exist so far."""
+
+    def __init__(self, sites: int = SITES, seed: int = 1) -> None:
+        self._chance = random.Random(seed)
+        self._sites = sites
+        self._known = array("L", bytes(array("L").itemsize * sites))
+        self.known = 0
+
+    def pages(self, count: int) -> list[tuple[Site, list[Discovery]]]:
+        """The next pages: the site that is visited, and the links found there."""
+        return [self._page() for _ in range(count)]
+
+    def _page(self) -> tuple[Site, list[Discovery]]:
+        chance = self._chance
+        rank = self._draw()
+        now = 1.7e9 + self.known * 1e-4
+        referrer = self._url(rank, 0)
+        urls = [self._url(rank, number) for number in range(min(NAVIGATION, self._known[rank]))]
+        urls += [self._old(rank) for _ in range(chance.randrange(10, 18))]
+        urls += [self._new(rank) for _ in range(chance.randrange(4, 11))]
+        for _ in range(chance.randrange(6, 14)):
+            other = self._draw()
+            urls.append(self._new(other) if chance.random() < 0.1 else self._old(other))
+        depth = 1 + chance.randrange(6)
+        return _site(rank), [Discovery(url, Source.LINK, now, depth, referrer) for url in dict.fromkeys(urls)]
+
+    def _draw(self) -> int:
+        """A site: the share of the one of rank r is as 1/r."""
+        return min(int(self._sites ** self._chance.random()), self._sites) - 1
+
+    def _new(self, rank: int) -> Url:
+        number = self._known[rank]
+        self._known[rank] += 1
+        self.known += 1
+        return self._url(rank, number)
+
+    def _old(self, rank: int) -> Url:
+        known = self._known[rank]
+        if not known:
+            return self._new(rank)
+        # Half of the links go to what was found lately, and half anywhere.
+        oldest = max(0, known - 50) if self._chance.random() < 0.5 else 0
+        return self._url(rank, self._chance.randrange(oldest, known))
+
+    def _url(self, rank: int, number: int) -> Url:
+        first, second, third = WORDS[number % 61], WORDS[number // 61 % 59], WORDS[number * 7 % 53]
+        return Url(f"https://{_site(rank)}/{first}/{second}-and-{third}/{number:08x}.html")
+
+
+def _site(rank: int) -> Site:
+    return Site(f"www.{WORDS[rank % 61]}-{rank}.example.org")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one stretch of URLs cost. Times are microseconds a discovered URL."""
+
+    known: int
+    links: int
+    pages: int
+    cpu: float
+    wall: float
+    private: int
+    file: int
+    written: int
+    slowest: float
+
+
+def run(sink: Direct, web: MadeWeb, urls: int, step: int, commit_every: int, folder: Path | None) -> Iterator[Step]:
+    """Feed until so many URLs are known. Making the pages is not counted, committing is."""
+    while web.known < urls:
+        begin, until = web.known, min(web.known + step, urls)
+        links = pages = 0
+        cpu = wall = slowest = 0.0
+        written = _written()
+        while web.known < until:
+            made = web.pages(100)
+            cpu_before, wall_before = time.process_time(), time.perf_counter()
+            slowest = max(slowest, _feed(sink, made, commit_every))
+            cpu += time.process_time() - cpu_before
+            wall += time.perf_counter() - wall_before
+            pages += len(made)
+            links += sum(len(found) for _, found in made)
+        new = web.known - begin
+        yield Step(
+            web.known,
+            links,
+            pages,
+            cpu / new * 1e6,
+            wall / new * 1e6,
+            private_memory(),
+            _size(folder),
+            _written() - written,
+            slowest,
+        )
+
+
+def _feed(sink: Direct, pages: list[tuple[Site, list[Discovery]]], commit_every: int) -> float:
+    """The seconds that the longest commit took."""
+    slowest = 0.0
+    for site, discoveries in pages:
+        now = discoveries[0].found_at
+        sink.visit(site, now)
+        sink.discover(discoveries, now)
+        if isinstance(sink.state, DiskState) and sink.state.uncommitted >= commit_every:
+            before = time.perf_counter()
+            sink.state.commit()
+            slowest = max(slowest, time.perf_counter() - before)
+    return slowest
+
+
+def private_memory() -> int:
+    """Bytes that only this process has: not the mapped file. The peak of all, where the system does not say."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon:", "VmSwap:")))
+
+
+def _size(folder: Path | None) -> int:
+    return 0 if folder is None else sum(file.stat().st_blocks * 512 for file in folder.iterdir())
+
+
+def _written() -> int:
+    """Bytes that this process handed to the system to write."""
+    try:
+        lines = Path("/proc/self/io").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("wchar:"))
+
+
+def measure(quick: bool) -> list[Group]:
+    """One table: discovered URLs a second, on memory and on disk, with all links of their pages looked up."""
+    urls = 60_000 if quick else 600_000
+    with tempfile.TemporaryDirectory() as name:
+        disk = DiskState(Path(name))
+        steps = {
+            "memory": list(run(Direct(MemoryState()), MadeWeb(20_000), urls, urls, 0, None)),
+            "disk": list(run(Direct(disk), MadeWeb(20_000), urls, urls, COMMIT_EVERY, Path(name))),
+        }
+        disk.close()
+    last = steps["disk"][-1]
+    return [
+        Group(
+            title="State of a crawl",
+            unit="new URLs/s",
+            rates={name: 1e6 / found[-1].cpu for name, found in steps.items()},
+            notes=("CPU time; a new URL comes with the known ones of its page, and is recorded and queued",),
+            facts={
+                "URLs": f"{last.known:,}",
+                "links looked up a new URL": f"{last.links / last.known:.1f}",
+                "a page, on disk": f"{last.cpu * last.known / last.pages:.0f} us",
+                "bytes a URL, on disk": f"{last.file / last.known:.0f}",
+            },
+        )
+    ]
+
+
+COMMIT_EVERY = 20_000
+
+
+def main() -> int:
+    """The long form."""
+    ask = argparse.ArgumentParser(prog="python -m bench.state", description=(__doc__ or "").partition("\n")[0])
+    ask.add_argument("--urls", type=int, default=MILLION, help="discover so many URLs")
+    ask.add_argument("--step", type=int, default=MILLION, help="a line for each so many")
+    ask.add_argument("--sites", type=int, default=SITES)
+    ask.add_argument("--commit-every", type=int, default=COMMIT_EVERY, help="changes between two commits")
+    ask.add_argument("--memory", action="store_true", help="in memory instead of on disk")
+    ask.add_argument("--folder", type=Path, help="put the state under this folder (removed afterwards)")
+    asked = ask.parse_args()
+    with tempfile.TemporaryDirectory(dir=asked.folder, prefix="periplus-state-") as name:
+        state = MemoryState() if asked.memory else DiskState(Path(name))
+        print(
+            "    URLs    pages  links/URL  cpu us/URL  wall us/URL  private MB  file MB  written MB  slowest commit s"
+        )
+        for step in run(Direct(state), MadeWeb(asked.sites), asked.urls, asked.step, asked.commit_every, Path(name)):
+            print(
+                f"{step.known / 1e6:7.2f}M {step.pages:8,} {step.links / asked.step:10.1f} {step.cpu:11.2f}"
+                f" {step.wall:12.2f} {step.private / 1e6:11.0f} {step.file / 1e6:8.0f} {step.written / 1e6:11.0f}"
+                f" {step.slowest:17.2f}",
+                flush=True,
+            )
+        state.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""Whatever is done in whatever order, the state on disk is the state in memory, as of the last commit after a crash."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from copy import deepcopy
+from pathlib import Path
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from periplus.model import (
+    Batch,
+    Digests,
+    Discovery,
+    FirstSeen,
+    Granularity,
+    Lane,
+    Lastmod,
+    Payload,
+    Queued,
+    RobotsFile,
+    Site,
+    SiteState,
+    Source,
+    State,
+    Url,
+    UrlRecord,
+    Validators,
+)
+from periplus.store import DiskState, MemoryState
+
+SITES = [Site(name) for name in ("a.test", "b.test:81", "c" * 600 + ".test")]
+SHARDS = [1, 2, 2**32 - 1]
+
+sites = st.sampled_from(SITES)
+lanes = st.sampled_from(Lane)
+times = st.floats(-10.0, 10.0) | st.sampled_from([0.0, -0.0, 5.0, float("inf")])
+urls = st.builds(
+    lambda scheme, site, number: Url(f"{scheme}{site}/{number}"),
+    st.sampled_from(["https://", "http://", "https://me@"]),
+    sites,
+    st.integers(0, 9),
+)
+words = st.integers(0, 2**64 - 1)
+seen = st.lists(st.builds(FirstSeen, st.sampled_from(Source), st.floats(0, 1e10)), max_size=3).map(tuple)
+fresh = st.builds(lambda url, first: UrlRecord(url, (first,)), urls, st.builds(FirstSeen, st.just(Source.LINK), times))
+records = fresh | st.builds(
+    UrlRecord,
+    urls,
+    seen,
+    depth=st.integers(0, 300),
+    lastmod=st.none() | st.builds(Lastmod, times, st.sampled_from(Granularity)),
+    validators=st.none() | st.builds(Validators, st.none() | st.text(max_size=5), st.none() | st.text(max_size=5)),
+    digests=st.none() | st.builds(Digests, words, words, words, words),
+    visits=st.integers(0, 9),
+    due_at=st.none() | times,
+    status=st.none() | st.integers(100, 599),
+    reason=st.sampled_from(["", "http-503"]),
+)
+entries = st.builds(Queued, urls, sites, lanes, st.sampled_from([0, 1, 7, 255]))
+states = st.builds(
+    SiteState, sites, ip=st.none() | st.just("192.0.2.1"), pages=st.integers(0, 9), traps=st.binary(max_size=3)
+)
+files = st.builds(RobotsFile, sites, st.sampled_from(["rules", "all", "none"]), st.binary(max_size=9), times, times)
+payloads = st.builds(Payload, st.sampled_from([b"1", b"2", b"3"]), urls, times, st.just("id"))
+discoveries = st.lists(st.builds(Discovery, urls, st.sampled_from(Source), times), max_size=3)
+
+
+class States(RuleBasedStateMachine):
+    """The same calls on both; `kept` is what a crash goes back to."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="periplus-state-"))
+        self.disk = DiskState(self.folder)
+        self.memory = MemoryState()
+        self.kept = deepcopy(self.memory)
+
+    @property
+    def both(self) -> tuple[State, State]:
+        return self.disk, self.memory
+
+    @rule(batch=st.lists(records, max_size=6))
+    def add_new(self, batch: list[UrlRecord]) -> None:
+        assert self.disk.records.add_new(batch) == self.memory.records.add_new(batch)
+
+    @rule(batch=st.lists(records, max_size=6))
+    def put(self, batch: list[UrlRecord]) -> None:
+        for state in self.both:
+            state.records.put(batch)
+
+    @rule(batch=st.lists(entries, max_size=6))
+    def push(self, batch: list[Queued]) -> None:
+        for state in self.both:
+            state.queues.push(batch)
+
+    @rule(site=sites, lane=lanes, which=st.sets(st.integers(0, 5), max_size=3))
+    def remove(self, site: Site, lane: Lane, which: set[int]) -> None:
+        for state in self.both:
+            tickets = state.queues.heads(site, lane, 6)
+            state.queues.remove([ticket for index, ticket in enumerate(tickets) if index in which])
+
+    @rule(batch=st.lists(st.tuples(times, entries), max_size=4))
+    def postpone(self, batch: list[tuple[float, Queued]]) -> None:
+        for state in self.both:
+            state.queues.postpone(batch)
+
+    @rule(now=times, limit=st.integers(0, 4))
+    def release(self, now: float, limit: int) -> None:
+        assert self.disk.queues.release(now, limit) == self.memory.queues.release(now, limit)
+
+    @rule(batch=st.lists(states, max_size=3), file=files)
+    def put_sites(self, batch: list[SiteState], file: RobotsFile) -> None:
+        for state in self.both:
+            state.sites.put(batch)
+            state.robots.put(file)
+
+    @rule(payload=payloads)
+    def add_payload(self, payload: Payload) -> None:
+        assert self.disk.payloads.add_new(payload) == self.memory.payloads.add_new(payload)
+
+    @rule(receiver=st.sampled_from(SHARDS), batch=discoveries)
+    def send(self, receiver: int, batch: list[Discovery]) -> None:
+        for state in self.both:
+            state.exchange.send(receiver, batch)
+
+    @rule(receiver=st.sampled_from(SHARDS), number=st.integers(0, 4))
+    def acknowledge(self, receiver: int, number: int) -> None:
+        for state in self.both:
+            state.exchange.acknowledged(receiver, number)
+
+    @rule()
+    def offer(self) -> None:
+        self.commit()
+        assert _sorted(self.disk.exchange.unsent(99)) == _sorted(self.memory.exchange.unsent(99))
+
+    @rule(receiver=st.sampled_from(SHARDS))
+    def offer_again(self, receiver: int) -> None:
+        for state in self.both:
+            state.exchange.offer_again(receiver)
+
+    @rule(sender=st.sampled_from(SHARDS), number=st.integers(1, 3))
+    def take(self, sender: int, number: int) -> None:
+        batch = Batch(sender, 0, number, ())
+        assert self.disk.exchange.is_new(batch) == self.memory.exchange.is_new(batch)
+
+    @rule(name=st.sampled_from(["", "x", "y" * 600]), value=st.binary(max_size=3))
+    def mark(self, name: str, value: bytes) -> None:
+        for state in self.both:
+            state.mark(name, value)
+
+    @rule()
+    def commit(self) -> None:
+        self.disk.commit()
+        self.kept = deepcopy(self.memory)
+
+    @rule()
+    def crash(self) -> None:
+        """Closed without a commit, and opened again: nothing since the last commit has happened."""
+        self.disk.close()
+        self.disk = DiskState(self.folder)
+        self.memory = deepcopy(self.kept)
+        for receiver in SHARDS:  # a store that is opened again offers again what nobody has acknowledged
+            self.memory.exchange.offer_again(receiver)
+
+    @invariant()
+    def the_same(self) -> None:
+        if hasattr(self, "disk"):
+            assert _everything(self.disk) == _everything(self.memory)
+            self.disk.check_invariants()
+
+    def teardown(self) -> None:
+        if hasattr(self, "disk"):
+            self.disk.close()
+            shutil.rmtree(self.folder)
+
+
+def _sorted(batches: list[Batch]) -> list[Batch]:
+    """The order among receivers may change when a store is opened again; that of each receiver never."""
+    return sorted(batches, key=lambda batch: batch.receiver)
+
+
+def _everything(state: State) -> list[object]:
+    """All that can be asked."""
+    known = sorted(record.url for site in SITES for record in state.records.of_site(site))
+    return [
+        known,
+        state.records.get([Url(url) for url in known]),
+        len(state.records),
+        sorted(state.queues.waiting(), key=str),
+        [
+            (state.queues.length(site, lane), [ticket.entry for ticket in state.queues.heads(site, lane, 99)])
+            for site in SITES
+            for lane in Lane
+        ],
+        state.queues.next_release(),
+        len(state.queues),
+        state.sites.get(SITES),
+        len(state.sites),
+        [state.robots.get(site) for site in SITES],
+        state.exchange.is_empty,
+        [state.exchange.taken(shard) for shard in SHARDS],
+        [state.marked(name) for name in ("", "x", "y" * 600)],
+    ]
+
+
+TestStates = States.TestCase
+TestStates.settings = settings(max_examples=25, stateful_step_count=25)

@@ -1,0 +1,103 @@
+"""Records on disk where memory has no part in it: rows, fingerprints that collide, and what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from periplus.model import FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
+from periplus.store.state import DiskUrlRecords
+from periplus.store.state.environment import Environment
+from periplus.store.state.names import Recent, SiteNames
+from periplus.store.state.records import MAX_PROBES
+from periplus.store.state.rows import LANES, SOURCES, lengthen, pack_record, shorten
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[Environment]:
+    made = Environment(tmp_path)
+    yield made
+    made.close()
+
+
+def record(number: int, visits: int = 0) -> UrlRecord:
+    return UrlRecord(Url(f"https://a.test/{number}"), (FirstSeen(Source.LINK, 1.0),), visits=visits)
+
+
+def test_codes_on_disk_never_change() -> None:
+    """Every member has a code, and the ones given out stay what they are."""
+    assert " ".join(source.value for source in SOURCES) == "seed link sitemap feed ping archive form redirect"
+    assert [lane.value for lane in LANES] == ["discovery", "sitemaps", "refresh"]
+    assert (set(SOURCES), set(LANES)) == (set(Source), set(Lane))
+    assert [grain.value for grain in Granularity] == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("url", "short"),
+    [
+        ("https://a.test/x?y", "/x?y"),
+        ("http://a.test/x", ":/x"),
+        ("https://me@a.test/", "https://me@a.test/"),
+        ("https://a.test.b/", "https://a.test.b/"),
+        ("http://[::1]/", "http://[::1]/"),
+    ],
+)
+def test_urls_are_kept_without_their_site(url: str, short: str) -> None:
+    """Short where the site says the rest, whole where it does not, and the same again either way."""
+    site = Site("a.test")
+    assert shorten(Url(url), site) == short
+    assert lengthen(short, site) == url
+
+
+def test_a_fresh_record_is_little_more_than_its_path() -> None:
+    """What most rows are: at most 16 bytes beside the path."""
+    url = Url("https://www.example.org/" + "x" * 60)
+    row = pack_record(UrlRecord(url, (FirstSeen(Source.LINK, 1.7e9),), 3), shorten(url, Site("www.example.org")))
+    assert len(row) <= 61 + 16
+
+
+@pytest.mark.parametrize("remembered", [0, 1, 100])
+def test_urls_of_one_fingerprint_are_told_apart(environment: Environment, remembered: int) -> None:
+    """Other URLs in the way are passed over, in one batch or in several, at the end of the numbers too."""
+    records = DiskUrlRecords(environment, SiteNames(environment), remembered=remembered, digest=lambda url: b"\xff" * 8)
+    assert records.add_new([record(1), record(2), record(1)]) == [None, None, record(1)]
+    assert records.add_new([record(3), record(2)]) == [None, record(2)]
+    records.put([record(2, visits=5), record(4)])
+    urls = [record(number).url for number in range(6)]
+    assert records.get(urls) == [None, record(1), record(2, visits=5), record(3), record(4), None]
+    assert len(records) == 4
+
+
+def test_crafted_collisions_are_bounded(environment: Environment) -> None:
+    """Beyond so many others a URL passes for known and is not kept: work and rows stay bounded."""
+    records = DiskUrlRecords(environment, SiteNames(environment), remembered=0, digest=lambda url: bytes(8))
+    batch = [record(number) for number in range(50)]
+    answers = records.add_new(batch)
+    assert answers == [None] * MAX_PROBES + batch[MAX_PROBES:]
+    records.put(batch)
+    assert len(records) == MAX_PROBES
+    assert records.get([batch[-1].url]) == [None]
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    """Two generations and no more; what was written last is there, and never an older value of it."""
+    recent: Recent[int, str] = Recent(10)
+    for number in range(1000):
+        recent[number % 37] = str(number)
+        assert recent.get(number % 37) == str(number)
+        assert len(recent) <= 20
+    assert recent.get_all([999 % 37, -1]) == ["999", None]
+
+
+def test_sites_keep_their_numbers(environment: Environment) -> None:
+    """A number is given once, found without the memory of who gave it, and leads back to the name."""
+    names = SiteNames(environment, remembered=2)
+    sites = [Site(f"s{number}.test") for number in range(9)] + [Site("x" * 700), Site("x" * 701)]
+    numbers = [names.number(site) for site in sites]
+    assert len(set(numbers)) == len(sites)
+    again = SiteNames(environment)
+    assert [again.find(site) for site in sites] == numbers
+    assert [again.name(number) for number in numbers] == sites
+    assert again.find(Site("nobody.test")) is None
