@@ -91,8 +91,7 @@ def _array(kind: pa.DataType, column: Sequence[Any]) -> pa.Array:
     """A column. In a batch many hold one value throughout, which takes a tenth of the time."""
     first = column[0]
     if first is column[-1] and column.count(first) == len(column) and not pa.types.is_nested(kind):
-        one = _maker(kind)([first])
-        return one.take(pa.array(np.zeros(len(column), dtype=np.int32)))
+        return _maker(kind)([first]).take(pa.array(np.zeros(len(column), dtype=np.int32)))
     return _maker(kind)(column)
 
 

@@ -1,12 +1,12 @@
 """Rows of `discoveries`: every URL that was offered, by whom, and what became of the offer.
 
-Made column by column, as a page offers many.
+Made column by column from the events themselves, as a page offers many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -18,26 +18,23 @@ from .schemas import DISCOVERIES
 Column = Sequence[Any]
 
 
-class Offer(NamedTuple):
-    """A discovery and what became of it. Whether a refused URL was new nobody asked."""
-
-    discovery: Discovery
-    is_new: bool | None
-    refused: str | None
-    rule: str | None
-
-
-def offer_of(event: Discovered | Refused) -> Offer:
-    """All that is kept of either event."""
-    if isinstance(event, Discovered):
-        return Offer(event.discovery, event.is_new, None, None)
-    return Offer(event.discovery, None, event.reason, event.rule)
-
-
-def discoveries_batch(offers: Sequence[Offer]) -> pa.RecordBatch:
-    """The rows of these offers, in their order."""
-    found, is_new, refused, rules = zip(*offers, strict=True)
+def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
+    """The rows of these events, in their order."""
+    found = [event.discovery for event in events]
+    is_new, refused, rules = _fates(events)
     return batch_of(DISCOVERIES, [*_facts(found), is_new, *_hints([one.hints for one in found]), refused, rules])
+
+
+def _fates(events: Sequence[Discovered | Refused]) -> tuple[Column, Column, Column]:
+    """Whether it was new, why it was refused, by which rule. Whether a refused URL was new nobody asked."""
+    if set(map(type, events)) == {Discovered}:
+        nothing = [None] * len(events)
+        return [event.is_new for event in cast("Sequence[Discovered]", events)], nothing, nothing
+    return (
+        [event.is_new if isinstance(event, Discovered) else None for event in events],
+        [event.reason if isinstance(event, Refused) else None for event in events],
+        [event.rule if isinstance(event, Refused) else None for event in events],
+    )
 
 
 def _facts(found: Sequence[Discovery]) -> Iterator[Column]:
@@ -53,10 +50,18 @@ def _facts(found: Sequence[Discovery]) -> Iterator[Column]:
 
 def _hints(hints: Sequence[Hints]) -> Iterator[Column]:
     if hints.count(NO_HINTS) == len(hints):
-        yield from [[None] * len(hints)] * 6
+        yield from _nothing(hints, 6)
         return
-    yield from zip(*(lastmod_values(one.lastmod) for one in hints), strict=True)
+    lastmods = [one.lastmod for one in hints]
+    if lastmods.count(None) == len(hints):
+        yield from _nothing(hints, 2)
+    else:
+        yield from zip(*map(lastmod_values, lastmods), strict=True)
     yield [one.changefreq and one.changefreq._value_ for one in hints]
     yield [one.priority for one in hints]
     yield [one.anchor for one in hints]
     yield [one.title for one in hints]
+
+
+def _nothing(rows: Sequence[object], columns: int) -> list[Column]:
+    return [[None] * len(rows)] * columns

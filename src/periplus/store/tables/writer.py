@@ -32,7 +32,7 @@ from periplus.model import (
 
 from .changes import change_row
 from .columns import batch_of
-from .discoveries import discoveries_batch, offer_of
+from .discoveries import discoveries_batch
 from .fetches import fetch_row
 from .links import LinkRows
 from .pages import page_row
@@ -123,7 +123,7 @@ class Tables:
         self._weight = 0
 
     def _take_offer(self, event: Discovered | Refused) -> None:
-        self._rows["discoveries"].append(offer_of(event))
+        self._rows["discoveries"].append(event)
         self._weight += _ROW_WEIGHT + 2 * len(event.discovery.url)
 
     def _take_fetch(self, event: FetchEnded) -> None:
