@@ -19,7 +19,7 @@ from ..formats.encodings import decode
 from ..formats.headers import read_robots_tag
 from ..model import Directives, Problem
 from .charset import Charset, sniff_charset
-from .elements import elements_of, parse
+from .elements import Counts, count_names, elements_of, parse
 from .facts import AGENT, Facts, base_of, read_facts, read_metas
 from .forms import WrittenForm, read_forms
 from .links import Anchors, Sources, read_anchors, read_sources
@@ -58,16 +58,34 @@ class Draft(NamedTuple):
     problems: list[Problem]
 
 
-def draft_of(page: RawPage) -> Draft:
-    """What a page has written. Never raises for what the body holds."""
+class Prepared(NamedTuple):
+    """A page that can be parsed: what it is, its bytes in UTF-8, cut where need be, and what its tags tell."""
+
+    charset: Charset
+    mime: Mime
+    html: bytes = b""
+    counts: Counts | None = None
+    problems: Sequence[Problem] = ()
+
+
+def prepare(page: RawPage) -> Prepared:
+    """What a body is, and if it is a page, what of it can be parsed."""
     charset = sniff_charset(page.body, page.content_type)
     mime = sniff_mime(page.body, page.content_type, is_utf16=charset.encoding.startswith("UTF-16"))
     if not page.body or mime.kind is not Kind.HTML:
-        return _of_no_page(page, charset, mime)
+        return Prepared(charset, mime)
     html, problems = _as_utf8(page.body, charset)
     html, tags, cut = bounded(html)
+    return Prepared(charset, mime, html, None if tags is None else count_names(tags), problems + cut)
+
+
+def draft_of(page: RawPage, prepared: Prepared) -> Draft:
+    """What a page has written. Never raises for what the body holds."""
+    charset, mime, html, counts, problems = prepared
+    if not page.body or mime.kind is not Kind.HTML:
+        return _of_no_page(page, charset, mime)
     tree = parse(html)
-    found = elements_of(tree, tags)
+    found = elements_of(tree, counts)
     base = base_of(found, page.url)
     metas = read_metas(found)
     anchors = read_anchors(tree, found, skip_fragments=base == page.url)
@@ -83,7 +101,7 @@ def draft_of(page: RawPage) -> Draft:
         onward=read_onward(metas, found.get("script", ()), len(html)),
         text=read_text(tree, found, anchors),  # the last, because it spends the tree
         anchors=anchors._replace(nodes=[]),
-        problems=problems + cut + too_many,
+        problems=[*problems, *too_many],
     )
 
 

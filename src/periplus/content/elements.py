@@ -26,6 +26,7 @@ _NAMES: Final = (
 _NO_EVENTS: Final = LexborDocumentOptions.WO_EVENTS.value
 
 Elements = dict[str, list[LexborNode]]
+Counts = dict[str, int]
 
 
 def _numbers() -> dict[int, str]:
@@ -44,10 +45,15 @@ def parse(html: bytes) -> LexborHTMLParser:
     return LexborHTMLParser(html, options=_NO_EVENTS)
 
 
-def elements_of(tree: LexborHTMLParser, tags: Tags | None = None) -> Elements:
-    """The elements of a page that somebody reads, by name. The tags of a large page help to find them."""
-    if tags is not None:
-        return _searched(tree, tags)
+def count_names(tags: Tags) -> Counts:
+    """How many elements of each name there can be at most, in a page whose tags were looked at."""
+    return dict(zip(_NAMES[1:], _COUNTER.counts(tags), strict=False))
+
+
+def elements_of(tree: LexborHTMLParser, counts: Counts | None = None) -> Elements:
+    """The elements of a page that somebody reads, by name. In a large page, counts of them help to find them."""
+    if counts is not None:
+        return _searched(tree, counts)
     found: Elements = defaultdict(list)
     for node in [node for node in tree.tags("*") if node.tag_id in _NAME_OF]:
         found[_NAME_OF[node.tag_id]].append(node)
@@ -57,13 +63,12 @@ def elements_of(tree: LexborHTMLParser, tags: Tags | None = None) -> Elements:
     return found
 
 
-def _searched(tree: LexborHTMLParser, tags: Tags) -> Elements:
+def _searched(tree: LexborHTMLParser, counts: Counts) -> Elements:
     """The same by a search for the names of which the page holds more than its head has children."""
     found: Elements = defaultdict(list)
     for node in tree.head.iter() if tree.head is not None else ():
         found[_BEFORE_ROLE.get(node.tag_id, "")].append(node)
-    counts = _COUNTER.counts(tags)
-    names = [name for name, count in zip(_NAMES[1:], counts, strict=False) if count and count > len(found[name])]
+    names = [name for name, count in counts.items() if count and count > len(found[name])]
     for name in names:
         found[name].clear()
     last = 0

@@ -1,7 +1,8 @@
 """From the bytes of pages to `Page`s: what each has written, and what is made of the texts of several at once.
 
-Texts are folded, sketched and cut on arrays. An operation on an array costs about as much to begin as to do for the
-text of a small page, so a reader of several pages does well to hand them over together.
+Tags are looked at and texts are folded and sketched on arrays. An operation on an array costs about as much to begin as
+to do for a small page, and as much again to come back to after a parse. So several pages go through each step together,
+and a reader of pages does well to hand over several.
 
 Reasons of the problems, beside those of `draft`, `links`, `forms` and `nesting`:
 
@@ -18,7 +19,7 @@ from typing import Final
 from ..model import Page, Problem, Url
 from ..urls import canonical, resolve_all
 from .digests import digests_of
-from .draft import Draft, RawPage, draft_of
+from .draft import Draft, RawPage, draft_of, prepare
 from .forms import forms_of
 from .links import Urls, read_links, read_resources
 from .redirects import redirects_of
@@ -66,7 +67,8 @@ def _groups(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
 
 
 def _read_group(pages: list[RawPage]) -> list[Page]:
-    drafts = [draft_of(page) for page in pages]
+    prepared = [prepare(page) for page in pages]
+    drafts = [draft_of(*both) for both in zip(pages, prepared, strict=True)]
     texts = texts_of([draft.text for draft in drafts])
     sketches = sketches_of([text.main for text in texts])
     return [_page(*parts) for parts in zip(pages, drafts, texts, sketches, strict=True)]

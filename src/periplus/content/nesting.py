@@ -75,6 +75,15 @@ def _steps() -> NDArray[np.int8]:
     return steps
 
 
+def _formatting_steps() -> NDArray[np.int8]:
+    """The same of formatting elements alone."""
+    steps = np.zeros(KEYS, dtype=np.int8)
+    keys = [key_of(name) for name in _IS_FORMATTING]
+    steps[keys] = 1
+    steps[[key + END for key in keys]] = -1
+    return steps
+
+
 def _families() -> NDArray[np.intp]:
     """The family of each key; those of end tags follow, and last comes one of what leads nowhere."""
     families = np.arange(KEYS) % END * 2654435761 >> 20 & _FAMILIES - 1
@@ -84,6 +93,7 @@ def _families() -> NDArray[np.intp]:
 
 
 _STEPS: Final = _steps()
+_FORMATTING_STEPS: Final = _formatting_steps()
 _UNCLOSED_NAMES: Final = np.array([name_of(name) for name in sorted(_IS_UNCLOSED)])
 _FORMATTING_NAMES: Final = np.array([name_of(name) for name in sorted(_IS_FORMATTING)])
 _FAMILY: Final = _families()
@@ -139,12 +149,14 @@ def _count_nameless(tags: Tags) -> int:
 
 def _may_nest(html: bytes, tags: Tags) -> bool:
     """Is this page worth a walk? Names are told apart by a few letters only, which is not enough for giant pages."""
-    return _is_unbalanced(tags) or (len(tags.at) > _GIANT_TAGS and _may_go_too_deep(html, tags))
-
-
-def _is_unbalanced(tags: Tags) -> bool:
-    """Does the page open much more than it closes, close what it never opened, or nest unusually?"""
     keys = keys_of(tags)
+    if len(keys) ** 2 <= 2 * MAX_STEPS:  # so few cannot lie too deep, but may be opened again
+        return _widest(_FORMATTING_STEPS[keys]) * len(keys) > MAX_REOPENED
+    return _is_unbalanced(keys) or (len(keys) > _GIANT_TAGS and _may_go_too_deep(html, tags))
+
+
+def _is_unbalanced(keys: NDArray[np.intp]) -> bool:
+    """Does the page open much more than it closes, close what it never opened, or nest unusually?"""
     depth = _STEPS[keys].cumsum(dtype=np.int32)
     if depth.max() > _USUAL_DEPTH or depth.min() < -_USUAL_DEPTH:
         return True
@@ -158,7 +170,7 @@ def _may_go_too_deep(html: bytes, tags: Tags) -> bool:
     Never are more elements of a name open than its start tags outnumber its end tags over some stretch of the page.
     """
     names, is_end = names_of(html, tags)
-    steps = np.where(is_end, -1, 1)
+    steps = np.where(is_end, np.int8(-1), np.int8(1))
     steps[np.isin(names, _UNCLOSED_NAMES)] = 0
     left_open = _widest(steps[np.isin(names, _FORMATTING_NAMES)])
     by_name = names.argsort(kind="stable")
@@ -167,9 +179,9 @@ def _may_go_too_deep(html: bytes, tags: Tags) -> bool:
     return open_at_once * len(names) > MAX_STEPS or left_open * len(names) > MAX_REOPENED
 
 
-def _widest(steps: NDArray[np.int64]) -> int:
+def _widest(steps: NDArray[np.int8]) -> int:
     """The most by which steps up can outnumber steps down over a stretch of them, and a little more."""
-    heights = steps.cumsum()
+    heights = steps.cumsum(dtype=np.int32)
     return int(max(0, heights.max()) - min(0, heights.min())) if len(heights) else 0
 
 

@@ -16,7 +16,7 @@ Not text: scripts, styles, templates and `<noscript>`, which a reader with a bro
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ _ITEMS: Final = frozenset(
     node.tag_id
     for node in LexborHTMLParser("<li><dl><dt><dd><span></span></dl><table><td><th>").css("li,dt,dd,span,td,th")
 )
-_HEAD: Final = LexborHTMLParser("").create_node("head").tag_id
+_HEAD, _BODY = (LexborHTMLParser("").create_node(name).tag_id for name in ("head", "body"))
 _BOILERPLATE_ROLES: Final = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar"}
 )
@@ -193,17 +193,18 @@ def _mark_regions(found: Elements) -> bool:
     _mark(main, _MAIN)
     for name in ("nav", "aside", "footer"):
         _mark(found.get(name, ()), _ASIDE)
-    _mark((node for node, role in roles if role in _BOILERPLATE_ROLES), _ASIDE)
+    _mark([node for node, role in roles if role in _BOILERPLATE_ROLES], _ASIDE)
     _mark(found.get("header", ()), _HEADER)
     _mark(found.get("form", ()), _FORM)
     return bool(main)
 
 
-def _mark(nodes: Iterable[LexborNode], signs: str) -> None:
-    for node, _ in zip(nodes, range(_MAX_MARKED), strict=False):
-        if node.tag != "body":
-            node.insert_before(chr(_SIGN) + signs[0])
-            node.insert_after(chr(_SIGN) + signs[1])
+def _mark(nodes: Sequence[LexborNode], signs: str) -> None:
+    before, after = chr(_SIGN) + signs[0], chr(_SIGN) + signs[1]
+    for node in nodes[:_MAX_MARKED]:
+        if node.tag_id != _BODY:
+            node.insert_before(before)
+            node.insert_after(after)
 
 
 def _link_blocks(anchors: Anchors) -> list[LexborNode]:

@@ -34,11 +34,12 @@ _PLAIN: Final = bytes(
     ord("0") if chr(byte).isdecimal() and byte < 0x80 else ord(chr(byte).lower()) if byte < 0x80 else byte
     for byte in range(256)
 )
-# Each part follows a first figure. The first is for a word that begins with it, and needs what comes after the figures
-# to promise something. A day after a month is only looked at: without the month, its year may begin something else.
+# Each part follows the first of some figures. The first is for a word that begins with it, and needs what comes after
+# the figures to promise something. A day after a month is only looked at: without the month, its year may begin
+# something else.
 _VOLATILE: Final = re.compile(
     rf"""
-    0(?:
+    0(?<!00)(?:
         (?<![a-z0_\x80-\xff]0)(?=0*+(?:[-/.:,']0|{_ORDINAL}?,?[ ][0acdfghjlmnorsuvwyo]))
         (?: 000([-/.])00?\1 00?(?:[t ]00?:00(?::00)?(?:\.0+)?(?:z|[+-]00:?00)?)?(?!0)
           | 0?([-/.])00?\2 0000(?!0)
@@ -49,7 +50,7 @@ _VOLATILE: Final = re.compile(
           | (?=(?P<after_month>0?{_ORDINAL}?,?[ ]0000(?!0)))
         )
       | (?<=-0)(?P<uuid>[0a-f]{{3}}-[0a-f]{{4}}-[0a-f]{{12}}\b)
-      | (?<!00)(?P<token>[0a-z_]{{8,}}+)
+      | (?P<token>[0a-z_]{{8,}}+)
     )
     """.encode("latin-1"),
     re.VERBOSE,
