@@ -6,6 +6,7 @@ where the last process left it; `Crawl` of `crawl.local` runs as many of them as
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -15,12 +16,12 @@ from msgspec import Struct
 
 from periplus import __version__
 from periplus.config import Config
-from periplus.crawl.clock import SystemClock
+from periplus.crawl.clock import Pace, SystemClock
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
 from periplus.crawl.frontier import PolitenessSettings
-from periplus.crawl.journal import Journal, Note
+from periplus.crawl.journal import Journal
 from periplus.crawl.local import Crawl
 from periplus.crawl.reading import PageReader
 from periplus.crawl.scheduler import CrawlScheduler
@@ -92,6 +93,8 @@ def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int)
             f"{folder} was begun with {layout.shards} workers and cannot be continued with {workers}",
             hint=f"Use --workers {layout.shards}, or begin another collection",
         )
+    if not layout.shards:
+        _found(layout, workers)
     now = SystemClock().now()
     return Crawl(
         ShardMaker(config, folder, tuple(seeds)),
@@ -100,6 +103,15 @@ def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int)
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
     )
+
+
+def _found(layout: Layout, workers: int) -> None:
+    """Make the folders of all shards appear at once: who counts them finds all or none."""
+    draft = layout.folder / "state.new"
+    shutil.rmtree(draft, ignore_errors=True)
+    for number in range(workers):
+        (draft / layout.shard(number).name).mkdir(parents=True, exist_ok=True)
+    draft.rename(layout.folder / "state")
 
 
 def settle(folder: Path) -> None:
@@ -136,7 +148,7 @@ def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int
 def _assemble(
     config: Config, layout: Layout, seeds: Sequence[Url], number: int, count: int, state: State, clock: SystemClock
 ) -> tuple[Shard, Engine]:
-    journal = Journal(layout.shard(number) / "journal")
+    journal = Journal(layout.shard(number) / "journal", layout.warc)
     tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=state.marked("tables"))
     events = Counting(Tally.restored(state.marked("tally")), tables)
     scope = Scope(seeds, config.scope)
@@ -160,7 +172,6 @@ def _assemble(
         scope=scope,
         state=state,
         events=events,
-        clock=clock,
     )
     engine = Engine(
         config.engine,
@@ -175,7 +186,7 @@ def _assemble(
         clock=clock,
         courier=courier,
         warc_folder=layout.warc,
-        rate=config.crawl.rate / count,
+        pace=Pace(config.crawl.rate, clock.now(), number, count),
     )
     return Shard(number, scheduler=scheduler, engine=engine, courier=courier), engine
 
@@ -200,17 +211,14 @@ def _among(config: Config, count: int) -> PolitenessSettings:
 def _archive(config: Config, layout: Layout, number: int, state: State, journal: Journal) -> Archive:
     """Opened after the last record that either the state or the journal knows of."""
     kept = state.marked("archive")
-    end = None if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
-    for note in journal.read(commits_of(state)):
-        if isinstance(note, Note):
-            end = note.end
+    end = WarcEnd() if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
     return Archive(
         layout.warc,
         config.archive,
         shard=number,
         software=f"periplus/{__version__}",
         fields={"http-header-user-agent": config.identity.agent, "robots": "obey"},
-        end=end,
+        end=journal.mend(commits_of(state), end),
         payloads=state.payloads,
     )
 

@@ -1,8 +1,22 @@
-"""The time, for the loop that must ask. Rooms that decide get it as an argument."""
+"""The time, for the loop that must ask, and how many requests may begin in it. Rooms that decide get it as an argument.
+
+`Pace` holds all shards together to a rate without their talking to each other. Each has a share of the requests of a
+second, whole ones, and counts those of its last second. Where there are fewer requests than shards, they take turns by
+the clock, which is the same for all of them: the moments of a shard are as far from those of the others as the rate
+demands, and one that it misses is gone.
+"""
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
+
+_SECOND = 1.02
+"""What leaves a second apart may arrive a little less than that apart."""
+_MOMENT = 0.05
+"""A turn is so long: who is awake then may begin one request."""
+_ANY = 1_000_000
 
 
 class SystemClock:
@@ -14,3 +28,47 @@ class SystemClock:
     def now(self) -> float:
         """POSIX seconds: the time at the start, and what has passed since."""
         return self._began_at + time.monotonic()
+
+
+class Pace:
+    """How many requests this shard may begin, so that all together begin no more than `rate` in any second.
+
+    0 is any number. The time before the first request counts as used up: another process may have used it.
+    """
+
+    def __init__(self, rate: float, now: float, shard: int = 0, shards: int = 1) -> None:
+        whole = math.floor(rate)
+        self._is_free = not rate
+        self._takes_turns = whole < shards > 1
+        self._share = max(1, whole // shards + (shard < whole % shards))
+        self._apart = 1 / (whole or rate or 1.0)
+        self._window = max(1.0, self._apart) * _SECOND
+        self._turn, self._cycle = self._apart + 2 * _MOMENT, (self._apart + 2 * _MOMENT) * shards
+        self._offset = shard * self._turn
+        self._began = deque([now] * self._share)
+        self._last_at = now
+
+    def room(self, now: float) -> int:
+        """How many may begin now."""
+        if self._is_free:
+            return _ANY
+        if self._takes_turns:
+            is_our_turn = (now - self._offset) % self._cycle < _MOMENT
+            return int(is_our_turn and now - self._last_at > _MOMENT)
+        while self._began and now - self._began[0] >= self._window:
+            self._began.popleft()
+        return self._share - len(self._began)
+
+    def begin(self, now: float) -> None:
+        """One has begun."""
+        if not self._is_free:
+            self._last_at = now
+            self._began.append(now)
+            if self._takes_turns:
+                self._began.popleft()
+
+    def next_at(self, now: float) -> float:
+        """When there is room for one again, if there is none now."""
+        if self._takes_turns:
+            return now + self._cycle - (now - self._offset) % self._cycle
+        return self._began[0] + self._window if self._began else now

@@ -3,6 +3,9 @@
 A batch for another shard is part of this shard's state, leaves after the commit that contains it, and is kept until the
 other acknowledges it, which that one does after its own commit. So no discovery is lost and none is counted twice,
 whoever dies. What no shard would want is refused here already, by the filters that need no memory.
+
+When a seed has moved, all shards must know of it before they judge what this one found there: `collect` gives the new
+places together with the batches, and they are to be brought first.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ import msgspec
 
 from periplus.model import (
     Batch,
-    Clock,
     Discovery,
     EventSink,
     Filter,
@@ -50,7 +52,6 @@ class Courier:
         scope: Scope,
         state: State,
         events: EventSink,
-        clock: Clock,
     ) -> None:
         self._shard = shard
         self._placement = Placement(shards)
@@ -61,20 +62,21 @@ class Courier:
         self._scope = scope
         self._state = state
         self._moved = msgspec.msgpack.decode(state.marked(_MOVED) or b"\x90", type=list[Url])
+        self._untold = list(self._moved)
+        self._kept = len(self._moved)
         for url in self._moved:
             scope.widen(url)
         self._events = events
-        self._clock = clock
         self._foreign: dict[int, list[Discovery]] = {}
         self._leaving: list[Batch] = []
         self._receipts: dict[int, int] = {}
         self._told: dict[int, int] = {}
         self._offered: dict[int, list[int]] = {}
 
-    def deliver(self, discoveries: Sequence[Discovery]) -> None:
+    def deliver(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Give each to the shard that has its site."""
         if self._shards == 1:
-            self._scheduler.discover(discoveries, self._clock.now())
+            self._scheduler.discover(discoveries, now)
             return
         own: list[Discovery] = []
         for discovery in discoveries:
@@ -84,14 +86,17 @@ class Courier:
             else:
                 self._send(owner, discovery)
         if own:
-            self._scheduler.discover(own, self._clock.now())
+            self._scheduler.discover(own, now)
 
     def _send(self, owner: int, discovery: Discovery) -> None:
         verdict = self._screen.judge(discovery)
         if isinstance(verdict, Reject):
             self._events.record([Refused(discovery, verdict.reason, verdict.rule)])
-        else:
-            self._foreign.setdefault(owner, []).append(discovery)
+            return
+        waiting = self._foreign.setdefault(owner, [])
+        waiting.append(discovery)
+        if len(waiting) >= BATCH:
+            self._exchange.send(owner, self._foreign.pop(owner))
 
     def redirected(self, outcome: Redirected) -> None:
         """A seed that has moved takes the scope along."""
@@ -99,31 +104,28 @@ class Courier:
         if outcome.task.source is Source.SEED and self._scope.has_moved(seed, target):
             self.widen([target])
 
-    def widen(self, places: Sequence[Url]) -> None:
-        """Take these places into the scope, here and after every restart."""
+    def widen(self, places: Sequence[Url]) -> bool:
+        """Take these places into the scope, here and, once committed, after every restart; whether any was new."""
         news = [place for place in places if self._scope.widen(place)]
-        if news:
-            self._moved += news
-            self._state.mark(_MOVED, msgspec.msgpack.encode(self._moved))
+        self._moved += news
+        self._untold += news
+        return bool(news)
 
-    @property
-    def moved(self) -> tuple[Url, ...]:
-        """Where seeds have moved to."""
-        return tuple(self._moved)
-
-    def receive(self, batch: Batch) -> None:
+    def receive(self, batch: Batch, now: float) -> None:
         """Take a batch from another shard; one that came before changes nothing."""
         if self._exchange.is_new(batch):
-            self._scheduler.discover(batch.discoveries, self._clock.now())
+            self._scheduler.discover(batch.discoveries, now)
         else:
             self._told.pop(batch.sender, None)
 
     def before_commit(self) -> None:
         """What is for others becomes part of the state."""
         for owner, discoveries in self._foreign.items():
-            for start in range(0, len(discoveries), BATCH):
-                self._exchange.send(owner, discoveries[start : start + BATCH])
+            self._exchange.send(owner, discoveries)
         self._foreign.clear()
+        if len(self._moved) > self._kept:
+            self._kept = len(self._moved)
+            self._state.mark(_MOVED, msgspec.msgpack.encode(self._moved))
 
     def after_commit(self) -> None:
         """What is in the state may leave, and what was taken may be acknowledged."""
@@ -141,11 +143,12 @@ class Courier:
                 self._offered.setdefault(batch.receiver, []).append(batch.number)
             self._leaving += batches
 
-    def collect(self) -> tuple[list[Batch], dict[int, int]]:
-        """Batches to be brought to others, and receipts: for each sender the number of the last batch taken."""
+    def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
+        """Places to be told, batches to be brought then, and receipts: for each sender the last batch taken."""
+        untold, self._untold = self._untold, []
         leaving, self._leaving = self._leaving, []
         receipts, self._receipts = self._receipts, {}
-        return leaving, receipts
+        return untold, leaving, receipts
 
     def acknowledged(self, receiver: int, number: int) -> None:
         """Another shard has this batch and all before it for good."""
@@ -155,4 +158,4 @@ class Courier:
     @property
     def is_quiet(self) -> bool:
         """Nothing is on its way to others."""
-        return not self._foreign and not self._leaving and self._exchange.is_empty
+        return not (self._foreign or self._leaving or self._untold) and self._exchange.is_empty

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import (
     Batch,
@@ -34,13 +35,13 @@ from periplus.model import (
     Reading,
     Redirected,
     State,
-    Stored,
     Url,
 )
 from periplus.store import Archive
 from periplus.store.tables import Tables
 
 from .census import Census
+from .clock import Pace
 from .courier import Courier
 from .fetch import CurlWire
 from .journal import BatchNote, Journal, Note, with_body
@@ -52,8 +53,6 @@ log = logging.getLogger(__name__)
 
 _PATIENCE = 0.5
 """The loop looks around at least so often, whatever it waits for."""
-
-
 _READ_TOGETHER = 32
 """So many answers are read together."""
 
@@ -70,7 +69,7 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Engine:
-    """Runs one scheduler on one wire. `rate` is how many requests a second may begin, at most; 0: any number."""
+    """Runs one scheduler on one wire, at a pace."""
 
     def __init__(
         self,
@@ -87,7 +86,7 @@ class Engine:
         clock: Clock,
         courier: Courier,
         warc_folder: Path,
-        rate: float = 0.0,
+        pace: Pace,
     ) -> None:
         self._settings = settings
         self._scheduler = scheduler
@@ -101,9 +100,7 @@ class Engine:
         self._clock = clock
         self._courier = courier
         self._warc_folder = warc_folder
-        self._rate = rate
-        self._tokens = 1.0
-        self._tokens_at = clock.now()
+        self._pace = pace
         self._commits = commits_of(state)
         self._uncommitted = 0
         self._commit_at = clock.now() + settings.checkpoint_interval
@@ -114,59 +111,49 @@ class Engine:
     def step(self, patience: float = _PATIENCE) -> None:
         """One turn: start what may be started, wait a little for what ends, and handle it."""
         now = self._clock.now()
-        slots = 0 if self.is_stopping else min(self._wire.free_slots, self._allowed_by_rate(now))
+        slots = 0 if self.is_stopping else min(self._wire.free_slots, self._pace.room(now))
         if slots:
             for task in self._scheduler.take(slots, now):
-                self._tokens -= task.ip is not None
+                if task.ip is not None:
+                    self._pace.begin(now)
                 self._wire.start(task)
-        arrived = self._wire.finished(self._time_to_wait(now, patience))
-        kept = self._keep(arrived)
-        for start in range(0, len(kept), _READ_TOGETHER):
-            self._handle_all(kept[start : start + _READ_TOGETHER])
+        notes = self._keep(self._wire.finished(self._time_to_wait(now, patience)))
+        for start in range(0, len(notes), _READ_TOGETHER):
+            self._handle_all(notes[start : start + _READ_TOGETHER])
         if self._is_checkpoint_due():
             self.checkpoint()
-
-    def _allowed_by_rate(self, now: float) -> int:
-        """A bucket that holds one second's worth of requests."""
-        if not self._rate:
-            return 1_000_000
-        self._tokens = min(max(self._rate, 1.0), self._tokens + (now - self._tokens_at) * self._rate)
-        self._tokens_at = now
-        return int(self._tokens)
 
     def _time_to_wait(self, now: float, patience: float) -> float:
         if self.is_stopping or not self._wire.free_slots:
             return patience
-        if self._rate and self._tokens < 1:
-            return min((1 - self._tokens) / self._rate, patience)
+        if not self._pace.room(now):
+            return min(max(self._pace.next_at(now) - now, 0.0), patience)
         next_at = self._scheduler.next_at
         return patience if next_at is None else min(max(next_at - now, 0.0), patience)
 
-    def _keep(self, arrived: Sequence[FetchOutcome]) -> list[tuple[FetchOutcome, Stored | None]]:
+    def _keep(self, arrived: Sequence[FetchOutcome]) -> list[Note]:
         """Write what arrived to the archive, and note that it did."""
-        kept: list[tuple[FetchOutcome, Stored | None]] = []
         notes = []
+        now = self._clock.now()
         for outcome in arrived:
             stored = None
             if isinstance(outcome, Fetched | NotModified | Redirected):
                 stored = self._archive.write(outcome, self._wire.request_bytes(outcome.task))
-            kept.append((outcome, stored))
-            if not _is_nothing(outcome):
-                notes.append(Note(outcome, stored, self._archive.end))
-        self._journal.append(notes)
-        return kept
+            notes.append(Note(outcome, now, stored, self._archive.end))
+        self._journal.append(note for note in notes if not _is_nothing(note.outcome))
+        return notes
 
-    def _handle_all(self, kept: Sequence[tuple[FetchOutcome, Stored | None]]) -> None:
-        pages = self._read([outcome for outcome, _ in kept if _is_page(outcome)])
-        for outcome, stored in kept:
-            self._handle(outcome, stored, pages.get(outcome.task.url) if _is_page(outcome) else None)
+    def _handle_all(self, notes: Sequence[Note], *, is_read: bool = True) -> None:
+        pages = self._read([note.outcome for note in notes if _is_page(note.outcome)]) if is_read else {}
+        for note in notes:
+            self._handle(note, pages.get(note.outcome.task.url) if _is_page(note.outcome) else None)
 
-    def _handle(self, outcome: FetchOutcome, stored: Stored | None, page: Page | None) -> None:
-        """Record what arrived, tell the scheduler, and pass on where it leads."""
-        now = self._clock.now()
+    def _handle(self, note: Note, page: Page | None) -> None:
+        """Record what arrived, tell the scheduler, and pass on where it leads: now, or again after a crash."""
+        outcome, now = note.outcome, note.at
         reading: Reading | None = None
         found: list[Discovery] = []
-        events: list[Event] = [] if _is_nothing(outcome) else [FetchEnded(outcome, now, stored)]
+        events: list[Event] = [] if _is_nothing(outcome) else [FetchEnded(outcome, now, note.stored)]
         if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             found = [redirection(outcome)]
             self._courier.redirected(outcome)
@@ -178,7 +165,7 @@ class Engine:
             self._events.record(events)
         self._scheduler.report(outcome, now, reading)
         if found:
-            self._courier.deliver(found)
+            self._courier.deliver(found, now)
         self._uncommitted += 1
 
     def _read(self, answers: Sequence[FetchOutcome]) -> dict[Url, Page]:
@@ -219,12 +206,24 @@ class Engine:
 
     def receive(self, batch: Batch) -> None:
         """A batch of another shard."""
-        self._journal.append([BatchNote(batch)])
-        self._courier.receive(batch)
+        note = BatchNote(batch, self._clock.now())
+        self._journal.append([note])
+        self._courier.receive(batch, note.at)
         self._uncommitted += 1
 
-    def note_change(self) -> None:
-        """Something was changed from outside that is to be made durable, too."""
+    def discover(self, discoveries: Sequence[Discovery]) -> None:
+        """What somebody tells us of; durable at once."""
+        self._courier.deliver(discoveries, self._clock.now())
+        self.checkpoint()
+
+    def widen(self, places: Sequence[Url]) -> None:
+        """Take places into the scope. Durable at once: what is noted later was judged with them."""
+        if self._courier.widen(places):
+            self.checkpoint()
+
+    def acknowledged(self, receiver: int, number: int) -> None:
+        """Another shard has a batch, and all before it."""
+        self._courier.acknowledged(receiver, number)
         self._uncommitted += 1
 
     @property
@@ -235,16 +234,28 @@ class Engine:
     def recover(self) -> int:
         """Go through what had arrived but was not committed when the last process ended; how much that was."""
         recovered = 0
-        for note in self._journal.read(self._commits):
+        deadly = self._journal.deadly(self._commits)
+        for index, note in enumerate(self._journal.read(self._commits)):
+            self._journal.trying(self._commits, index)
             if isinstance(note, BatchNote):
-                self._courier.receive(note.batch)
-                continue
-            outcome = with_body(note, self._warc_folder)
-            if self._scheduler.resume(outcome.task, self._clock.now()):
-                self._handle_all([(outcome, note.stored)])
-                recovered += 1
+                self._courier.receive(note.batch, note.at)
+            else:
+                recovered += self._recover(note, is_read=index not in deadly)
+        if recovered:
+            self._journal.trying(self._commits, None)
         self.checkpoint()
         return recovered
+
+    def _recover(self, note: Note, *, is_read: bool) -> bool:
+        outcome, record = with_body(note, self._warc_folder)
+        if isinstance(outcome, Fetched | Redirected) and record:
+            self._archive.recall(outcome, record)
+        if not self._scheduler.resume(outcome.task, note.at):
+            return False
+        if not is_read:
+            log.error("%s is kept but not read: processes that read it died", outcome.task.url)
+        self._handle_all([replace(note, outcome=outcome)], is_read=is_read)
+        return True
 
     def _is_checkpoint_due(self) -> bool:
         now = self._clock.now()

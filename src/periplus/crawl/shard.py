@@ -20,27 +20,27 @@ from .tally import Tally
 
 
 class Parcel(Struct, frozen=True):
-    """What leaves a shard: batches for others, and receipts for theirs (sender: number of the last batch taken)."""
+    """What leaves a shard: batches for others, and receipts for theirs (sender: number of the last batch taken).
+
+    `moved` are places that seeds have moved to: every other shard is to know before it gets one of the batches.
+    """
 
     batches: tuple[Batch, ...] = ()
     receipts: dict[int, int] = {}
+    moved: tuple[Url, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.batches or self.receipts)
+        return bool(self.batches or self.receipts or self.moved)
 
 
 class Status(Struct, frozen=True):
-    """How a shard is doing. It is finished when it is idle and quiet, and every other one is, too.
-
-    `moved` are the places that seeds have moved to: the other shards are to know.
-    """
+    """How a shard is doing. The crawl is finished when all are idle and quiet, and nothing is under way between."""
 
     shard: int
     census: Census
     tally: Tally
     is_idle: bool
     is_quiet: bool
-    moved: tuple[Url, ...] = ()
 
 
 class Shard:
@@ -54,8 +54,7 @@ class Shard:
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """Seeds, or whatever somebody tells us of; each goes where its site is."""
-        self._courier.deliver(discoveries)
-        self._engine.checkpoint()
+        self._engine.discover(discoveries)
 
     def step(self, patience: float) -> None:
         """One turn of the loop; waits no longer than `patience` seconds."""
@@ -68,14 +67,13 @@ class Shard:
 
     def collect(self) -> Parcel:
         """What is to be brought to other shards now."""
-        batches, receipts = self._courier.collect()
-        return Parcel(tuple(batches), receipts)
+        moved, batches, receipts = self._courier.collect()
+        return Parcel(tuple(batches), receipts, tuple(moved))
 
     def acknowledged(self, receipts: Mapping[int, int]) -> None:
         """What others have for good, by receiver."""
         for receiver, number in receipts.items():
-            self._courier.acknowledged(receiver, number)
-            self._engine.note_change()
+            self._engine.acknowledged(receiver, number)
 
     def allow(self, pages: int | None) -> None:
         """How many pages may be fetched here in all."""
@@ -83,8 +81,7 @@ class Shard:
 
     def widen(self, places: Sequence[Url]) -> None:
         """Take places into the scope that seeds have moved to."""
-        self._courier.widen(places)
-        self._engine.note_change()
+        self._engine.widen(places)
 
     @property
     def is_idle(self) -> bool:
@@ -99,7 +96,6 @@ class Shard:
             self._engine.tally,
             self._scheduler.is_idle,
             self._courier.is_quiet and not self._engine.has_uncommitted,
-            self._courier.moved,
         )
 
     def wake(self) -> None:

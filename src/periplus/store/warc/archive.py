@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha1
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 from msgspec import Struct
 
@@ -115,6 +115,12 @@ class Archive:
         self._end = WarcEnd(stored.file, now.file.length)
         return stored
 
+    def recall(self, answer: Answer, record_id: str) -> None:
+        """Know the payload of an answer that was written, when the memory of it was lost with an open transaction."""
+        if _can_be_referred_to(answer):
+            raw = sha1(answer.body, usedforsecurity=False).digest()
+            self._payloads.add_new(Payload(raw, answer.task.url, answer.started_at, record_id))
+
     def sync(self) -> None:
         """Make all that was written durable."""
         if self._open:
@@ -138,7 +144,7 @@ class Archive:
             return records.unchanged(answer, self._dates.date(visited) if visited else None, frame), "", True
         raw = sha1(answer.body, usedforsecurity=False).digest()
         digest = base32(raw)
-        if isinstance(answer, Fetched) and answer.status == 200 and answer.body and not answer.is_truncated:
+        if _can_be_referred_to(answer):
             first = self._payloads.add_new(Payload(raw, answer.task.url, answer.started_at, frame.answer))
             if first is not None:
                 date = self._dates.date(first.fetched_at)
@@ -189,6 +195,11 @@ class Archive:
             self._serial = name.serial
             path.rename(path.with_name(path.name + _ORPHAN))
             index_of(path).unlink(missing_ok=True)
+
+
+def _can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
+    """Whether a later answer with the same payload is told by a reference to this one."""
+    return isinstance(answer, Fetched) and answer.status == 200 and bool(answer.body) and not answer.is_truncated
 
 
 def _line(answer: Answer, date: str, stored: Stored) -> bytes:

@@ -1,0 +1,97 @@
+"""A crawl on this machine, as a program runs it: here, or with a process for each shard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from periplus.model import Discovery
+
+from ..shard import Status
+from .messages import GRACE, STATUS_EVERY
+from .serving import MakeShard
+from .team import Team
+
+__all__ = ["Crawl", "MakeShard"]
+
+
+class Crawl:
+    """A crawl on this machine: `run` it, or step through `progress`.
+
+    `limit` is how many pages may be fetched in all; `seconds` how long it may take. `stop` may be called by a signal
+    handler; the crawl then ends what is under way and keeps everything.
+    """
+
+    def __init__(
+        self,
+        make: MakeShard,
+        workers: int,
+        *,
+        seeds: Sequence[Discovery] = (),
+        limit: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self._make = make
+        self._workers = workers
+        self._seeds = list(seeds)
+        self._limit = limit
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self._wake: Callable[[], None] = lambda: None
+        self.is_stopping = False
+        self.is_interrupted = False
+
+    def stop(self) -> None:
+        """Let the crawl end soon, with everything kept."""
+        self.is_stopping = self.is_interrupted = True
+        self._wake()
+
+    def run(self) -> list[Status]:
+        """To the end; how every shard was doing then."""
+        last: list[Status] = []
+        for statuses in self.progress():
+            last = statuses
+        return last
+
+    def progress(self) -> Iterator[list[Status]]:
+        """How it is going, several times a second, until it is over."""
+        return self._alone() if self._workers == 1 else self._together()
+
+    @property
+    def _is_over(self) -> bool:
+        return self.is_stopping or (self._until is not None and time.monotonic() >= self._until)
+
+    @property
+    def _patience(self) -> float:
+        """How long to wait at a time: no longer than there is time."""
+        left = STATUS_EVERY if self._until is None else self._until - time.monotonic()
+        return min(max(left, 0.0), STATUS_EVERY)
+
+    def _alone(self) -> Iterator[list[Status]]:
+        shard = self._make(0, 1)
+        self._wake = shard.wake
+        try:
+            shard.allow(self._limit)
+            shard.discover(self._seeds)
+            shown_at = 0.0
+            while not self._is_over and not shard.is_idle:
+                shard.step(self._patience)
+                if time.monotonic() >= shown_at + STATUS_EVERY:
+                    shown_at = time.monotonic()
+                    yield [shard.status()]
+            shard.stop(GRACE)
+            yield [shard.status()]
+        finally:
+            self._wake = lambda: None
+            shard.close()
+
+    def _together(self) -> Iterator[list[Status]]:
+        team = Team(self._make, self._workers, self._limit)
+        try:
+            team.start(self._seeds)
+            while not self._is_over and not team.is_finished:
+                team.turn(self._patience)
+                yield team.statuses()
+            team.stop(GRACE)
+            yield team.statuses()
+        finally:
+            team.close()
