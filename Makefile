@@ -27,7 +27,7 @@ help:
 	@$(PIP) install -c constraints.txt -e '.[bench]'
 	@touch $@
 
-demo: .venv/core ## see it work, on a site that comes with it
+demo: .venv/core ## see it crawl, on a small web that comes with it
 	@$(BIN)/periplus demo
 
 test: .venv/test ## all tests

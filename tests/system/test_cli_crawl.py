@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from periplus.assembly import Layout
+from periplus.cli import main
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+from periplus.store import DiskState
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
@@ -25,13 +28,36 @@ PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 QUICK = ("--delay", "0", "--workers", "1")
 
 
-def run(*args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*PROGRAM, *args], input=stdin, capture_output=True, timeout=100, check=False)
-    return subprocess.CompletedProcess(args, done.returncode, done.stdout.decode(), done.stderr.decode())
+class Said(NamedTuple):
+    """What a command printed, and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def started(*args: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([*PROGRAM, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """The program in this process, from arguments to exit code: a process of its own takes a second to start."""
+
+    def typed(*args: str, stdin: str = "") -> Said:
+        monkeypatch.setattr(sys, "argv", ["periplus", *args])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
+
+    return typed
+
+
+def started(*args: str, **options: Any) -> subprocess.Popen[str]:
+    """The program in a process of its own."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([*PROGRAM, *args], **{**pipes, **options})
 
 
 @pytest.fixture
@@ -45,20 +71,26 @@ def seed(web: RunningLab, number: int = 0) -> str:
     return f"http://{web.world.sites()[number].host}/"
 
 
-def crawl(web: RunningLab, out: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    return run("crawl", *args, "-o", str(out), "--proxy", web.base, *QUICK, stdin=stdin)
+def into(web: RunningLab, out: Path, *args: str) -> tuple[str, ...]:
+    return ("crawl", "-o", str(out), "--proxy", web.base, *args)
 
 
-def summary(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+def summary(said: Said) -> dict[str, Any]:
+    assert said.returncode == 0, said.stderr
+    found: dict[str, Any] = json.loads(said.stdout)
     return found
 
 
-def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tmp_path: Path) -> None:
+def good_pages(web: RunningLab) -> list[str]:
+    return [visit.url for visit in web.log.visits() if visit.target != "/robots.txt" and visit.status == 200]
+
+
+def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tmp_path: Path, run: Run) -> None:
     """Seeds in, a folder out: settings, WARC, tables and state; then info and every export."""
     out = tmp_path / "c"
-    found = summary(crawl(web, out, seed(web), "--scope", "host", "--json"))
+    process = started(*into(web, out, seed(web), "--scope", "host", "--json", *QUICK))
+    stdout, stderr = process.communicate(timeout=100)
+    found = summary(Said(process.returncode, stdout, stderr))
     assert found["ended"] == "complete"
     assert found["pages"] == found["this_run"]["pages"] > 20
     assert found["queued"] == 0
@@ -89,105 +121,83 @@ def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tm
     assert len({json.loads(line)["url"] for line in lines}) == len(lines) > 20
 
 
-def test_the_same_command_continues_and_fetches_nothing_twice(web: RunningLab, tmp_path: Path) -> None:
+def test_the_same_command_continues_and_fetches_nothing_twice(web: RunningLab, tmp_path: Path, run: Run) -> None:
     """A limit ends a crawl, a larger one goes on; what is known is not asked for again; seeds are added."""
-    first = summary(crawl(web, tmp_path, seed(web), "--limit", "8", "--scope", "host", "--json"))
+    first = summary(run(*into(web, tmp_path, seed(web), "--limit", "8", "--scope", "host", "--json", *QUICK)))
     assert (first["ended"], first["pages"]) == ("limit", 8)
-    second = summary(crawl(web, tmp_path, "--limit", "100000", "--json"))
+    second = summary(run(*into(web, tmp_path, "--limit", "100000", "--json")))
     assert second["ended"] == "complete"
     assert second["this_run"]["pages"] == second["pages"] - 8
-    third = summary(crawl(web, tmp_path, seed(web, 1), "--json"))
+    third = summary(run(*into(web, tmp_path, seed(web, 1), "--json")))
     assert third["pages"] > second["pages"]
-    pages = [visit.url for visit in web.log.visits() if visit.target != "/robots.txt" and visit.status == 200]
-    assert len(pages) == len(set(pages)) == third["pages"]
-    assert run("crawl", "-o", str(tmp_path), "--dry-run", "--json").returncode == 0
+    assert len(good_pages(web)) == len(set(good_pages(web))) == third["pages"]
 
 
-def test_two_shards_find_what_one_finds(web: RunningLab, tmp_path: Path) -> None:
-    """The sum of shards behaves as one, and a collection keeps its number of shards."""
-    one = summary(crawl(web, tmp_path / "one", seed(web), "--json"))
-    arguments = ("-o", str(tmp_path / "two"), "--proxy", web.base, "--delay", "0", "--json")
-    two = summary(run("crawl", seed(web), *arguments, "--workers", "2"))
-    assert two["workers"] == 2
-    assert (two["pages"], two["known"], two["errors"]) == (one["pages"], one["known"], one["errors"])
-    assert run("crawl", *arguments, "--workers", "3").returncode == 2
+def test_a_collection_keeps_its_number_of_shards(web: RunningLab, tmp_path: Path, run: Run) -> None:
+    """Sites were dealt out among so many: another number is refused, and says which to use."""
+    assert run(*into(web, tmp_path, seed(web), "--limit", "1", *QUICK)).returncode == 0
+    other = run(*into(web, tmp_path, "--workers", "3"))
+    assert other.returncode == 2
+    assert "--workers 1" in other.stderr
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_keeps_everything_and_can_be_resumed(web: RunningLab, tmp_path: Path, workers: str) -> None:
-    """The first Ctrl-C ends with 130 and says so; the next crawl finishes, and no page is fetched twice."""
-    arguments = ("-o", str(tmp_path), "--proxy", web.base, "--json")
-    process = started("crawl", seed(web), *arguments, "--delay", "50ms", "--workers", workers)
-    web.log.wait_for(6, timeout=30)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130, stderr
-    assert "stopping" in stderr
-    assert json.loads(stdout)["ended"] == "interrupted"
-    done = summary(run("crawl", *arguments, "--delay", "0"))
-    assert done["ended"] == "complete"
-    pages = [visit.url for visit in web.log.visits() if visit.target != "/robots.txt" and visit.status == 200]
-    assert len(pages) == len(set(pages)) == done["pages"]
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1")])
+def test_a_crawl_that_is_stopped_keeps_everything(
+    web: RunningLab, tmp_path: Path, run: Run, number: signal.Signals, workers: str
+) -> None:
+    """Ctrl-C, or a service manager: it ends with 130 and says so; the next crawl finishes, no page is fetched twice.
 
-
-def test_a_second_ctrl_c_ends_at_once(web: RunningLab, tmp_path: Path) -> None:
-    """Whatever is under way: here a server that says nothing for as long as we would wait."""
-    slow = "http://slow-drip.hostile.lab.test/"
-    process = started("crawl", slow, "-o", str(tmp_path), "--proxy", web.base, "--workers", "2", "--delay", "0")
-    web.log.wait_for(1, timeout=30)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert run("info", str(tmp_path)).returncode == 0
-
-
-def test_sigterm_stops_as_ctrl_c_does(web: RunningLab, tmp_path: Path) -> None:
-    """A service manager ends it without losing anything."""
-    process = started(
-        "crawl", seed(web), "-o", str(tmp_path), "--proxy", web.base, "--delay", "100ms", "--workers", "1"
-    )
-    web.log.wait_for(3, timeout=30)
-    process.terminate()
-    stdout, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "stopped: everything is kept" in stdout
-
-
-def test_a_collection_in_use_is_left_alone(web: RunningLab, tmp_path: Path) -> None:
-    """The second crawl ends with 3 and changes nothing; looking is allowed."""
-    process = started(
-        "crawl", seed(web), "-o", str(tmp_path), "--proxy", web.base, "--delay", "200ms", "--workers", "1"
-    )
-    web.log.wait_for(3, timeout=30)
+    Meanwhile nobody else may crawl into the folder (3), but everybody may look.
+    """
+    process = started(*into(web, tmp_path, seed(web), "--json", "--delay", "50ms", "--workers", workers))
+    web.log.wait_for(6, timeout=60)
     before = (tmp_path / "periplus.toml").read_bytes()
-    second = crawl(web, tmp_path, "--limit", "1")
+    second = run(*into(web, tmp_path, "--limit", "1"))
     assert second.returncode == 3
     assert f"in use by process {process.pid}" in second.stderr
     assert (tmp_path / "periplus.toml").read_bytes() == before
     assert run("info", str(tmp_path)).returncode == 0
-    process.terminate()
-    process.communicate(timeout=60)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "stopping" in stderr
+    assert json.loads(stdout)["ended"] == "interrupted"
+    done = summary(run(*into(web, tmp_path, "--json", "--delay", "0")))
+    assert (done["ended"], done["workers"]) == ("complete", int(workers))
+    assert len(good_pages(web)) == len(set(good_pages(web))) == done["pages"]
 
 
-def test_a_dry_run_fetches_and_writes_nothing(web: RunningLab, tmp_path: Path) -> None:
+def test_a_second_ctrl_c_ends_at_once(web: RunningLab, tmp_path: Path) -> None:
+    """Whatever is under way: here a server that says nothing for as long as we would wait. Nobody is left behind."""
+    slow = "http://slow-drip.hostile.lab.test/"
+    process = started(*into(web, tmp_path, slow, "--workers", "2", "--delay", "0"))
+    web.log.wait_for(1, timeout=60)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    assert any("stopping" in line for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    for number in range(2):
+        DiskState(Layout(tmp_path).shard(number), shard=number).close()
+
+
+def test_a_dry_run_fetches_and_writes_nothing(web: RunningLab, tmp_path: Path, run: Run) -> None:
     """It says what would be done: seeds in their canonical form, scope, politeness, where."""
     out = tmp_path / "c"
-    done = crawl(
-        web, out, "--seeds", "-", "--dry-run", "--contact", "me@example.org", stdin=b"# mine\nExample.org/%7Ex\n"
+    done = run(
+        *into(web, out, "--seeds", "-", "--dry-run", "--contact", "me@a.example"), stdin="# mine\nExample.org/%7Ex\n"
     )
     assert done.returncode == 0
     assert "https://example.org/~x" in done.stdout
-    assert "me@example.org" in done.stdout
+    assert "me@a.example" in done.stdout
+    plan = json.loads(run(*into(web, out, "example.org", "--dry-run", "--json", "--for", "1h30m")).stdout)
+    assert (plan["seeds"], plan["seconds"], plan["is_new"]) == (["https://example.org/"], 5400.0, True)
     assert not out.exists()
     assert len(web.log) == 0
-    plan = json.loads(crawl(web, out, "example.org", "--dry-run", "--json", "--for", "1h30m").stdout)
-    assert (plan["seeds"], plan["seconds"], plan["is_new"]) == (["https://example.org/"], 5400.0, True)
 
 
-def test_mistakes_end_with_2_and_say_what_to_type(tmp_path: Path) -> None:
+def test_mistakes_end_with_2_and_say_what_to_type(tmp_path: Path, run: Run) -> None:
     """Unknown keys name the nearest; strangers' folders are refused; no traceback, ever."""
     settings = tmp_path / "mine.toml"
     settings.write_text("[politeness]\ndelai = 2\n")
@@ -216,21 +226,19 @@ def test_mistakes_end_with_2_and_say_what_to_type(tmp_path: Path) -> None:
     assert run("export", str(tmp_path / "full"), "--format", "jsonl").returncode == 2
 
 
-def test_nothing_fetched_ends_with_1_and_why(tmp_path: Path) -> None:
+def test_nothing_fetched_ends_with_1_and_why(tmp_path: Path, run: Run) -> None:
     """A name that leads nowhere: the reason is shown, and the exit code tells a script."""
     settings = tmp_path / "mine.toml"
-    settings.write_text("[retries]\nmax_attempts = 1\n")
+    settings.write_text("[retries]\nmax_attempts = 1\nbackoff = 0.01\n")
     arguments = ("--resolve", "a.test=127.0.0.1", "--config", str(settings), *QUICK)
     done = run("crawl", "http://a.test:9/", "-o", str(tmp_path / "c"), *arguments)
     assert done.returncode == 1, done.stderr
     assert "nothing could be fetched" in done.stdout
 
 
-def test_names_can_be_given_addresses(start_lab: Callable[[Server], RunningLab], tmp_path: Path) -> None:
+def test_names_can_be_given_addresses(web: RunningLab, tmp_path: Path, run: Run) -> None:
     """`--resolve` leads to a server without DNS and without a proxy, and a private address is then meant."""
-    world = World(11, 5, pages=120)
-    web = start_lab(Server(world, SteppedClock(world.epoch)))
-    host = world.sites()[0].host
+    host = web.world.sites()[0].host
     arguments = ("--resolve", f"{host}=127.0.0.1", "--scope", "host", "--limit", "1", "--json", *QUICK)
     found = summary(run("crawl", web.url(host), "-o", str(tmp_path), *arguments))
     assert found["pages"] == 1
@@ -240,9 +248,8 @@ def test_names_can_be_given_addresses(start_lab: Callable[[Server], RunningLab],
 def test_on_a_terminal_the_display_is_live(web: RunningLab, tmp_path: Path) -> None:
     """Lines stay in place, the cursor comes back, and the end says what to type next."""
     ours, theirs = os.openpty()
-    arguments = ["crawl", seed(web), "-o", str(tmp_path), "--proxy", web.base, "--scope", "host", *QUICK]
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
-    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    process = started(*into(web, tmp_path, seed(web), "--scope", "host", *QUICK), stderr=theirs, env=environment)
     os.close(theirs)
     drawn = bytearray()
     while True:
@@ -259,4 +266,4 @@ def test_on_a_terminal_the_display_is_live(web: RunningLab, tmp_path: Path) -> N
     text = drawn.decode()
     assert "Ctrl-C stops and keeps everything" in text
     assert "\x1b[?25h" in text
-    assert f"periplus info {tmp_path}" in stdout.decode()
+    assert f"periplus info {tmp_path}" in stdout

@@ -58,6 +58,7 @@ def info(
 
 
 Lines = list[tuple[str, str]]
+_SITES_SHOWN = 12
 
 
 def _say(console: Console, title: str, lines: Lines) -> None:
@@ -116,14 +117,14 @@ def reason_table(title: str, reasons: Mapping[str, int]) -> Table:
 
 
 def _site_table(facts: CollectionFacts) -> Table:
-    more = facts.sites - len(facts.largest)
-    title = "sites" if more <= 0 else f"the {len(facts.largest)} largest of {count(facts.sites)} sites"
+    shown = facts.largest[:_SITES_SHOWN]
+    title = "sites" if len(shown) == facts.sites else f"the {len(shown)} largest of {count(facts.sites)} sites"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     table.add_column("  site", style="cyan", overflow="fold")
     for name in ("pages", "queue", "bytes"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", overflow="fold", style="yellow")
-    for line in facts.largest:
+    for line in shown:
         note = f"given up: {line.retired}" if line.retired else ""
         if not note and line.failures:
             note = f"{line.failures} failures in a row"
