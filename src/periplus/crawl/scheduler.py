@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from random import Random
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from periplus.model import (
-    Discovered,
     Discovery,
-    Event,
     EventSink,
     Excluded,
     Failed,
@@ -27,26 +24,17 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
-    FirstSeen,
     Guard,
     InvariantError,
-    Lane,
     NotModified,
     Ordering,
     Purpose,
-    Queued,
     Reading,
-    Refused,
     Reject,
-    Rewrite,
     Site,
-    Source,
     State,
     Ticket,
-    Url,
-    UrlRecord,
 )
-from periplus.policy.ordering import level_of
 from periplus.urls import site_of
 
 from .census import Census
@@ -54,6 +42,7 @@ from .frontier import (
     EXCLUDED_AT_ONCE,
     SOON,
     ActiveSite,
+    Admission,
     Lease,
     Leases,
     Permission,
@@ -67,17 +56,6 @@ from .frontier import (
     reason_of,
     retry_for,
 )
-
-LANES = {
-    Source.SEED: Lane.DISCOVERY,
-    Source.LINK: Lane.DISCOVERY,
-    Source.REDIRECT: Lane.DISCOVERY,
-    Source.FORM: Lane.DISCOVERY,
-    Source.SITEMAP: Lane.SITEMAPS,
-    Source.FEED: Lane.SITEMAPS,
-    Source.PING: Lane.SITEMAPS,
-    Source.ARCHIVE: Lane.SITEMAPS,
-}
 
 _RELEASED_AT_ONCE = 1000
 _EXCLUDED_A_TAKE = 2000
@@ -111,13 +89,13 @@ class CrawlScheduler:
         allowance: int | None = None,
     ) -> None:
         self._state = state
-        self._ordering = ordering
         self._events = events
         self._guard = guard
         self._politeness = politeness or PolitenessSettings()
         self._retries = retries or RetrySettings()
         self._gate = RobotsGate(state.robots, agent)
         self._leases = Leases()
+        self._admission = Admission(state, guard=guard, ordering=ordering, events=events)
         self._rounds = Rounds(
             state,
             events=events,
@@ -136,50 +114,7 @@ class CrawlScheduler:
 
     def discover(self, discoveries: Sequence[Discovery], now: float) -> None:  # noqa: ARG002 - the verb has it
         """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
-        events: list[Event] = []
-        wanted = self._judge(discoveries, events)
-        before = self._state.records.add_new([_record(discovery) for discovery in wanted])
-        queued: list[Queued] = []
-        gained: dict[Url, UrlRecord] = {}
-        for discovery, known in zip(wanted, before, strict=True):
-            if known is None:
-                self._admit(discovery, queued, gained, events)
-                continue
-            known = gained.get(discovery.url, known)
-            if all(seen.source is not discovery.source for seen in known.first_seen):
-                gained[discovery.url] = _with_source(known, discovery)
-                events.append(Discovered(discovery, False))
-        if gained:
-            self._state.records.put(gained.values())
-        if queued:
-            self._state.queues.push(queued)
-            self._rounds.call(queued)
-        if events:
-            self._events.record(events)
-
-    def _judge(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
-        wanted = []
-        for discovery in discoveries:
-            verdict = self._guard.judge(discovery)
-            if isinstance(verdict, Reject):
-                events.append(Refused(discovery, verdict.reason, verdict.rule))
-            elif isinstance(verdict, Rewrite):
-                wanted.append(replace(discovery, url=verdict.url))
-            else:
-                wanted.append(discovery)
-        return wanted
-
-    def _admit(
-        self, discovery: Discovery, queued: list[Queued], changed: dict[Url, UrlRecord], events: list[Event]
-    ) -> None:
-        verdict = self._guard.admit(discovery)
-        if isinstance(verdict, Reject):
-            changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
-            events.append(Refused(discovery, verdict.reason, verdict.rule))
-            return
-        level = level_of(self._ordering.score(discovery))
-        queued.append(Queued(discovery.url, site_of(discovery.url), LANES[discovery.source], level))
-        events.append(Discovered(discovery, True))
+        self._rounds.call(self._admission.admit(discoveries))
 
     def take(self, limit: int, now: float) -> list[FetchTask]:
         """Lend out at most `limit` tasks that politeness allows now. An empty list is an answer."""
@@ -225,8 +160,7 @@ class CrawlScheduler:
         tasks: list[FetchTask] = []
         excluded = 0
         while len(tasks) < limit and excluded < EXCLUDED_AT_ONCE and not self._is_satisfied:
-            out = frozenset(task.url for task in tasks)
-            heads = self._rounds.heads(active, 2, out)
+            heads = self._rounds.heads(active, 2, frozenset(task.url for task in tasks) if tasks else frozenset())
             if not heads:
                 break
             active.level = heads[-1].entry.level
@@ -235,7 +169,7 @@ class CrawlScheduler:
             if refusal is None:
                 tasks.append(self._lend(active, Lease(task, heads[0], active.site), now))
             else:
-                self._rounds.exclude(heads[0], *refusal, now)
+                self._rounds.exclude(active, heads[0], *refusal, now)
                 excluded += 1
         self._excluded += excluded
         if not tasks:
@@ -266,7 +200,7 @@ class CrawlScheduler:
         verdict = self._guard.reconsider(discovery)
         if isinstance(verdict, Reject):
             return verdict.reason, verdict.rule
-        return self._gate.refusal(task.url)
+        return self._gate.refusal(task.site, task.url)
 
     def _lend(self, active: ActiveSite, lease: Lease, now: float) -> FetchTask:
         self._leases.grant(lease)
@@ -309,7 +243,7 @@ class CrawlScheduler:
     ) -> None:
         reason = reason_of(outcome)
         if isinstance(outcome, Excluded):
-            self._rounds.forgo(ticket, outcome.reason)
+            self._rounds.forgo(active, ticket, outcome.reason)
             self._rounds.retire(active, outcome.reason, now)
             return
         if reason != "cancelled":
@@ -317,28 +251,29 @@ class CrawlScheduler:
             if retry_for(reason).again and record.failures + 1 < self._retries.max_attempts:
                 self._state.records.put([after_failure(record, outcome, reason)])
                 if not retry_for(reason).is_of_site and not lease.is_resumed:
-                    self._set_aside(ticket, outcome, record.failures + 1, now)
+                    self._set_aside(active, ticket, outcome, record.failures + 1, now)
             else:
-                self._state.queues.remove([ticket])
+                self._rounds.remove(active, ticket)
                 self._state.records.put([after_visit(record, outcome, reading, reason)])
                 self._learn(outcome, reading, reason)
         self._rounds.rest(active, outcome, reason, now)
 
-    def _set_aside(self, ticket: Ticket, outcome: FetchOutcome, failures: int, now: float) -> None:
+    def _set_aside(self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, failures: int, now: float) -> None:
         """A URL waits for its next attempt while others of its site go on.
 
         Where the site is to blame it keeps its place instead, and the site is left alone. So does one whose outcome
         another process saw: what came of the next attempt may have been seen as well, and finds it in its place.
         """
-        self._state.queues.remove([ticket])
+        self._rounds.remove(active, ticket)
         self._state.queues.postpone([(now + self._rounds.back_off(outcome, failures, now), ticket.entry)])
 
     def _learn(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
         if reason:
             return
-        if isinstance(outcome, Fetched | NotModified):
+        if isinstance(outcome, NotModified):
             self.pages_done += 1
-        if isinstance(outcome, Fetched):
+        elif isinstance(outcome, Fetched):
+            self.pages_done += 1
             self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
 
     def resume(self, task: FetchTask, now: float) -> bool:
@@ -416,18 +351,3 @@ class CrawlScheduler:
             raise InvariantError(f"{next(iter(flying))} is visited but not at hand")
         if self._pages_out != sum(lease.ticket is not None for lease in self._leases):
             raise InvariantError("pages under way were miscounted")
-
-
-def _record(discovery: Discovery) -> UrlRecord:
-    return UrlRecord(
-        discovery.url,
-        (FirstSeen(discovery.source, discovery.found_at),),
-        discovery.depth,
-        discovery.hints.lastmod,
-        redirects=discovery.redirects,
-    )
-
-
-def _with_source(known: UrlRecord, discovery: Discovery) -> UrlRecord:
-    seen = (*known.first_seen, FirstSeen(discovery.source, discovery.found_at))
-    return replace(known, first_seen=seen, lastmod=discovery.hints.lastmod or known.lastmod)

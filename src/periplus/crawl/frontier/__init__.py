@@ -3,18 +3,20 @@
 A site is *admitted* to the workbench when a URL of it waits, and leaves when none does. There it *rests* until
 politeness allows a visit: its own delay has passed, and its address has been left alone long enough, too. Then it is
 *ready*, in the order in which sites are wanted. Taken from there it is *visited*, by one request at a time, and
-rests again. A site whose robots.txt led elsewhere is *held* until the answer is there. (Mercator's back-end queues and
-BUbiNG's workbench of visit states are the models; two levels of heaps, addresses and the sites on each, make every step
-logarithmic in the number of sites.)
+rests again. A site whose robots.txt led elsewhere is *held* until the answer is there, but runs the errands of others.
+(Mercator's back-end queues and BUbiNG's workbench of visit states are the models; two levels of heaps, addresses and
+the sites on each, make every step logarithmic in the number of sites.)
 
 URLs are not here but in queues on disk (`Queues`); the workbench holds a bounded number of sites, and those beyond wait
 in their queues until a place is free. So memory grows neither with URLs nor with sites.
 
-`rounds` lets sites take turns, `permission` asks each for its address and its robots.txt, `robots` says what that
-allows, `politeness` how long a site rests, `retries` what a failure means, `history` what a visit adds to a URL's
-record, `leases` who has what. All of it is pure: time is an argument, chance is a `Random` that was given.
+`admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
+and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
+`history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it
+is pure: time is an argument, chance is a `Random` that was given. docs/politeness.md tells the same to site owners.
 """
 
+from .admission import Admission
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
 from .permission import Permission
@@ -28,6 +30,7 @@ __all__ = [
     "EXCLUDED_AT_ONCE",
     "SOON",
     "ActiveSite",
+    "Admission",
     "Lease",
     "Leases",
     "Permission",

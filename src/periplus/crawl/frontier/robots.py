@@ -22,7 +22,7 @@ from periplus.content import decode_body
 from periplus.formats.headers import Headers, fresh_for
 from periplus.formats.robots import MAX_BYTES, Access, looks_like_html, parse
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Redirected, RobotsFile, RobotsFiles, Site, Url
-from periplus.urls import canonical, host_of, site_of
+from periplus.urls import canonical, host_of
 
 MAX_ROBOTS_REDIRECTS = 5
 FRESH = 86_400.0
@@ -123,9 +123,9 @@ class RobotsGate:
         self._ready: OrderedDict[Site, tuple[Access | str, int]] = OrderedDict()
         self._weight = 0
 
-    def refusal(self, url: Url) -> tuple[str, str] | None:
-        """Why a URL may not be fetched: the reason and the rule; `None` if it may."""
-        access = self._access(site_of(url))
+    def refusal(self, site: Site, url: Url) -> tuple[str, str] | None:
+        """Why a URL of a site may not be fetched: the reason and the rule; `None` if it may."""
+        access = self._access(site)
         if isinstance(access, str):
             return "robots-unreachable", access
         if access.allows(url):

@@ -45,6 +45,7 @@ SOON = 0.01
 """A site that is not finished with such a step goes on after the others."""
 
 _LOOKED_AT = 200
+_WITH_BODY = (Fetched, Redirected)
 
 
 class Rounds:
@@ -77,17 +78,14 @@ class Rounds:
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
 
     def _key(self, active: ActiveSite) -> tuple[float, float]:
-        return self._ordering.site_key(self._waiting_at(active), active.level, active.ready_at)
-
-    def _waiting_at(self, active: ActiveSite) -> int:
-        return sum(self._state.queues.length(active.site, lane) for lane in Lane)
+        return self._ordering.site_key(active.waiting, active.level, active.ready_at)
 
     def longest(self) -> float:
         """Seconds that the longest queue takes at its site's own pace; of very many sites only some are looked at."""
         pace = self._politeness.pages_per_visit
         return max(
             (
-                self._waiting_at(active) / pace * rest_after(self._politeness, active.state.delay, 0.0)
+                active.waiting / pace * rest_after(self._politeness, active.state.delay, 0.0)
                 for active in islice(self.bench, _LOOKED_AT)
                 if not active.state.retired
             ),
@@ -97,12 +95,15 @@ class Rounds:
     # who takes part
 
     def call(self, entries: Iterable[Queued]) -> None:
-        """Let the sites of these entries take turns, as far as there is room."""
+        """Let the sites of these entries, which were just queued, take turns, as far as there is room."""
         absent: dict[Site, int] = {}
         for entry in entries:
             active = self.bench.get(entry.site)
             if active is not None:
                 active.level = min(active.level, entry.level)
+                active.waiting += 1
+                if entry.lane not in active.lanes:
+                    active.lanes.append(entry.lane)
             else:
                 absent[entry.site] = min(entry.level, absent.get(entry.site, entry.level))
         if absent:
@@ -151,7 +152,12 @@ class Rounds:
 
     def _admit(self, state: SiteState, level: int) -> ActiveSite:
         self._leave_alone(state)
-        return self.bench.admit(state, level)
+        active = self.bench.admit(state, level)
+        for lane in Lane:
+            if waiting := self._state.queues.length(state.site, lane):
+                active.waiting += waiting
+                active.lanes.append(lane)
+        return active
 
     def summon(self, site: Site) -> ActiveSite:
         """A site that is needed now, room or not: an errand leads there."""
@@ -166,28 +172,32 @@ class Rounds:
     def heads(self, active: ActiveSite, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
         """The best URLs of a site but those that are out, from the lane whose first is the most wanted."""
         best: list[Ticket] = []
-        for lane in Lane:
-            if not self._state.queues.length(active.site, lane):
-                continue
+        for lane in active.lanes:
             heads = self._state.queues.heads(active.site, lane, limit + len(out))
-            heads = [head for head in heads if head.entry.url not in out][:limit]
+            if out:
+                heads = [head for head in heads if head.entry.url not in out][:limit]
             if heads and (not best or heads[0].entry.level < best[0].entry.level):
                 best = heads
         return best
 
-    def exclude(self, ticket: Ticket, reason: str, rule: str, now: float) -> None:
+    def remove(self, active: ActiveSite, ticket: Ticket) -> None:
+        """A URL leaves its queue."""
+        self._state.queues.remove([ticket])
+        active.waiting -= 1
+
+    def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
         """A URL will not be fetched: it leaves the queue, its record says why, and those who watch are told."""
-        record, entry = self.forgo(ticket, reason), ticket.entry
+        record, entry = self.forgo(active, ticket, reason), ticket.entry
         task = FetchTask(
             entry.url, entry.site, Purpose.PAGE, entry.lane, now, None, record.failures + 1, None,
             record.first_seen[0].source, record.depth, record.redirects,
         )  # fmt: skip
         self._events.record([FetchEnded(Excluded(task, reason, rule), now)])
 
-    def forgo(self, ticket: Ticket, reason: str) -> UrlRecord:
+    def forgo(self, active: ActiveSite, ticket: Ticket, reason: str) -> UrlRecord:
         """The same of a URL of which all who watch know already; its record as it was."""
         record = self.known(ticket.entry.url)
-        self._state.queues.remove([ticket])
+        self.remove(active, ticket)
         self._state.records.put([replace(record, reason=reason, status=None)])
         return record
 
@@ -207,7 +217,7 @@ class Rounds:
         if reason == "cancelled":
             self.place(active, self._rested_at(active, outcome, now))
             return
-        if isinstance(outcome, Fetched | Redirected):
+        if isinstance(outcome, _WITH_BODY):
             state.downloaded += len(outcome.body)
         state.pages += outcome.task.purpose is Purpose.PAGE
         state.failures = state.failures + 1 if retry_for(reason).again else 0
@@ -251,7 +261,7 @@ class Rounds:
             self.bench.rest(active, until)
         elif active.is_expected:
             self.bench.hold(active)
-        elif not self._waiting_at(active):
+        elif not active.waiting:
             self._park(active)
         elif active.is_guest and self.bench.room < 0:
             self._is_crowded = True
@@ -270,7 +280,7 @@ class Rounds:
         """Refuse some of what waits at a site that was given up; how many."""
         tickets = self.heads(active, EXCLUDED_AT_ONCE)
         for ticket in tickets:
-            self.exclude(ticket, active.state.retired, "", now)
+            self.exclude(active, ticket, active.state.retired, "", now)
         self.place(active, now + SOON)
         return len(tickets)
 
@@ -303,3 +313,7 @@ class Rounds:
             for site, _, _ in self._state.queues.waiting():
                 if self.bench.get(site) is None:
                     raise InvariantError(f"{site} waits, but nobody will visit it")
+        for active in self.bench:
+            lengths = [self._state.queues.length(active.site, lane) for lane in active.lanes]
+            if active.waiting != sum(lengths):
+                raise InvariantError(f"{active.waiting} URLs were counted at {active.site}, not {sum(lengths)}")

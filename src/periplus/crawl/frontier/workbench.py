@@ -10,41 +10,46 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from enum import Enum
+from enum import IntEnum
 
-from periplus.model import InvariantError, Site, SiteState, Url
+from periplus.model import InvariantError, Lane, Site, SiteState, Url
 
 from .agenda import Agenda
 
 
-class Place(Enum):
+class Place(IntEnum):
     """Where a site is."""
 
-    RESTING = "resting"
-    READY = "ready"
-    VISITED = "visited"
-    HELD = "held"
-    GONE = "gone"
+    GONE = 0
+    RESTING = 1
+    READY = 2
+    VISITED = 3
+    HELD = 4
 
 
 class ActiveSite:
     """A site on the workbench: what is kept of it, and what matters only now.
 
-    `level` is that of its best URL when last looked at; `taken` counts the pages of this visit; `flying` the requests
-    under way, and `not_before` is until when those of them that have ended want it left alone; `lookups` counts failed
-    searches for its address. `errands` are robots files wanted here by other sites, with the number of redirects that
-    led to each; `robots_at` is where its own robots.txt was last said to be, `robots_tries` how often asking failed;
-    `is_expected`: the answer is to come from another site. `is_guest`: it came for an errand when there was no room.
+    `waiting` URLs wait there, in these `lanes`; `level` is that of the best when last looked at; `taken` counts the
+    pages of this visit; `flying` the requests under way, and `not_before` is until when those of them that have ended
+    want it left alone; `lookups` counts failed searches for its address. `errands` are robots files wanted here by
+    other sites, with the number of redirects that led to each; `robots_at` is where its own robots.txt was last said to
+    be, `robots_tries` how often asking failed; `is_expected`: the answer is to come from another site. `is_guest`: it
+    came for an errand when there was no room.
     """
 
     __slots__ = (
-        "address", "errands", "flying", "is_changed", "is_expected", "is_guest", "level", "lookups", "not_before",
-        "place", "ready_at", "robots_at", "robots_redirects", "robots_tries", "state", "taken",
+        "address", "errands", "flying", "is_changed", "is_expected", "is_guest", "lanes", "level", "lookups",
+        "not_before", "place", "ready_at", "robots_at", "robots_redirects", "robots_tries", "site", "state", "taken",
+        "waiting",
     )  # fmt: skip
 
     def __init__(self, state: SiteState, level: int) -> None:
         self.state = state
+        self.site = state.site
         self.level = level
+        self.waiting = 0
+        self.lanes: list[Lane] = []
         self.place = Place.GONE
         self.address: _Address | None = None
         self.ready_at = state.ready_at
@@ -59,11 +64,6 @@ class ActiveSite:
         self.robots_at: Url | None = None
         self.robots_redirects = 0
         self.robots_tries = 0
-
-    @property
-    def site(self) -> Site:
-        """Its name."""
-        return self.state.site
 
 
 class _Address:
@@ -90,7 +90,7 @@ class Workbench:
         self._sweep_at = 1000
         self._due: Agenda[float, _Address] = Agenda()
         self._ready: Agenda[tuple[float, float], ActiveSite] = Agenda()
-        self._counts = dict.fromkeys(Place, 0)
+        self._counts = [0] * len(Place)
 
     def __len__(self) -> int:
         return len(self._sites)
@@ -144,11 +144,12 @@ class Workbench:
 
     def visit(self, active: ActiveSite, ip: str | None, now: float) -> None:
         """A request begins now, to this address; without one the site is only looked up."""
-        self._move(active, Place.VISITED)
         if ip is not None:
             address = self._address(ip, now)
             address.next_at = max(address.next_at, now + self.ip_delay)
-            self._file(address)
+            if address is not active.address:
+                self._file(address)
+        self._move(active, Place.VISITED)
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now; it is in nobody's hands until placed again."""
@@ -213,7 +214,7 @@ class Workbench:
         places = [active.place for active in self._sites.values()]
         for place in Place:
             if places.count(place) != self._counts[place]:
-                raise InvariantError(f"not {self._counts[place]} sites are {place.value}, as was counted")
+                raise InvariantError(f"not {self._counts[place]} sites are {place.name}, as was counted")
         for active in self._sites.values():
             self._check_place(active)
         ready = sum(address.ready for address in self._addresses.values())
@@ -227,8 +228,8 @@ class Workbench:
     def _check_place(self, active: ActiveSite) -> None:
         at_rest = active.address is not None and active in active.address.resting
         if at_rest != (active.place is Place.RESTING) or (active in self._ready) != (active.place is Place.READY):
-            raise InvariantError(f"{active.site} is {active.place.value}, but not to be found there")
+            raise InvariantError(f"{active.site} is {active.place.name}, but not to be found there")
         if at_rest and active.address is not self._addresses.get(active.state.ip):
             raise InvariantError(f"{active.site} rests at an address that is not its own")
         if (active.flying > 0) != (active.place is Place.VISITED):
-            raise InvariantError(f"{active.site} is {active.place.value} with {active.flying} requests under way")
+            raise InvariantError(f"{active.site} is {active.place.name} with {active.flying} requests under way")

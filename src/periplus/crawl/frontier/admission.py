@@ -1,0 +1,116 @@
+"""The door: what is discovered is judged, known or new, and gets a place in the queue of its site.
+
+The order is that of the plan: filters, then the seen test, then the count of what is admitted, then a priority. A
+refusal is recorded with its rule; so is every source that tells of a URL for the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from periplus.model import (
+    Discovered,
+    Discovery,
+    Event,
+    EventSink,
+    FirstSeen,
+    Guard,
+    Lane,
+    Ordering,
+    Queued,
+    Refused,
+    Reject,
+    Rewrite,
+    Source,
+    State,
+    Url,
+    UrlRecord,
+)
+from periplus.policy.ordering import level_of
+from periplus.urls import site_of
+
+LANES = {
+    Source.SEED: Lane.DISCOVERY,
+    Source.LINK: Lane.DISCOVERY,
+    Source.REDIRECT: Lane.DISCOVERY,
+    Source.FORM: Lane.DISCOVERY,
+    Source.SITEMAP: Lane.SITEMAPS,
+    Source.FEED: Lane.SITEMAPS,
+    Source.PING: Lane.SITEMAPS,
+    Source.ARCHIVE: Lane.SITEMAPS,
+}
+"""Which budget pays for what was told by whom."""
+
+
+class Admission:
+    """Lets discoveries in."""
+
+    def __init__(self, state: State, *, guard: Guard, ordering: Ordering, events: EventSink) -> None:
+        self._state = state
+        self._guard = guard
+        self._ordering = ordering
+        self._events = events
+
+    def admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
+        """Learn of URLs, and queue those that are wanted and new: which those are."""
+        events: list[Event] = []
+        wanted = self._judge(discoveries, events)
+        before = self._state.records.add_new([_record(discovery) for discovery in wanted])
+        queued: list[Queued] = []
+        changed: dict[Url, UrlRecord] = {}
+        for discovery, known in zip(wanted, before, strict=True):
+            if known is None:
+                self._queue(discovery, queued, changed, events)
+                continue
+            known = changed.get(discovery.url, known)
+            if all(seen.source is not discovery.source for seen in known.first_seen):
+                changed[discovery.url] = _with_source(known, discovery)
+                events.append(Discovered(discovery, False))
+        if changed:
+            self._state.records.put(changed.values())
+        if queued:
+            self._state.queues.push(queued)
+        if events:
+            self._events.record(events)
+        return queued
+
+    def _judge(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
+        wanted = []
+        for discovery in discoveries:
+            verdict = self._guard.judge(discovery)
+            if isinstance(verdict, Reject):
+                events.append(Refused(discovery, verdict.reason, verdict.rule))
+            elif isinstance(verdict, Rewrite):
+                wanted.append(replace(discovery, url=verdict.url))
+            else:
+                wanted.append(discovery)
+        return wanted
+
+    def _queue(
+        self, discovery: Discovery, queued: list[Queued], changed: dict[Url, UrlRecord], events: list[Event]
+    ) -> None:
+        verdict = self._guard.admit(discovery)
+        if isinstance(verdict, Reject):
+            changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
+            events.append(Refused(discovery, verdict.reason, verdict.rule))
+            return
+        level = level_of(self._ordering.score(discovery))
+        queued.append(Queued(discovery.url, site_of(discovery.url), LANES[discovery.source], level))
+        events.append(Discovered(discovery, True))
+
+
+def _record(discovery: Discovery) -> UrlRecord:
+    return UrlRecord(
+        discovery.url,
+        (FirstSeen(discovery.source, discovery.found_at),),
+        discovery.depth,
+        discovery.hints.lastmod,
+        redirects=discovery.redirects,
+    )
+
+
+def _with_source(known: UrlRecord, discovery: Discovery) -> UrlRecord:
+    seen = (*known.first_seen, FirstSeen(discovery.source, discovery.found_at))
+    return replace(known, first_seen=seen, lastmod=discovery.hints.lastmod or known.lastmod)
