@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from random import Random
 
 from msgspec import Struct
@@ -333,6 +333,41 @@ class Crawl:
             self._visits[site_of(task.url)].append((self.now, self.now + took, took))
         self._order += 1
         heappush(self.under_way, (self.now + took, self._order, task, outcome))
+
+    def begin(self, limit: int) -> None:
+        """Take some tasks, and begin them."""
+        tasks = self.scheduler.take(limit, self.now)
+        assert len(tasks) <= limit
+        self.scheduler.check_invariants()
+        for task in tasks:
+            self._begin(task)
+
+    def end(self, number: int) -> None:
+        """One of the tasks under way ends, whenever it was to."""
+        at, _, task, outcome = self.under_way.pop(number)
+        heapify(self.under_way)
+        self.now = max(self.now, at)
+        self._flying[site_of(task.url)] -= outcome is None and task.ip is not None
+        if outcome is not None:
+            self.finish(outcome)
+
+    def lose(self, number: int) -> FetchOutcome | None:
+        """Nobody hears of a task again before its lease is over; what would have been heard."""
+        _, order, task, outcome = self.under_way.pop(number)
+        self.under_way.append((task.lease_ends_at, order, task, None))
+        heapify(self.under_way)
+        visits = self._visits[site_of(task.url)]
+        if task.ip is not None:
+            began_at = task.lease_ends_at - self.politeness.lease
+            place = next(i for i, visit in enumerate(visits) if visit[0] == began_at)
+            visits[place] = (began_at, task.lease_ends_at, 0.0)
+        return outcome
+
+    def wait(self, seconds: float) -> None:
+        """Time passes; leases end that are over."""
+        self.now += seconds
+        while self.under_way and self.under_way[0][3] is None and self.under_way[0][0] <= self.now:
+            self.end(0)
 
     def finish(self, outcome: FetchOutcome) -> None:
         """Report an outcome, and discover where it leads."""
