@@ -88,6 +88,7 @@ class Workbench:
         self._sites: dict[Site, ActiveSite] = {}
         self._addresses: dict[str | None, _Address] = {}
         self._sweep_at = 1000
+        self._now = 0.0
         self._due: Agenda[float, _Address] = Agenda()
         self._ready: Agenda[tuple[float, float], ActiveSite] = Agenda()
         self._counts = [0] * len(Place)
@@ -145,7 +146,7 @@ class Workbench:
     def visit(self, active: ActiveSite, ip: str | None, now: float) -> None:
         """A request begins now, to this address; without one the site is only looked up."""
         if ip is not None:
-            address = self._address(ip, now)
+            address = self._address(ip)
             address.next_at = max(address.next_at, now + self.ip_delay)
             if address is not active.address:
                 self._file(address)
@@ -153,6 +154,7 @@ class Workbench:
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now; it is in nobody's hands until placed again."""
+        self._now = now
         due = self._due
         while (at := due.first) is not None and at <= now:
             address = due.pop()
@@ -192,16 +194,17 @@ class Workbench:
         else:
             self._due.put(address, max(at, address.next_at))
 
-    def _address(self, ip: str | None, now: float = 0.0) -> _Address:
+    def _address(self, ip: str | None) -> _Address:
         address = self._addresses.get(ip)
         if address is None:
             if len(self._addresses) > self._sweep_at:
-                self._sweep(now)
+                self._sweep()
             address = self._addresses[ip] = _Address(ip is not None and self.ip_delay > 0)
         return address
 
-    def _sweep(self, now: float) -> None:
+    def _sweep(self) -> None:
         """Forget addresses where nobody is and that may be asked again; when as many have come anew, once more."""
+        now = self._now
         self._addresses = {
             ip: address
             for ip, address in self._addresses.items()
