@@ -71,11 +71,22 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except PeriplusError as error:
+    except Exception as error:
         if "--debug" in sys.argv[1:]:
             raise
-        say_error(error)
-        sys.exit(error.exit_code)
+        known = error if isinstance(error, PeriplusError) else _bug(error)
+        say_error(known)
+        sys.exit(known.exit_code)
+
+
+def _bug(error: Exception) -> PeriplusError:
+    """What nobody foresaw: a bug, or a disk or machine in trouble."""
+    if isinstance(error, OSError):
+        return PeriplusError(str(error), hint="mend that and type the same again: what was kept is safe")
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return PeriplusError(
+        f"a bug of ours: {said}", hint="periplus --debug and the same again shows where; please tell us"
+    )
 
 
 def say_error(error: PeriplusError) -> None:

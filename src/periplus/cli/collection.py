@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from periplus.assembly import Layout, seeds_from
 from periplus.config import Config
 from periplus.crawl.tally import Tally
-from periplus.model import CollectionDamaged, CollectionInUse, Url, UsageError
+from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState
 
 SEED_FILE = "seeds.txt"
@@ -50,22 +50,28 @@ class Collection(Struct, frozen=True):
 
     @property
     def workers(self) -> int:
-        """As many as it was begun with, as many as were asked for, or one a core."""
+        """As many as were asked for, as many as it was begun with, or one a core."""
         return self.config.crawl.workers or self.layout.shards or cores()
 
     def save(self) -> None:
-        """Write down what was asked, if it is not there already."""
+        """Write down what was asked, if it is not there already, and make room for every shard.
+
+        The number of shards is settled here, before the first of them does anything: whatever happens afterwards, the
+        next crawl deals the sites out among as many.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.config
         if len(self.seeds) > SEEDS_IN_SETTINGS:
             _write(self.folder / SEED_FILE, "".join(f"{seed}\n" for seed in self.seeds))
-            crawl = replace(config.crawl, seeds=(), seed_file=SEED_FILE)
+            crawl = replace(config.crawl, seeds=(), seed_file=SEED_FILE, workers=self.workers)
         else:
-            crawl = replace(config.crawl, seeds=tuple(self.seeds), seed_file="")
+            crawl = replace(config.crawl, seeds=tuple(self.seeds), seed_file="", workers=self.workers)
         config = replace(config, crawl=crawl)
         path = self.layout.settings
         if not path.is_file() or Config.load(path) != config:
             _write(path, config.dump())
+        for number in range(self.workers):
+            self.layout.shard(number).mkdir(parents=True, exist_ok=True)
 
 
 def cores() -> int:
@@ -89,8 +95,9 @@ def planned(
     before = Config() if is_new else Config.load(path)
     config = Config.load(settings) if settings is not None else before
     config = config.with_options(options)
-    texts = [*_seeds_of(before, folder), *config.crawl.seeds, *map(with_scheme, seeds), *_seeds_in(seed_lines)]
-    found = seeds_from(texts)
+    config = _with_workers(config, before.crawl.workers or Layout(folder).shards, folder)
+    texts = [*_seeds_of(before, folder), *config.crawl.seeds, *seeds, *_seeds_in(seed_lines)]
+    found = seeds_from([with_scheme(text) for text in texts])
     if not found:
         raise UsageError("nowhere to begin", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
     return Collection(folder, config, found, is_new)
@@ -103,7 +110,8 @@ def existing(folder: Path) -> Collection:
         hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} makes one"
         raise UsageError(f"{folder} is no collection: it has no {layout.settings.name}", hint=hint)
     config = Config.load(layout.settings)
-    return Collection(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False)
+    seeds = seeds_from([with_scheme(text) for text in _seeds_of(config, folder)])
+    return Collection(folder, config, seeds, is_new=False)
 
 
 def with_scheme(text: str) -> str:
@@ -139,17 +147,17 @@ def held(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def states(layout: Layout) -> Iterator[list[DiskState]]:
-    """What every shard has committed, without disturbing a crawl that runs."""
-    opened: list[DiskState] = []
+def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
+    """What every shard that has begun has committed, without disturbing a crawl that runs."""
+    opened: dict[int, DiskState] = {}
     try:
         for number in range(layout.shards):
             folder = layout.shard(number)
             if (folder / "data.mdb").is_file():
-                opened += [DiskState.read_only(folder, shard=number)]
+                opened[number] = DiskState.read_only(folder, shard=number)
         yield opened
     finally:
-        for state in opened:
+        for state in opened.values():
             state.close()
 
 
@@ -157,9 +165,20 @@ def tally_of(layout: Layout) -> Tally:
     """Everything counted so far, as of the last commit."""
     total = Tally()
     with states(layout) as opened:
-        for state in opened:
+        for state in opened.values():
             total += Tally.restored(state.marked("tally"))
     return total
+
+
+def _with_workers(config: Config, before: int, folder: Path) -> Config:
+    """Sites were dealt out among so many shards before, and stay there."""
+    asked = config.crawl.workers
+    if before and asked not in (0, before):
+        raise ConfigError(
+            f"{folder} was begun with {before} workers and cannot be continued with {asked}",
+            hint=f"use --workers {before}, or begin another collection",
+        )
+    return config.with_options({"crawl.workers": asked or before})
 
 
 def _refuse_strangers(folder: Path) -> None:
@@ -186,7 +205,7 @@ def _seeds_of(config: Config, folder: Path) -> list[str]:
 def _seeds_in(lines: Iterable[str]) -> list[str]:
     """One a line; empty lines, and those that begin with #, are for people."""
     texts = (line.strip() for line in lines)
-    return [with_scheme(text) for text in islice(texts, MAX_SEEDS) if text and not text.startswith("#")]
+    return [text for text in islice(texts, MAX_SEEDS) if text and not text.startswith("#")]
 
 
 def read_lines(path: Path) -> list[str]:

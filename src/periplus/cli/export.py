@@ -70,7 +70,7 @@ def _committed(collection: Collection) -> Committed:
     spooled, ends = [], []
     layout = collection.layout
     with states(layout) as opened:
-        for number, state in enumerate(opened):
+        for number, state in opened.items():
             spooled.append(Spooled(number, layout.spool(number), state.marked("tables")))
             if (end := state.marked("archive")) is not None:
                 ends.append(msgspec.msgpack.decode(end, type=WarcEnd))

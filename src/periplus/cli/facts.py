@@ -113,7 +113,7 @@ def of_collection(collection: Collection) -> CollectionFacts:
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
     with states(collection.layout) as opened:
-        for state in opened:
+        for state in opened.values():
             tally += Tally.restored(state.marked("tally"))
             known, queued, sites = known + len(state.records), queued + len(state.queues), sites + len(state.sites)
             retired.update(each.retired for each in state.sites if each.retired)
@@ -143,7 +143,7 @@ def of_site(collection: Collection, site: Site) -> SiteFacts | None:
     """One site; `None` if nobody has heard of it."""
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
-        return _site_facts(collection.config, opened[number], site, number) if number < len(opened) else None
+        return _site_facts(collection.config, opened[number], site, number) if number in opened else None
 
 
 def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
@@ -155,7 +155,7 @@ def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> Sit
     gate = RobotsGate(state.robots, config.identity.token)
     file = state.robots.get(site)
     home = canonical(f"http://{site}/")
-    refusal = gate.refusal(home) if file is not None and home is not None else None
+    refusal = gate.refusal(site, home) if file is not None and home is not None else None
     return SiteFacts(
         site,
         shard,
@@ -199,11 +199,13 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     facts: SiteFacts | None = None
     kept = b""
     with states(collection.layout) as opened:
-        if number < len(opened):
+        if number in opened:
             state = opened[number]
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
-            refusal = RobotsGate(state.robots, config.identity.token).refusal(url) if facts and facts.robots else None
+            refusal = (
+                RobotsGate(state.robots, config.identity.token).refusal(site, url) if facts and facts.robots else None
+            )
             known = state.sites.get([site])[0]
             kept = known.traps if known is not None else b""
     reason, rule, other = _judged(collection, url, record, kept)

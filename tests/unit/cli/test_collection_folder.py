@@ -122,3 +122,11 @@ def test_two_cannot_crawl_into_one_folder(tmp_path: Path) -> None:
         pass
     with held(tmp_path):
         pass
+
+
+def test_the_number_of_shards_is_settled_before_any_of_them_begins(tmp_path: Path) -> None:
+    """A crawl that is killed while it starts is continued by as many."""
+    planned(tmp_path, seeds=["a.example"], options={"crawl.workers": 3}).save()
+    assert existing(tmp_path).layout.shards == 3
+    assert planned(tmp_path, seeds=[], options={}).workers == 3
+    assert Config.load(tmp_path / "periplus.toml").crawl.workers == 3
