@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from periplus.model import CollectionDamaged
 
+_BUFFER = 1 << 20
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _sync = getattr(os, "fdatasync", os.fsync)
 
@@ -30,7 +31,7 @@ class Spool:
         self._synced = length
         is_new = not path.exists()
         with ExitStack() as opened:
-            self._file = opened.enter_context(path.open("ab", buffering=0))
+            self._file = opened.enter_context(path.open("ab", buffering=_BUFFER))
             if os.fstat(self._file.fileno()).st_size < length:
                 raise damaged(path)
             self._file.truncate(length)
@@ -40,12 +41,9 @@ class Spool:
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Hand the batch to the operating system: safe from the death of the process, not yet from the machine's."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as stream:
+        with pa.ipc.new_stream(pa.PythonFile(self._file, "w"), batch.schema, options=_OPTIONS) as stream:
             stream.write_batch(batch)
-        data = memoryview(sink.getvalue())
-        while data:
-            data = data[self._file.write(data) :]
+        self._file.flush()
         self.length = self._file.tell()
 
     def sync(self) -> None:

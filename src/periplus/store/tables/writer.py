@@ -23,6 +23,7 @@ from periplus.model import (
     CollectionError,
     Discovered,
     Event,
+    Fetched,
     FetchEnded,
     PageRead,
     Refused,
@@ -42,6 +43,9 @@ from .table import Place, Table, TableSettings
 
 Places = dict[str, Place]
 
+_MOST_UNREAD = 64
+_HEAVIEST_UNREAD = 8 << 20
+"""Events, and bytes of what they hold, roughly, before rows are made of them."""
 _ROW_WEIGHT = 1000
 _LINK_WEIGHT = 100
 """Bytes of a row besides its URL, roughly: only to know when to spill."""
@@ -58,6 +62,8 @@ class Tables:
     ) -> None:
         self._settings = settings or TableSettings()
         self._rows: dict[str, list[Any]] = {name: [] for name in SCHEMAS if name != "links"}
+        self._unread: list[Event] = []
+        self._unread_weight = 0
         self._links = LinkRows()
         self._weight = 0
         self._committed = places_of(mark)
@@ -80,12 +86,16 @@ class Tables:
         }
 
     def record(self, events: Sequence[Event]) -> None:
-        """Take note, in memory. Only when very much is waiting does it go to the spools before the next checkpoint."""
-        takers = self._takers
-        for event in events:
-            takers[type(event)](event)
-        if self._weight > self._settings.bytes_in_memory:
-            self._spill()
+        """Take note, in memory. Only when very much is waiting does it go to the spools before the next checkpoint.
+
+        Events are looked at some dozens at a time: between two pages the processor has forgotten this code.
+        """
+        self._unread.extend(events)
+        self._unread_weight += sum(map(_weight, events))
+        if len(self._unread) >= _MOST_UNREAD or self._unread_weight >= _HEAVIEST_UNREAD:
+            self._read()
+            if self._weight > self._settings.bytes_in_memory:
+                self._spill()
 
     def checkpoint(self) -> bytes:
         """Make every row durable that was recorded; the answer is to be committed before this is called again.
@@ -107,10 +117,19 @@ class Tables:
         with _translated():
             for name, table in self._tables.items():
                 table.forget(self._committed[name])
+            self._read()
             self._spill()
             places = {name: table.advance(everything=everything) for name, table in self._tables.items()}
         self._committed = places
         return msgspec.msgpack.encode(places)
+
+    def _read(self) -> None:
+        """From events to rows: nothing of a body or a page is held any longer."""
+        takers = self._takers
+        for event in self._unread:
+            takers[type(event)](event)
+        self._unread.clear()
+        self._unread_weight = 0
 
     def _spill(self) -> None:
         """From memory to the spools."""
@@ -150,6 +169,16 @@ class Tables:
     def _add(self, table: str, row: tuple[Any, ...]) -> None:
         self._rows[table].append(row)
         self._weight += _ROW_WEIGHT + len(row[0])
+
+
+def _weight(event: Event) -> int:
+    """What an event holds, in bytes, roughly: bodies, texts and links."""
+    if isinstance(event, PageRead):
+        page = event.page
+        return 2 * len(page.text) + len(page.links) * (_LINK_WEIGHT + len(page.base))
+    if isinstance(event, FetchEnded):
+        return len(event.outcome.body) if isinstance(event.outcome, Fetched) else 0
+    return len(event.entries) * _ROW_WEIGHT if isinstance(event, SitemapEntriesRead) else 0
 
 
 def places_of(mark: bytes | None) -> Places:
