@@ -38,7 +38,9 @@ class Display:
             if console.is_terminal
             else None
         )
+        self._last = Progress(Tally())
         self._said_at = 0.0
+        self._is_drawing = False
         self._is_stopping = False
 
     def __enter__(self) -> Self:
@@ -56,18 +58,30 @@ class Display:
 
     def show(self, progress: Progress) -> None:
         """What there is now."""
+        self._last = progress
         if self._live is not None:
-            view = screen(progress, self._title, self._aside, self._console.width, is_stopping=self._is_stopping)
-            self._live.update(view, refresh=True)
+            self._draw(self._live)
         elif progress.elapsed - self._said_at >= PLAIN_EVERY:
             self._said_at = progress.elapsed
             self._console.print(Text(plain(progress)), soft_wrap=True)
 
     def stopping(self) -> None:
-        """Somebody wants it to end. Called by a signal handler: the next `show` says it on a terminal."""
+        """Somebody wants it to end. Called by a signal handler, perhaps in the middle of a drawing."""
         self._is_stopping = True
         if self._live is None:
             self._console.print(Text(STOPPING), soft_wrap=True)
+        elif not self._is_drawing:
+            self._draw(self._live)
+
+    def _draw(self, live: Live) -> None:
+        """Once, and again if somebody wanted it to end meanwhile."""
+        is_stopping = not self._is_stopping
+        while is_stopping != self._is_stopping:
+            is_stopping = self._is_stopping
+            self._is_drawing = True
+            width = self._console.width
+            live.update(screen(self._last, self._title, self._aside, width, is_stopping=is_stopping), refresh=True)
+            self._is_drawing = False
 
 
 STOPPING = "stopping: what is under way comes to its end (Ctrl-C again: at once)"
