@@ -1,4 +1,4 @@
-"""Reading pages: everything `read_page` finds, against others who only look for links.
+"""Reading pages: everything `read_page` finds, alone and several at once, against others who only look for links.
 
 The pages are real: documentation that lies on this machine, every so many-th of all files in the order of their paths,
 each file once whatever links lead to it. Where there is none, pages of the same shape are generated.
@@ -18,14 +18,23 @@ ROOT = Path("/usr/share/doc")
 FULL, QUICK = 1000, 150
 URL = "http://docs.example.org/library/page.html"
 CONTENT_TYPE = "text/html; charset=utf-8"
-OURS, PEER = "periplus read_page, complete", "resiliparse, links only"
+OURS, PEER = "periplus read_pages, 16 at once, complete", "resiliparse, links only"
+TOGETHER = 16
 
 
 def measure(quick: bool) -> list[Group]:
     """One table: complete pages a second by us, bare links by each parser."""
     pages, where = sample_pages(QUICK if quick else FULL)
-    readers = {PEER: _resiliparse, "selectolax, links only": _selectolax, "lxml, iterlinks": _lxml, OURS: _ours}
-    contestants = {name: partial(_read_all, read, pages) for name, read in readers.items()}
+    readers = {
+        PEER: _resiliparse,
+        "selectolax, links only": _selectolax,
+        "lxml, iterlinks": _lxml,
+        "periplus read_page, complete": _ours,
+    }
+    contestants: dict[str, Callable[[], object]] = {
+        name: partial(_read_all, read, pages) for name, read in readers.items()
+    }
+    contestants[OURS] = partial(_together, pages)
     rates = race(contestants, units=len(pages), rounds=2 if quick else 4)
     links = sum(len(_resiliparse(page)) for page in pages)
     facts = {
@@ -79,6 +88,13 @@ def _ours(page: bytes) -> object:
     from periplus.content import read_page
 
     return read_page(page, URL, CONTENT_TYPE)
+
+
+def _together(pages: list[bytes]) -> None:
+    from periplus.content import RawPage, read_pages
+
+    for at in range(0, len(pages), TOGETHER):
+        read_pages([RawPage(page, URL, CONTENT_TYPE) for page in pages[at : at + TOGETHER]])
 
 
 def _resiliparse(page: bytes) -> list[str]:

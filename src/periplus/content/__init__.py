@@ -1,13 +1,14 @@
 """From the bytes of a page to a `Page`: what a page says, worked out once and never again.
 
-A body comes off the wire in content codings. `decode_body` takes them off under a cap. `read_page` does the rest, in
-this order, each step in a file of its own:
+A body comes off the wire in content codings. `decode_body` takes them off under a cap. `read_page` does the rest, and
+`read_pages` does it for several pages, which cost less together, in this order, each step in a file of its own:
 
 1. `charset` finds the encoding as a browser would (a mark, the header, a declaration, a guess) with the labels of
    `formats.encodings`; `mime` says whether this is a page at all. What is none becomes an empty `Page` with the reason.
 2. `tags` looks at the bytes, all at once; `nesting` cuts off what would make a parser suffer.
 3. `elements` parses, once, and walks the tree for what the readers want: `facts` (title, description, language, base,
    directives for crawlers), `links` (and resources), `relations` (canonical, alternates, feeds), `redirects`, `forms`.
+   All that is a `draft`: what the page has written, from which `html` makes the `Page`.
 4. `text` takes the text of the tree, and of that what is not navigation.
 5. `words` turns the main text into numbers; `sketch` makes of them what tells near-duplicates, `digests` what tells
    whether the page has changed since, after `volatile` has masked clocks and counters.

@@ -71,11 +71,12 @@ def _read_group(pages: list[RawPage]) -> list[Page]:
     drafts = [draft_of(*both) for both in zip(pages, prepared, strict=True)]
     texts = texts_of([draft.text for draft in drafts])
     sketches = sketches_of([text.main for text in texts])
-    return [_page(*parts) for parts in zip(pages, drafts, texts, sketches, strict=True)]
+    urls = [_resolved(draft) for draft in drafts]
+    return [_page(*parts) for parts in zip(pages, drafts, urls, texts, sketches, strict=True)]
 
 
-def _page(raw: RawPage, draft: Draft, texts: Texts, sketch: bytes) -> Page:
-    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(draft)
+def _page(raw: RawPage, draft: Draft, urls: list[Urls], texts: Texts, sketch: bytes) -> Page:
+    link_urls, source_urls, relative_urls, form_urls, next_urls = urls
     links, link_problems = read_links(draft.anchors, link_urls)
     resources, resource_problems = read_resources(draft.sources, source_urls)
     forms, form_problems = forms_of(draft.forms, form_urls)

@@ -44,6 +44,8 @@ def sketch_of(text: str) -> bytes:
 
 def sketches_of(texts: Sequence[bytes]) -> list[bytes]:
     """The sketches of several texts in UTF-8, all at once, because a text has few words beside what a call costs."""
+    if not texts:
+        return []
     numbers, ends = words_of_all(texts)
     counts = np.diff(ends, prepend=0)
     hashes = _mixed(_shingles(numbers))
@@ -51,7 +53,7 @@ def sketches_of(texts: Sequence[bytes]) -> list[bytes]:
     if len(texts) > 1:
         firsts = np.repeat(np.arange(len(texts)) * VALUES, counts)
         bins += firsts[: len(bins)]
-        bins[firsts[: len(bins)] != firsts[-len(bins) :]] = len(texts) * VALUES  # of two texts: to be forgotten
+        bins[firsts[: len(bins)] != firsts[SHINGLE_WORDS - 1 :]] = len(texts) * VALUES  # of two texts: to be forgotten
     values = np.full((len(texts) + 1, VALUES), _EMPTY, dtype="<u4")
     np.minimum.at(values.reshape(-1), bins, (hashes >> _VALUE_SHIFT).astype(np.uint32))
     for row in ((counts > 0) & (counts < SHINGLE_WORDS)).nonzero()[0].tolist():  # shorter than a shingle: it is one

@@ -109,6 +109,8 @@ def fold_all(written: Sequence[str]) -> list[bytes]:
 
     Of a run of spaces and borders the last one stands for all.
     """
+    if not written:
+        return []
     parts = [b" %b " % _utf8(text) for text in written]
     codes = np.frombuffer(b"".join(parts), dtype=np.uint8)
     is_blank = codes <= _BLANK

@@ -90,13 +90,13 @@ def split_plain(links: Collection[str]) -> list[tuple[str, str]]:
 class Starts(dict[str, str | None]):
     """What each start stands for on one page; `None` for a host that cannot be."""
 
-    __slots__ = ("_root", "directory")
+    __slots__ = ("_directory", "_root")
 
     def __init__(self, page: Url) -> None:
         path = page.partition("?")[0]
         self._root = path.index("/", 8) + 1
-        self.directory = path[: path.rindex("/") + 1]
-        self[""] = self.directory
+        self._directory = path[: path.rindex("/") + 1]
+        self[""] = self._directory
         self["/"] = path[: self._root]
         self["?"] = path + "?"
 
@@ -106,7 +106,7 @@ class Starts(dict[str, str | None]):
 
     def _climb(self, start: str) -> str:
         """The directory that a run of `../` and `./` leads to; there is nothing above the root."""
-        directory = self.directory
+        directory = self._directory
         end = len(directory)
         for _ in range(start.count("../")):
             end = max(directory.rfind("/", 0, end - 1) + 1, self._root)

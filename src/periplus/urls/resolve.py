@@ -8,17 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import Final
 
 from ..model import Url
 from .canonical import canonical, parsed
 from .plain import MAX_PAGE, Starts, joined, split_plain
 
-_DIRECTORIES: Final = 512
-_LINKS_OF_DIRECTORY: Final = 256
-_REMEMBERED_LENGTH: Final = 160
-"""Bounds of what is remembered: some megabytes, of hostile sites some dozens."""
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE | re.ASCII)
 """`mailto:`, `javascript:` and their like: whatever follows, the outcome is no URL of ours."""
 
@@ -30,45 +24,33 @@ def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> lis
     """
     hrefs = list(hrefs)
     links = [href.partition("#")[0] if "#" in href else href for href in hrefs]
+    known: dict[str, Url | None] = dict.fromkeys(links)
     page = canonical(base) if len(base) <= MAX_PAGE else None
-    starts = Starts(page) if page is not None else None
-    seen = _seen_in(starts.directory) if starts is not None else {}
-    if len(seen) >= _LINKS_OF_DIRECTORY:
-        seen.clear()
-    known: dict[str, Url | None] = {link: None for link in links if link not in seen}
-    odd = list(known) if starts is None else _resolve_plain(known, starts, seen)
+    odd = list(known) if page is None else _resolve_plain(known, page)
     for link in odd:
         known[link] = None if _OTHER_SCHEME.match(link) else parsed(link, base, encoding)
-    if page is not None and "" in known:
-        known[""] = page
-    urls = [known[link] if link in known else seen[link] for link in links]
+    urls = [known[link] for link in links]
     ragged = {link for link in odd if link and link[-1] <= " "}
     return _mended(urls, hrefs, base, encoding, ragged) if ragged else urls
 
 
-@lru_cache(maxsize=_DIRECTORIES)
-def _seen_in(directory: str) -> dict[str, Url | None]:  # noqa: ARG001 - what the memory is of
-    """What plain links mean on the pages of a directory: they share their navigation."""
-    return {}
-
-
-def _resolve_plain(known: dict[str, Url | None], starts: Starts, seen: dict[str, Url | None]) -> list[str]:
-    """Fill in the plain links among the keys of `known`, and remember some; the others are returned."""
+def _resolve_plain(known: dict[str, Url | None], page: Url) -> list[str]:
+    """Fill in the plain links among the keys of `known`; the others are returned."""
     odd = []
+    starts = Starts(page)
     for link, (start, rest) in zip(known, split_plain(known), strict=True):
         if not (start or rest):
-            if link:
-                odd.append(link)
+            odd.append(link)
         elif (meaning := starts[start]) is not None:
             if "%" not in rest and "/." not in rest:
-                url: Url | None = meaning + rest  # type: ignore[assignment] # a call of Url() costs as much as this
-                known[link] = url
-                if start != "?" and len(link) <= _REMEMBERED_LENGTH and len(seen) < _LINKS_OF_DIRECTORY:
-                    seen[link] = url
+                known[link] = meaning + rest  # type: ignore[assignment] # a call of Url() costs as much as this line
             elif (url := joined(meaning, rest)) is not None:
                 known[link] = url
             else:
                 odd.append(link)
+    if "" in known:
+        known[""] = page
+        odd.remove("")
     return odd
 
 

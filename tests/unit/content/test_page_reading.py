@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from periplus.content import read_page
+from periplus.content import RawPage, read_page, read_pages
 from periplus.model import Directives, Field, Form, LinkKind, Page, Refresh
 
 URL = "http://www.example.com/dir/page.html"
@@ -253,3 +253,53 @@ def test_a_page_without_a_type_is_sniffed() -> None:
     """No type, or one that says nothing: the bytes decide."""
     for content_type in (None, "", "application/octet-stream", "*/*"):
         assert read_page(b"<!doctype html><a href=x>y</a>", URL, content_type).links
+
+
+def test_links_of_drawings() -> None:
+    """A link in a drawing may be written with the prefix of old."""
+    found = page("<svg><a xlink:href='/old'>o</a><a href='/new'>n</a></svg><a href='#here'>h</a><a>no</a>")
+    assert [(link.url, link.anchor) for link in found.links] == [
+        ("http://www.example.com/old", "o"),
+        ("http://www.example.com/new", "n"),
+    ]
+
+
+def test_links_keep_their_order_among_frames() -> None:
+    """Links of all kinds are in the order of the page, also where there are frames or maps."""
+    found = page("<a href=1>a</a><iframe src=2 title=t></iframe><map><area href=3 alt=m></map><a href=4>b</a>")
+    assert [(link.url[-1], link.anchor, link.kind.value) for link in found.links] == [
+        ("1", "a", "a"),
+        ("2", "t", "iframe"),
+        ("3", "m", "area"),
+        ("4", "b", "a"),
+    ]
+
+
+def test_a_picture_in_place_of_a_text() -> None:
+    """A link without a text is called what its picture says, wherever in it the picture is; a text comes first."""
+    found = page(
+        "<a href=1><img alt=' One  '></a><a href=2><b></b><i><img alt=Two></i></a><a href=3>T<img alt=x></a>"
+        "<a href=4><img></a><a href=5></a>"
+    )
+    assert [link.anchor for link in found.links] == ["One", "Two", "T", "", ""]
+
+
+def test_many_pages_at_once() -> None:
+    """More pages than are read together come back in order, none for none, and a large one does no harm."""
+    raw = [RawPage(f"<title>{number}</title><p>word {number}".encode(), URL, "text/html") for number in range(100)]
+    raw[50] = RawPage(b"<p>" + b"word " * 400_000, URL, "text/html")
+    raw[51] = RawPage(b"", URL)
+    assert read_pages(raw) == [read_page(one.body, one.url, one.content_type) for one in raw]
+    assert read_pages([]) == []
+
+
+def test_headers_of_pages_read_together() -> None:
+    """Each page has its own headers."""
+    one, other = read_pages(
+        [
+            RawPage(b"<p>a", URL, "text/html", robots_tags=["noindex"]),
+            RawPage(b"<p>b", URL, "text/html", link_headers=["</c>; rel=canonical"]),
+        ]
+    )
+    assert (one.directives.noindex, other.directives.noindex) == (True, False)
+    assert (one.canonical, other.canonical) == (None, "http://www.example.com/c")
