@@ -111,7 +111,7 @@ def _body(outcome: Fetched) -> bytes:
 def _kept(outcome: Fetched, now: float) -> float:
     """As long as its cache headers say, within reason; a day where they say nothing."""
     said = fresh_for(Headers(outcome.headers), now)
-    return FRESH if not said else min(max(said, LEAST_FRESH), FRESH)
+    return FRESH if said is None else min(max(said, LEAST_FRESH), FRESH)
 
 
 class RobotsGate:

@@ -1,0 +1,96 @@
+"""What a failure means: the table, the waits, and their page in the docs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from periplus.crawl.fetch import reasons as wire
+from periplus.crawl.frontier import RetrySettings, reason_of, retry_for
+from periplus.crawl.frontier.retries import TABLE, back_off
+from periplus.model import Failed, Fetched, FetchTask, Lane, Purpose, Site, Url
+
+ROOT = Path(__file__).resolve().parents[3]
+NOW = 1_700_000_000.0
+TASK = FetchTask(Url("https://a.test/"), Site("a.test"), Purpose.PAGE, Lane.DISCOVERY, NOW + 300)
+SETTINGS = RetrySettings(backoff=10.0, max_backoff=900.0)
+
+
+def answer(status: int, retry_after: str | None = None) -> Fetched:
+    headers = (("retry-AFTER", retry_after),) if retry_after is not None else ()
+    return Fetched(TASK, status, headers, b"", NOW, 0.1)
+
+
+def test_every_reason_is_in_the_docs() -> None:
+    """docs/politeness.md has a row for each reason of the table, with what it means."""
+    text = (ROOT / "docs" / "politeness.md").read_text()
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|(.*)$", text, re.MULTILINE))
+    assert set(TABLE) <= set(rows)
+    for reason, retry in TABLE.items():
+        assert ("site" in rows[reason]) == retry.is_of_site, reason
+
+
+def test_the_wire_gives_no_reason_that_the_table_misses_by_a_letter() -> None:
+    """Each reason of the table that is not a status is one that somebody gives."""
+    given_by = (wire.__doc__ or "") + (ROOT / "docs" / "wire.md").read_text()
+    ours = {"lost"}
+    assert [r for r in TABLE if not r.startswith("http-") and r not in ours and f"`{r}`" not in given_by] == []
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 501, 505])
+def test_most_errors_are_final(status: int) -> None:
+    """The server has spoken: nothing is gained by asking again."""
+    assert not retry_for(reason_of(answer(status))).again
+
+
+@pytest.mark.parametrize("status", [200, 204, 304, 300])
+def test_what_went_well_has_no_reason(status: int) -> None:
+    """An empty reason is success."""
+    assert reason_of(answer(status)) == ""
+
+
+@given(st.integers(1, 100), st.integers(0, 2**32))
+def test_waiting_doubles_within_a_spread_up_to_the_cap(failures: int, seed: int) -> None:
+    """10 s, 20 s, 40 s, each up to a quarter longer, never beyond `max_backoff`."""
+    wait = back_off(SETTINGS, Failed(TASK, "timeout", NOW, 30.0), failures, NOW, Random(seed))
+    least = min(10.0 * 2.0 ** (failures - 1), 900.0)
+    assert least <= wait <= min(least * 1.25, 900.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [
+        ("120", 120.0, 150.0),
+        ("Tue, 14 Nov 2023 22:15:20 GMT", 120.0, 150.0),
+        ("0", 0.0, 0.0),
+        ("-5", 0.0, 0.0),
+        ("86400", 900.0, 900.0),
+        ("9" * 60, 900.0, 900.0),
+        ("soon", 10.0, 12.5),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_is_obeyed_up_to_the_cap(status: int, asked: str, least: float, most: float) -> None:
+    """As a number or a date; what is neither counts as not said."""
+    assert least <= back_off(SETTINGS, answer(status, asked), 1, NOW, Random(0)) <= most
+
+
+def test_retry_after_of_other_answers_is_nothing_to_us() -> None:
+    """Only 429 and 503 say that the server wants to be left alone."""
+    assert back_off(SETTINGS, answer(500, "600"), 1, NOW, Random(0)) <= 12.5
+
+
+def test_chance_is_the_given_one() -> None:
+    """The same seed, the same waits."""
+    outcome = Failed(TASK, "timeout", NOW, 30.0)
+    first, second = ([back_off(SETTINGS, outcome, n, NOW, chance) for n in range(1, 6)] for chance in _twins())
+    assert first == second
+
+
+def _twins() -> tuple[Random, Random]:
+    return Random(5), Random(5)

@@ -1,0 +1,182 @@
+"""What follows from an answer to the question for robots.txt (RFC 9309 section 2.3.1), and how long it holds."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from periplus.crawl.frontier import RobotsGate
+from periplus.crawl.frontier.robots import (
+    FRESH,
+    LEAST_FRESH,
+    MAX_ROBOTS_REDIRECTS,
+    STALE,
+    Ask,
+    next_step,
+    robots_url,
+    www_sibling,
+)
+from periplus.model import (
+    Excluded,
+    Failed,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    Lane,
+    NotModified,
+    Purpose,
+    Redirected,
+    RobotsFile,
+    Site,
+    Url,
+)
+from periplus.store.memory import MemoryRobotsFiles
+
+NOW = 1_700_000_000.0
+SITE = Site("a.test")
+HTML = b"<!doctype html><html><body>Welcome</body></html>"
+RULES = b"User-agent: *\nDisallow: /private/\n"
+
+
+def task(url: str = "https://a.test/robots.txt", redirects: int = 0) -> FetchTask:
+    return FetchTask(Url(url), SITE, Purpose.ROBOTS, Lane.DISCOVERY, NOW + 300, ip="192.0.2.1", redirects=redirects)
+
+
+def answer(status: int, body: bytes = b"", *headers: tuple[str, str], asked: FetchTask | None = None) -> Fetched:
+    return Fetched(asked or task(), status, headers, body, NOW, 0.1)
+
+
+def file_after(outcome: FetchOutcome, before: RobotsFile | None = None) -> RobotsFile:
+    step = next_step(SITE, outcome, before, NOW)
+    assert isinstance(step, RobotsFile)
+    return step
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
+def test_where_there_is_no_file_all_is_allowed(status: int) -> None:
+    """Section 2.3.1.3: unavailable."""
+    assert (file_after(answer(status)).access, file_after(answer(status)).reason) == ("all", f"http-{status}")
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 599])
+def test_where_the_site_cannot_be_asked_nothing_is_allowed(status: int) -> None:
+    """Section 2.3.1.4: unreachable; 429 is the same said politely."""
+    file = file_after(answer(status))
+    assert (file.access, file.reason, file.expires_at) == ("none", f"http-{status}", NOW + LEAST_FRESH)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Failed(task(), "timeout", NOW, 30.0),
+        Excluded(task(), "private-address", "10.0.0.1"),
+        NotModified(task(), (), NOW, 0.1),
+    ],
+)
+def test_no_answer_allows_nothing(outcome: FetchOutcome) -> None:
+    """Nor does an answer that is none, or an address that we do not go to."""
+    assert file_after(outcome).access == "none"
+    assert file_after(outcome).reason
+
+
+@pytest.mark.parametrize("access", ["rules", "all"])
+def test_an_older_answer_stands_in_for_a_week(access: str) -> None:
+    """Section 2.4: a cached copy may be used while the file is unreachable; its age goes on counting."""
+    before = RobotsFile(SITE, access, RULES if access == "rules" else b"", NOW - FRESH, NOW)
+    file = file_after(answer(503), before)
+    assert (file.access, file.body, file.fetched_at) == (access, before.body, before.fetched_at)
+    assert file.expires_at == NOW + LEAST_FRESH
+    old = RobotsFile(SITE, access, before.body, NOW - STALE, NOW)
+    assert file_after(answer(503), old).access == "none"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("max-age=7200", 7200.0),
+        ("max-age=1", LEAST_FRESH),
+        ("max-age=31536000", FRESH),
+        ("no-store", LEAST_FRESH),
+        ("nonsense", FRESH),
+    ],
+)
+def test_a_file_is_kept_as_long_as_it_says_within_reason(said: str, kept: float) -> None:
+    """Section 2.4: no longer than 24 hours."""
+    assert file_after(answer(200, RULES, ("Cache-Control", said))).expires_at == NOW + kept
+
+
+def test_redirects_are_followed_five_times_wherever_they_lead() -> None:
+    """Section 2.3.1.2; after that it counts as if there was no file."""
+    for redirects in range(MAX_ROBOTS_REDIRECTS):
+        outcome = Redirected(task(redirects=redirects), 302, Url("https://b.test/r"), (), NOW, 0.1)
+        assert next_step(SITE, outcome, None, NOW) == Ask(Url("https://b.test/r"), redirects + 1)
+    last = Redirected(task(redirects=MAX_ROBOTS_REDIRECTS), 302, Url("https://b.test/r"), (), NOW, 0.1)
+    assert (file_after(last).access, file_after(last).reason) == ("all", "too-many-redirects")
+
+
+def test_a_page_instead_of_the_file_leads_to_www_once() -> None:
+    """The Berkeley report: bare names answer with a page where the real file is under `www.`."""
+    step = next_step(SITE, answer(200, HTML), None, NOW)
+    assert isinstance(step, Ask)
+    assert step.url == "https://www.a.test/robots.txt"
+    there = task(step.url, step.redirects)
+    assert file_after(answer(200, RULES, asked=there)).body == RULES
+    for outcome in (
+        answer(200, HTML, asked=there),
+        answer(503, asked=there),
+        Failed(there, "dns-not-found", NOW, 0.1),
+        Redirected(there, 302, Url("https://a.test/robots.txt"), (), NOW, 0.1),
+    ):
+        assert (file_after(outcome).access, file_after(outcome).reason) == ("all", "html-instead")
+
+
+def test_a_redirect_to_www_is_no_fallback() -> None:
+    """Who is sent to `www.` by the site and finds nobody there knows nothing: all is forbidden, not allowed."""
+    there = task("https://www.a.test/robots.txt", redirects=1)
+    assert file_after(answer(503, asked=there)).access == "none"
+    assert file_after(Failed(there, "timeout", NOW, 30.0)).access == "none"
+
+
+@pytest.mark.parametrize("host", ["www.a.test", "192.0.2.7", "[2001:db8::1]", "localhost", "a.test:8080"])
+def test_who_has_a_sibling(host: str) -> None:
+    """Addresses and names without a domain have none; a port stays."""
+    sibling = www_sibling(Url(f"https://{host}/robots.txt"))
+    assert sibling == ("https://www.a.test:8080/robots.txt" if host == "a.test:8080" else None)
+
+
+def test_where_the_file_is() -> None:
+    """At the root of the same scheme, host and port."""
+    assert robots_url(Url("http://a.test:8080/x/y?z")) == "http://a.test:8080/robots.txt"
+
+
+def test_the_gate_says_why() -> None:
+    """By the rule, or by why the site could not be asked."""
+    gate = RobotsGate(MemoryRobotsFiles(), "Periplus")
+    gate.learn(file_after(answer(200, gzip.compress(RULES), ("Content-Encoding", "gzip"))))
+    assert gate.refusal(SITE, Url("https://a.test/private/x")) == ("robots", "/private/")
+    assert gate.refusal(SITE, Url("https://a.test/x")) is None
+    gate.learn(file_after(answer(503)))
+    assert gate.refusal(SITE, Url("https://a.test/x")) == ("robots-unreachable", "http-503")
+    assert gate.refusal(Site("b.test"), Url("https://b.test/")) == ("robots-unreachable", "")
+
+
+def test_the_delay_is_the_longer_of_what_is_asked() -> None:
+    """Crawl-delay, or the pace of Request-rate."""
+    gate = RobotsGate(MemoryRobotsFiles(), "Periplus")
+    gate.learn(file_after(answer(200, b"User-agent: *\nCrawl-delay: 2\nRequest-rate: 1/5\n")))
+    assert gate.delay(SITE) == 5.0
+    gate.learn(file_after(answer(404)))
+    assert gate.delay(SITE) is None
+
+
+def test_the_gate_remembers_no_more_than_so_many() -> None:
+    """The rules of sites lately asked about, bounded in number; the others are read again from what is kept."""
+    files = MemoryRobotsFiles()
+    gate = RobotsGate(files, "Periplus")
+    for number in range(6000):
+        site = Site(f"s{number}.test")
+        gate.learn(RobotsFile(site, "rules", RULES, NOW, NOW + FRESH))
+        assert gate.refusal(site, Url(f"https://{site}/private/")) == ("robots", "/private/")
+    assert len(gate._ready) <= 4096
+    assert gate.refusal(Site("s0.test"), Url("https://s0.test/private/")) == ("robots", "/private/")

@@ -1,0 +1,232 @@
+"""Sites take turns: whose is next, for how long each is left alone, and who is held up by whom."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from tests.properties.simulated_web import START, Crawl, Weather, World
+
+from periplus.crawl.frontier import PolitenessSettings, RetrySettings
+from periplus.crawl.scheduler import CrawlScheduler
+from periplus.model import Discovery, Excluded, FetchEnded, Located, Purpose, Site, Source, Url
+
+S0, S1 = Site("s0.test"), Site("s1.test")
+
+
+def run(world: World, **settings: object) -> Crawl:
+    crawl = Crawl(world, **settings)  # type: ignore[arg-type]
+    crawl.seed(world.urls)
+    crawl.run(50_000)
+    crawl.check_end()
+    return crawl
+
+
+def excluded(crawl: Crawl) -> dict[Url, str]:
+    ends = [event.outcome for event in crawl.events.events if isinstance(event, FetchEnded)]
+    return {outcome.task.url: outcome.reason for outcome in ends if isinstance(outcome, Excluded)}
+
+
+def times(crawl: Crawl, site: Site, purpose: Purpose = Purpose.PAGE) -> list[float]:
+    return [start.at - START for start in crawl.starts if start.site == site and start.task.purpose is purpose]
+
+
+def test_a_site_is_located_then_asked_for_its_rules_then_for_pages() -> None:
+    """Nothing is asked of a site before its robots.txt."""
+    crawl = Crawl(World.plain(1, 1))
+    crawl.seed()
+    purposes = []
+    while not crawl.scheduler.is_idle:
+        before = len(crawl.under_way)
+        crawl.step()
+        purposes += [(entry[2].purpose, entry[2].ip is None) for entry in crawl.under_way[before:]]
+    assert purposes == [(Purpose.ROBOTS, True), (Purpose.ROBOTS, False), (Purpose.PAGE, False)]
+
+
+def test_slow_sites_are_asked_less() -> None:
+    """`patience` times the last answer's time, from its end."""
+    crawl = run(World.plain(1, 30), politeness=PolitenessSettings(delay=0.5, patience=4.0))
+    ends = {outcome.task.url: outcome for outcome in crawl.reported}
+    for first, second in pairwise(crawl.starts):
+        took = getattr(ends[first.task.url], "duration", 0.0)
+        assert second.at - first.at == pytest.approx(took + max(0.5, 4 * took))
+
+
+def test_crawl_delay_is_kept_between_any_two_requests() -> None:
+    """Also where visits take several pages, and from robots.txt itself on."""
+    world = World.plain(1, 5)
+    world.robots[S0] = "slow"
+    crawl = run(world, politeness=PolitenessSettings(pages_per_visit=3, patience=0.0))
+    assert all(second.at - first.at >= 7.0 for first, second in pairwise(crawl.starts))
+
+
+def test_a_visit_of_several_pages_rests_once() -> None:
+    """k pages, then the delay (Castillo et al. 2004); a chain that is discovered page by page is no way around it."""
+    world = World.plain(1, 12)
+    world.links = dict(zip(world.urls, [[url] for url in world.urls[1:]] + [[]], strict=True))
+    crawl = Crawl(world, politeness=PolitenessSettings(delay=60.0, patience=0.0, ip_delay=0.0, pages_per_visit=4))
+    crawl.seed()
+    crawl.run()
+    crawl.check_end()
+    rests = sum(second.at - first.at >= 60.0 for first, second in pairwise(crawl.starts))
+    assert rests == len(crawl.starts) - 2, "robots.txt and the first page; then the queue is empty after each page"
+    together = run(World.plain(1, 12), politeness=PolitenessSettings(delay=60.0, patience=0.0, pages_per_visit=4))
+    assert sum(second.at - first.at >= 60.0 for first, second in pairwise(together.starts)) == 3
+
+
+def test_back_off_of_one_of_several_requests_holds() -> None:
+    """With requests in parallel, the one that asks for the longest rest gets it, whoever comes last."""
+    world = World.plain(1, 6)
+    world.kinds[world.urls[0]] = "503"
+    crawl = Crawl(world, politeness=PolitenessSettings(max_parallel=3))
+    crawl.seed(world.urls)
+    crawl.run()
+    crawl.check_end()
+    busy = [start.at for start in crawl.starts if start.task.url == world.urls[0]]
+    for at in busy:
+        assert not [start for start in crawl.starts if at < start.at < at + 30.0]
+
+
+def test_disallowed_urls_hold_nobody_up() -> None:
+    """Twenty thousand URLs that robots.txt forbids: others go on as if they were not there, and each is recorded."""
+    world = World.plain(2, 20)
+    alone = times(run(world), S1)
+    world = World.plain(2, 20)
+    world.robots[S0] = "rules"
+    crawl = Crawl(world)
+    many = [Url(f"https://s0.test/private/{number}") for number in range(20_000)]
+    crawl.scheduler.discover([Discovery(url, Source.SEED, START) for url in many], START)
+    crawl.seed([url for url in world.urls if S1 in url])
+    crawl.run(50_000)
+    assert len(excluded(crawl)) == 20_000
+    assert set(excluded(crawl).values()) == {"robots"}
+    assert times(crawl, S1) == pytest.approx(alone, abs=1.0)
+    assert crawl.scheduler.is_idle
+
+
+def test_no_take_refuses_without_end() -> None:
+    """Whoever waits for an answer gets it: a take refuses some, and says that it may be asked again at once."""
+    sites = [f"s{number}.test" for number in range(100)]
+    world = World.plain(100, 1)
+    world.robots = dict.fromkeys(map(Site, sites), "rules")
+    crawl = Crawl(world, weather=Weather(slots=1000), politeness=PolitenessSettings(patience=0.0))
+    urls = [Url(f"https://{site}/private/{number}") for site in sites for number in range(100)]
+    crawl.seed(urls)
+    most = 0
+    while not crawl.scheduler.is_idle:
+        before = len(crawl.events.events)
+        crawl.step()
+        most = max(most, len(crawl.events.events) - before)
+    assert most <= 2200
+    assert len(excluded(crawl)) == 10_000
+
+
+def test_a_site_that_keeps_failing_is_given_up_and_drained() -> None:
+    """After `max_site_failures` in a row what waits is refused with the reason; URLs that come later, too."""
+    world = World.plain(1, 1000)
+    world.kinds = dict.fromkeys(world.urls, "refused")
+    crawl = run(world, retries=RetrySettings(max_site_failures=4))
+    assert len(times(crawl, S0)) == 4
+    assert set(excluded(crawl).values()) == {"connect-refused"}
+    crawl.world.urls.append(Url("https://s0.test/late"))
+    crawl.seed([Url("https://s0.test/late")])
+    crawl.run()
+    assert excluded(crawl)[Url("https://s0.test/late")] == "connect-refused"
+    assert len(times(crawl, S0)) == 4
+
+
+def test_what_waits_aside_for_a_site_that_is_given_up_is_refused_too() -> None:
+    """A postponed URL comes back to a site that is not visited any more."""
+    world = World.plain(1, 9)
+    world.kinds = dict.fromkeys(world.urls, "timeout")
+    crawl = run(world, retries=RetrySettings(max_site_failures=2, backoff=5000.0, max_backoff=5000.0))
+    assert len(excluded(crawl)) == 9
+
+
+def test_a_site_with_too_many_bytes_is_visited_no_more() -> None:
+    """`max_bytes_per_site` counts what came; the rest is refused as `site-bytes`."""
+    crawl = run(World.plain(1, 30), politeness=PolitenessSettings(max_bytes_per_site=40))
+    assert len(times(crawl, S0)) == 11
+    assert set(excluded(crawl).values()) == {"site-bytes"}
+
+
+def test_private_addresses_end_a_site_however_they_are_met() -> None:
+    """When it is looked up, at robots.txt, or at a page: all that waits is refused, once each."""
+    for place in ("name", "robots", "page"):
+        world = World.plain(1, 5)
+        match place:
+            case "name":
+                world.names[S0] = "private"
+            case "robots":
+                world.robots[S0] = "private"
+            case _:
+                world.kinds = dict.fromkeys(world.urls, "private")
+        crawl = run(world)
+        records = list(crawl.state.records.of_site(S0))
+        assert {record.reason for record in records} == {"private-address"}
+        assert len(excluded(crawl)) == (4 if place == "page" else 5), "the wire told of one of them itself"
+
+
+def test_an_address_that_holds_for_no_time_is_not_asked_for_for_ever() -> None:
+    """A name server that allows no caching is asked again only after a while."""
+    world = World.plain(1, 5)
+    world.names[S0] = "short"
+    crawl = run(world)
+    assert sum(isinstance(outcome, Located) for outcome in crawl.reported) <= 2
+
+
+def test_more_sites_than_places_all_are_visited() -> None:
+    """A workbench of three, fifty sites: each gets its turn, and never more than three are at hand."""
+    world = World.plain(50, 3)
+    crawl = Crawl(world, capacity=3)
+    crawl.seed(world.urls)
+    while not crawl.scheduler.is_idle:
+        crawl.step()
+        census = crawl.scheduler.census()
+        assert census.ready + census.resting + census.visited <= 3
+    crawl.check_end()
+    assert {start.site for start in crawl.starts} == set(world.sites)
+
+
+def test_the_allowance_is_no_busy_wait() -> None:
+    """With all that is allowed under way, `next_at` speaks of leases only, although other sites are ready."""
+    crawl = Crawl(World.plain(5, 5), allowance=2)
+    crawl.seed()
+    crawl.run()
+    assert crawl.scheduler.pages_done == 2
+    assert crawl.scheduler.is_idle
+    assert crawl.scheduler.next_at is None
+    assert crawl.takes < 40
+
+
+def test_a_failed_page_gives_its_allowance_back() -> None:
+    """What did not arrive is not counted, or a crawl of one page would end with none."""
+    world = World.plain(1, 3)
+    world.kinds[world.urls[0]] = "404"
+    crawl = Crawl(world, allowance=2)
+    crawl.seed(world.urls)
+    crawl.run()
+    assert crawl.scheduler.pages_done == 2
+
+
+def test_a_url_that_is_lost_again_and_again_is_given_up() -> None:
+    """What kills whoever fetches it must not do so for ever; and each loss is a row."""
+    world = World.plain(1, 1)
+    crawl = Crawl(world, weather=Weather(lost=1.0))
+    crawl.seed()
+    crawl.run(200)
+    assert crawl.scheduler.is_idle
+    record = crawl.state.records.get(world.urls)[0]
+    assert record is not None
+    assert record.reason
+    lost = [event for event in crawl.events.events if isinstance(event, FetchEnded)]
+    assert len(lost) >= 3
+
+
+def test_a_state_with_nothing_in_it_is_idle() -> None:
+    """And says so before anything was asked."""
+    crawl = Crawl(World.plain(0, 0))
+    assert isinstance(crawl.scheduler, CrawlScheduler)
+    assert crawl.scheduler.is_idle
+    assert crawl.scheduler.take(10, START) == []
+    assert crawl.scheduler.next_at is None
