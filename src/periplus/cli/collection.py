@@ -96,8 +96,9 @@ def planned(
     config = Config.load(settings) if settings is not None else before
     config = config.with_options(options)
     config = _with_workers(config, before.crawl.workers or Layout(folder).shards, folder)
-    texts = [*_seeds_of(before, folder), *config.crawl.seeds, *seeds, *_seeds_in(seed_lines)]
-    found = seeds_from([with_scheme(text) for text in texts])
+    texts = _seeds_of(before, folder)
+    texts += _seeds_of(config, settings.parent) if settings is not None else []
+    found = seeds_from([with_scheme(text) for text in (*texts, *seeds, *_seeds_in(seed_lines))])
     if not found:
         raise UsageError("nowhere to begin", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
     return Collection(folder, config, found, is_new)

@@ -78,19 +78,19 @@ def plan_of(collection: Collection) -> Plan:
     """What would be done."""
     config = collection.config
     return Plan(
-        str(collection.folder),
-        collection.is_new,
-        collection.seeds,
-        config.scope.kind,
-        config.patterns.include,
-        config.patterns.exclude,
-        config.crawl.limit,
-        config.budgets.max_depth,
-        config.crawl.duration,
-        config.politeness.delay,
-        config.crawl.rate,
-        collection.workers,
-        config.identity.agent,
+        collection=str(collection.folder),
+        is_new=collection.is_new,
+        seeds=collection.seeds,
+        scope=config.scope.kind,
+        include=config.patterns.include,
+        exclude=config.patterns.exclude,
+        limit=config.crawl.limit,
+        max_depth=config.budgets.max_depth,
+        seconds=config.crawl.duration,
+        delay=config.politeness.delay,
+        rate=config.crawl.rate,
+        workers=collection.workers,
+        user_agent=config.identity.agent,
     )
 
 
@@ -133,31 +133,31 @@ def summary_of(
     tally = progress.tally
     pages = tally.pages - before.pages
     return Summary(
-        str(collection.folder),
-        _ended(collection, progress, is_interrupted=is_interrupted),
-        RunSummary(
-            pages,
-            tally.fetches - before.fetches,
-            round(seconds, 3),
-            round(pages / max(seconds, 0.001), 2),
-            round(progress.waited, 3),
+        collection=str(collection.folder),
+        ended=_ended(collection, progress, is_interrupted=is_interrupted),
+        this_run=RunSummary(
+            pages=pages,
+            fetches=tally.fetches - before.fetches,
+            seconds=round(seconds, 3),
+            pages_per_second=round(pages / max(seconds, 0.001), 2),
+            waited=round(progress.waited, 3),
         ),
-        tally.pages,
-        tally.new,
-        tally.changed,
-        tally.same,
-        tally.copies,
-        tally.redirects,
-        tally.fetches,
-        tally.downloaded,
-        _ranked(tally.errors),
-        _ranked(tally.excluded),
-        _ranked(tally.refused),
-        _ranked(tally.sources),
-        progress.known,
-        progress.queued,
-        progress.sites,
-        collection.workers,
+        pages=tally.pages,
+        new=tally.new,
+        changed=tally.changed,
+        same=tally.same,
+        copies=tally.copies,
+        redirects=tally.redirects,
+        fetches=tally.fetches,
+        bytes=tally.downloaded,
+        errors=_ranked(tally.errors),
+        excluded=_ranked(tally.excluded),
+        refused=_ranked(tally.refused),
+        sources=_ranked(tally.sources),
+        known=progress.known,
+        queued=progress.queued,
+        sites=progress.sites,
+        workers=collection.workers,
     )
 
 
@@ -166,8 +166,8 @@ def _ended(collection: Collection, progress: Progress, *, is_interrupted: bool) 
         return "interrupted"
     if not progress.queued:
         return "complete"
-    limit = collection.config.crawl.limit
-    return "limit" if limit and progress.tally.pages >= limit else "time"
+    asked = collection.config.crawl
+    return "limit" if asked.limit and (progress.tally.pages >= asked.limit or not asked.duration) else "time"
 
 
 def _ranked(reasons: dict[str, int]) -> dict[str, int]:

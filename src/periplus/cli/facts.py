@@ -120,15 +120,15 @@ def of_collection(collection: Collection) -> CollectionFacts:
             largest += nlargest(LARGEST, _ranked(state, state.sites))
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
-        str(collection.folder),
-        len(collection.seeds),
-        collection.layout.shards,
-        tally,
-        known,
-        queued,
-        sites,
-        dict(retired),
-        lines,
+        collection=str(collection.folder),
+        seeds=len(collection.seeds),
+        shards=collection.layout.shards,
+        tally=tally,
+        known=known,
+        queued=queued,
+        sites=sites,
+        retired=dict(retired),
+        largest=lines,
     )
 
 
@@ -157,18 +157,18 @@ def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> Sit
     home = canonical(f"http://{site}/")
     refusal = gate.refusal(site, home) if file is not None and home is not None else None
     return SiteFacts(
-        site,
-        shard,
-        kept.ip,
-        kept.pages,
-        queued,
-        kept.downloaded,
-        kept.failures,
-        kept.retired,
-        kept.ready_at,
-        max(config.politeness.delay, kept.delay or 0.0),
-        None if file is None else _robots_facts(file, gate.delay(site)),
-        f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
+        site=site,
+        shard=shard,
+        ip=kept.ip,
+        pages=kept.pages,
+        queued=queued,
+        bytes=kept.downloaded,
+        failures=kept.failures,
+        retired=kept.retired,
+        ready_at=kept.ready_at,
+        delay=max(config.politeness.delay, kept.delay or 0.0),
+        robots=None if file is None else _robots_facts(file, gate.delay(site)),
+        home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
     )
 
 

@@ -71,21 +71,21 @@ class Meter:
         rate = self._rate()
         elapsed = now - self._began_at
         return Progress(
-            tally,
-            total.known,
-            total.queued,
-            total.sites,
-            total.ready,
-            total.visited,
-            total.resting,
-            total.backing_off,
-            total.next_site,
-            None if total.next_at is None else max(total.next_at - now, 0.0),
-            rate,
-            self._left(total, tally, rate) if elapsed >= _SURE_AFTER else None,
-            elapsed,
-            self._waited,
-            len(statuses),
+            tally=tally,
+            known=total.known,
+            queued=total.queued,
+            sites=total.sites,
+            ready=total.ready,
+            visited=total.visited,
+            resting=total.resting,
+            backing_off=total.backing_off,
+            next_site=total.next_site,
+            next_in=None if total.next_at is None else max(total.next_at - now, 0.0),
+            rate=rate,
+            left=self._left(total, tally, rate) if elapsed >= _SURE_AFTER else None,
+            elapsed=elapsed,
+            waited=self._waited,
+            shards=len(statuses),
         )
 
     def _rate(self) -> float:

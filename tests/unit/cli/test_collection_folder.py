@@ -69,10 +69,11 @@ def test_settings_may_come_from_another_file(tmp_path: Path) -> None:
     """`--config` stands in for the settings of the collection, whose seeds stay; options go over it."""
     folder, other = tmp_path / "c", tmp_path / "mine.toml"
     planned(folder, seeds=["a.example"], options={"crawl.limit": 7}).save()
-    other.write_text('[crawl]\nseeds = ["b.example"]\nrate = 5.0\n')
+    other.write_text('[crawl]\nseeds = ["b.example"]\nseed_file = "more.txt"\nrate = 5.0\n')
+    (tmp_path / "more.txt").write_text("c.example\n")
     found = planned(folder, seeds=[], settings=other, options={"crawl.limit": 8})
     assert (found.config.crawl.rate, found.config.crawl.limit) == (5.0, 8)
-    assert found.seeds == ("https://a.example/", "https://b.example/")
+    assert found.seeds == ("https://a.example/", "https://b.example/", "https://c.example/")
 
 
 def test_many_seeds_lie_in_a_file_of_their_own(tmp_path: Path) -> None:
