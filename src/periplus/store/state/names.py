@@ -69,7 +69,7 @@ class SiteNames:
 
     def number(self, site: Site) -> bytes:
         """The number of a site, given now if it has none."""
-        number = self.find(site)
+        number = self._recent_ids.get(site) or self.find(site)
         if number is None:
             number = len(self._names).to_bytes(ID_LENGTH, "big")
             self._ids.put(name_key(site), number)

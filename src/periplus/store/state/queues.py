@@ -25,6 +25,7 @@ SEQUENCE = b"sequence"
 MAX_HELD = 16_384
 """Lengths that may wait to be written."""
 
+LEVELS = [bytes([level]) for level in range(256)]
 _BITS = struct.Struct(">d")
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
@@ -48,8 +49,7 @@ class DiskQueues:
         rows = []
         for head, short in self._rows(entries):
             rows.append((head + self._next(), short))
-            line = head[:LEVEL_AT]
-            self._held[line] = self._length(line) + 1
+            self._change(head[:LEVEL_AT], 1)
         if rows:
             self._queues.put_many(sorted(rows))
         if len(self._held) > MAX_HELD:
@@ -71,8 +71,7 @@ class DiskQueues:
         """Take these out; those that are not there any more do not matter."""
         for ticket in tickets:
             if self._queues.delete(ticket.place):
-                line = ticket.place[:LEVEL_AT]
-                self._held[line] = self._length(line) - 1
+                self._change(ticket.place[:LEVEL_AT], -1)
         if len(self._held) > MAX_HELD:
             self.flush()
 
@@ -145,13 +144,14 @@ class DiskQueues:
         for entry in entries:
             if not 0 <= entry.level <= 255:
                 raise InvariantError(f"level {entry.level} of {entry.url} is not within 0..255")
-        return [
-            (
-                self._names.number(entry.site) + LANE_CODES[entry.lane] + entry.level.to_bytes(1, "big"),
-                shorten(entry.url, entry.site).encode(),
-            )
-            for entry in entries
-        ]
+        rows = []
+        site, number = None, b""
+        for entry in entries:
+            if entry.site != site:  # mostly, all are of one site
+                site, number = entry.site, self._names.number(entry.site)
+            head = number + LANE_CODES[entry.lane] + LEVELS[entry.level]
+            rows.append((head, shorten(entry.url, site).encode()))
+        return rows
 
     def _entry(self, value: bytes) -> Queued:
         """An entry from site number, lane, level and URL."""
@@ -161,6 +161,10 @@ class DiskQueues:
     def _next(self) -> bytes:
         self._sequence += 1
         return self._sequence.to_bytes(8, "big")
+
+    def _change(self, line: bytes, by: int) -> None:
+        length = self._held.get(line)
+        self._held[line] = by + (self._length(line) if length is None else length)
 
     def _length(self, line: bytes) -> int:
         length = self._held.get(line)
