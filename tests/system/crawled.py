@@ -1,0 +1,262 @@
+"""Crawls that are killed: lives of a crawl in processes of their own, and what must hold of the collection afterwards.
+
+A life begins in a fork of a server that has everything imported, so that thirty of them take seconds. It can be told
+to kill itself in front of its n-th operation on the disk: every state that a crash can leave behind is one of these.
+What was lost is counted on the other side, in the log of the lab's server.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pyarrow.dataset
+from msgspec import Struct
+from warcio.archiveiterator import ArchiveIterator
+
+from periplus.assembly import Layout, open_crawl, seeds_from, settle
+from periplus.config import Config
+from periplus.crawl.tally import Tally
+from periplus.lab.web import World
+from periplus.lab.web.log import Visit
+from periplus.lab.web.running import RunningLab
+from periplus.model import Site
+from periplus.store import DiskState
+from periplus.urls import domain_of
+
+DISK = frozenset(
+    {"write", "fsync", "fdatasync", "commit", "open", "unlink", "rename", "replace", "truncate", "ftruncate"}
+)
+PATIENCE = 60.0
+
+domain_of(Site("a.test"))  # reads the Public Suffix List, and the next line all settings: once, before any life
+Config().with_options({"politeness.delay": 0.0})
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["tests.system.crawled"])
+
+
+class Asked(Struct, frozen=True):
+    """A crawl: its seeds, its settings over the defaults, and by how many processes."""
+
+    seeds: tuple[str, ...]
+    options: dict[str, object]
+    workers: int = 1
+
+
+def asked(lab: RunningLab, workers: int = 1, **options: object) -> Asked:
+    """A crawl of everything in a lab, in a hurry, with small files and frequent commits."""
+    settings: dict[str, object] = {
+        "politeness.delay": 0.01,
+        "politeness.patience": 0.0,
+        "retries.backoff": 0.05,
+        "wire.proxy": lab.base,
+        "archive.max_file_size": 60_000,
+        "tables.rows_per_group": 20,
+        "tables.rows_per_file": 60,
+        "engine.checkpoint_interval": 0.2,
+    }
+    settings |= {name.replace("__", "."): value for name, value in options.items()}
+    return Asked(tuple(f"http://{host}/" for host in lab.world.hosts[:4]), settings, workers)
+
+
+def life(folder: Path, what: Asked, strike: int | None = None) -> None:
+    """A crawl, begun or continued, to its end; or until its `strike`-th operation on the disk."""
+    logging.disable()
+    crawl = open_crawl(Config().with_options(what.options), folder, seeds_from(what.seeds), what.workers)
+    signal.signal(signal.SIGTERM, lambda *_: crawl.stop())
+    if strike is not None:
+        sys.setprofile(_Executioner(strike))
+    crawl.run()
+    settle(folder)
+
+
+class _Executioner:
+    """Counts the calls of our code that change the disk, and strikes in front of one."""
+
+    def __init__(self, strike: int) -> None:
+        self._left = strike
+
+    def __call__(self, frame: FrameType, event: str, what: Any) -> None:
+        if event != "c_call" or what.__name__ not in DISK or not _is_ours(frame):
+            return
+        self._left -= 1
+        if self._left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _is_ours(frame: FrameType | None) -> bool:
+    """Whether our stores are at work, directly or by the standard library."""
+    depth = 0
+    while frame is not None and depth < 4:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith(("periplus.store", "periplus.crawl.journal", "periplus.assembly")):
+            return True
+        frame, depth = frame.f_back, depth + 1
+    return False
+
+
+def begin(folder: Path, what: Asked, strike: int | None = None) -> BaseProcess:
+    """Start a life."""
+    process = _context.Process(target=life, args=(folder, what, strike))
+    process.start()
+    return process
+
+
+def shards_of(process: BaseProcess) -> list[int]:
+    """The processes of the shards of a life, by their number."""
+    found = []
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    for pid in map(int, children.read_text().split() if children.exists() else ()):
+        with suppress(OSError):
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
+def wait_until_gone(pids: Iterable[int]) -> None:
+    """Until processes that nobody told to end have ended by themselves."""
+    until = time.monotonic() + PATIENCE
+    left = list(pids)
+    while left and time.monotonic() < until:
+        left = [pid for pid in left if _is_alive(pid)]
+        time.sleep(0.01)
+    assert not left
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def finish(folder: Path, what: Asked) -> None:
+    """A life to its natural end."""
+    process = begin(folder, what)
+    process.join(PATIENCE)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+    assert process.exitcode == 0
+
+
+# what must hold
+
+
+class Crawled(Struct, frozen=True):
+    """What a collection holds, in the terms that two crawls of one web must agree on."""
+
+    pages: Counter[tuple[str, int]]
+    fetches: Counter[tuple[str, str, int, str]]
+    discoveries: Counter[tuple[str, str]]
+    links: int
+    captures: Counter[str]
+    revisits: int
+    tally: dict[str, object]
+
+
+def crawled(folder: Path) -> Crawled:
+    """Read all of a collection with the tools of others; damage fails."""
+    kept = list(captures(folder))
+    return Crawled(
+        Counter((row["url"], row["raw_digest"]) for row in rows(folder, "pages")),
+        Counter((row["url"], row["purpose"], row["attempt"], row["outcome"]) for row in rows(folder, "fetches")),
+        Counter((row["url"], row["source"]) for row in rows(folder, "discoveries") if row["refused"] is None),
+        len(rows(folder, "links")),
+        Counter(url for url, _ in kept),
+        sum(kind == "revisit" for _, kind in kept),
+        tallied(folder),
+    )
+
+
+def rows(folder: Path, table: str) -> list[dict[str, Any]]:
+    """Every row of a table."""
+    found: list[dict[str, Any]] = (
+        pyarrow.dataset.dataset(folder / "tables" / table, format="parquet").to_table().to_pylist()
+    )
+    return found
+
+
+def captures(folder: Path) -> Iterable[tuple[str, str]]:
+    """Every answer in the archive, all of which warcio reads from end to end, digests checked."""
+    for path in sorted((folder / "warc").glob("*.warc.gz")):
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, check_digests="raise"):
+                record.content_stream().read()
+                if record.rec_type in ("response", "revisit"):
+                    yield record.rec_headers["WARC-Target-URI"], record.rec_type
+
+
+def tallied(folder: Path) -> dict[str, object]:
+    """What was counted, by all shards together."""
+    total = Tally()
+    layout = Layout(folder)
+    for number in range(layout.shards):
+        state = DiskState.read_only(layout.shard(number), shard=number)
+        total += Tally.restored(state.marked("tally"))
+        state.close()
+    return {name: getattr(total, name) for name in total.__struct_fields__}
+
+
+def lost(visits: Iterable[Visit], folder: Path, births: Iterable[float]) -> Counter[str]:
+    """Requests of which the collection does not know, by host; each must have been under way when a process died.
+
+    One request at a time goes to a host, and the next only when the last was noted: so what may be lost in a life is
+    the last request of each host before the next life began (`births`), and nothing else.
+    """
+    known = Counter(row["url"] for row in rows(folder, "fetches") if row["outcome"] != "excluded")
+    missing: Counter[str] = Counter()
+    excusable: Counter[tuple[str, str]] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()
+    ends = sorted(births)
+    last: dict[tuple[str, int], Visit] = {}
+    for visit in sorted(visits, key=lambda visit: visit.real_started_at):
+        asked[visit.host, visit.target] += 1
+        number = sum(end <= visit.real_started_at for end in ends)
+        if number < len(ends):
+            last[visit.host, number] = visit
+    for visit in last.values():
+        excusable[visit.host, visit.target] += 1
+    paths = Counter({_place(url): count for url, count in known.items()})
+    for place, count in asked.items():
+        unknown = count - paths[place]
+        assert 0 <= unknown <= excusable[place], (place, count, paths[place], excusable[place])
+        missing[place[0]] += unknown
+    return +missing
+
+
+def _place(url: str) -> tuple[str, str]:
+    authority, slash, path = url.partition("://")[2].partition("/")
+    return authority.partition(":")[0], slash + path
+
+
+def wait_for(count: int, lab: RunningLab, process: BaseProcess) -> None:
+    """Until the server has had so many requests in all, or the process is over."""
+    until = time.monotonic() + PATIENCE
+    while lab.log.total < count and process.is_alive() and time.monotonic() < until:
+        time.sleep(0.002)
+
+
+def small_world(pages: int = 150) -> World:
+    """A web of some sites with redirects, copies and failures, none of which asks for a long delay."""
+    return World(7, 8, pages=pages)
+
+
+def same(killed: Crawled, whole: Crawled) -> Mapping[str, object]:
+    """What differs; nothing should."""
+    return {
+        name: (getattr(killed, name), getattr(whole, name))
+        for name in whole.__struct_fields__
+        if getattr(killed, name) != getattr(whole, name)
+    }

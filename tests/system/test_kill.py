@@ -1,0 +1,170 @@
+"""Killed at any moment and continued, a crawl ends with what an unkilled one has, and asks for nothing that it had.
+
+In flight is a request whose answer had not reached the journal when the process died: those alone are repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+from tests.system.crawled import (
+    PATIENCE,
+    Asked,
+    asked,
+    begin,
+    crawled,
+    finish,
+    lost,
+    same,
+    shards_of,
+    small_world,
+    wait_for,
+    wait_until_gone,
+)
+
+from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+
+pytest_plugins = ["periplus.lab.pytest_plugin"]
+
+
+def lab_of(start_lab: Callable[[Server], RunningLab], pages: int) -> RunningLab:
+    world = small_world(pages)
+    return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
+
+
+@pytest.fixture
+def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    """Some 140 pages on nine hosts."""
+    return lab_of(start_lab, 150)
+
+
+@pytest.fixture
+def large_lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    """Some 300 pages."""
+    return lab_of(start_lab, 330)
+
+
+def test_killed_at_any_moment_nothing_is_lost_or_fetched_again(lab: RunningLab, tmp_path: Path) -> None:
+    """Five moments of chance: soon after the start, in the middle of a crawl, in recovery."""
+    kill_and_compare(lab, tmp_path, asked(lab), kills=5, seed=1)
+
+
+@pytest.mark.slow
+def test_killed_at_thirty_moments(large_lab: RunningLab, tmp_path: Path) -> None:
+    """The same, thirty times, with commits as rare as they are by default, so that the journal has much to tell."""
+    kill_and_compare(large_lab, tmp_path, asked(large_lab, engine__checkpoint_interval=1.0), kills=30, seed=2)
+
+
+def test_killed_in_front_of_operations_on_the_disk(lab: RunningLab, tmp_path: Path) -> None:
+    """In commits, while a WARC file is full and the next begins, while rows become Parquet, and in recovery."""
+    strike_and_compare(lab, tmp_path, lives=10, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 3))
+def test_killed_in_front_of_many_operations_on_the_disk(lab: RunningLab, tmp_path: Path, seed: int) -> None:
+    """The same, forty times."""
+    strike_and_compare(lab, tmp_path, lives=40, seed=seed)
+
+
+def kill_and_compare(lab: RunningLab, folder: Path, what: Asked, *, kills: int, seed: int) -> None:
+    finish(folder / "whole", what)
+    requests = lab.log.total
+    lab.log.clear()
+    chance = random.Random(seed)
+    births = []
+    for number in range(kills):
+        process = begin(folder / "killed", what)
+        wait_for(requests * number // kills + chance.randrange(requests // kills), lab, process)
+        time.sleep(chance.random() * 0.05)
+        process.kill()
+        process.join()
+        births.append(time.time())
+    finish(folder / "killed", what)
+    check(lab, folder, births)
+
+
+def strike_and_compare(lab: RunningLab, folder: Path, *, lives: int, seed: int) -> None:
+    """Half of the lives end early, in recovery; the others somewhere in the crawl."""
+    what = asked(lab, engine__checkpoint_outcomes=7)
+    finish(folder / "whole", what)
+    lab.log.clear()
+    chance = random.Random(seed)
+    births = []
+    for _ in range(lives):
+        process = begin(folder / "killed", what, chance.choice((chance.randrange(30), chance.randrange(400))))
+        process.join(60)
+        births.append(time.time())
+        if process.exitcode == 0:
+            break
+    finish(folder / "killed", what)
+    check(lab, folder, births)
+
+
+def check(lab: RunningLab, folder: Path, births: list[float], *apart: str) -> None:
+    """`apart` is what crawls may differ in: copies of a page are known as such by the shard that has both."""
+    killed, whole = crawled(folder / "killed"), crawled(folder / "whole")
+    assert {name: what for name, what in same(killed, whole).items() if name not in apart} == {}
+    assert max(killed.pages.values()) == 1
+    missing = lost(lab.log.visits(), folder / "killed", births)
+    assert all(count <= len(births) for count in missing.values())
+
+
+# several processes
+
+
+def test_a_shard_or_the_coordinator_dies(lab: RunningLab, tmp_path: Path) -> None:
+    """A shard is started again; without a coordinator the shards end by themselves; all at once is as bad as one."""
+    kill_some_and_compare(lab, tmp_path, ["shard", "coordinator", "all"], seed=3)
+
+
+@pytest.mark.slow
+def test_shards_and_coordinators_die_thirty_times(large_lab: RunningLab, tmp_path: Path) -> None:
+    """In an order of chance."""
+    chance = random.Random(4)
+    kill_some_and_compare(large_lab, tmp_path, chance.choices(["shard", "coordinator", "all"], (3, 1, 1), k=30), seed=4)
+
+
+def kill_some_and_compare(lab: RunningLab, folder: Path, victims: list[str], *, seed: int) -> None:
+    finish(folder / "whole", asked(lab))
+    requests = lab.log.total
+    lab.log.clear()
+    chance = random.Random(seed)
+    births: list[float] = []
+    process = begin(folder / "killed", asked(lab, 2))
+    for number, victim in enumerate(victims):
+        wait_for(requests * number // len(victims) + chance.randrange(requests // len(victims)), lab, process)
+        time.sleep(chance.random() * 0.05)
+        process = kill(victim, process, chance, folder / "killed", asked(lab, 2), births)
+    process.join(PATIENCE)
+    assert process.exitcode == 0
+    check(lab, folder, births, "revisits", "tally")
+
+
+def kill(
+    victim: str, process: BaseProcess, chance: random.Random, folder: Path, what: Asked, births: list[float]
+) -> BaseProcess:
+    shards = shards_of(process)
+    if victim == "shard" and process.is_alive():
+        if shards:
+            os.kill(chance.choice(shards), signal.SIGKILL)
+            births.append(time.time() + 0.2)
+        return process
+    process.kill()
+    for pid in shards if victim == "all" else ():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.join()
+    wait_until_gone(shards)
+    births.append(time.time())
+    return begin(folder, what)
