@@ -38,6 +38,7 @@ from periplus.store.tables import SCHEMAS, Tables
 from periplus.urls import site_of
 
 FULL, QUICK = 1000, 200
+PAGES_A_SITE = 25
 NOW = 1_800_000_000.0
 NEW_A_PAGE = 5
 """Links of a page that nobody had met before; the others are known to the crawl and no row of `discoveries`."""
@@ -75,9 +76,9 @@ def ours(bodies: list[bytes], rounds: int, folder: Path) -> tuple[float, float, 
     """Seconds a page in `record` and in checkpoints (the best round of each), links a page, and bytes at rest."""
     tables = Tables(folder / "tables", folder / "spool", shard=0, mark=None)
     recording, saving, links = [], [], 0
-    for number in range(rounds):
+    for _ in range(rounds):
         spent, pause = 0.0, _pause()
-        for page in read(bodies, number):
+        for page in read(bodies):
             events = list(events_of(page))
             links += len(page.links)
             started = time.thread_time()
@@ -100,7 +101,7 @@ def as_dicts(bodies: list[bytes], path: Path) -> float:
     """Seconds a page for the links as a list of dicts, then a table of them, then one Parquet file."""
     rows: list[dict[str, object]] = []
     spent = 0.0
-    for page in read(bodies, 0):
+    for page in read(bodies):
         started = time.thread_time()
         site = site_of(page.url)
         rows.extend(
@@ -122,10 +123,10 @@ def as_dicts(bodies: list[bytes], path: Path) -> float:
     return (spent + time.thread_time() - started) / len(bodies)
 
 
-def read(bodies: list[bytes], number: int) -> Iterator[Page]:
-    """The pages, as the crawl has just read them."""
+def read(bodies: list[bytes]) -> Iterator[Page]:
+    """The pages, as the crawl has just read them. Neighbours are mostly of one manual: they lie on one site."""
     for place, body in enumerate(bodies):
-        yield read_page(body, f"https://docs{place % 40}.example.org/{number}/page{place}.html", "text/html")
+        yield read_page(body, f"https://docs{place // PAGES_A_SITE}.example.org/manual/page{place}.html", "text/html")
 
 
 def events_of(page: Page) -> Iterator[Event]:

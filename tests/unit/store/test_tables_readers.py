@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 from pathlib import Path
 
 import duckdb
@@ -162,6 +163,28 @@ def test_a_lost_spool_is_damage_and_says_so(tmp_path: Path) -> None:
         read(tmp_path / "tables", "pages", spooled=[Spooled(0, tmp_path / "spool", mark)])
     with pytest.raises(CollectionDamaged, match="mark"):
         Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=b"\xff nonsense")
+
+
+def test_after_a_full_disk_nothing_more_is_written(tmp_path: Path) -> None:
+    """No mark is given out for files of which nobody knows how far they go; opened again, all is as committed."""
+    tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
+    tables.record(EVENTS)
+    mark = tables.checkpoint()
+    tables.record(EVENTS * 1000)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
+    try:
+        with pytest.raises(CollectionError, match="cannot write"):
+            tables.checkpoint()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with pytest.raises(CollectionError, match="before"):
+        tables.settle()
+    tables.close()
+    again = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=mark)
+    again.settle()
+    again.close()
+    assert {name: count_rows(tmp_path / "tables", name) for name in SCHEMAS} == dict.fromkeys(SCHEMAS, 1)
 
 
 def test_a_disk_that_refuses_is_an_error_of_ours(tmp_path: Path) -> None:

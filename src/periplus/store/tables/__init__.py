@@ -5,10 +5,10 @@ what was refused), `fetches` (what was asked of whom, what came back, where it l
 itself), `links` (from where to where), `sitemap_entries` (what sites say of their pages) and `changes` (what was
 different at the next visit). `schemas` has their columns; `docs/tables.md` says what each means.
 
-Rows take three steps. They wait in memory as tuples (`writer`, and a file for each table that makes its rows); at a
+Rows take three steps. They wait in memory as tuples (`rows`, and a file for each table that makes its own); at a
 checkpoint they become record batches (`columns`, and `links` for the most numerous) in an append-only `spool`; when
-there are enough of them, row groups of a Parquet file (`parquet`). `table` moves them along so that a crash anywhere
-leaves exactly the rows of the last committed mark. `reader` gives them back, those still in a spool too.
+there are enough of them, row groups of a Parquet file (`parquet`). `table` and `writer` move them along so that a
+crash anywhere leaves exactly the rows of the last committed mark. `reader` gives them back, those still in a spool too.
 """
 
 from .reader import Spooled, count_rows, read, scan

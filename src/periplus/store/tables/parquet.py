@@ -8,6 +8,7 @@ order. Texts that hardly repeat get no dictionary, and bits that are as good as 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,8 +54,9 @@ class ParquetFile:
 
     def abandon(self) -> None:
         """Remove what was begun: the spool still has every row of it."""
-        self._writer.close()
-        self._sink.close()
+        with suppress(OSError):
+            self._writer.close()
+            self._sink.close()
         self._hidden.unlink(missing_ok=True)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,8 +53,9 @@ class Spool:
             self._synced = self.length
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        """Let go of the file, whatever a full disk says to that: what was not synced may be lost."""
+        with suppress(OSError):
+            self._file.close()
 
 
 def read_spool(path: Path, start: int, end: int) -> Iterator[tuple[pa.RecordBatch, int]]:

@@ -1,0 +1,129 @@
+"""From events to rows: what waits in memory until the next checkpoint, as small as it can be.
+
+Of a fetch and a page a tuple is kept, never a body or a text: those are large. Events are looked at some dozens at a
+time, since between two pages the processor has forgotten this code, and that costs as much as the work itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from periplus.model import (
+    ChangeSeen,
+    Discovered,
+    Event,
+    Fetched,
+    FetchEnded,
+    PageRead,
+    Refused,
+    SitemapEntriesRead,
+    SitemapRead,
+)
+
+from .changes import change_row
+from .columns import batch_of
+from .discoveries import discoveries_batch
+from .fetches import fetch_row
+from .links import LinkRows
+from .pages import page_row
+from .schemas import SCHEMAS
+from .sitemaps import entry_rows, summary_row
+
+_MOST_UNREAD = 64
+_HEAVIEST_UNREAD = 8 << 20
+"""Events, and bytes of what they hold, roughly, before rows are made of them."""
+_ROW_WEIGHT = 1000
+_LINK_WEIGHT = 100
+"""Bytes of a row besides its URL, roughly."""
+
+
+class Rows:
+    """The rows of all tables since the last batches. `weight` is what they take in memory, in bytes, roughly."""
+
+    def __init__(self) -> None:
+        self.weight = 0
+        self._unread: list[Event] = []
+        self._unread_weight = 0
+        self._rows: dict[str, list[Any]] = {name: [] for name in SCHEMAS if name != "links"}
+        self._links = LinkRows()
+        self._takers: Mapping[type, Callable[[Any], None]] = {
+            Discovered: self._take_offer,
+            Refused: self._take_offer,
+            FetchEnded: self._take_fetch,
+            PageRead: self._take_page,
+            SitemapEntriesRead: self._take_entries,
+            SitemapRead: self._take_sitemap,
+            ChangeSeen: self._take_change,
+        }
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Keep what these say."""
+        self._unread.extend(events)
+        self._unread_weight += sum(map(_weight, events))
+        if len(self._unread) >= _MOST_UNREAD or self._unread_weight >= _HEAVIEST_UNREAD:
+            self._read()
+
+    def take(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """A batch for each table that has rows. They are no longer here then."""
+        self._read()
+        for name, rows in self._rows.items():
+            if rows:
+                yield name, _batch(name, rows)
+                rows.clear()
+        if self._links:
+            yield "links", self._links.take()
+        self.weight = 0
+
+    def _read(self) -> None:
+        """Make rows of what was added, and hold the events no longer."""
+        takers = self._takers
+        for event in self._unread:
+            takers[type(event)](event)
+        self._unread.clear()
+        self._unread_weight = 0
+
+    def _take_offer(self, event: Discovered | Refused) -> None:
+        self._rows["discoveries"].append(event)
+        self.weight += _ROW_WEIGHT + 2 * len(event.discovery.url)
+
+    def _take_fetch(self, event: FetchEnded) -> None:
+        row = fetch_row(event)
+        if row is not None:
+            self._add("fetches", row)
+
+    def _take_page(self, event: PageRead) -> None:
+        page = event.page
+        self._add("pages", page_row(event))
+        self._links.add(page, event.read_at)
+        self.weight += len(page.links) * (_LINK_WEIGHT + len(page.base))
+
+    def _take_entries(self, event: SitemapEntriesRead) -> None:
+        self._rows["sitemap_entries"].extend(entry_rows(event))
+        self.weight += sum(_ROW_WEIGHT + len(entry.url) for entry in event.entries)
+
+    def _take_sitemap(self, event: SitemapRead) -> None:
+        self._add("sitemap_entries", summary_row(event))
+
+    def _take_change(self, event: ChangeSeen) -> None:
+        self._add("changes", change_row(event))
+
+    def _add(self, table: str, row: tuple[Any, ...]) -> None:
+        self._rows[table].append(row)
+        self.weight += _ROW_WEIGHT + len(row[0])
+
+
+def _batch(table: str, rows: list[Any]) -> pa.RecordBatch:
+    return discoveries_batch(rows) if table == "discoveries" else batch_of(SCHEMAS[table], zip(*rows, strict=True))
+
+
+def _weight(event: Event) -> int:
+    """What an event holds, in bytes, roughly: bodies, texts and links."""
+    if isinstance(event, PageRead):
+        page = event.page
+        return 2 * len(page.text) + len(page.links) * (_LINK_WEIGHT + len(page.base))
+    if isinstance(event, FetchEnded):
+        return len(event.outcome.body) if isinstance(event.outcome, Fetched) else 0
+    return len(event.entries) * _ROW_WEIGHT if isinstance(event, SitemapEntriesRead) else 0
