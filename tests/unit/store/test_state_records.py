@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model import FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
+from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
 from periplus.store.state.names import Recent, SiteNames
@@ -58,7 +58,7 @@ def test_a_fresh_record_is_little_more_than_its_path() -> None:
     assert len(row) <= 61 + 16
 
 
-@pytest.mark.parametrize("remembered", [0, 1, 100])
+@pytest.mark.parametrize("remembered", [1, 100])
 def test_urls_of_one_fingerprint_are_told_apart(environment: Environment, remembered: int) -> None:
     """Other URLs in the way are passed over, in one batch or in several, at the end of the numbers too."""
     records = DiskUrlRecords(environment, SiteNames(environment), remembered=remembered, digest=lambda url: b"\xff" * 8)
@@ -72,13 +72,23 @@ def test_urls_of_one_fingerprint_are_told_apart(environment: Environment, rememb
 
 def test_crafted_collisions_are_bounded(environment: Environment) -> None:
     """Beyond so many others a URL passes for known and is not kept: work and rows stay bounded."""
-    records = DiskUrlRecords(environment, SiteNames(environment), remembered=0, digest=lambda url: bytes(8))
+    records = DiskUrlRecords(environment, SiteNames(environment), remembered=1, digest=lambda url: bytes(8))
     batch = [record(number) for number in range(50)]
     answers = records.add_new(batch)
     assert answers == [None] * MAX_PROBES + batch[MAX_PROBES:]
     records.put(batch)
     assert len(records) == MAX_PROBES
     assert records.get([batch[-1].url]) == [None]
+
+
+def test_a_row_that_is_none_of_ours_is_damage(environment: Environment) -> None:
+    """What cannot be decoded is said to be damaged, not raised as whatever the decoder raises."""
+    names = SiteNames(environment)
+    DiskUrlRecords(environment, names).add_new([record(1)])
+    ((key, row),) = environment.table("records").walk()
+    environment.table("records").put(key, row[:-3])
+    with pytest.raises(CollectionDamaged):
+        DiskUrlRecords(environment, names).get([record(1).url])
 
 
 def test_what_is_remembered_is_bounded() -> None:

@@ -76,7 +76,10 @@ class Environment:
         """The one that is open, or a new one."""
         if self._transaction is None:
             self._check_usable()
-            self._transaction = self._lmdb.begin(write=not self._readonly)
+            try:
+                self._transaction = self._lmdb.begin(write=not self._readonly)
+            except lmdb.Error as error:
+                raise self.failed(error) from error
         return self._transaction
 
     def commit(self) -> None:

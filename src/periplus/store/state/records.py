@@ -54,7 +54,7 @@ class DiskUrlRecords:
             place, fields = self._look(key, short, rows) if key in rows else (key, None)
             if fields is not None:
                 record = answers[position] = unpack_record(fields, record.url)
-            elif place is None:
+            elif place is None:  # too many others are in the way
                 answers[position] = record
                 continue
             else:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from periplus.model import (
+    CollectionDamaged,
     Digests,
     FirstSeen,
     Granularity,
@@ -40,10 +41,21 @@ SOURCE_CODES = {source: code for code, source in enumerate(SOURCES)}
 LANE_CODES = {lane: bytes([code]) for code, lane in enumerate(LANES)}
 
 encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder().decode
+_decode = msgspec.msgpack.Decoder().decode
 
 _FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "")
 """The fields after `depth` of a URL that nobody has visited."""
+
+
+def decode(row: bytes) -> list[Any]:
+    """The fields of a row."""
+    try:
+        fields: list[Any] = _decode(row)
+    except msgspec.DecodeError as error:
+        raise CollectionDamaged(
+            f"a row of the state cannot be read: {error}", hint="restore it from a copy, or begin a new crawl"
+        ) from error
+    return fields
 
 
 def shorten(url: Url, site: Site) -> str:
