@@ -165,3 +165,16 @@ def test_a_delay_that_is_learnt_elsewhere_counts_from_then_on(pages_per_visit: i
     )
     pages = [start.at for start in crawl.starts if start.site == S0]
     assert all(second - first >= 50.0 for first, second in pairwise(pages))
+
+
+def test_errands_do_not_fill_the_workbench() -> None:
+    """A site that was called in for an errand goes back to its queue when there is no room for its own URLs."""
+    answers: dict[str, list[int | str]] = {robots(f"s{n}.test"): [robots(f"s{n + 1}.test")] for n in range(29)}
+    crawl = Crawl(Told(30, 3, answers), capacity=2)
+    crawl.seed(crawl.world.urls)
+    most = 0
+    while not crawl.scheduler.is_idle:
+        crawl.step()
+        most = max(most, len(crawl.scheduler._rounds.bench))
+    crawl.check_end()
+    assert most <= 2 + 2, "two sites, and one on an errand for each"

@@ -34,8 +34,11 @@ STALE = 7 * 86_400.0
 _FALLBACK = MAX_ROBOTS_REDIRECTS + 1
 """Redirects of a question that was nobody's redirect: we tried `www.` ourselves, and go no further."""
 
-_MAX_REMEMBERED = 4096
 _MAX_REMEMBERED_BYTES = 32 * 2**20
+_LEAST_WEIGHT = 500
+"""What the rules of a site take at least, however short its file is."""
+_EVERYTHING = parse(b"").access("*")
+"""What is allowed where there are no rules: one for all such sites."""
 
 
 def robots_url(url: Url) -> Url:
@@ -115,7 +118,7 @@ def _kept(outcome: Fetched, now: float) -> float:
 
 
 class RobotsGate:
-    """The rules of the sites lately asked about, ready to decide; bounded in number and in bytes read."""
+    """The rules of the sites lately asked about, ready to decide; bounded by bytes read: some 60,000 small files."""
 
     def __init__(self, files: RobotsFiles, agent: str) -> None:
         self._files = files
@@ -157,7 +160,7 @@ class RobotsGate:
         if found is None:
             found = self._ready[site] = self._read(site)
             self._weight += found[1]
-            while len(self._ready) > _MAX_REMEMBERED or (self._weight > _MAX_REMEMBERED_BYTES and len(self._ready) > 1):
+            while self._weight > _MAX_REMEMBERED_BYTES and len(self._ready) > 1:
                 self._forget(next(iter(self._ready)))
         else:
             self._ready.move_to_end(site)
@@ -166,9 +169,10 @@ class RobotsGate:
     def _read(self, site: Site) -> tuple[Access | str, int]:
         file = self._files.get(site)
         if file is None or file.access == "none":
-            return "" if file is None else file.reason, 0
-        body = file.body if file.access == "rules" else b""
-        return parse(body).access(self._agent), len(body)
+            return "" if file is None else file.reason, _LEAST_WEIGHT
+        if file.access == "all":
+            return _EVERYTHING, _LEAST_WEIGHT
+        return parse(file.body).access(self._agent), len(file.body) + _LEAST_WEIGHT
 
     def _forget(self, site: Site) -> None:
         found = self._ready.pop(site, None)
