@@ -88,6 +88,8 @@ def _read_all_kinds(tree: LexborHTMLParser, skip_fragments: bool) -> Anchors:
 
 def _texts(nodes: list[LexborNode]) -> list[str]:
     """The texts of links, bounded all together: a link can lie in a link where a table or an object parts them."""
+    if len(nodes) <= _BATCH:
+        return [node.text_lexbor() for node in nodes]
     texts: list[str] = []
     budget = _MAX_ANCHOR_TEXT
     for at in range(0, len(nodes), _BATCH):

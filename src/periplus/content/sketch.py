@@ -47,7 +47,8 @@ def sketches_of(texts: Sequence[bytes]) -> list[bytes]:
     if not texts:
         return []
     numbers, ends = words_of_all(texts)
-    counts = np.diff(ends, prepend=0)
+    counts = ends.copy()
+    counts[1:] -= ends[:-1]
     hashes = _mixed(_shingles(numbers))
     bins = (hashes >> _BIN_SHIFT).astype(np.intp)
     if len(texts) > 1:
@@ -56,13 +57,18 @@ def sketches_of(texts: Sequence[bytes]) -> list[bytes]:
         bins[firsts[: len(bins)] != firsts[SHINGLE_WORDS - 1 :]] = len(texts) * VALUES  # of two texts: to be forgotten
     values = np.full((len(texts) + 1, VALUES), _EMPTY, dtype="<u4")
     np.minimum.at(values.reshape(-1), bins, (hashes >> _VALUE_SHIFT).astype(np.uint32))
-    for row in ((counts > 0) & (counts < SHINGLE_WORDS)).nonzero()[0].tolist():  # shorter than a shingle: it is one
-        few = numbers[ends[row] - counts[row] : ends[row]]
+    values = values[:-1]
+    sizes: list[int] = counts.tolist()
+    for row in [row for row, size in enumerate(sizes) if 0 < size < SHINGLE_WORDS]:  # shorter than a shingle: it is one
+        few = numbers[ends[row] - sizes[row] : ends[row]]
         only = _mixed((few * _PLACES[: len(few)]).sum(keepdims=True))
         values[row, int(only[0] >> _BIN_SHIFT)] = (only >> _VALUE_SHIFT).astype(np.uint32)[0]
-    _densify(values, *((values == _EMPTY) & (np.append(counts, 0) > 0)[:, None]).nonzero())
+    is_empty = values == _EMPTY
+    if not all(sizes):
+        is_empty &= (counts > 0)[:, None]
+    _densify(values, *is_empty.nonzero())
     data = values.tobytes()
-    return [data[row * _BYTES : (row + 1) * _BYTES] if count else b"" for row, count in enumerate(counts.tolist())]
+    return [data[row * _BYTES : (row + 1) * _BYTES] if size else b"" for row, size in enumerate(sizes)]
 
 
 def resemblance(a: bytes, b: bytes) -> float:
@@ -89,25 +95,33 @@ def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _shingles(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A number of each shingle, from those of its words and their order in it."""
-    size = max(0, len(numbers) - SHINGLE_WORDS + 1)
-    shingles: NDArray[np.uint64] = numbers[:size] * _PLACES[0]
-    for place in range(1, SHINGLE_WORDS):
-        shingles += numbers[place : place + size] * _PLACES[place]
-    return shingles
+    return np.correlate(numbers, _PLACES, "valid") if len(numbers) >= SHINGLE_WORDS else numbers[:0].copy()
 
 
 def _densify(values: NDArray[np.uint32], rows: NDArray[np.intp], bins: NDArray[np.intp]) -> None:
     """Each empty bin takes the value of the first filled bin in an order of its own, the same for every text."""
-    taken = np.full(len(rows), _EMPTY, dtype=np.uint32)
-    for width in (_FIRST_ASKED, VALUES):  # hardly one asks far
-        asking = (taken == _EMPTY).nonzero()[0]
-        asked = values[rows[asking, None], _orders()[bins[asking], :width]]
-        taken[asking] = asked[np.arange(len(asking)), (asked != _EMPTY).argmax(axis=1)]
+    if not len(rows):
+        return
+    taken = _first_filled(values, rows, bins, _FIRST_ASKED)
+    asking = (taken == _EMPTY).nonzero()[0]
+    if len(asking):  # hardly one asks further
+        taken[asking] = _first_filled(values, rows[asking], bins[asking], VALUES)
     values[rows, bins] = taken
 
 
+def _first_filled(
+    values: NDArray[np.uint32], rows: NDArray[np.intp], bins: NDArray[np.intp], size: int
+) -> NDArray[np.uint32]:
+    """For each bin of a row, the first value that is there among the first bins it asks."""
+    places = _orders(size).take(bins, axis=0)
+    places += (rows * VALUES)[:, None]
+    asked = values.reshape(-1).take(places)
+    first: NDArray[np.uint32] = asked[np.arange(len(rows)), (asked != _EMPTY).argmax(axis=1)]
+    return first
+
+
 @cache
-def _orders() -> NDArray[np.intp]:
-    """For each bin, all bins in an order that differs from bin to bin."""
+def _orders(size: int) -> NDArray[np.intp]:
+    """For each bin, the first bins in an order of all that differs from bin to bin."""
     pairs = np.arange(1, VALUES * VALUES + 1, dtype=np.uint64) * _PLACES[2]
-    return np.argsort(_mixed(pairs).reshape(VALUES, VALUES), axis=1)
+    return np.argsort(_mixed(pairs).reshape(VALUES, VALUES), axis=1)[:, :size].copy()
