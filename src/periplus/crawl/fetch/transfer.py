@@ -113,7 +113,7 @@ class Transfer:
     def begin(self, task: FetchTask, now: float) -> None:
         """Set the handle for a task. What is the same as last time is left alone."""
         self.task = task
-        self.started_at = now
+        self.started_at = self.ended_at = now
         self.why = ""
         self._is_cut = False
         self._size = 0
@@ -133,8 +133,9 @@ class Transfer:
             handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if is_downgraded else self._version())
             self._is_downgraded = is_downgraded
 
-    def end(self, code: int, message: str) -> FetchOutcome:
+    def end(self, code: int, message: str, now: float) -> FetchOutcome:
         """What became of it; the handle is free for the next."""
+        self.ended_at = now
         outcome = self._outcome(code, message)
         self.release()
         return outcome
@@ -239,7 +240,8 @@ class Transfer:
         return Fetched(task, status, headers, body, self.started_at, self._duration(), self._ip(), is_truncated)
 
     def _duration(self) -> float:
-        return float(self.handle.getinfo(pycurl.TOTAL_TIME))
+        """By our clock: libcurl's begins when it turns to the handle, and a site would rest that much too little."""
+        return max(0.0, self.ended_at - self.started_at)
 
     def _ip(self) -> str | None:
         return None if self._settings.proxy else self.handle.getinfo(pycurl.PRIMARY_IP) or None

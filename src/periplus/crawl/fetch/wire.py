@@ -114,6 +114,7 @@ class CurlWire:
         """End everything that is under way, as `cancelled`; the outcomes come from `finished`."""
         for handle, transfer in self._active.items():
             self._multi.remove_handle(handle)
+            transfer.ended_at = self._clock.now()
             self._done.append(transfer.failed("cancelled"))
             transfer.release()
             self._idle.append(transfer)
@@ -186,7 +187,7 @@ class CurlWire:
     def _end(self, handle: Any, code: int, message: str) -> None:
         transfer = self._active.pop(handle)
         self._multi.remove_handle(handle)
-        self._done.append(transfer.end(code, message))
+        self._done.append(transfer.end(code, message, self._clock.now()))
         self._idle.append(transfer)
 
     def _take_answers(self, answers: Sequence[tuple[str, Answer]]) -> None:
