@@ -280,6 +280,8 @@ class Crawl:
         self.scheduler.check_invariants()
         for task in tasks:
             self._begin(task)
+        is_stuck = self.scheduler.next_at is None and not self.under_way and not self.scheduler.is_idle
+        assert not is_stuck, "nothing is under way, nothing will ever be ready, and yet the crawl is not idle"
         is_fruitful = bool(tasks) or len(self.events.events) > before
         self.vain_takes += self._is_woken and not is_fruitful
         self._is_woken = False

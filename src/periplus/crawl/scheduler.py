@@ -247,10 +247,10 @@ class CrawlScheduler:
             self._rounds.retire(active, outcome.reason, now)
             return
         if reason != "cancelled":
-            record = self._rounds.known(ticket.entry.url)
-            if retry_for(reason).again and record.failures + 1 < self._retries.max_attempts:
+            record, retry = self._rounds.known(ticket.entry.url), retry_for(reason)
+            if retry.again and record.failures + 1 < self._retries.max_attempts:
                 self._state.records.put([after_failure(record, outcome, reason)])
-                if not retry_for(reason).is_of_site and not lease.is_resumed:
+                if not retry.is_of_site and not lease.is_resumed:
                     self._set_aside(active, ticket, outcome, record.failures + 1, now)
             else:
                 self._rounds.remove(active, ticket)

@@ -85,3 +85,17 @@ def test_sites_rest_once_more_before_they_are_asked_again() -> None:
     after = [start.at for start in crawl.starts if start.at >= died_at][1:]
     assert min(after) >= died_at + crawl.politeness.delay
     assert crawl.starts[0].at == START
+
+
+def test_what_a_site_asks_for_survives() -> None:
+    """A Crawl-delay that was read is obeyed by the next process, whether or not anybody saved the site's state."""
+    world = World.plain(1, 2)
+    world.robots[S0] = "slow"
+    crawl = begun(world)
+    while not crawl.starts or crawl.under_way:
+        crawl.step()
+    died_at = crawl.now
+    crawl.crash()
+    crawl.run()
+    assert crawl.starts[1].at - died_at >= 7.0
+    assert [start.task.purpose for start in crawl.starts] == [Purpose.ROBOTS, Purpose.PAGE, Purpose.PAGE]

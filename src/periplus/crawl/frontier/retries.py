@@ -79,13 +79,9 @@ is counted against anybody. The other reasons are those of the wire.
 
 def reason_of(outcome: FetchOutcome) -> str:
     """Why an outcome is none that we wanted; empty if it is."""
-    match outcome:
-        case Failed(reason=reason):
-            return reason
-        case Fetched(status=status) if status >= 400:
-            return f"http-{status}"
-        case _:
-            return ""
+    if isinstance(outcome, Fetched):
+        return f"http-{outcome.status}" if outcome.status >= 400 else ""
+    return outcome.reason if isinstance(outcome, Failed) else ""
 
 
 def retry_for(reason: str) -> Retry:

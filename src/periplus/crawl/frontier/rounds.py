@@ -36,7 +36,7 @@ from periplus.model import (
 )
 
 from .politeness import PolitenessSettings, rest_after
-from .retries import RetrySettings, back_off, retry_for
+from .retries import Retry, RetrySettings, back_off, retry_for
 from .workbench import ActiveSite, Place, Workbench
 
 EXCLUDED_AT_ONCE = 200
@@ -220,17 +220,18 @@ class Rounds:
         if isinstance(outcome, _WITH_BODY):
             state.downloaded += len(outcome.body)
         state.pages += outcome.task.purpose is Purpose.PAGE
-        state.failures = state.failures + 1 if retry_for(reason).again else 0
+        retry = retry_for(reason)
+        state.failures = state.failures + 1 if retry.again else 0
         if state.failures >= self._retries.max_site_failures:
             self.retire(active, reason, now)
         elif state.downloaded > self._politeness.max_bytes_per_site:
             self.retire(active, "site-bytes", now)
         else:
-            self._send_to_rest(active, outcome, reason, now)
+            self._send_to_rest(active, outcome, retry, now)
 
-    def _send_to_rest(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+    def _send_to_rest(self, active: ActiveSite, outcome: FetchOutcome, retry: Retry, now: float) -> None:
         """A visit may go on for some pages, unless something went wrong or the site itself asks for its time."""
-        state, retry = active.state, retry_for(reason)
+        state = active.state
         until = self._rested_at(active, outcome, now)
         if retry.again and (retry.is_of_site or state.failures > 2):
             until = max(until, now + self.back_off(outcome, state.failures, now))

@@ -166,7 +166,8 @@ class Workbench:
             self._counts[Place.READY] += 1
             address.ready += 1
             self._ready.put(active, self._key(active))
-            self._file(address)
+            if not address.is_shared:
+                self._file(address)
         return self._ready.pop()
 
     @property
