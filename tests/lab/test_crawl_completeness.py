@@ -1,0 +1,135 @@
+"""A crawl of a whole web finds what can be found, and nothing twice: compared with what the world itself knows.
+
+The truth is worked out here from the world's answers alone, with neither our reader nor our filters: anchors and
+canonical links by a pattern, redirects, robots, and nothing else. Where the crawl differs, the difference is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.lab.crawling import by_proxy, crawl, rows, standing
+
+from periplus.lab.web import World
+from periplus.lab.web.exchange import Request
+from periplus.lab.web.log import Visit
+
+_WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
+_IDLE = re.compile(r"[?&]utm_source=[^&]*$")
+"""The one name that the crawl changes: this parameter of the lab's is known everywhere to say nothing of a page."""
+ATTEMPTS = 3
+FLEETING = {500, 502, 503, 504}
+
+
+class Truth(NamedTuple):
+    """What a crawler that obeys and follows everything meets: the status of every URL, and what is forbidden."""
+
+    statuses: dict[str, int]
+    forbidden: set[str]
+
+
+def truth(world: World, seeds: Iterable[str]) -> Truth:
+    """From the seeds, breadth first."""
+    found = Truth({}, set())
+    waiting = deque(seeds)
+    while waiting:
+        url = _IDLE.sub("", waiting.popleft())
+        if url in found.statuses or url in found.forbidden:
+            continue
+        if not world.allowed("periplus", url):
+            found.forbidden.add(url)
+            continue
+        status, ways = answer(world, url)
+        found.statuses[url] = status
+        waiting.extend(ways)
+    return found
+
+
+def answer(world: World, url: str) -> tuple[int, list[str]]:
+    """What a URL answers, and where that leads."""
+    host, _, target = url.removeprefix("http://").partition("/")
+    said = world.answer(Request("GET", host, f"/{target}", (), world.epoch))
+    if said.status in (301, 302):
+        return said.status, [dict(said.headers)["Location"]]
+    body = said.body if isinstance(said.body, bytes) else b"".join(said.body)
+    hrefs = [href.replace(b"&amp;", b"&").decode() for href in _WAY.findall(body)] if said.status == 200 else []
+    return said.status, [href if href.startswith("http") else f"http://{host}{href}" for href in hrefs]
+
+
+class Crawled(NamedTuple):
+    """A crawl, and the truth about its web."""
+
+    world: World
+    folder: Path
+    visits: list[Visit]
+    truth: Truth
+
+    @property
+    def asked(self) -> Counter[str]:
+        """How often each page was asked for."""
+        return Counter(visit.url for visit in self.visits if visit.target != "/robots.txt")
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["alone", "two-workers"])
+def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """From three of fifteen sites over all that can be reached, by one process and by two."""
+    world = World(28, 15, pages=400)
+    seeds = [site.url for site in world.sites()[:3]]
+    folder = tmp_path_factory.mktemp("complete")
+    hurried = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02}
+    with standing(world) as lab:
+        crawl(folder, seeds, by_proxy(lab) | hurried, request.param)
+        yield Crawled(world, folder, lab.log.visits(), truth(world, seeds))
+
+
+def test_what_can_be_reached_is_asked_for_and_nothing_else(crawled: Crawled) -> None:
+    """Exactly the URLs of the truth, over many sites, dead ends and redirects included."""
+    assert len(crawled.truth.statuses) > 500
+    assert {301, 404, 410} <= set(crawled.truth.statuses.values())
+    assert len({visit.host for visit in crawled.visits}) > 10
+    assert set(crawled.asked) == set(crawled.truth.statuses)
+
+
+def test_everything_is_asked_for_once(crawled: Crawled) -> None:
+    """But for what fails in a way that passes."""
+    expected = {url: ATTEMPTS if status in FLEETING else 1 for url, status in crawled.truth.statuses.items()}
+    assert crawled.asked == expected
+
+
+def test_every_url_ends_as_the_truth_says(crawled: Crawled) -> None:
+    """One last word in `fetches` on each: the status, or the rule that forbids it."""
+    said = rows(
+        crawled.folder,
+        "select url, last(status order by attempt) as status, last(reason order by attempt) as reason"
+        " from fetches where purpose = 'page' group by url",
+    )
+    assert {row["url"]: row["status"] for row in said if row["status"]} == crawled.truth.statuses
+    assert {row["url"] for row in said if row["reason"] == "robots"} == crawled.truth.forbidden
+
+
+def test_pages_are_what_was_good(crawled: Crawled) -> None:
+    """A row in `pages` for each answer of 200, and no other."""
+    pages = Counter(row["url"] for row in rows(crawled.folder, "select url from pages"))
+    assert pages == Counter(url for url, status in crawled.truth.statuses.items() if status == 200)
+
+
+def test_links_are_those_of_the_world(crawled: Crawled) -> None:
+    """Every anchor of every page, once where it is repeated, as the world has it."""
+    found: dict[str, set[str]] = {}
+    for row in rows(crawled.folder, "select page, target from links"):
+        found.setdefault(row["page"], set()).add(row["target"])
+    there = [url for url in crawled.truth.statuses if crawled.world.exists(url, crawled.world.epoch)]
+    assert len(there) > 400
+    for url in there:
+        assert found.get(url, set()) == set(crawled.world.links(url, crawled.world.epoch))
+
+
+def test_what_was_discovered_is_what_is_known(crawled: Crawled) -> None:
+    """Every URL of the truth was discovered, by a seed, a link or a redirect; only the idle parameter was cut off."""
+    known = {row["url"] for row in rows(crawled.folder, "select distinct url from discoveries where refused is null")}
+    assert known == set(crawled.truth.statuses) | crawled.truth.forbidden
