@@ -54,13 +54,19 @@ class PageReader:
         """Where the page leads, but for what was met lately."""
         if page.directives.nofollow and not self._settings.follow_nofollow:
             return []
+        news = {link.url for link in page.links}
+        news.update(_relatives(page))
+        news -= self._young
+        news -= self._old
+        if not news:  # most pages of a site lead where the others do
+            return []
         found = []
         for url, anchor in self._ways(page):
-            if url in self._young or url in self._old:
-                continue
-            self._young.add(url)
-            hints = Hints(anchor=anchor) if anchor else NO_HINTS
-            found.append(Discovery(url, Source.LINK, now, depth + 1, page.url, hints))
+            if url in news:
+                news.remove(url)
+                self._young.add(url)
+                hints = Hints(anchor=anchor) if anchor else NO_HINTS
+                found.append(Discovery(url, Source.LINK, now, depth + 1, page.url, hints))
         if len(self._young) > self._settings.remembered_links // 2:
             self._old, self._young = self._young, set()
         return found
