@@ -31,7 +31,8 @@ class SiteState(Struct):
 
     `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
     `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
-    guards have learnt.
+    guards have learnt. While its robots.txt is being asked for, `robots_at` is where it was last said to be, after
+    `robots_redirects` of them, and `robots_tries` how often asking failed.
     """
 
     site: Site
@@ -46,6 +47,9 @@ class SiteState(Struct):
     downloaded: int = 0
     retired: str = ""
     traps: bytes = b""
+    robots_at: Url | None = None
+    robots_redirects: int = 0
+    robots_tries: int = 0
 
 
 class RobotsFile(Struct, frozen=True):

@@ -62,8 +62,12 @@ class Permission:
         if active.errands:
             wanting, url, redirects = active.errands.popleft()
             return self._task(url, wanting, active.state.ip, redirects, now)
-        url = active.robots_at or robots_url(heads[0].entry.url)
-        return self._task(url, active.site, active.state.ip, active.robots_redirects, now)
+        state = active.state
+        if state.robots_at is not None and site_of(state.robots_at) != active.site:  # an earlier process was led there
+            self._ask(active, Ask(state.robots_at, state.robots_redirects), now)
+            return None
+        url = state.robots_at or robots_url(heads[0].entry.url)
+        return self._task(url, active.site, state.ip, state.robots_redirects, now)
 
     def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float) -> FetchTask:
         ends_at = now + self._politeness.lease
@@ -123,10 +127,10 @@ class Permission:
         if wanting.state.retired:
             self._wake(wanting, now)
         elif reason == "cancelled":
-            self._begin_again(wanting, now)
-        elif retry_for(reason).again and wanting.robots_tries + 1 < self._retries.max_attempts:
-            wanting.robots_tries += 1
-            self._begin_again(wanting, now + self._rounds.back_off(outcome, wanting.robots_tries, now))
+            self._rounds.place(wanting, max(now, wanting.state.ready_at))
+        elif retry_for(reason).again and wanting.state.robots_tries + 1 < self._retries.max_attempts:
+            wanting.state.robots_tries += 1
+            self._begin_again(wanting, now + self._rounds.back_off(outcome, wanting.state.robots_tries, now))
         else:
             self._follow(wanting, outcome, now)
 
@@ -136,7 +140,7 @@ class Permission:
             self._rounds.place(active, max(now, active.state.ready_at))
 
     def _begin_again(self, wanting: ActiveSite, at: float) -> None:
-        wanting.robots_at, wanting.robots_redirects = None, 0
+        wanting.state.robots_at, wanting.state.robots_redirects = None, 0
         self._rounds.place(wanting, max(at, wanting.state.ready_at))
 
     def _follow(self, wanting: ActiveSite, outcome: FetchOutcome, now: float) -> None:
@@ -153,8 +157,8 @@ class Permission:
         state = active.state
         state.robots_expire_at = file.expires_at
         state.delay = self._gate.delay(active.site)
-        active.robots_tries = active.robots_redirects = 0
-        active.robots_at = None
+        state.robots_tries = state.robots_redirects = 0
+        state.robots_at = None
         self._rounds.keep(active)
         if state.delay:
             rested_at = now + rest_after(self._politeness, state.delay, state.last_duration)
@@ -165,8 +169,9 @@ class Permission:
     def _ask(self, wanting: ActiveSite, step: Ask, now: float) -> None:
         """The file may be elsewhere: at the same site in its next turn, at another by an errand."""
         other = site_of(step.url)
+        wanting.state.robots_at, wanting.state.robots_redirects = step.url, step.redirects
+        wanting.is_changed = True
         if other == wanting.site:
-            wanting.robots_at, wanting.robots_redirects = step.url, step.redirects
             self._wake(wanting, now)
             return
         there = self._rounds.summon(other)

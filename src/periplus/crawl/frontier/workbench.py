@@ -33,15 +33,13 @@ class ActiveSite:
     `waiting` URLs wait there, in these `lanes`; `level` is that of the best when last looked at; `taken` counts the
     pages of this visit; `flying` the requests under way, and `not_before` is until when those of them that have ended
     want it left alone; `lookups` counts failed searches for its address. `errands` are robots files wanted here by
-    other sites, with the number of redirects that led to each; `robots_at` is where its own robots.txt was last said to
-    be, `robots_tries` how often asking failed; `is_expected`: the answer is to come from another site. `is_guest`: it
-    came for an errand when there was no room.
+    other sites, with the number of redirects that led to each; `is_expected`: the answer about its own is to come from
+    another site. `is_guest`: it came for an errand when there was no room.
     """
 
     __slots__ = (
         "address", "errands", "flying", "is_changed", "is_expected", "is_guest", "lanes", "level", "lookups",
-        "not_before", "place", "ready_at", "robots_at", "robots_redirects", "robots_tries", "site", "state", "taken",
-        "waiting",
+        "not_before", "place", "ready_at", "site", "state", "taken", "waiting",
     )  # fmt: skip
 
     def __init__(self, state: SiteState, level: int) -> None:
@@ -61,9 +59,6 @@ class ActiveSite:
         self.is_expected = False
         self.is_guest = False
         self.errands: deque[tuple[Site, Url, int]] = deque()
-        self.robots_at: Url | None = None
-        self.robots_redirects = 0
-        self.robots_tries = 0
 
 
 class _Address:

@@ -90,7 +90,7 @@ def _work(shard: Shard, connection: Connection, inbox: _Inbox) -> float:
             heard += 1
             if isinstance(message, Stop):
                 return message.grace
-            _obey(shard, message)
+            obey(shard, message)
         shard.step(STATUS_EVERY)
         try:
             if parcel := shard.collect():
@@ -102,7 +102,8 @@ def _work(shard: Shard, connection: Connection, inbox: _Inbox) -> float:
             return _ORPHANS_GRACE
 
 
-def _obey(shard: Shard, message: object) -> None:
+def obey(shard: Shard, message: object) -> None:
+    """Do what the coordinator says."""
     match message:
         case Parcel(batches=batches, receipts=receipts):
             shard.receive(batches)
