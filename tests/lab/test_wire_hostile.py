@@ -172,6 +172,22 @@ def test_what_follows_a_short_answer_is_not_the_next_answer(lab: RunningLab, wir
         assert outcome.body.startswith(b"<!doctype html>")
 
 
+@pytest.mark.parametrize("name", ["close-before-head", "reset"])
+def test_who_breaks_a_kept_connection_is_asked_once_more_and_no_oftener(
+    lab: RunningLab, wire: CurlWire, name: str
+) -> None:
+    """Of an attempt that is not the first, every request that the server sees is one that was asked for."""
+    host = f"{name}.{DOMAIN}"
+    for attempt, most in ((1, 2), (2, 1)):
+        target = f"/kept/{attempt}"
+        [robots] = all_outcomes(wire, [task(lab.url(host, "/robots.txt"), Purpose.ROBOTS)]).values()
+        assert isinstance(robots, Fetched)
+        [outcome] = all_outcomes(wire, [task(lab.url(host, target), attempt=attempt)]).values()
+        assert isinstance(outcome, Failed)
+        assert outcome.reason in {"reset", "closed-early"}
+        assert 1 <= sum(visit.target == target for visit in lab.log.visits(host)) <= most
+
+
 @pytest.mark.parametrize(
     ("path", "target"),
     [

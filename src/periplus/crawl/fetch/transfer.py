@@ -39,6 +39,8 @@ _MAX_REDIRECT_BYTES: Final = 64 * 1024
 _MAX_DETAIL: Final = 200
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 """An option of libcurl that pycurl has no name for: what a proxy says about its tunnel is not the answer."""
+_MAX_IDLE: Final = 4
+"""Seconds after which a kept connection is not used again: servers let go of theirs after 5 and more."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
 
 
@@ -89,6 +91,8 @@ class Transfer:
             pycurl.PATH_AS_IS: 1,
             pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses; to look through a cache of them costs more than it saves
             pycurl.HTTP_CONTENT_DECODING: 0,
+            pycurl.MAXAGE_CONN: _MAX_IDLE,
+            pycurl.PREREQFUNCTION: self._on_request,
             pycurl.HTTP_VERSION: self._version(),
             pycurl.CONNECTTIMEOUT_MS: max(1, round(chosen.connect_timeout * 1000)),
             pycurl.TIMEOUT_MS: max(1, round(chosen.timeout * 1000)),
@@ -116,6 +120,7 @@ class Transfer:
         self.started_at = self.ended_at = now
         self.why = ""
         self._is_cut = False
+        self._requests_left = 2 if task.attempt == 1 else 1
         self._size = 0
         self._limit = self._limits[task.purpose]
         self._head.clear()
@@ -157,6 +162,18 @@ class Transfer:
             return _Lent(address.family, address.socktype, address.protocol)
         except OSError:  # out of file descriptors, or a family that this machine does not speak: `connect-failed`
             return int(pycurl.SOCKET_BAD)
+
+    def _on_request(self, *_: object) -> int:
+        """Called when a request is about to be sent: more than once where a kept connection broke before a byte came.
+
+        libcurl then asks again at once, up to five times. Once is fair, for the server had probably let go of the
+        connection (RFC 9110 section 9.2.2); whether and when to ask once more is for the scheduler to say.
+        """
+        if self._requests_left:
+            self._requests_left -= 1
+            return int(pycurl.PREREQFUNC_OK)
+        self.why = "closed-early"
+        return int(pycurl.PREREQFUNC_ABORT)
 
     def _is_welcome(self) -> bool:
         """Whether the body is worth having, now that the head is there."""
