@@ -8,27 +8,32 @@ whole web is there as it is, but addresses are not).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
-import pytest
 
 from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.crawl.shard import Status
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.exchange import Request
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+
+_WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
+_IDLE = re.compile(r"[?&]utm_source=[^&]*$")
 
 TABLES = ("discoveries", "fetches", "pages", "links", "sitemap_entries", "changes")
 
 
-def standing(world: World, **options: Any) -> RunningLab:
+def standing(world: World, after: float = 0.0, **options: Any) -> RunningLab:
     """A lab whose time stands still: what is true when the crawl begins is true when it ends."""
-    return RunningLab(Server(world, SteppedClock(world.epoch), **options))
+    return RunningLab(Server(world, SteppedClock(world.epoch + after), **options))
 
 
 def by_address(lab: RunningLab) -> dict[str, object]:
@@ -68,6 +73,39 @@ def place(url: str) -> tuple[str, str]:
     return authority.partition(":")[0], slash + rest
 
 
-def folder_for(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
-    """A place for a collection."""
-    yield factory.mktemp(name) / "collection"
+class Truth(NamedTuple):
+    """What a crawler that obeys and follows everything meets: the status of every URL, and what is forbidden."""
+
+    statuses: dict[str, int]
+    forbidden: set[str]
+
+
+def truth(world: World, seeds: Iterable[str], host: str = "") -> Truth:
+    """From the seeds, breadth first, over the whole web or one host of it.
+
+    Worked out from the world's answers alone: anchors and canonical links by a pattern, redirects, robots, and one
+    parameter that is known everywhere to say nothing of a page.
+    """
+    found = Truth({}, set())
+    waiting = deque(seeds)
+    while waiting:
+        url = _IDLE.sub("", waiting.popleft())
+        if url in found.statuses or url in found.forbidden or (host and place(url)[0] != host):
+            continue
+        if not world.allowed("periplus", url):
+            found.forbidden.add(url)
+            continue
+        found.statuses[url], ways = _answer(world, url)
+        waiting.extend(ways)
+    return found
+
+
+def _answer(world: World, url: str) -> tuple[int, list[str]]:
+    """What a URL answers, and where that leads."""
+    host, _, target = url.removeprefix("http://").partition("/")
+    said = world.answer(Request("GET", host, f"/{target}", (), world.epoch))
+    if said.status in (301, 302):
+        return said.status, [dict(said.headers)["Location"]]
+    body = said.body if isinstance(said.body, bytes) else b"".join(said.body)
+    hrefs = [href.replace(b"&amp;", b"&").decode() for href in _WAY.findall(body)] if said.status == 200 else []
+    return said.status, [href if href.startswith("http") else f"http://{host}{href}" for href in hrefs]

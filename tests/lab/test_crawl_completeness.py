@@ -1,64 +1,23 @@
 """A crawl of a whole web finds what can be found, and nothing twice: compared with what the world itself knows.
 
-The truth is worked out here from the world's answers alone, with neither our reader nor our filters: anchors and
-canonical links by a pattern, redirects, robots, and nothing else. Where the crawl differs, the difference is named.
+The truth is worked out from the world's answers alone (`crawling.truth`), with neither our reader nor our filters.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.lab.crawling import by_proxy, crawl, rows, standing
+from tests.lab.crawling import Truth, by_proxy, crawl, rows, standing, truth
 
 from periplus.lab.web import World
-from periplus.lab.web.exchange import Request
 from periplus.lab.web.log import Visit
 
-_WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
-_IDLE = re.compile(r"[?&]utm_source=[^&]*$")
-"""The one name that the crawl changes: this parameter of the lab's is known everywhere to say nothing of a page."""
 ATTEMPTS = 3
 FLEETING = {500, 502, 503, 504}
-
-
-class Truth(NamedTuple):
-    """What a crawler that obeys and follows everything meets: the status of every URL, and what is forbidden."""
-
-    statuses: dict[str, int]
-    forbidden: set[str]
-
-
-def truth(world: World, seeds: Iterable[str]) -> Truth:
-    """From the seeds, breadth first."""
-    found = Truth({}, set())
-    waiting = deque(seeds)
-    while waiting:
-        url = _IDLE.sub("", waiting.popleft())
-        if url in found.statuses or url in found.forbidden:
-            continue
-        if not world.allowed("periplus", url):
-            found.forbidden.add(url)
-            continue
-        status, ways = answer(world, url)
-        found.statuses[url] = status
-        waiting.extend(ways)
-    return found
-
-
-def answer(world: World, url: str) -> tuple[int, list[str]]:
-    """What a URL answers, and where that leads."""
-    host, _, target = url.removeprefix("http://").partition("/")
-    said = world.answer(Request("GET", host, f"/{target}", (), world.epoch))
-    if said.status in (301, 302):
-        return said.status, [dict(said.headers)["Location"]]
-    body = said.body if isinstance(said.body, bytes) else b"".join(said.body)
-    hrefs = [href.replace(b"&amp;", b"&").decode() for href in _WAY.findall(body)] if said.status == 200 else []
-    return said.status, [href if href.startswith("http") else f"http://{host}{href}" for href in hrefs]
 
 
 class Crawled(NamedTuple):
