@@ -7,9 +7,26 @@ granted and not given back is never granted again: however late a shard hears, t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 _PORTION = 1000
 """So many are handed out at a time, at most."""
+
+
+class Standing(Protocol):
+    """How a shard stands. Between wanting more and having nothing to do lies what it has not told us yet."""
+
+    @property
+    def done(self) -> int:
+        """Pages fetched in all."""
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether, when it last spoke, something waited there or was under way."""
+
+    @property
+    def has_nothing_to_do(self) -> bool:
+        """Nothing waits, nothing is under way, and it has heard all that was said: what it did is all it will do."""
 
 
 class Deal:
@@ -25,18 +42,15 @@ class Deal:
         """What is still to be dealt out."""
         return max(self.limit - sum(self.granted), 0)
 
-    def turn(self, done: Sequence[int], has_nothing_to_do: Sequence[bool]) -> Iterator[tuple[int, int]]:
-        """Shards whose number changes, with the new one; `done`: what each has fetched in all.
-
-        Who has nothing to do must have heard all that was said: then what it did is all that it will do.
-        """
-        for shard, pages in enumerate(done):
-            self.granted[shard] = max(self.granted[shard], pages)
-            if has_nothing_to_do[shard] and self.granted[shard] > pages:
-                self.granted[shard] = pages
-                yield shard, pages
-        for shard, pages in enumerate(done):
-            unused = self.granted[shard] - pages
-            if self.left and not has_nothing_to_do[shard] and unused <= self._portion // 2:
-                self.granted[shard] += min(self._portion, self.left)
-                yield shard, self.granted[shard]
+    def turn(self, shards: Sequence[Standing]) -> Iterator[tuple[int, int]]:
+        """Shards whose number changes, with the new one."""
+        for number, shard in enumerate(shards):
+            self.granted[number] = max(self.granted[number], shard.done)
+            if shard.has_nothing_to_do and self.granted[number] > shard.done:
+                self.granted[number] = shard.done
+                yield number, shard.done
+        for number, shard in enumerate(shards):
+            unused = self.granted[number] - shard.done
+            if self.left and shard.wants_more and unused <= self._portion // 2:
+                self.granted[number] += min(self._portion, self.left)
+                yield number, self.granted[number]

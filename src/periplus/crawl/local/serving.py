@@ -85,6 +85,7 @@ class _Inbox:
 def _work(shard: Shard, connection: Connection, inbox: _Inbox) -> float:
     """Take turns until told to stop, or until nobody is there to tell; gives how long stopping may take."""
     told_at, heard = 0.0, 0
+    shard.allow(0)  # until we are told how many
     while True:
         while (message := inbox.take()) is not None:
             heard += 1

@@ -54,10 +54,14 @@ class Member:
         return self.status is not None and self.heard == self.sent
 
     @property
+    def wants_more(self) -> bool:
+        """Whether something waited there or was under way when it last spoke."""
+        return self.status is not None and (self.status.census.queued > 0 or not self.status.is_idle)
+
+    @property
     def has_nothing_to_do(self) -> bool:
         """Nothing waits there, nothing is under way, and nothing that we said is still to be heard."""
-        status = self.status
-        return self.has_heard_all and status is not None and status.is_idle and not status.census.queued
+        return self.has_heard_all and not self.wants_more
 
     def send(self, message: object) -> None:
         """A process that is not there any more gets it when it is started again, or needs it no more."""
@@ -200,8 +204,7 @@ class Team:
         if before is not None and status.census.done > before.census.done:
             member.deaths = 0
         if self._deal is not None and all(each.status is not None for each in self._members):
-            done = [each.done for each in self._members]
-            for number, pages in self._deal.turn(done, [each.has_nothing_to_do for each in self._members]):
+            for number, pages in self._deal.turn(self._members):
                 self._members[number].send(Allow(pages))
 
     # the end
@@ -209,11 +212,11 @@ class Team:
     @property
     def is_finished(self) -> bool:
         """Every shard is idle, and no batch is on its way; or all that may be fetched was."""
-        done = sum(member.done for member in self._members)
-        if self._deal is not None and done >= self._deal.limit:
-            return True
-        if self._deal is not None and self._deal.left and not all(each.has_nothing_to_do for each in self._members):
-            return False
+        if self._deal is not None:
+            if sum(member.done for member in self._members) >= self._deal.limit:
+                return True
+            if self._deal.left and any(member.wants_more for member in self._members):
+                return False
         return all(_is_at_rest(member) for member in self._members)
 
     def statuses(self) -> list[Status]:

@@ -1,0 +1,355 @@
+"""Shards that die at any moment, with messages half heard: every page is fetched, told of once, and the end is seen.
+
+All is real but processes and the network: shards with their stores, journal and courier; the coordinator with its
+pipes. Hypothesis decides who does something next, and who dies. Whoever dies loses what was not committed, and what had
+been said to it; its journal and its archive remain.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import msgspec
+import pyarrow.dataset
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from periplus.config import Config
+from periplus.crawl.clock import Pace
+from periplus.crawl.courier import Courier
+from periplus.crawl.engine import Engine, EngineSettings, commits_of
+from periplus.crawl.fetch import CurlWire
+from periplus.crawl.frontier import PolitenessSettings
+from periplus.crawl.journal import Journal
+from periplus.crawl.local.messages import Told
+from periplus.crawl.local.serving import obey
+from periplus.crawl.local.team import Team
+from periplus.crawl.reading import PageReader
+from periplus.crawl.scheduler import CrawlScheduler
+from periplus.crawl.shard import Shard
+from periplus.crawl.tally import Counting, Tally
+from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
+from periplus.policy.filters import Scope, screening_chain, standard_chain
+from periplus.policy.ordering import ordering
+from periplus.store import Archive, DiskState, WarcEnd
+from periplus.store.tables import Tables
+from periplus.store.warc import WarcSettings
+
+MEMORY = Path("/dev/shm")
+SEEDS = (Url("http://s0.lab.test/"), Url("http://s1.lab.test/"))
+NEW_HOME = Url("http://new-home.example/")
+IMPATIENT = 400
+
+
+class Web:
+    """Pages of chance that link to each other over hosts; one seed has moved to a domain with hosts of its own."""
+
+    def __init__(self, seed: int) -> None:
+        chance = Random(seed)
+        old = [Url(f"http://s{number % 5}.lab.test/{number}") for number in range(12)]
+        new = [Url(f"http://{host}.new-home.example/{number}") for number, host in enumerate("abcde")]
+        self.links: dict[Url, tuple[Url, ...]] = {}
+        for group, first in ((old, SEEDS[0]), (new, NEW_HOME)):
+            for url in (first, *group):
+                self.links[url] = tuple(chance.sample(group, chance.randint(1, 3)))
+        self.links[NEW_HOME] = tuple(new)
+
+    def reachable(self) -> set[Url]:
+        found: set[Url] = set()
+        ahead = [SEEDS[0], NEW_HOME]
+        while ahead:
+            url = ahead.pop()
+            if url not in found:
+                found.add(url)
+                ahead += self.links[url]
+        return found
+
+    def answer(self, task: FetchTask, now: float) -> FetchOutcome:
+        if task.ip is None:
+            return Located(task, "192.0.2.1", now + 1e6)
+        if task.purpose is Purpose.ROBOTS:
+            return Fetched(task, 404, (), b"", now, 0.0, task.ip)
+        if task.url == SEEDS[1]:
+            return Redirected(task, 301, NEW_HOME, (), now, 0.0, task.ip)
+        body = "".join(f'<a href="{link}">to {link}</a>' for link in self.links[task.url])
+        html = f"<html><body>{task.url}{body}</body></html>".encode()
+        return Fetched(task, 200, (("Content-Type", "text/html"),), html, now, 0.0, task.ip)
+
+
+class Wire:
+    """The port, answered by a `Web`: one task at a time, so that others are under way when somebody dies."""
+
+    def __init__(self, web: Web, clock: Clock, asked: Counter[Url]) -> None:
+        self._web, self._clock, self._asked = web, clock, asked
+        self._tasks: list[FetchTask] = []
+
+    @property
+    def under_way(self) -> int:
+        return len(self._tasks)
+
+    @property
+    def free_slots(self) -> int:
+        return 4 - len(self._tasks)
+
+    def request_bytes(self, task: FetchTask) -> bytes:
+        return b"GET / HTTP/1.1\r\n\r\n"
+
+    def start(self, task: FetchTask) -> None:
+        self._tasks.append(task)
+
+    def finished(self, timeout: float) -> Sequence[FetchOutcome]:
+        done, self._tasks = self._tasks[:1], self._tasks[1:]
+        self._asked.update(task.url for task in done if task.purpose is Purpose.PAGE)
+        return [self._web.answer(task, self._clock.at) for task in done]
+
+    def cancel_all(self) -> None:
+        self._tasks.clear()
+
+    def wake(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Clock:
+    """Time goes on when somebody does something."""
+
+    def __init__(self) -> None:
+        self.at = 1_000_000.0
+
+    def now(self) -> float:
+        self.at += 0.001
+        return self.at
+
+
+class Life:
+    """A shard and its end of the pipe: what `serving` does, a piece at a time."""
+
+    def __init__(self, shard: Shard, connection: Connection) -> None:
+        self.shard, self.connection = shard, connection
+        shard.allow(0)
+        self.heard = 0
+        self.is_over = False
+
+    def hear(self) -> None:
+        if self.connection.poll(0):
+            message = self.connection.recv()
+            self.heard += 1
+            obey(self.shard, message)
+
+    def die(self) -> None:
+        if not self.is_over:
+            self.is_over = True
+            self.shard.close()
+            self.connection.close()
+
+    def speak(self) -> None:
+        if parcel := self.shard.collect():
+            self.connection.send(parcel)
+        self.connection.send(Told(self.shard.status(), self.heard))
+
+
+class Nobody:
+    """The process that is not there."""
+
+    def join(self, timeout: float | None = None) -> None: ...
+
+    def is_alive(self) -> bool:
+        return False
+
+
+class Simulated(Team):
+    """The coordinator, whose shards live right here."""
+
+    def __init__(self, world: Shards, workers: int, limit: int | None) -> None:
+        super().__init__(cast("Any", None), workers, limit)
+        self._world = world
+
+    def _born(self, number: int) -> tuple[Connection, BaseProcess]:
+        here, there = Pipe()
+        self._world.lives[number] = Life(self._world.opened(number), there)
+        return here, cast("BaseProcess", Nobody())
+
+
+class Shards(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="periplus-shards-", dir=MEMORY if MEMORY.is_dir() else None))
+        self.lives: dict[int, Life] = {}
+        self.clock = Clock()
+        self.asked: Counter[Url] = Counter()
+        self.limit: int | None = None
+
+    @initialize(seed=st.integers(0, 50), workers=st.integers(2, 3), limit=st.none() | st.integers(1, 20))
+    def begin(self, seed: int, workers: int, limit: int | None) -> None:
+        self.web = Web(seed)
+        self.workers, self.limit = workers, limit
+        self.start()
+
+    def start(self) -> None:
+        self.team = Simulated(self, self.workers, self.limit)
+        self.team.start([Discovery(url, Source.SEED, self.clock.at) for url in SEEDS])
+
+    def opened(self, number: int) -> Shard:
+        """As `assembly` does, with another wire."""
+        config = Config()
+        folder = self.folder / str(number)
+        state = DiskState(folder / "state", shard=number)
+        journal = Journal(folder / "journal", folder / "warc")
+        tables = Tables(self.folder / "tables", folder / "spool", shard=number, mark=state.marked("tables"))
+        events = Counting(Tally.restored(state.marked("tally")), tables)
+        scope = Scope(SEEDS, config.scope)
+        scheduler = CrawlScheduler(
+            state,
+            guard=standard_chain(scope, config.filters, recall=lambda site: b""),
+            ordering=ordering("breadth_first"),
+            events=events,
+            agent="Periplus",
+            random=Random(0),
+            politeness=PolitenessSettings(delay=0.0, patience=0.0),
+            pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
+        )
+        screen = screening_chain(scope, config.filters)
+        courier = Courier(
+            number, self.workers, scheduler=scheduler, screen=screen, scope=scope, state=state, events=events
+        )
+        kept = state.marked("archive")
+        end = WarcEnd() if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
+        engine = Engine(
+            EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),
+            scheduler=scheduler,
+            wire=cast("CurlWire", Wire(self.web, self.clock, self.asked)),
+            archive=Archive(
+                folder / "warc", WarcSettings(), shard=number, software="", fields={},
+                end=journal.mend(commits_of(state), end), payloads=state.payloads,
+            ),
+            tables=tables, events=events, state=state, journal=journal, reader=PageReader(), clock=self.clock,
+            courier=courier, warc_folder=folder / "warc", pace=Pace(0.0, 0.0),
+        )  # fmt: skip
+        engine.recover()
+        return Shard(number, scheduler=scheduler, engine=engine, courier=courier)
+
+    # who does something next
+
+    def living(self, number: int) -> list[Life]:
+        """That shard, unless it is dead."""
+        life = self.lives[number % self.workers]
+        return [] if life.is_over else [life]
+
+    @rule(number=st.integers(0, 2), turns=st.integers(1, 12))
+    def work(self, number: int, turns: int) -> None:
+        for life in self.living(number):
+            for _ in range(turns):
+                life.shard.step(0.0)
+
+    @rule(number=st.integers(0, 2), messages=st.integers(1, 5))
+    def hear(self, number: int, messages: int) -> None:
+        for life in self.living(number):
+            for _ in range(messages):
+                life.hear()
+
+    @rule(number=st.integers(0, 2))
+    def speak(self, number: int) -> None:
+        for life in self.living(number):
+            life.speak()
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 10.0]))
+    def wait(self, seconds: float) -> None:
+        self.clock.at += seconds
+
+    @rule()
+    def coordinate(self) -> None:
+        self.team.turn(0.0)
+
+    @rule()
+    def go_on(self) -> None:
+        """Everybody does a little, so that much has happened before somebody dies."""
+        self.round()
+
+    @rule(number=st.integers(0, 2))
+    def die(self, number: int) -> None:
+        """Nothing more is committed or said. What was said before reaches the coordinator, who then sees the end."""
+        for life in self.living(number):
+            life.die()
+        for member in self.team._members:
+            member.deaths = 0
+
+    @rule()
+    def all_die(self) -> None:
+        """The coordinator, too; the same command is given again."""
+        for life in self.lives.values():
+            life.die()
+        self.team.close()
+        self.start()
+
+    # what holds
+
+    @invariant()
+    def the_end_is_not_seen_too_soon(self) -> None:
+        if self.lives and self.team.is_finished:
+            assert len(self.pages) == self.expected
+
+    @invariant()
+    def nothing_is_asked_for_twice_and_no_more_than_allowed(self) -> None:
+        assert max(self.asked.values(), default=1) == 1
+        assert self.limit is None or len(self.pages) <= self.limit
+
+    @property
+    def pages(self) -> set[Url]:
+        return set(self.asked) - {SEEDS[1]}
+
+    @property
+    def expected(self) -> int:
+        reachable = len(self.web.reachable())
+        return reachable if self.limit is None else min(self.limit, reachable)
+
+    def round(self) -> None:
+        for number in range(self.workers):
+            for life in self.living(number):
+                while life.connection.poll(0):
+                    life.hear()
+                life.shard.step(0.0)
+                life.speak()
+        self.clock.at += 0.2
+        self.team.turn(0.0)
+
+    def teardown(self) -> None:
+        try:
+            if self.lives:
+                self.come_to_the_end()
+        finally:
+            for life in self.lives.values():
+                life.die()
+            if self.lives:
+                self.team.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def come_to_the_end(self) -> None:
+        """Left alone, it sees its end; and every discovery is there once."""
+        for _ in range(IMPATIENT):
+            if self.team.is_finished and not any(life.is_over for life in self.lives.values()):
+                break
+            self.round()
+        assert self.team.is_finished
+        assert len(self.pages) == self.expected
+        for life in self.lives.values():
+            life.shard.stop(0.0)
+        told = pyarrow.dataset.dataset(self.folder / "tables" / "discoveries", format="parquet").to_table().to_pylist()
+        news = Counter(row["url"] for row in told if row["is_new"])
+        assert max(news.values()) == 1
+        assert self.limit is not None or set(news) == {*self.web.reachable(), SEEDS[1]}
+
+
+Shards.TestCase.settings = settings(
+    max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+)
+test_shards = Shards.TestCase
