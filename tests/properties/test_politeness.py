@@ -1,4 +1,4 @@
-"""Politeness and exactly once, over worlds of chance in virtual time: the watchman of `simulated_web` breaks off.
+"""Politeness and exactly once, over worlds of chance in virtual time: the watchman of `watched_crawl` breaks off.
 
 What it watches at every request: none but as many as allowed are under way at a site, the site has rested, its address
 has been left alone, its robots.txt is known and allows it, the URL has not come to its end before. What it checks at
@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties.simulated_web import Crawl, Weather, World
+from tests.properties.simulated_web import World
+from tests.properties.watched_crawl import Crawl, Weather
 
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
 from periplus.model import Fetched, Purpose

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.properties.simulated_web import Crawl, World
+from tests.properties.simulated_web import World
+from tests.properties.watched_crawl import Crawl
 
 from periplus.crawl.frontier import PolitenessSettings
 from periplus.model import Discovery, FetchOutcome, Source
@@ -14,7 +15,7 @@ some = st.integers(0, 1_000)
 
 
 class SchedulerMachine(RuleBasedStateMachine):
-    """Outcomes come early, late, never, or twice; processes die; and the watchman of `simulated_web` looks on."""
+    """Outcomes come early, late, never, or twice; processes die; and the watchman of `watched_crawl` looks on."""
 
     crawl: Crawl
 

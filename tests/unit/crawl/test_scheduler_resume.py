@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.properties.simulated_web import START, Crawl, World
+from tests.properties.simulated_web import World
+from tests.properties.watched_crawl import START, Crawl
 
 from periplus.model import Discovery, Fetched, FetchTask, Lane, Purpose, Redirected, Site, Source, Url
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.properties.simulated_web import START, Crawl, World
+from tests.properties.simulated_web import World
+from tests.properties.watched_crawl import START, Crawl
 
 from periplus.crawl.frontier import PolitenessSettings
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Purpose, Redirected, Site, Source, Url

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.properties.simulated_web import START, Crawl, Weather, World
+from tests.properties.simulated_web import World
+from tests.properties.watched_crawl import START, Crawl, Weather
 
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings
 from periplus.crawl.scheduler import CrawlScheduler

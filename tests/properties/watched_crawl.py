@@ -1,0 +1,361 @@
+"""A crawl of a simulated web, and a watchman who sees every request begin.
+
+`Crawl` drives a scheduler as an engine would, minus the waiting, and breaks off at the first request that should not
+have begun: too many at once, too soon after the last at its site or its address, before robots.txt is known or against
+it, or of a URL that has come to its end. `check_end` then looks whether every URL has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from random import Random
+
+from msgspec import Struct
+from tests.properties.simulated_web import World
+
+from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
+from periplus.crawl.scheduler import CrawlScheduler, FrontierSettings
+from periplus.formats.robots import parse
+from periplus.model import (
+    Digests,
+    Discovery,
+    Excluded,
+    Failed,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    Located,
+    Purpose,
+    Reading,
+    Redirected,
+    Site,
+    Source,
+    State,
+    Url,
+)
+from periplus.policy.filters import Chain
+from periplus.policy.ordering import ordering
+from periplus.store import MemoryEventSink, MemoryState
+from periplus.urls import site_of
+
+AGENT = "Periplus"
+START = 1_000_000.0
+
+
+class Weather(Struct, frozen=True):
+    """What happens to tasks on their way: shares of those that are lost and cancelled; how many are out at once."""
+
+    lost: float = 0.0
+    cancelled: float = 0.0
+    slots: int = 8
+
+
+class Start(Struct, frozen=True):
+    """A request that began."""
+
+    at: float
+    site: Site
+    task: FetchTask
+
+
+class Crawl:
+    """A crawl of a world from its first URLs, watched."""
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        state: State | None = None,
+        politeness: PolitenessSettings | None = None,
+        retries: RetrySettings | None = None,
+        capacity: int = 50_000,
+        allowance: int | None = None,
+        weather: Weather | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.world = world
+        self.state: State = state or MemoryState()
+        self.politeness = politeness or PolitenessSettings()
+        self.retries = retries or RetrySettings()
+        self._capacity = capacity
+        self._allowance = allowance
+        self._weather = weather or Weather()
+        self._chance = Random(f"weather {seed}")
+        self._seed = seed
+        self.now = START
+        self.events = MemoryEventSink()
+        self.starts: list[Start] = []
+        self.reported: list[FetchOutcome] = []
+        self.takes = 0
+        self.vain_takes = 0
+        self._is_woken = False
+        self.crashes = 0
+        self._order = 0
+        self.under_way: list[tuple[float, int, FetchTask, FetchOutcome | None]] = []
+        self.finals: Counter[Url] = Counter()
+        self._attempts: Counter[Url] = Counter()
+        self._visits: dict[Site, list[tuple[float, float, float]]] = defaultdict(list)
+        self._flying: Counter[Site] = Counter()
+        self._last_at_ip: dict[str, tuple[float, Site]] = {}
+        self.journal: list[FetchOutcome] = []
+        self.scheduler = self.open()
+
+    def open(self) -> CrawlScheduler:
+        """A scheduler on the state as it is."""
+        return CrawlScheduler(
+            self.state,
+            guard=Chain([]),
+            ordering=ordering("breadth_first"),
+            events=self.events,
+            agent=AGENT,
+            random=Random(self._seed),
+            politeness=self.politeness,
+            retries=self.retries,
+            frontier=FrontierSettings(max_sites=self._capacity),
+            allowance=self._allowance,
+        )
+
+    def seed(self, urls: list[Url] | None = None) -> None:
+        """Begin with these, or with the first page of each site."""
+        firsts = {site_of(url): url for url in reversed(self.world.urls)}
+        chosen = list(firsts.values()) if urls is None else urls
+        self.scheduler.discover([Discovery(url, Source.SEED, self.now) for url in chosen], self.now)
+
+    # running
+
+    def run(self, steps: int = 1_000_000) -> None:
+        """Until nothing is left to do, or so many steps."""
+        while steps and not self.scheduler.is_idle:
+            self.step()
+            steps -= 1
+
+    def step(self) -> None:
+        """Begin what may begin now, or go on to when something can happen; report what has ended by then."""
+        before = len(self.events.events)
+        tasks = self.scheduler.take(self._weather.slots - len(self.under_way), self.now)
+        self.takes += 1
+        self.scheduler.check_invariants()
+        for task in tasks:
+            self._begin(task)
+        is_stuck = self.scheduler.next_at is None and not self.under_way and not self.scheduler.is_idle
+        assert not is_stuck, "nothing is under way, nothing will ever be ready, and yet the crawl is not idle"
+        is_fruitful = bool(tasks) or len(self.events.events) > before
+        self.vain_takes += self._is_woken and not is_fruitful
+        self._is_woken = False
+        if is_fruitful or self.scheduler.is_idle:
+            return
+        ended = self._wait()
+        self._is_woken = not ended
+        for outcome in ended:
+            self.finish(outcome)
+
+    def _wait(self) -> list[FetchOutcome]:
+        """Go on to the next moment in which something can happen, and take what has ended by then."""
+        ends = [entry[0] for entry in self.under_way if entry[3] is not None]
+        next_at = self.scheduler.next_at if len(self.under_way) < self._weather.slots else None
+        if next_at is None and len(self.under_way) >= self._weather.slots and not ends:
+            next_at = min(entry[0] for entry in self.under_way)
+        times = [*ends, *(() if next_at is None else (next_at,))]
+        assert times, "nothing is under way, nothing will ever be ready, and yet the crawl is not idle"
+        at = max(min(times), self.now)
+        self._try_early(at)
+        self.now = at
+        ended: list[FetchOutcome] = []
+        while self.under_way and self.under_way[0][0] <= self.now:
+            _, _, task, outcome = heappop(self.under_way)
+            if outcome is None:
+                self._flying[site_of(task.url)] -= task.ip is not None
+            else:
+                ended.append(outcome)
+        return ended
+
+    def _try_early(self, at: float) -> None:
+        """`next_at` is honest: before it there is nothing to be had."""
+        slots = self._weather.slots - len(self.under_way)
+        if at - self.now > 0.002 and slots > 0:
+            early = self.now + (at - self.now) * 0.999
+            assert self.scheduler.take(slots, early) == [], f"something could be had at {early}, before {at}"
+            self.now = early
+
+    def _begin(self, task: FetchTask) -> None:
+        self._watch(task)
+        fate = self._chance.random()
+        outcome: FetchOutcome | None = self.world.answer(task, self.now)
+        took = getattr(outcome, "duration", 0.0)
+        if fate < self._weather.lost:
+            outcome, took = None, task.lease_ends_at - self.now
+            if task.ip is not None:
+                self._visits[site_of(task.url)].append((self.now, task.lease_ends_at, 0.0))
+        elif fate < self._weather.lost + self._weather.cancelled:
+            outcome = Failed(task, "cancelled", self.now, took)
+        if task.ip is not None and outcome is not None:
+            self._visits[site_of(task.url)].append((self.now, self.now + took, took))
+        self._order += 1
+        heappush(self.under_way, (self.now + took, self._order, task, outcome))
+
+    def begin(self, limit: int) -> None:
+        """Take some tasks, and begin them."""
+        tasks = self.scheduler.take(limit, self.now)
+        assert len(tasks) <= limit
+        self.scheduler.check_invariants()
+        for task in tasks:
+            self._begin(task)
+
+    def end(self, number: int) -> None:
+        """One of the tasks under way ends, whenever it was to."""
+        at, _, task, outcome = self.under_way.pop(number)
+        heapify(self.under_way)
+        self.now = max(self.now, at)
+        self._flying[site_of(task.url)] -= outcome is None and task.ip is not None
+        if outcome is not None:
+            self.finish(outcome)
+
+    def lose(self, number: int) -> FetchOutcome | None:
+        """Nobody hears of a task again before its lease is over; what would have been heard."""
+        _, order, task, outcome = self.under_way.pop(number)
+        self.under_way.append((task.lease_ends_at, order, task, None))
+        heapify(self.under_way)
+        visits = self._visits[site_of(task.url)]
+        if task.ip is not None:
+            began_at = task.lease_ends_at - self.politeness.lease
+            place = next(i for i, visit in enumerate(visits) if visit[0] == began_at)
+            visits[place] = (began_at, task.lease_ends_at, 0.0)
+        return outcome
+
+    def wait(self, seconds: float) -> None:
+        """Time passes; leases end that are over."""
+        self.now += seconds
+        while self.under_way and self.under_way[0][3] is None and self.under_way[0][0] <= self.now:
+            self.end(0)
+
+    def finish(self, outcome: FetchOutcome) -> None:
+        """Report an outcome, and discover where it leads."""
+        if outcome.task.ip is not None:
+            self._flying[site_of(outcome.task.url)] -= 1
+        self._note(outcome)
+        if not isinstance(outcome, Located) and reason_of(outcome) != "cancelled":
+            self.journal.append(outcome)
+        self.tell(outcome)
+
+    def tell(self, outcome: FetchOutcome) -> None:
+        """As an engine would: first the report, then the links."""
+        reading = Reading(Digests(1, 1, 1, 1)) if isinstance(outcome, Fetched) else None
+        self.scheduler.report(outcome, self.now, reading)
+        self.scheduler.check_invariants()
+        task, found = outcome.task, self.world.found(outcome)
+        source = Source.REDIRECT if isinstance(outcome, Redirected) else Source.LINK
+        links = [Discovery(url, source, self.now, task.depth + 1, task.url) for url in found]
+        self.scheduler.discover(links, self.now)
+        self.scheduler.check_invariants()
+
+    def commit(self) -> None:
+        """Make the state durable up to here."""
+        self.scheduler.save()
+        self.state.commit()
+        self.journal.clear()
+
+    def crash(self, reopen: Callable[[], State] | None = None) -> None:
+        """The process dies: whatever was under way is lost, and another begins with the state as it was kept.
+
+        How long the last answers took may be forgotten, how long a site wants to be left alone is not.
+        """
+        self.crashes += 1
+        for visits in self._visits.values():
+            visits[:] = [(began_at, ended_at, 0.0) for began_at, ended_at, _ in visits]
+        for _, _, task, _ in self.under_way:
+            if task.ip is not None:
+                began_at, _, _ = self._visits[site_of(task.url)].pop()
+                self._visits[site_of(task.url)].append((began_at, self.now, 0.0))
+        self.under_way.clear()
+        self._flying.clear()
+        if reopen is not None:
+            self.state = reopen()
+        self.scheduler = self.open()
+        self.scheduler.check_invariants()
+        if reopen is not None:
+            for outcome in self.journal:
+                if self.scheduler.resume(outcome.task, self.now):
+                    self.tell(outcome)
+            self.commit()
+
+    # watching
+
+    def _watch(self, task: FetchTask) -> None:
+        """Every rule of politeness, at the moment a request begins."""
+        if task.purpose is Purpose.PAGE:
+            self._watch_page(task)
+        if task.ip is None:
+            return
+        site = site_of(task.url)
+        self.starts.append(Start(self.now, site, task))
+        self._flying[site] += 1
+        assert self._flying[site] <= self.politeness.max_parallel, f"{site} is asked twice at once"
+        self._watch_rest(site)
+        last_at, last_site = self._last_at_ip.get(task.ip, (0.0, site))
+        is_together = self.politeness.max_parallel > 1 and last_site == site and last_at == self.now
+        gap = self.politeness.between_requests_to_an_address
+        assert is_together or self.now - last_at >= gap - 1e-6, f"{task.ip} is asked again after {self.now - last_at} s"
+        self._last_at_ip[task.ip] = (self.now, site)
+
+    def _watch_page(self, task: FetchTask) -> None:
+        assert task.ip is not None, "a page was to be fetched from nowhere"
+        assert self.finals[task.url] == 0, f"{task.url} is fetched again"
+        self._attempts[task.url] += 1
+        file = self.state.robots.get(task.site)
+        assert file is not None, f"{task.url} is fetched before robots.txt was"
+        assert file.expires_at > self.now
+        assert file.access != "none"
+        assert file.access == "all" or parse(file.body).access(AGENT).allows(task.url)
+
+    def _watch_rest(self, site: Site) -> None:
+        visits = self._visits[site]
+        k = self.politeness.pages_per_visit
+        if self.politeness.max_parallel > 1 or len(visits) < k:
+            return
+        asked = self._asked_for(site)
+        several = 1 if asked else k
+        starts = [at for at, _, _ in visits[-several:]] + [self.now]
+        pauses = [starts[i + 1] - visits[-several:][i][1] for i in range(several)]
+        rests = [max(self.politeness.delay, asked, self.politeness.patience * took) for _, _, took in visits[-several:]]
+        assert any(pause >= rest - 1e-6 for pause, rest in zip(pauses, rests, strict=True)), (
+            f"{site} rested {pauses} s instead of {rests}"
+        )
+
+    def _asked_for(self, site: Site) -> float:
+        file = self.state.robots.get(site)
+        known = None if file is None or file.access != "rules" else parse(file.body).access(AGENT).crawl_delay
+        return known or 0.0
+
+    def _note(self, outcome: FetchOutcome) -> None:
+        self.reported.append(outcome)
+        reason = reason_of(outcome)
+        if outcome.task.purpose is not Purpose.PAGE or reason == "cancelled":
+            return
+        if not retry_for(reason).again or outcome.task.attempt >= self.retries.max_attempts:
+            self.finals[outcome.task.url] += 1
+
+    def check_end(self, *, is_counted: bool = True) -> None:
+        """Every URL that was accepted has come to one end, and says which.
+
+        Not counted, where a state forgot refusals that it will make again.
+        """
+        assert self.scheduler.is_idle
+        assert not self.under_way
+        assert len(self.state.queues) == 0
+        for event in self.events.events:
+            if isinstance(event, FetchEnded) and event.outcome.task.purpose is Purpose.PAGE:
+                outcome = event.outcome
+                is_last = isinstance(outcome, Failed) and outcome.task.attempt >= self.retries.max_attempts
+                self.finals[outcome.task.url] += isinstance(outcome, Excluded) or is_last
+        known = {record.url: record for site in self.world.sites for record in self.state.records.of_site(site)}
+        assert len(known) == len(self.state.records)
+        for url, record in known.items():
+            assert self.finals[url] == 1 or not is_counted, f"{url} ended {self.finals[url]} times: {record}"
+            assert (record.visits > 0) or record.reason, f"{url} was forgotten: {record}"
+        assert set(self.finals) <= set(known)
+        most = self.retries.max_attempts + self.crashes
+        cancelled = Counter(o.task.url for o in self.reported if reason_of(o) == "cancelled")
+        assert all(count <= most + cancelled[url] for url, count in self._attempts.items())
