@@ -98,11 +98,11 @@ class Courier:
         if len(waiting) >= BATCH:
             self._exchange.send(owner, self._foreign.pop(owner))
 
-    def redirected(self, outcome: Redirected) -> None:
-        """A seed that has moved takes the scope along."""
+    def redirected(self, outcome: Redirected) -> bool:
+        """A seed that has moved takes the scope along; whether it did."""
         seed, target = outcome.task.url, outcome.target
-        if outcome.task.source is Source.SEED and self._scope.has_moved(seed, target):
-            self.widen([target])
+        is_moved = outcome.task.source is Source.SEED and self._scope.has_moved(seed, target)
+        return is_moved and self.widen([target])
 
     def widen(self, places: Sequence[Url]) -> bool:
         """Take these places into the scope, here and, once committed, after every restart; whether any was new."""

@@ -156,7 +156,8 @@ class Engine:
         events: list[Event] = [] if _is_nothing(outcome) else [FetchEnded(outcome, now, note.stored)]
         if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             found = [redirection(outcome)]
-            self._courier.redirected(outcome)
+            if self._courier.redirected(outcome):
+                self._reader.forget()
         elif page is not None:
             events.append(PageRead(page, now))
             reading = self._reading(page, now)
@@ -219,6 +220,7 @@ class Engine:
     def widen(self, places: Sequence[Url]) -> None:
         """Take places into the scope. Durable at once: what is noted later was judged with them."""
         if self._courier.widen(places):
+            self._reader.forget()
             self.checkpoint()
 
     def acknowledged(self, receiver: int, number: int) -> None:

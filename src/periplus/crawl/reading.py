@@ -50,6 +50,10 @@ class PageReader:
             for page, wrong in zip(read_pages(raw), problems, strict=True)
         ]
 
+    def forget(self) -> None:
+        """Links met before may be wanted now."""
+        self._young, self._old = set(), set()
+
     def links(self, page: Page, depth: int, now: float) -> list[Discovery]:
         """Where the page leads, but for what was met lately."""
         if page.directives.nofollow and not self._settings.follow_nofollow:
@@ -74,7 +78,7 @@ class PageReader:
     def _ways(self, page: Page) -> Iterator[tuple[Url, str]]:
         follow_all = self._settings.follow_nofollow
         for link in page.links:
-            if follow_all or not link.rel or "nofollow" not in link.rel:
+            if follow_all or not link.rel or "nofollow" not in link.rel.split():
                 yield link.url, link.anchor
         for url in _relatives(page):
             yield url, ""
