@@ -144,30 +144,38 @@ class Engine:
         return notes
 
     def _handle_all(self, notes: Sequence[Note], *, is_read: bool = True) -> None:
-        pages = self._read([note.outcome for note in notes if _is_page(note.outcome)]) if is_read else {}
-        for note in notes:
-            self._handle(note, pages.get(note.outcome.task.url) if _is_page(note.outcome) else None)
+        """Record what arrived, tell the scheduler, and pass on where it leads: now, or again after a crash.
 
-    def _handle(self, note: Note, page: Page | None) -> None:
-        """Record what arrived, tell the scheduler, and pass on where it leads: now, or again after a crash."""
-        outcome, now = note.outcome, note.at
-        reading: Reading | None = None
-        found: list[Discovery] = []
-        events: list[Event] = [] if _is_nothing(outcome) else [FetchEnded(outcome, now, note.stored)]
-        if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
-            found = [redirection(outcome)]
-            if self._courier.redirected(outcome):
-                self._reader.forget()
-        elif page is not None:
-            events.append(PageRead(page, now))
-            reading = self._reading(page, now)
-            found = self._reader.links(page, outcome.task.depth, now)
+        Each step is done for all of them before the next: what a step needs is then still in the processor's caches.
+        """
+        pages = self._read([note.outcome for note in notes if _is_page(note.outcome)]) if is_read else {}
+        read = [pages.get(note.outcome.task.url) if _is_page(note.outcome) else None for note in notes]
+        self._record(notes, read)
+        for note, page in zip(notes, read, strict=True):
+            reading = None if page is None else self._reading(page, note.at)
+            self._scheduler.report(note.outcome, note.at, reading)
+        for note, page in zip(notes, read, strict=True):
+            self._pass_on(note, page)
+        self._uncommitted += len(notes)
+
+    def _record(self, notes: Sequence[Note], pages: Sequence[Page | None]) -> None:
+        events: list[Event] = [
+            FetchEnded(note.outcome, note.at, note.stored) for note in notes if not _is_nothing(note.outcome)
+        ]
+        events += [PageRead(page, note.at) for note, page in zip(notes, pages, strict=True) if page is not None]
         if events:
             self._events.record(events)
-        self._scheduler.report(outcome, now, reading)
+
+    def _pass_on(self, note: Note, page: Page | None) -> None:
+        outcome = note.outcome
+        found: list[Discovery] = []
+        if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
+            found = [redirection(outcome)]
+            self._courier.redirected(outcome)
+        elif page is not None:
+            found = self._reader.links(page, outcome.task.depth, note.at)
         if found:
-            self._courier.deliver(found, now)
-        self._uncommitted += 1
+            self._courier.deliver(found, note.at)
 
     def _read(self, answers: Sequence[FetchOutcome]) -> dict[Url, Page]:
         """Reading never raises for what a page says; where it does, we have a bug, and the crawl goes on."""
