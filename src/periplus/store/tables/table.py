@@ -81,14 +81,17 @@ class Table:
         self._rows += batch.num_rows
 
     def advance(self, *, everything: bool = False) -> Place:
-        """Make all rows durable, move what is enough (or everything) to Parquet, and say how far that is."""
+        """Make all rows durable, move what is enough (or everything) to Parquet, and say how far that is.
+
+        Everything is one file at least, if need be without rows: most readers do not take a folder without files.
+        """
         self._spool.sync()
         settings = self._settings
         rows, length = self._rows - self._grouped_rows, self._spool.length - self._grouped_length
         if rows >= settings.rows_per_group or length >= settings.bytes_per_group:
             self._write_groups()
         is_full = self._grouped_rows >= settings.rows_per_file or self._grouped_length >= settings.bytes_per_file
-        if is_full or (everything and self._rows):
+        if is_full or (everything and (self._rows or self._number == 1)):
             self._write_groups(everything=True)
             self._finish()
         return self.place
@@ -120,16 +123,18 @@ class Table:
             self._write(group, rows, end)
 
     def _write(self, group: list[pa.RecordBatch], rows: int, end: int) -> None:
-        if self._file is None:
-            self._file = ParquetFile(parquet_path(self._folder, self._shard, self._number), SCHEMAS[self._name])
-        self._file.write(group)
+        self._opened().write(group)
         self._grouped_rows += rows
         self._grouped_length = end
 
+    def _opened(self) -> ParquetFile:
+        if self._file is None:
+            self._file = ParquetFile(parquet_path(self._folder, self._shard, self._number), SCHEMAS[self._name])
+        return self._file
+
     def _finish(self) -> None:
         """The Parquet file is whole. Its spool stays: the place committed last may still need it."""
-        if self._file is not None:
-            self._file.finish()
+        self._opened().finish()
         self._spool.close()
         self._spent.append(self._spool.path)
         self._begin(Place(self._number + 1))
