@@ -1,0 +1,242 @@
+"""Shards as processes, from the outside: limits, times, rates, and every way in which one cannot go on."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+from tests.system.crawled import Asked, asked, rows, small_world
+
+from periplus.assembly import Layout, open_crawl, seeds_from
+from periplus.config import Config
+from periplus.crawl.census import Census
+from periplus.crawl.local import Crawl, MakeShard
+from periplus.crawl.local.allowance import Deal
+from periplus.crawl.local.team import Member
+from periplus.crawl.shard import Parcel, Shard, Status
+from periplus.crawl.tally import Tally
+from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+from periplus.model import Batch, CollectionDamaged, CollectionError, ConfigError, Discovery, Source, Url
+from periplus.store import DiskState
+
+pytest_plugins = ["periplus.lab.pytest_plugin"]
+
+
+@pytest.fixture
+def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    world = small_world()
+    return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
+
+
+def crawl_of(folder: Path, what: Asked) -> Crawl:
+    return open_crawl(Config().with_options(what.options), folder, seeds_from(what.seeds), what.workers)
+
+
+def pages_of(lab: RunningLab) -> int:
+    return sum(visit.status == 200 and visit.target != "/robots.txt" for visit in lab.log.visits())
+
+
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+def test_a_limit_is_reached_and_not_passed(lab: RunningLab, tmp_path: Path, workers: int) -> None:
+    """By no page, however many shards there are; a larger one goes on from there, and what there is ends it."""
+    crawl_of(tmp_path, asked(lab, workers, crawl__limit=7)).run()
+    assert pages_of(lab) == 7
+    if workers < 3:
+        last = crawl_of(tmp_path, asked(lab, workers, crawl__limit=100_000)).run()
+        assert sum(status.census.done for status in last) == pages_of(lab) < 1000
+        assert not any(status.census.queued for status in last)
+
+
+def test_shards_of_a_collection_are_all_there_or_none(lab: RunningLab, tmp_path: Path) -> None:
+    """So that a crawl that died while it began can be begun again; another number of them is refused with a hint."""
+    (tmp_path / "state.new" / "shard-00").mkdir(parents=True)
+    (tmp_path / "state.new" / "shard-07").mkdir()
+    crawl_of(tmp_path, asked(lab, 3))
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["shard-00", "shard-01", "shard-02"]
+    with pytest.raises(ConfigError, match="3 workers"):
+        crawl_of(tmp_path, asked(lab, 2))
+
+
+def test_a_shard_that_is_in_use_is_an_error(lab: RunningLab, tmp_path: Path) -> None:
+    """With the exit code of collections in use, and no process is left behind."""
+    crawl = crawl_of(tmp_path, asked(lab, 2))
+    holder = DiskState(Layout(tmp_path).shard(1), shard=1)
+    try:
+        with pytest.raises(CollectionError, match="in use by process") as caught:
+            crawl.run()
+    finally:
+        holder.close()
+    assert (caught.value.exit_code, multiprocessing.active_children()) == (3, [])
+
+
+def deadly(number: int, count: int) -> Shard:
+    """A shard that cannot even begin."""
+    os._exit(17)
+
+
+def broken(number: int, count: int) -> Shard:
+    raise CollectionDamaged("it is broken", hint="mend it")
+
+
+def test_a_shard_that_dies_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some tries, with an error; nobody is left behind."""
+    monkeypatch.setattr("periplus.crawl.local.team.MAX_DEATHS", 1)
+    with pytest.raises(CollectionError, match="died 2 times in a row"):
+        Crawl(deadly, 2).run()
+    assert multiprocessing.active_children() == []
+
+
+def test_what_a_shard_says_is_wrong_is_what_the_crawl_says() -> None:
+    """Message, hint and exit code come through."""
+    with pytest.raises(CollectionError, match="it is broken") as caught:
+        Crawl(broken, 2).run()
+    assert (caught.value.hint, caught.value.exit_code) == ("mend it", 3)
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_time_is_kept(lab: RunningLab, tmp_path: Path, workers: int) -> None:
+    """When it is over nothing new is begun, and all that was fetched is kept."""
+    what = asked(lab, workers, crawl__rate=20.0, **{"crawl.for": 2.0 if workers == 1 else 6.0})
+    crawl = crawl_of(tmp_path, what)
+    last = crawl.run()
+    assert not crawl.is_interrupted
+    assert any(status.census.queued for status in last)
+    assert len(rows(tmp_path, "fetches")) >= pages_of(lab) > 0
+    assert sum(status.tally.pages for status in last) == pages_of(lab)
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_rate_is_kept_over_any_second(lab: RunningLab, tmp_path: Path, workers: int) -> None:
+    """Robots files count, too; the server says when it was asked."""
+    crawl_of(tmp_path, asked(lab, workers, crawl__rate=8.0, crawl__limit=24)).run()
+    times = sorted(visit.real_started_at for visit in lab.log.visits())
+    assert len(times) >= 24
+    for first, last in zip(times, times[8:], strict=False):
+        assert last - first > 0.9  # what was begun a second apart may be read a little later by a busy server
+
+
+def tell(lab: RunningLab) -> None:
+    lab.log.wait_for(3, timeout=30)
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_stop_may_come_from_a_signal_handler(lab: RunningLab, tmp_path: Path, workers: int) -> None:
+    """The crawl ends soon, everything is kept, and goes on later."""
+    crawl = crawl_of(tmp_path, asked(lab, workers, politeness__delay=0.5))
+    before = signal.signal(signal.SIGUSR1, lambda *_: crawl.stop())
+    try:
+        teller = threading.Thread(target=tell, args=(lab,))
+        teller.start()
+        last = crawl.run()
+        teller.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert crawl.is_interrupted
+    assert any(status.census.queued for status in last)
+    assert sum(status.tally.fetches for status in last) == len(rows(tmp_path, "fetches"))
+
+
+def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it is let go of, after a grace: nothing is lost by it."""
+    process = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(600,))
+    process.start()
+    member = Member(0)
+    member.process = process
+    monkeypatch.setattr("periplus.crawl.local.team.GRACE", 0.1)
+    member.let_go()
+    assert process.exitcode == -signal.SIGKILL
+
+
+class Standing:
+    def __init__(self, done: int, waiting: int) -> None:
+        self.done, self.waiting = done, waiting
+
+    @property
+    def wants_more(self) -> bool:
+        return self.waiting > 0
+
+    @property
+    def has_nothing_to_do(self) -> bool:
+        return not self.waiting
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10, 100, 5000])
+@pytest.mark.parametrize("waiting", [[50, 0], [0, 7, 500], [3000, 3000], [1, 1, 1, 1]])
+def test_all_pages_are_dealt_out_and_no_more(limit: int, waiting: list[int]) -> None:
+    """Whoever has work gets what others do not need; the sum is never passed."""
+    deal = Deal(limit, len(waiting))
+    shards = [Standing(0, number) for number in waiting]
+    total = min(limit, sum(waiting))
+    for _ in range(10_000):
+        list(deal.turn(shards))
+        assert sum(deal.granted) <= limit
+        for shard, granted in zip(shards, deal.granted, strict=True):
+            fetched = min(granted - shard.done, shard.waiting, 3)
+            shard.done, shard.waiting = shard.done + fetched, shard.waiting - fetched
+        if sum(shard.done for shard in shards) == total:
+            break
+    assert sum(shard.done for shard in shards) == total
+
+
+class Talker:
+    """In the place of a shard: it has very much to say to the other, all at once, and wants to hear as much."""
+
+    BATCHES = 60
+
+    def __init__(self, number: int, count: int) -> None:
+        self.number = number
+        long = tuple(Discovery(Url(f"http://a.test/{'x' * 500}{number}"), Source.LINK, 0.0) for number in range(1000))
+        self._leaving = tuple(Batch(number, 1 - number, each, long) for each in range(1, self.BATCHES + 1))
+        self._unacknowledged = self.BATCHES
+        self._taken = self._told = 0
+
+    def receive(self, batches: Sequence[Batch]) -> None:
+        for batch in batches:
+            assert batch.number == self._taken + 1
+            self._taken = batch.number
+
+    def acknowledged(self, receipts: dict[int, int]) -> None:
+        for number in receipts.values():
+            self._unacknowledged = self.BATCHES - number
+
+    def collect(self) -> Parcel:
+        leaving, self._leaving = self._leaving, ()
+        receipts = {1 - self.number: self._taken} if self._taken > self._told else {}
+        self._told = self._taken
+        return Parcel(leaving, receipts)
+
+    def status(self) -> Status:
+        is_quiet = self._unacknowledged == 0 and self._taken == self._told
+        done = self._taken
+        return Status(self.number, Census(0, 0, 0, 0, 0, 0, 0, done), Tally(), self._taken == self.BATCHES, is_quiet)
+
+    def step(self, patience: float) -> None:
+        time.sleep(0.001)
+
+    def allow(self, pages: int | None) -> None: ...
+
+    def widen(self, places: Sequence[Url]) -> None: ...
+
+    def discover(self, discoveries: Sequence[Discovery]) -> None: ...
+
+    def stop(self, grace: float) -> None: ...
+
+    def wake(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_two_who_say_very_much_at_once_do_not_wait_for_each_other() -> None:
+    """Thirty megabytes each way, far more than a pipe holds: everything arrives, in order."""
+    last = Crawl(cast("MakeShard", Talker), 2).run()
+    assert [status.census.done for status in last] == [Talker.BATCHES] * 2
