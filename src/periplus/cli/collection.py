@@ -30,7 +30,9 @@ SEEDS_IN_SETTINGS = 200
 MAX_SEEDS = 10_000_000
 
 _LOCK = "crawl.lock"
-_INNOCENT = frozenset({_LOCK, ".DS_Store", "lost+found"})
+_DRAFT = ".new"
+_INNOCENT = frozenset({_LOCK, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT})
+"""What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
 _PORT = re.compile(r"[^/?#]*:(\d+)")
 
@@ -220,6 +222,6 @@ def read_lines(path: Path) -> list[str]:
 
 def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
-    draft = path.with_name(path.name + ".new")
+    draft = path.with_name(path.name + _DRAFT)
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)

@@ -171,7 +171,8 @@ class Engine:
         found: list[Discovery] = []
         if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             found = [redirection(outcome)]
-            self._courier.redirected(outcome)
+            if self._courier.redirected(outcome):
+                self._reader.forget()
         elif page is not None:
             found = self._reader.links(page, outcome.task.depth, note.at)
         if found:

@@ -99,6 +99,13 @@ def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> None:
         existing(tmp_path)
 
 
+def test_what_a_killed_beginning_leaves_is_no_stranger(tmp_path: Path) -> None:
+    """Seeds and drafts are written before the settings: the same command must be able to begin again."""
+    for name in ("crawl.lock", "seeds.txt", "seeds.txt.new", "periplus.toml.new"):
+        (tmp_path / name).touch()
+    assert planned(tmp_path, seeds=["a.example"], options={}).is_new
+
+
 def test_a_collection_without_its_settings_is_damaged(tmp_path: Path) -> None:
     """The state is there, what was asked is not: that is no stranger's folder."""
     (tmp_path / "state").mkdir()
