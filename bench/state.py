@@ -99,6 +99,7 @@ def _visited(record: UrlRecord, now: float) -> UrlRecord:
         digests=Digests(0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93),
         visits=1,
         fetched_at=now,
+        kept_at=now,
         due_at=now + 86400.0,
         status=200,
     )

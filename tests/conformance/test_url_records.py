@@ -45,6 +45,7 @@ FULL = UrlRecord(
     failures=4,
     status=503,
     reason="http-503",
+    kept_at=1.9e9,
 )
 
 

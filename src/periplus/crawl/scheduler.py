@@ -191,7 +191,7 @@ class CrawlScheduler:
             record.first_seen[0].source,
             record.depth,
             record.redirects,
-            record.fetched_at,
+            record.kept_at,
         )
 
     def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:

@@ -170,7 +170,8 @@ class UrlRecord(Struct, frozen=True, gc=False):
     """What is known of a URL between visits.
 
     `failures` counts the attempts that failed since the last that did not; `status` and `reason` are those of the last
-    attempt (`reason` is empty where it went well).
+    attempt (`reason` is empty where it went well). `fetched_at` is the last visit, `kept_at` the one that brought the
+    version which `validators` describe: an answer of 304 is a visit that brings none.
     """
 
     url: Url
@@ -187,6 +188,7 @@ class UrlRecord(Struct, frozen=True, gc=False):
     failures: int = 0
     status: int | None = None
     reason: str = ""
+    kept_at: float | None = None
 
 
 class FetchTask(Struct, frozen=True):

@@ -27,6 +27,7 @@ def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | Non
                 status=status,
                 reason=reason,
                 due_at=None,
+                kept_at=at if not reason else record.kept_at,
             )
         case Redirected(status=status, started_at=at):
             return replace(
