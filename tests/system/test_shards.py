@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -155,6 +157,33 @@ def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("periplus.crawl.local.team.GRACE", 0.1)
     member.let_go()
     assert process.exitcode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("moment", [0.3, 1.0])
+def test_ctrl_c_of_a_terminal_reaches_the_coordinator_alone(lab: RunningLab, tmp_path: Path, moment: float) -> None:
+    """The whole group gets the signal, also shards that have just begun: nobody complains, nobody is left."""
+    program = [sys.executable, "-c", "from periplus.cli import main; main()", "crawl", f"http://{lab.world.hosts[0]}/"]
+    options = ["-o", str(tmp_path / "c"), "--proxy", lab.base, "--workers", "2", "--delay", "1", "--for", "60"]
+    process = subprocess.Popen([*program, *options], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not (tmp_path / "c" / "state").exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(moment)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    until = time.monotonic() + 20
+    while not is_gone(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert is_gone(process.pid)
+
+
+def is_gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 class Standing:
