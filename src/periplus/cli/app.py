@@ -16,7 +16,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from periplus import __version__
-from periplus.model import PeriplusError
+from periplus.model import CollectionError, PeriplusError
 
 INTERRUPTED = 130
 VERBS = ("crawl", "info", "export", "read", "lab", "demo")
@@ -82,7 +82,8 @@ def main() -> None:
 def _bug(error: Exception) -> PeriplusError:
     """What nobody foresaw: a bug, or a disk or machine in trouble."""
     if isinstance(error, OSError):
-        return PeriplusError(str(error), hint="mend that and type the same again: what was kept is safe")
+        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        return CollectionError(what, hint="mend that and type the same again: what was kept is safe")
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return PeriplusError(
         f"a bug of ours: {said}", hint="periplus --debug and the same again shows where; please tell us"

@@ -12,7 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from periplus.model import CollectionDamaged, CollectionError, Fetched, FetchTask, Lane, Purpose, Site, Url
 from periplus.store import MemoryPayloads
-from periplus.store.warc import Archive, WarcEnd, WarcSettings, read_records, write_index
+from periplus.store.warc import Archive, WarcEnd, WarcSettings, merge_indexes, read_records, write_index
 from periplus.store.warc.reading import WarcRecord
 
 AT = 1_800_000_000.0
@@ -192,6 +192,19 @@ def test_the_index_after_a_clean_stop_is_that_of_the_file(tmp_path: Path) -> Non
     lines = index.read_bytes()
     assert lines.count(b"\n") == 3
     assert write_index(path).read_bytes() == lines
+
+
+def test_where_there_is_no_room_for_the_index_it_is_made_later(tmp_path: Path) -> None:
+    """A disk that is full has its error already; closing adds none, and leaves nothing half written."""
+    archive = opened(tmp_path)
+    archive.write(page(0), b"")
+    [path] = tmp_path.glob("*.warc.gz")
+    in_the_way = path.with_name(path.name.removesuffix(".warc.gz") + ".cdxj.part")
+    in_the_way.mkdir()
+    archive.close()
+    in_the_way.rmdir()
+    assert [each.suffix for each in tmp_path.iterdir()] == [".gz"]
+    assert merge_indexes(tmp_path).read_bytes().count(b"\n") == 1
 
 
 def test_a_file_that_ends_too_early_is_damage(written: tuple[Path, WarcEnd]) -> None:

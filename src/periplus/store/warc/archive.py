@@ -10,6 +10,7 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import Final, TypeGuard
@@ -127,7 +128,7 @@ class Archive:
             self._open.file.sync()
 
     def close(self) -> None:
-        """Finish the open file: make it durable and write its index."""
+        """Finish the open file: make it durable and write its index; where there is no room for that, others will."""
         if self._open is None:
             return
         now, self._open = self._open, None
@@ -135,7 +136,8 @@ class Archive:
         now.file.close()
         path = now.file.path
         lines = _earlier_lines(path, now.begun_at) + now.lines
-        write_lines(index_of(path), sorted(lines))
+        with suppress(OSError):
+            write_lines(index_of(path), sorted(lines))
 
     def _record(self, answer: Answer, frame: Frame) -> tuple[bytes, str, bool]:
         """The record of an answer, the digest of its payload, and whether the payload lies elsewhere."""

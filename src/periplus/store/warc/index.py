@@ -44,10 +44,14 @@ def write_index(path: Path) -> Path:
 def write_lines(path: Path, lines: Iterable[bytes]) -> Path:
     """Write sorted lines, all or nothing."""
     part = path.with_name(path.name + _WRITING)
-    with part.open("wb") as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with part.open("wb") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
     return part.replace(path)
 
 
