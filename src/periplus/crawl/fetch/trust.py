@@ -2,7 +2,7 @@
 
 The libcurl inside a Python wheel was built on another machine and may look for authorities where there are none, so the
 file is always named: the one that Python's own TLS would use (which obeys `SSL_CERT_FILE`), a usual place of the common
-systems, or that of the package certifi where it happens to be installed.
+systems, or that of the package certifi.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import ssl
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+import certifi
 
 from periplus.model import ConfigError
 
@@ -23,8 +25,8 @@ _USUAL: Final = (
 
 
 @cache
-def authorities(chosen: str = "") -> str | None:
-    """The file to trust; `None` leaves it to libcurl."""
+def authorities(chosen: str = "") -> str:
+    """The file to trust."""
     if chosen:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(chosen)
@@ -35,12 +37,4 @@ def authorities(chosen: str = "") -> str | None:
     for path in (ssl.get_default_verify_paths().cafile, *_USUAL):
         if path and Path(path).is_file():
             return path
-    return _certifi()
-
-
-def _certifi() -> str | None:
-    try:
-        import certifi
-    except ImportError:
-        return None
     return certifi.where()
