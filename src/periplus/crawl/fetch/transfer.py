@@ -105,8 +105,7 @@ class Transfer:
         }
         if not chosen.proxy:
             options[pycurl.OPENSOCKETFUNCTION] = self._open_socket
-        if (trusted := authorities(chosen.ca_file)) is not None:
-            options[pycurl.CAINFO] = trusted
+        options[pycurl.CAINFO] = authorities(chosen.ca_file)
         for option, value in options.items():
             handle.setopt(option, value)
         return handle
