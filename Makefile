@@ -31,7 +31,7 @@ demo: .venv/core ## see it crawl, on a small web that comes with it
 	@$(BIN)/periplus demo
 
 test: .venv/test ## all tests
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: .venv/check ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .
