@@ -65,7 +65,9 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint_share: float = 0.05
     """And so long that commits take no more than this share of the time..."""
     checkpoint_outcomes: int = 2_000
-    """...but no later than after so many outcomes."""
+    """...but no later than after so many outcomes..."""
+    checkpoint_rows: int = 50_000
+    """...or so many changed rows of the state, which take memory until then."""
 
 
 class Engine:
@@ -273,7 +275,8 @@ class Engine:
         if self._uncommitted == 0:
             self._commit_at = max(self._commit_at, now + self._settings.checkpoint_interval / 2)
             return False
-        return now >= self._commit_at or self._uncommitted >= self._settings.checkpoint_outcomes
+        are_many = self._uncommitted >= self._settings.checkpoint_outcomes
+        return now >= self._commit_at or are_many or self._state.uncommitted >= self._settings.checkpoint_rows
 
     def checkpoint(self, *, is_last: bool = False) -> None:
         """Make everything durable up to here: what is pointed to first, then what points."""

@@ -224,6 +224,10 @@ class State(Protocol):
     def marked(self, name: str) -> bytes | None:
         """The value last kept by that name."""
 
+    @property
+    def uncommitted(self) -> int:
+        """Rows changed since the last commit, roughly: they take memory until then."""
+
     def commit(self) -> None:
         """Make everything since the last commit durable, all or nothing."""
 

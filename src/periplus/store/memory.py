@@ -314,6 +314,11 @@ class MemoryState:
         """The value last kept by that name."""
         return self._marks.get(name)
 
+    @property
+    def uncommitted(self) -> int:
+        """Nothing waits to become durable."""
+        return 0
+
     def commit(self) -> None:
         """Nothing to do: see the module."""
 
