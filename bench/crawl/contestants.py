@@ -210,6 +210,9 @@ include = ['re:^http://127[.]']
 delay = 0
 patience = 0
 ip_delay = 0
+max_parallel = 16
+[retries]
+backoff = 0.2
 """
 
 

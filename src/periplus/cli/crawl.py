@@ -21,7 +21,7 @@ from rich.console import Console
 
 from periplus.assembly import open_crawl, settle
 from periplus.config import parse_duration
-from periplus.crawl.local import Crawl
+from periplus.crawl.local import Crawl, collect_less
 from periplus.model import ConfigError, UsageError
 
 from . import options
@@ -94,6 +94,7 @@ def run(collection: Collection, console: Console) -> Summary:
     began_at = time.time()
     meter = Meter(began_at, limit=config.crawl.limit)
     progress = Progress(before, shards=collection.workers)
+    collect_less()
     crawl = open_crawl(config, folder, collection.seeds, collection.workers)
     with Display(console, _title(collection), _aside(collection)) as display, _stoppable(crawl, display, console):
         display.show(progress)

@@ -8,5 +8,6 @@ and numbers. When this process dies, its shards notice, make everything durable,
 """
 
 from .crawl import Crawl, MakeShard
+from .serving import collect_less
 
-__all__ = ["Crawl", "MakeShard"]
+__all__ = ["Crawl", "MakeShard", "collect_less"]

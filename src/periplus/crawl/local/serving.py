@@ -6,6 +6,7 @@ processes (Ctrl-C, a service that is stopped) are for the coordinator, who will 
 
 from __future__ import annotations
 
+import gc
 import signal
 import time
 from collections.abc import Callable
@@ -33,6 +34,7 @@ def serve(make: MakeShard, number: int, count: int, connection: Connection) -> N
         signal.signal(each, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, GROUP_SIGNALS)
     inbox = _Inbox(connection)
+    collect_less()
     try:
         shard = make(number, count)
     except PeriplusError as error:
@@ -49,6 +51,15 @@ def serve(make: MakeShard, number: int, count: int, connection: Connection) -> N
         inbox.wake = _nobody
         shard.close()
         connection.close()
+
+
+def collect_less() -> None:
+    """Look for cycles of garbage seldom: a crawl makes values by the million and hardly any cycle.
+
+    For whoever owns the process. The usual pace costs a twentieth of the time.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
 
 
 def _say_broken(connection: Connection, error: PeriplusError) -> None:
