@@ -142,8 +142,11 @@ def test_a_note_that_outlived_its_records_does_not_count(tmp_path: Path, size: i
     data = path.read_bytes()
     for file, content in files.items():
         for at in range(0, len(content), 97):
+            broken = harmed(content, at, harm)
+            if broken == content:  # a file may end in zeros itself
+                continue
             path.write_bytes(data)
-            file.write_bytes(harmed(content, at, harm))
+            file.write_bytes(broken)
             end = journal.mend(7, WarcEnd())
             assert journal.mend(7, WarcEnd()) == end
             found = outcomes_of(journal, tmp_path)
