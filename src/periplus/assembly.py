@@ -6,6 +6,7 @@ where the last process left it; `Crawl` of `crawl.local` runs as many of them as
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,8 @@ from periplus.store.tables import Tables
 from periplus.store.warc import merge_indexes
 from periplus.urls import canonical, host_of
 
+_LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
+_PORT = re.compile(r"[^/?#]*:(\d+)")
 _LOOKED_UP = 64
 """So many seeds at most are looked up to learn whether they lie in a private network."""
 
@@ -122,14 +125,25 @@ def settle(folder: Path) -> None:
 
 
 def seeds_from(texts: Sequence[str]) -> tuple[Url, ...]:
-    """Seeds as people write them, each once. Without a scheme https is meant."""
+    """Seeds as people write them, each once."""
     seeds: dict[Url, None] = {}
     for text in texts:
-        seed = canonical(text.strip() if "://" in text else f"https://{text.strip()}")
+        seed = canonical(with_scheme(text))
         if seed is None:
             raise ConfigError(f"{text!r} is no URL to begin with", hint="Write it as https://example.org/")
         seeds[seed] = None
     return tuple(seeds)
+
+
+def with_scheme(text: str) -> str:
+    """A seed as it was meant: https, but http on this machine, on a bare address, and where a port was named."""
+    text = text.strip()
+    if "://" in text:
+        return text
+    port = _PORT.match(text)
+    host = re.split(r"[/?#]", text, maxsplit=1)[0]
+    is_plain = _LOCAL.fullmatch(host) if port is None else port[1] != "443"
+    return f"http://{text}" if is_plain else f"https://{text}"
 
 
 def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int, count: int) -> Shard:
@@ -138,10 +152,10 @@ def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int
     state = DiskState(layout.shard(number), shard=number)
     try:
         shard, engine = _assemble(config, layout, seeds, number, count, state, clock)
+        engine.recover()
     except BaseException:
         state.close()
         raise
-    engine.recover()
     return shard
 
 
@@ -237,5 +251,5 @@ def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:
 def _addresses(resolver: Resolver, seeds: Sequence[Url]) -> list[str]:
     """Where the seeds lie: a person who begins in a private network means to crawl there."""
     hosts = list(dict.fromkeys(host_of(seed) for seed in seeds))
-    answers = [resolver.find(host) for host in hosts[:_LOOKED_UP]]
-    return [answer.ip for answer in answers if isinstance(answer, Address)]
+    answers = resolver.find_all(hosts[:_LOOKED_UP])
+    return [answer.ip for answer in answers.values() if isinstance(answer, Address)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -33,8 +32,6 @@ _LOCK = "crawl.lock"
 _DRAFT = ".new"
 _INNOCENT = frozenset({_LOCK, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT})
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
-_LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
-_PORT = re.compile(r"[^/?#]*:(\d+)")
 
 
 class Collection(Struct, frozen=True):
@@ -100,7 +97,7 @@ def planned(
     config = _with_workers(config, before.crawl.workers or Layout(folder).shards, folder)
     texts = _seeds_of(before, folder)
     texts += _seeds_of(config, settings.parent) if settings is not None else []
-    found = seeds_from([with_scheme(text) for text in (*texts, *seeds, *_seeds_in(seed_lines))])
+    found = seeds_from([*texts, *seeds, *_seeds_in(seed_lines)])
     if not found:
         raise UsageError("nowhere to begin", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
     return Collection(folder, config, found, is_new)
@@ -113,19 +110,8 @@ def existing(folder: Path) -> Collection:
         hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} makes one"
         raise UsageError(f"{folder} is no collection: it has no {layout.settings.name}", hint=hint)
     config = Config.load(layout.settings)
-    seeds = seeds_from([with_scheme(text) for text in _seeds_of(config, folder)])
+    seeds = seeds_from(_seeds_of(config, folder))
     return Collection(folder, config, seeds, is_new=False)
-
-
-def with_scheme(text: str) -> str:
-    """A seed as it was meant: https, but http on this machine, on a bare address, and where a port was named."""
-    text = text.strip()
-    if "://" in text:
-        return text
-    port = _PORT.match(text)
-    host = re.split(r"[/?#]", text, maxsplit=1)[0]
-    is_plain = _LOCAL.fullmatch(host) if port is None else port[1] != "443"
-    return f"http://{text}" if is_plain else f"https://{text}"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from heapq import nlargest
 
 from msgspec import Struct
 
+from periplus.assembly import with_scheme
 from periplus.config import Config
 from periplus.crawl.frontier import RobotsGate
 from periplus.crawl.placement import owner_of
@@ -33,7 +34,7 @@ from periplus.policy.filters import standard_chain
 from periplus.store import DiskState
 from periplus.urls import canonical, site_of
 
-from .collection import Collection, states, with_scheme
+from .collection import Collection, states
 
 LARGEST = 20
 """Sites that are named one by one."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from periplus.cli.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned, read_lines, with_scheme
+from periplus.assembly import with_scheme
+from periplus.cli.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned, read_lines
 from periplus.config import Config
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
 
