@@ -1,0 +1,77 @@
+"""Text files as people keep their data: plain or compressed (gzip, bzip2, xz, zstd), told by content, not by name.
+
+What cannot be read is our user's mistake, not the web's: a `ConfigError` that names the file. What the lines mean is
+for `graph_files` and `histories` to say.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+import zstandard
+
+from periplus.model import ConfigError
+
+LONGEST: Final = 4 << 30
+"""Bytes of text that are taken into memory; a file that grows beyond them is refused while it is read."""
+_BLOCK: Final = 1 << 22
+
+
+class _Readable(Protocol):
+    """Whatever gives bytes until there are no more."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+_OPENERS: Final[tuple[tuple[bytes, Callable[[IO[bytes]], _Readable]], ...]] = (
+    (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\x00", lzma.LZMAFile),
+    (b"\x28\xb5\x2f\xfd", lambda file: zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)),
+)
+_ERRORS: Final = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+
+def read_bytes(path: Path, longest: int = LONGEST) -> bytes:
+    """The whole text of a file, decompressed."""
+    try:
+        with path.open("rb") as file:
+            return _whole(_opened(file), path, longest)
+    except _ERRORS as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError(
+            f"{path} cannot be read: {reason}", hint="give a text file, plain or gz, bz2, xz, zst"
+        ) from error
+
+
+def read_lines(path: Path, longest: int = LONGEST) -> list[str]:
+    """The lines of a file; what is no UTF-8 in it is replaced."""
+    lines = read_bytes(path, longest).decode("utf-8", "replace").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _opened(file: IO[bytes]) -> _Readable:
+    head = file.read(6)
+    file.seek(0)
+    for magic, opener in _OPENERS:
+        if head.startswith(magic):
+            return opener(file)
+    return file
+
+
+def _whole(stream: _Readable, path: Path, longest: int) -> bytes:
+    """Everything, a block at a time, so that a bomb is met with a refusal rather than with all of the memory."""
+    blocks: list[bytes] = []
+    length = 0
+    while block := stream.read(_BLOCK):
+        blocks.append(block)
+        length += len(block)
+        if length > longest:
+            raise ConfigError(f"{path} holds more than {longest >> 20} MB of text", hint="cut it into several files")
+    return b"".join(blocks)
