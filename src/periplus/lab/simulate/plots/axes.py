@@ -1,0 +1,107 @@
+"""The two axes of a plot: how far they reach, and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .plot import Plot, Scale
+from .style import BORDER, GRID, SMALL, SOFT_INK
+from .ticks import time_step, value_text
+from .traces import LARGEST, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+Floats = NDArray[np.float64]
+
+_MOST_CATEGORIES = 16
+
+
+def reach_x(plot: Plot, traces: Sequence[Trace]) -> tuple[float, float]:
+    """From where to where the horizontal axis goes: the curves' own ends, a little more where points are few."""
+    values = _finite(
+        [*(trace.x[trace.known] for trace in traces), _marked([mark.x for mark in plot.marks])], plot.log_x
+    )
+    few = max((len(trace.x) for trace in traces), default=0) <= 12
+    return _padded(values, 0.02 if few else 0.0, plot.log_x)
+
+
+def reach_y(plot: Plot, traces: Sequence[Trace]) -> tuple[float, float]:
+    """From where to where the vertical axis goes: all curves, intervals and marks; zero too where heights compare."""
+    columns = [trace.y[trace.known] for trace in traces]
+    columns += [side for trace in traces for side in (trace.low, trace.high) if side is not None]
+    values = _finite([*columns, _marked([mark.y for mark in plot.marks])], plot.log_y)
+    from_zero = (plot.y_from_zero or plot.kind == "bars") and not plot.log_y
+    low, high = _padded(np.append(values, 0.0) if from_zero else values, 0.05, plot.log_y)
+    if not plot.log_y and len(values):
+        low = max(low, 0.0) if values.min() >= 0 else low
+        high = min(high, 0.0) if from_zero and values.max() < 0 else high
+        high = 1.005 if plot.y_as == "share" and 0.9 < values.max() <= 1 else high
+    return low, high
+
+
+def dress(axes: Axes, plot: Plot) -> None:
+    """Quiet axes: a grid to read heights by, one line to stand on, texts with units."""
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(BORDER)
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", color=GRID, linewidth=1.0)
+    axes.tick_params(axis="both", which="both", length=0, labelsize=SMALL, labelcolor=SOFT_INK, pad=6)
+    axes.tick_params(axis="x", which="major", length=4, color=BORDER, pad=4)
+    _set_ticks(axes.yaxis, axes.get_ylim(), plot.y_as, plot.log_y, 6)
+    if plot.kind != "bars":
+        _set_ticks(axes.xaxis, axes.get_xlim(), plot.x_as, plot.log_x, 8)
+
+
+def name_categories(axes: Axes, categories: Floats, scale: Scale) -> None:
+    """Each place of a bar by its value, or every second, third ... where they are many."""
+    every = max(-(-len(categories) // _MOST_CATEGORIES), 1)
+    texts = [value_text(float(value), scale) for value in categories[::every]]
+    axes.set_xticks(range(0, len(categories), every), texts)
+
+
+def _set_ticks(axis: Axis, reach: tuple[float, float], scale: Scale, log: bool, count: int) -> None:
+    from matplotlib import ticker
+
+    locator: ticker.Locator
+    step = time_step(reach[1] - reach[0], count) if scale == "time" and not log else None
+    if log:
+        decades = np.log10(reach[1] / reach[0])
+        locator = ticker.LogLocator(subs=(1.0,) if decades > 2.5 else (1.0, 2.0, 5.0), numticks=count + 1)
+    elif step is not None:
+        locator = ticker.MultipleLocator(step)
+    else:
+        locator = ticker.MaxNLocator(count, steps=[1, 2, 2.5, 5, 10])
+    axis.set_major_locator(locator)
+    axis.set_minor_locator(ticker.NullLocator())
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: value_text(value, scale, step or 0.0)))
+
+
+def _marked(values: Sequence[float | None]) -> Floats:
+    return np.array([value for value in values if value is not None], dtype=np.float64)
+
+
+def _finite(columns: Sequence[Floats], log: bool) -> Floats:
+    values: Floats = np.concatenate([np.zeros(0), *columns])
+    values = values[np.abs(values) < LARGEST]
+    return values[values > 1 / LARGEST] if log else values
+
+
+def _padded(values: Floats, share: float, log: bool) -> tuple[float, float]:
+    """The ends of the values and a share of their distance more; a single value gets room on both sides."""
+    if not len(values):
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
+    if log:
+        room = max((high / low) ** share, 1.0) if high / low > 1.0001 else 2.0
+        return low / room, high * room
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        room = max(abs(high) * 0.1, 1e-100) if high else 1.0
+        return low - room, high + room
+    return low - (high - low) * share, high + (high - low) * share

@@ -1,0 +1,142 @@
+"""Names beside curves, and marks on them: each where it can be read and hides nothing.
+
+A curve's name stands at its end if the ends lie apart enough to point at. Where they meet, as all curves of shares of a
+whole do, the names form a key in the order in which the curves lie above each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import style
+from .curves import Drawn, categories_of
+from .layout import free_place, shortened, spread, text_width
+from .plot import Mark, Plot
+from .style import LINE, SAMPLE, SMALL, TEXT
+from .traces import traces_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Box = tuple[float, float, float, float]
+
+_FARTHEST = 26.0
+"""A name this many pixels from its curve's end still belongs to it."""
+_AT_END = 3.0
+_STEP = 4.0
+
+
+def name_curves(page: Axes, axes: Axes, drawn: Sequence[Drawn], *, bars: bool) -> None:
+    """Write each curve's name to the right of the axes."""
+    named = [curve for curve in drawn if curve.name]
+    if not named:
+        return
+    box = axes.get_window_extent()
+    sheet = page.get_ylim()[0]
+    ends = [sheet - float(curve.corners[-1, 1]) for curve in named]
+    gap = TEXT * LINE
+    heights = spread(ends, gap, sheet - box.y1 - 4, sheet - box.y0)
+    at_edge = all(box.x1 - curve.corners[-1, 0] <= _AT_END + 0.02 * box.width for curve in named)
+    apart = all(abs(height - end) <= _FARTHEST for height, end in zip(heights, ends, strict=True))
+    pointing = at_edge and apart and not bars
+    if not pointing:
+        named = named if bars else sorted(named, key=lambda curve: -_mean_height(curve.corners))
+        heights = [sheet - box.y1 + 6 + gap * number for number in range(len(named))]
+    for curve, end, height in zip(named, ends, heights, strict=True):
+        from_x = float(curve.corners[-1, 0]) + 5 if pointing else box.x1 + 12
+        _sample(page, curve, (from_x, end if pointing else height), (box.x1 + 8 + SAMPLE, height), bars=bars)
+        name = shortened(curve.name, style.NAME_LIMIT)
+        page.text(box.x1 + 14 + SAMPLE, height + TEXT * 0.35, name, fontsize=TEXT, color=style.INK)
+
+
+def _sample(page: Axes, curve: Drawn, start: tuple[float, float], end: tuple[float, float], *, bars: bool) -> None:
+    """A piece of the curve beside its name, or from its end to its name."""
+    across, up = (start[0], end[0]), (start[1], end[1])
+    if bars:
+        page.plot([end[0] - 8], [end[1]], marker="s", markersize=11, color=curve.pen.colour, markeredgewidth=0)
+        return
+    slanted = start[1] != end[1]
+    page.plot(across, up, color=curve.pen.colour, linestyle=curve.pen.line, linewidth=1.2 if slanted else 2.0)
+
+
+def _mean_height(corners: Floats) -> float:
+    """How high a curve lies over its whole length."""
+    x, y = corners[:, 0], corners[:, 1]
+    length = float(x[-1] - x[0])
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1]))) / 2 / length if length > 0 else float(y.mean())
+
+
+def draw_marks(page: Axes, axes: Axes, plot: Plot, drawn: Sequence[Drawn]) -> None:
+    """The marks, each text at the place near its mark where it covers the least of curves and of other texts."""
+    sheet = page.get_ylim()[0]
+    taken = [_along(curve.corners, sheet) for curve in drawn]
+    categories = categories_of(traces_of(plot)) if plot.kind == "bars" else None
+    for mark in plot.marks:
+        if categories is not None and mark.x is not None and len(categories):
+            place = float(np.interp(mark.x, categories, np.arange(len(categories))))
+            mark = Mark(mark.text, place, mark.y)
+        boxes = _draw_mark(axes, mark, sheet)
+        if boxes and mark.text:
+            box = boxes[free_place(boxes, np.concatenate([np.zeros((0, 2)), *taken]))]
+            text = shortened(mark.text, style.MARK_LIMIT)
+            page.text(box[0] + 2, box[3] - 4, text, fontsize=SMALL, color=style.SOFT_INK, zorder=6)
+            taken.append(_filled(box))
+
+
+def _draw_mark(axes: Axes, mark: Mark, sheet: float) -> list[Box]:
+    """Draw a mark; where its text could stand, the best place first."""
+    x = axes.get_xlim()[0] if mark.x is None else mark.x
+    y = axes.get_ylim()[0] if mark.y is None else mark.y
+    across, up = (float(value) for value in axes.transData.transform((x, y)))
+    if not (np.isfinite(across) and np.isfinite(up)) or (mark.x is None and mark.y is None):
+        return []
+    edge = axes.get_window_extent()
+    size = (text_width(shortened(mark.text, style.MARK_LIMIT), SMALL) + 4, SMALL * 1.3)
+    if mark.y is None:
+        axes.axvline(x, color=style.SOFT_INK, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1.5)
+        rows = [sheet - edge.y1 + row * size[1] for row in range(int(edge.height / size[1]))]
+        corners = [(left, top) for top in rows for left in (across + 4, across - 4 - size[0])]
+    elif mark.x is None:
+        axes.axhline(y, color=style.SOFT_INK, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1.5)
+        columns = np.linspace(edge.x0 + 4, edge.x1 - 4 - size[0], 9)
+        corners = [(float(left), top) for top in (sheet - up - size[1] - 2, sheet - up + 3) for left in columns]
+    else:
+        axes.plot([x], [y], marker="o", markersize=8, color="none", markeredgecolor=style.INK, zorder=5, clip_on=False)
+        corners = _around(across, sheet - up, size)
+    boxes = [(left, top, left + size[0], top + size[1]) for left, top in corners]
+    inside = [
+        b for b in boxes if b[0] >= edge.x0 and b[2] <= edge.x1 and b[1] >= sheet - edge.y1 and b[3] <= sheet - edge.y0
+    ]
+    return inside or boxes
+
+
+def _around(x: float, y: float, size: tuple[float, float]) -> list[tuple[float, float]]:
+    """Places around a point, near ones first."""
+    wide, high = size
+    places = []
+    for away in (8.0, 20.0, 36.0):
+        places += [(x + away, y - high / 2), (x - away - wide, y - high / 2)]
+        places += [(x + away * 0.7, y + away * 0.7), (x - away * 0.7 - wide, y - away * 0.7 - high)]
+        places += [(x + away * 0.7, y - away * 0.7 - high), (x - away * 0.7 - wide, y + away * 0.7)]
+        places += [(x - wide / 2, y - away - high), (x - wide / 2, y + away)]
+    return places
+
+
+def _along(corners: Floats, sheet: float) -> Floats:
+    """Points every few pixels along a line, from the top left."""
+    if not len(corners):
+        return np.zeros((0, 2))
+    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
+    at = np.arange(0.0, min(float(way[-1]), 20_000.0) + _STEP, _STEP)
+    return np.column_stack([np.interp(at, way, corners[:, 0]), sheet - np.interp(at, way, corners[:, 1])])
+
+
+def _filled(box: Box) -> Floats:
+    """Points all over a box."""
+    x, y = np.meshgrid(np.arange(box[0], box[2], _STEP), np.arange(box[1] + 1, box[3], _STEP))
+    return np.column_stack([x.ravel(), y.ravel()])

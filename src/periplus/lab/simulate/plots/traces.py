@@ -1,0 +1,114 @@
+"""Curves made ready to draw: cleaned of what no axis can show, unrolled to what the eye will see.
+
+Gaps are NaN from here on. Nothing here knows pixels but `reduced`, which is given the way to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from periplus.lab.simulate.findings import Curve
+
+from .plot import Plot
+from .thinning import thin
+
+Floats = NDArray[np.float64]
+Pixels = Callable[[Floats], Floats]
+
+LARGEST = 1e150
+"""A value beyond it, in either direction, is a gap: its square must still be a number."""
+MOST_GAPS = 40
+
+
+class Trace(Struct, frozen=True):
+    """A curve as arrays of one length; `low` and `high` are None where there is no interval worth showing."""
+
+    name: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Where there is a point."""
+        return np.isfinite(self.x) & np.isfinite(self.y)
+
+
+def traces_of(plot: Plot) -> list[Trace]:
+    """The curves of a plot that have any point, in its order."""
+    traces = [_trace(curve, plot) for curve in plot.curves]
+    return [trace for trace in traces if trace.known.any()]
+
+
+def _trace(curve: Curve, plot: Plot) -> Trace:
+    x, y = _clean(curve.x, plot.log_x), _clean(curve.y, plot.log_y)
+    low, high = _bounds(curve, y, plot.log_y)
+    return Trace(curve.name, x, y, low, high)
+
+
+def _clean(values: Sequence[float], log: bool) -> Floats:
+    column = np.array(values, dtype=np.float64)
+    column[~(np.abs(column) < LARGEST)] = np.nan
+    if log:
+        column[~(column > 1 / LARGEST)] = np.nan
+    return column
+
+
+def _bounds(curve: Curve, y: Floats, log: bool) -> tuple[Floats, Floats] | tuple[None, None]:
+    """The interval, unless it is nowhere wider than its point."""
+    given: tuple[Sequence[float] | None, Sequence[float] | None] = (curve.low, curve.high)
+    if given[0] is None or given[1] is None or not len(given[0]):
+        return None, None
+    low, high = _clean(given[0], False), _clean(given[1], log)
+    if not np.any(high > low):
+        return None, None
+    if log:  # an interval that reaches down to nothing goes to the lowest of the curve
+        low = np.where(low > 0, low, np.nanmin(y, initial=LARGEST))
+    return low, high
+
+
+def staircase(trace: Trace) -> Trace:
+    """The same curve where each value holds until the next point."""
+
+    def held(column: Floats | None) -> Floats | None:
+        return None if column is None else np.repeat(column, 2)[:-1]
+
+    return Trace(trace.name, np.repeat(trace.x, 2)[1:], np.repeat(trace.y, 2)[:-1], held(trace.low), held(trace.high))
+
+
+def reduced(trace: Trace, pixels: Pixels, limit: int) -> Trace:
+    """The points of a trace that can be told apart on the page, at most `limit` for the line."""
+    kept = _kept(trace, trace.y, pixels, limit)
+    return Trace(trace.name, trace.x[kept], trace.y[kept])
+
+
+def reduced_band(trace: Trace, pixels: Pixels, limit: int) -> Trace:
+    """The same for the interval around it: points that matter to either bound."""
+    assert trace.low is not None  # noqa: S101
+    assert trace.high is not None  # noqa: S101
+    sides = [_kept(trace, side, pixels, limit // 2) for side in (trace.low, trace.high)]
+    kept = np.union1d(*sides)
+    return Trace(trace.name, trace.x[kept], trace.y[kept], trace.low[kept], trace.high[kept])
+
+
+def _kept(trace: Trace, height: Floats, pixels: Pixels, limit: int) -> NDArray[np.intp]:
+    """Indexes to keep, run by run: gaps stay gaps (one missing point speaks for each), unless there are too many."""
+    known = trace.known & np.isfinite(height)
+    if np.count_nonzero(np.diff(known)) > 2 * MOST_GAPS:
+        runs = [np.flatnonzero(known)]
+    else:
+        runs = [run for run in np.split(np.arange(len(known)), np.flatnonzero(np.diff(known)) + 1) if known[run[0]]]
+    if not runs:
+        return np.arange(0)
+    share = max(limit // len(runs), 2)
+    kept = []
+    for run in runs:
+        points = pixels(np.column_stack([trace.x[run], height[run]]))
+        kept += [run[thin(points[:, 0], points[:, 1], share)], run[-1:] + 1]
+    indexes = np.concatenate(kept)
+    return indexes[indexes < len(known)] if len(runs) > 1 else indexes[:-1]
