@@ -1,0 +1,151 @@
+"""How fresh a collection is kept by a policy, a budget and the changes that really happened, in virtual time.
+
+The budget is the share of the collection that may be fetched each day (Brandman et al. 2000, section 6). Freshness is
+the share of copies that equal the page; the age of a copy is the time since the first change that it lacks
+(Cho & Garcia-Molina 2000). Means over time are exact, not sampled, and begin after a warm-up, since every copy is fresh
+at first. A fetch is needless if the page had not changed since the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from periplus.model import ConfigError
+
+from .histories import Histories
+from .refresh import Circumstances, RefreshPolicy, RefreshSettings, Today, refresh_policy
+from .window import Floats, Ints, Window, window
+
+WARM_UP = 0.25
+"""The part of a window before means begin."""
+
+
+class FreshnessResult(Struct, frozen=True):
+    """What became of a collection. `pages` were in it at some time; ages are in days."""
+
+    policy: str
+    budget: float
+    seed: int
+    days: int
+    pages: int
+    freshness_at_end: float
+    freshness: float
+    age: float
+    fetches: int
+    needless: float
+
+
+def simulate_freshness(
+    histories: Histories | Window,
+    policy: str,
+    budget: float,
+    *,
+    days: int | None = None,
+    start: float | None = None,
+    seed: int = 0,
+    rates: Floats | None = None,
+    settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
+) -> FreshnessResult:
+    """Run a policy through a window of these histories: the last `days`, or those from `start`, or all.
+
+    `rates` are the true changes a day of the window's pages where they are known; otherwise policies that want rates
+    get those that came true in the window, in hindsight. A `Window` may be given to use it again.
+    """
+    if not 0 < budget <= 1:
+        raise ConfigError(f"a budget is a share of the pages a day, not {budget}", hint="above 0 and at most 1")
+    span = histories if isinstance(histories, Window) else window(histories, days, start)
+    given = Circumstances(span, span.rates if rates is None else rates, budget, settings)
+    run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget)
+    for day in range(span.days):
+        run.live(day)
+        run.crawl(day)
+    return run.result(policy, seed)
+
+
+class _Run:
+    """A collection as it goes through the days."""
+
+    def __init__(self, span: Window, policy: RefreshPolicy, budget: float) -> None:
+        self._span, self._policy, self._budget = span, policy, budget
+        self._warm_at = span.days * WARM_UP
+        self._here = np.zeros(len(span), bool)
+        self._arrived = self._count = self._sites = 0
+        self._stale_since = np.full(len(span), np.inf)
+        self._left_at = np.full(len(span), float(span.days))
+        self._saved = 0.0  # less than a page of budget, kept for the next day
+        self._fetches = self._useful = 0
+        self._stale_days = self._aged = 0.0
+
+    def live(self, day: int) -> None:
+        """Pages are born, and pages change: a copy is stale from the first change that it lacks."""
+        span = self._span
+        born = span.born_before(day + 1.0)
+        if born > self._arrived:
+            self._here[span.arrivals[self._arrived : born]] = True
+            self._arrived = born
+            self._count_here()
+        today = slice(span.starts[day], span.starts[day + 1])
+        changed = span.changed[today]
+        is_first = self._stale_since[changed] == np.inf
+        self._stale_since[changed[is_first]] = span.changed_at[today][is_first]
+
+    def crawl(self, day: int) -> None:
+        """Let the policy spend what this day allows."""
+        is_stale = self._stale_since < np.inf
+        today = Today(day, self._allowance(), self._here, is_stale, self._span.next_change)
+        if today.limit:
+            fetched = self._policy.choose(today)
+            stale = fetched[is_stale[fetched]]
+            self._fetches += len(fetched)
+            self._useful += len(stale)
+            self._settle(stale, today.now)
+            self._bury(stale, today.now)
+
+    def result(self, policy: str, seed: int) -> FreshnessResult:
+        """The sum of it."""
+        span = self._span
+        stale = np.flatnonzero(self._stale_since < np.inf)
+        self._settle(stale.copy(), float(span.days))
+        lived = float(np.maximum(self._left_at - np.maximum(span.born_at, self._warm_at), 0).sum())
+        return FreshnessResult(
+            policy=policy,
+            budget=self._budget,
+            seed=seed,
+            days=span.days,
+            pages=len(span),
+            freshness_at_end=1 - len(stale) / self._count if self._count else 1.0,
+            freshness=1 - self._stale_days / lived if lived else 1.0,
+            age=self._aged / lived if lived else 0.0,
+            fetches=self._fetches,
+            needless=1 - self._useful / self._fetches if self._fetches else 0.0,
+        )
+
+    def _allowance(self) -> int:
+        """Whole pages that may be fetched today. Parts of a page are saved up; unused pages are not."""
+        self._saved += max(self._budget * self._count - self._policy.cost(self._sites), 0.0)
+        whole = int(self._saved + 1e-9)
+        self._saved = max(self._saved - whole, 0.0)
+        return min(whole, self._count)
+
+    def _settle(self, stale: Ints, now: float) -> None:
+        """Add up how long these copies were stale, and how old: as far as it was after the warm-up."""
+        since = self._stale_since[stale]
+        counted_from = np.maximum(since, self._warm_at)
+        counts = counted_from < now
+        since, counted_from = since[counts], counted_from[counts]
+        self._stale_days += float((now - counted_from).sum())
+        self._aged += float(((now - since) ** 2 - (counted_from - since) ** 2).sum()) / 2
+        self._stale_since[stale] = np.inf
+
+    def _bury(self, seen: Ints, now: float) -> None:
+        """Pages that had vanished when they were fetched leave the collection."""
+        gone = seen[self._span.gone_at[seen] < now]
+        if len(gone):
+            self._here[gone] = False
+            self._left_at[gone] = now
+            self._count_here()
+
+    def _count_here(self) -> None:
+        self._count = int(np.count_nonzero(self._here))
+        self._sites = int(np.count_nonzero(np.bincount(self._span.site[self._here], minlength=self._span.sites)))

@@ -1,0 +1,228 @@
+"""Who is visited today: policies of refreshing in virtual time, chosen by name.
+
+A policy is asked once a day. It sees what its kind of crawler would see: its own past (`conventional`, `uniform`), what
+servers tell (`metadata`), rates of change (`proportional`, `optimal`), or all that will happen (`oracle`). What being
+told costs is taken from the day's budget. A policy that learns, or is told less than the truth, is one more class with
+the same two methods and a line in `_POLICIES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from msgspec import Struct
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from periplus.model import ConfigError
+from periplus.policy.names import nearest
+
+from .allocation import frequencies_for_freshness
+from .window import Floats, Ints, Window
+
+
+class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the truth costs, as Brandman et al. (2000, sections 3.3 and 6) reckon it."""
+
+    archives: int = 2
+    """metadata archives fetched from each site, every day"""
+    archive_bytes: int = 42_000
+    """bytes of an archive"""
+    page_bytes: int = 13_000
+    """bytes of a page"""
+
+
+class Today(Struct):
+    """One day, at its end: up to `limit` of the pages that are `here` may be fetched.
+
+    `is_stale` tells which of the copies are out of date, and `next_change` on what day pages change again: the truth,
+    for policies that are told. `now` is the day's end.
+    """
+
+    day: int
+    limit: int
+    here: NDArray[np.bool_]
+    is_stale: NDArray[np.bool_]
+    next_change: Callable[[Ints, int], Floats]
+
+    @property
+    def now(self) -> float:
+        """The moment, in days."""
+        return self.day + 1.0
+
+
+class RefreshPolicy(Protocol):
+    """A way to spend a day's budget."""
+
+    def cost(self, sites: int) -> float:
+        """What a day takes from the budget before any page is fetched, in pages, when there are so many sites."""
+        ...
+
+    def choose(self, today: Today) -> Ints:
+        """The pages to fetch, each at most once."""
+        ...
+
+
+class Conventional:
+    """Round robin in a fixed order (Brandman et al. 2000, section 6; Cho & Garcia-Molina 2000, "fixed order")."""
+
+    def __init__(self, pages: int, random: Generator) -> None:
+        self._ring = _Ring(random.permutation(pages))
+
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+        """Nothing."""
+        return 0.0
+
+    def choose(self, today: Today) -> Ints:
+        """The next ones, changed or not."""
+        return self._ring.take(today.here, today.limit)
+
+
+class Metadata:
+    """The next *changed* pages in a fixed order: servers publish what changed (Brandman et al. 2000, section 6)."""
+
+    def __init__(self, pages: int, random: Generator, settings: RefreshSettings) -> None:
+        self._ring = _Ring(random.permutation(pages))
+        self._pages_a_site = settings.archives * settings.archive_bytes / settings.page_bytes
+
+    def cost(self, sites: int) -> float:
+        """The archives of every site."""
+        return sites * self._pages_a_site
+
+    def choose(self, today: Today) -> Ints:
+        """The next ones that changed; fewer than the limit if no more did."""
+        return self._ring.take(today.is_stale, today.limit)
+
+
+class Uniform:
+    """All pages equally often, in a new random order each round (Cho & Garcia-Molina 2000, "random order")."""
+
+    def __init__(self, random: Generator) -> None:
+        self._random = random
+        self._round: Ints = np.zeros(0, np.int64)
+
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+        """Nothing."""
+        return 0.0
+
+    def choose(self, today: Today) -> Ints:
+        """The next ones of this round. A page that ends one round and begins the next on one day is fetched once."""
+        while len(self._round) < today.limit:
+            self._round = np.concatenate((self._round, self._random.permutation(np.flatnonzero(today.here))))
+        drawn, self._round = self._round[: today.limit], self._round[today.limit :]
+        chosen = np.unique(drawn)
+        return chosen[today.here[chosen]]
+
+
+class Regular:
+    """Each page at its own frequency, at regular intervals: whoever is latest by its own measure comes first.
+
+    That follows frequencies to within a part in a thousand (phase tracking; Azar et al. 2018). Frequencies that do not
+    sum to the budget are followed in proportion. A page of frequency 0 is never visited.
+    """
+
+    def __init__(self, frequencies: Floats, born_at: Floats, random: Generator) -> None:
+        self._frequencies = frequencies
+        phase = random.random(len(frequencies))
+        self._visited_at = born_at - np.divide(phase, frequencies, out=np.zeros_like(phase), where=frequencies > 0)
+
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - the rates are known
+        """Nothing."""
+        return 0.0
+
+    def choose(self, today: Today) -> Ints:
+        """The latest of all."""
+        lateness = np.where(today.here, (today.now - self._visited_at) * self._frequencies, 0.0)
+        chosen = np.arange(len(lateness))
+        if today.limit < len(lateness):
+            chosen = np.argpartition(-lateness, today.limit)[: today.limit]
+        chosen = chosen[lateness[chosen] > 0]
+        self._visited_at[chosen] = today.now
+        return chosen
+
+
+class Oracle:
+    """Knows all that will happen: stale pages only, those first that then stay as they are longest.
+
+    What no policy that must guess will reach.
+    """
+
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+        """Nothing."""
+        return 0.0
+
+    def choose(self, today: Today) -> Ints:
+        """Stale pages, the longest-lived first."""
+        stale = np.flatnonzero(today.is_stale)
+        if len(stale) > today.limit:
+            stale = stale[np.argsort(-today.next_change(stale, today.day), kind="stable")[: today.limit]]
+        return stale
+
+
+class _Ring:
+    """A fixed order of all pages and a place in it, from which some are taken, round and round."""
+
+    def __init__(self, order: Ints) -> None:
+        self._order = order
+        self._place = 0
+
+    def take(self, wanted: NDArray[np.bool_], limit: int) -> Ints:
+        """The next `limit` of the wanted pages, or all of them."""
+        places = np.flatnonzero(wanted[self._order])
+        count = min(limit, len(places))
+        if not count:
+            return places
+        first = np.searchsorted(places, self._place)
+        taken = places[np.arange(first, first + count) % len(places)]
+        self._place = int(taken[-1]) + 1
+        return self._order[taken]
+
+
+class Circumstances(Struct, frozen=True):
+    """What a policy may be made of. `rates` are changes a day of each page, `budget` the share of pages a day."""
+
+    window: Window
+    rates: Floats
+    budget: float
+    settings: RefreshSettings
+
+
+def _proportional(given: Circumstances, random: Generator) -> RefreshPolicy:
+    """As often as pages change: intuitive, and worse than all alike (Cho & Garcia-Molina 2003)."""
+    total = float(given.rates.sum())
+    share = given.rates * (given.budget * len(given.window) / total) if total > 0 else given.rates
+    return Regular(share, given.window.born_at, random)
+
+
+def _optimal(given: Circumstances, random: Generator) -> RefreshPolicy:
+    """The best regular visits for these rates of Poisson changes (Cho & Garcia-Molina 2003), at most one a day."""
+    share = frequencies_for_freshness(given.rates, given.budget * len(given.window), most=1.0)
+    return Regular(share, given.window.born_at, random)
+
+
+_POLICIES: dict[str, Callable[[Circumstances, Generator], RefreshPolicy]] = {
+    "conventional": lambda given, random: Conventional(len(given.window), random),
+    "metadata": lambda given, random: Metadata(len(given.window), random, given.settings),
+    "optimal": _optimal,
+    "oracle": lambda _given, _random: Oracle(),
+    "proportional": _proportional,
+    "uniform": lambda _given, random: Uniform(random),
+}
+
+
+def refresh_policies() -> tuple[str, ...]:
+    """The names, in order."""
+    return tuple(sorted(_POLICIES))
+
+
+def refresh_policy(name: str, given: Circumstances, random: Generator) -> RefreshPolicy:
+    """The policy of that name. Raises `ConfigError` for a name that is not there."""
+    make = _POLICIES.get(name)
+    if make is None:
+        raise ConfigError(
+            f"no such refresh policy: {name[:100]!r}",
+            hint=f"did you mean {nearest(name, refresh_policies())!r}? There are {', '.join(refresh_policies())}",
+        )
+    return make(given, random)
