@@ -110,7 +110,7 @@ def small_settings(seed: int = 0) -> WebSettings:
     Home pages matter here, unlike in the paper's sample: sites link to their own and to others'. So breadth-first is
     good early. Which ordering beats which is to be expected of it, not a figure known from another graph of this size.
     """
-    return WebSettings(pages=19_582, sites=800, seed=seed, zipf=1.0, home=0.3, home_of_others=0.5, unlinked=0.0)
+    return WebSettings(pages=19_582, sites=800, seed=seed, zipf=1.0, home=0.4, home_of_others=0.8, unlinked=0.0)
 
 
 def generate(settings: WebSettings = WebSettings()) -> Web:  # noqa: B008 - frozen

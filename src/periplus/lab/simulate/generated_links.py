@@ -97,7 +97,7 @@ def _attraction(layout: Layout, settings: LinkSettings, random: np.random.Genera
     fame = _pareto(random.random(len(size)), _IN_TAIL) * size**settings.popularity
     fame[np.argsort(fame, kind="stable")[: int(settings.unlinked * len(size))]] = 0.0
     of_home = np.where(total > 0, settings.home_of_others, 1.0)
-    foreign = own * (fame * (1.0 - of_home) / np.maximum(total, 1.0))[layout.site]
+    foreign = own * (fame * (1.0 - of_home) / np.where(total > 0, total, 1.0))[layout.site]
     foreign[home] = fame * of_home
     return _Attraction(_sums(own), _sums(foreign))
 
