@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .layout import text_width
 from .plot import Plot, Scale
 from .style import BORDER, GRID, SMALL, SOFT_INK
 from .ticks import time_step, value_text
@@ -28,7 +29,8 @@ def reach_x(plot: Plot, traces: Sequence[Trace]) -> tuple[float, float]:
         [*(trace.x[trace.known] for trace in traces), _marked([mark.x for mark in plot.marks])], plot.log_x
     )
     few = max((len(trace.x) for trace in traces), default=0) <= 12
-    return _padded(values, 0.02 if few else 0.0, plot.log_x)
+    low, high = _padded(values, 0.02 if few else 0.0, plot.log_x)
+    return (0.0 if 0 < low < 0.02 * high and not plot.log_x else low), high
 
 
 def reach_y(plot: Plot, traces: Sequence[Trace]) -> tuple[float, float]:
@@ -55,8 +57,16 @@ def dress(axes: Axes, plot: Plot) -> None:
     axes.tick_params(axis="both", which="both", length=0, labelsize=SMALL, labelcolor=SOFT_INK, pad=6)
     axes.tick_params(axis="x", which="major", length=4, color=BORDER, pad=4)
     _set_ticks(axes.yaxis, axes.get_ylim(), plot.y_as, plot.log_y, 6)
-    if plot.kind != "bars":
-        _set_ticks(axes.xaxis, axes.get_xlim(), plot.x_as, plot.log_x, 8)
+    _set_ticks(axes.xaxis, axes.get_xlim(), plot.x_as, plot.log_x, 8)
+
+
+def name_values(axes: Axes, values: Floats, scale: Scale) -> None:
+    """Ticks where the measurements are, if they are few and far enough apart to be named."""
+    texts = [value_text(float(value), scale) for value in values]
+    places = axes.transData.transform(np.column_stack([values, np.full_like(values, axes.get_ylim()[0])]))[:, 0]
+    room = max(text_width(text, SMALL) for text in texts) + 10
+    if len(values) >= 2 and float(np.diff(places).min()) >= room:
+        axes.set_xticks(values, texts)
 
 
 def name_categories(axes: Axes, categories: Floats, scale: Scale) -> None:
@@ -73,14 +83,18 @@ def _set_ticks(axis: Axis, reach: tuple[float, float], scale: Scale, log: bool, 
     step = time_step(reach[1] - reach[0], count) if scale == "time" and not log else None
     if log:
         decades = np.log10(reach[1] / reach[0])
-        locator = ticker.LogLocator(subs=(1.0,) if decades > 2.5 else (1.0, 2.0, 5.0), numticks=count + 1)
+        between = (1.0, 2.0, 5.0) if decades < 2 else (1.0, 3.0) if decades < 4 else (1.0,)
+        locator = ticker.LogLocator(subs=between, numticks=count + 1)
     elif step is not None:
         locator = ticker.MultipleLocator(step)
     else:
         locator = ticker.MaxNLocator(count, steps=[1, 2, 2.5, 5, 10])
     axis.set_major_locator(locator)
     axis.set_minor_locator(ticker.NullLocator())
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: value_text(value, scale, step or 0.0)))
+    largest = 0.0 if log else max(abs(end) for end in reach)
+    axis.set_major_formatter(
+        ticker.FuncFormatter(lambda value, _: value_text(value, scale, step=step or 0.0, largest=largest))
+    )
 
 
 def _marked(values: Sequence[float | None]) -> Floats:

@@ -9,29 +9,29 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from .axes import dress, name_categories, reach_x, reach_y
+from .axes import dress, name_categories, name_values, reach_x, reach_y
 from .plot import Plot
 from .style import INK, Pen, pen
-from .traces import Trace, reduced, reduced_band, staircase
+from .traces import Trace, reduced, reduced_band, staircase, value_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
-MOST_POINTS = 300
-"""Of a line; fewer where there are many lines."""
 MOST_BARS = 400
-_ALL_POINTS = 2_400
+_ALL_POINTS = 2_000
+"""Of all lines and intervals together: some 30 KB."""
 _FEW = 12
 """So few points are measurements that deserve a dot each."""
 _BARS_WIDTH = 0.8
 
 
 class Drawn(Struct, frozen=True):
-    """A curve as it stands on the page: what it is called, its pen, and its corners in pixels from the bottom left."""
+    """A curve as it stands on the page: its name and value, its pen, and its corners in pixels from the bottom left."""
 
     name: str
+    value: float | None
     pen: Pen
     corners: Floats
 
@@ -49,7 +49,10 @@ def draw_lines(axes: Axes, plot: Plot, traces: Sequence[Trace]) -> list[Drawn]:
     axes.set_ylim(reach_y(plot, traces))
     dress(axes, plot)
     banded = sum(trace.low is not None for trace in traces)
-    limit = min(MOST_POINTS, _ALL_POINTS // max(len(traces) + banded, 1))
+    limit = _ALL_POINTS // max(len(traces) + banded, 1)
+    measured = categories_of(traces)
+    if 2 <= len(measured) <= _FEW:
+        name_values(axes, measured, plot.x_as)
     return [_draw_line(axes, plot, trace, pen(number), limit) for number, trace in enumerate(traces)]
 
 
@@ -77,7 +80,7 @@ def _draw_line(axes: Axes, plot: Plot, trace: Trace, with_pen: Pen, limit: int) 
         zorder=3 - bool(not with_pen.dashes) * 0.5,
         clip_on=not few,
     )
-    return Drawn(trace.name, with_pen, pixels(np.column_stack([line.x, line.y])[line.known]))
+    return Drawn(trace.name, value_at(trace, plot), with_pen, pixels(np.column_stack([line.x, line.y])[line.known]))
 
 
 def draw_bars(axes: Axes, plot: Plot, traces: Sequence[Trace]) -> list[Drawn]:
@@ -113,4 +116,4 @@ def _draw_bars_of(axes: Axes, trace: Trace, middle: Floats, width: float, with_p
         gap = np.full_like(top, np.nan)
         ends = np.stack([trace.low[trace.known], trace.high[trace.known], gap], axis=1)
         axes.plot(np.repeat(middle, 3), ends.ravel(), color=INK, linewidth=1.2, zorder=3)
-    return Drawn(trace.name, with_pen, axes.transData.transform(np.column_stack([middle, top])))
+    return Drawn(trace.name, None, with_pen, axes.transData.transform(np.column_stack([middle, top])))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from . import style
 from .curves import MOST_BARS, categories_of, draw_bars, draw_lines
-from .labels import draw_marks, name_curves
+from .labels import draw_marks, name_curves, value_width
 from .layout import shortened, text_width, wrapped
 from .plot import Plot
 from .style import EDGE, LEFT, LINE, PLOT_HEIGHT, SAMPLE, SMALL, TEXT, TITLE, WIDTH
@@ -54,7 +54,7 @@ def figure_of(plot: Plot) -> Figure:
     axes.set_facecolor("none")
     _write(page, plot, sheet)
     drawn = draw_bars(axes, plot, traces) if plot.kind == "bars" else draw_lines(axes, plot, traces)
-    name_curves(page, axes, drawn, bars=plot.kind == "bars")
+    name_curves(page, axes, plot, drawn)
     draw_marks(page, axes, plot, drawn)
     return figure
 
@@ -63,8 +63,8 @@ def _divide(plot: Plot, traces: Sequence[Trace]) -> Sheet:
     title = wrapped(plot.title, WIDTH - 2 * EDGE, TITLE, 2, bold=True)
     caption = wrapped(plot.caption, WIDTH - 2 * EDGE, SMALL, 6)
     names = [shortened(trace.name, style.NAME_LIMIT) for trace in traces if trace.name]
-    aside = max((text_width(name, TEXT) for name in names), default=0.0)
-    top = EDGE + len(title) * TITLE * LINE + TEXT * LINE + 12
+    aside = max((text_width(name, TEXT) for name in names), default=0.0) + value_width(plot, traces)
+    top = EDGE + len(title) * TITLE * LINE + TEXT * LINE + 16
     bottom = top + max(PLOT_HEIGHT, len(names) * TEXT * LINE)
     height = bottom + 26 + SMALL * LINE + (len(caption) * SMALL * LINE + 12 if caption else 0) + EDGE - 6
     return Sheet(title, caption, top, WIDTH - EDGE - (aside + SAMPLE + 16 if names else 0), bottom, height)
@@ -89,7 +89,7 @@ def _write(page: Axes, plot: Plot, sheet: Sheet) -> None:
     for number, row in enumerate(sheet.title):
         at = EDGE + TITLE + number * TITLE * LINE
         page.text(EDGE, at, row, fontsize=TITLE, fontweight="bold", color=style.INK)
-    page.text(EDGE, sheet.top - 14, plot.y_label, fontsize=TEXT, color=style.SOFT_INK)
+    page.text(EDGE, sheet.top - 18, plot.y_label, fontsize=TEXT, color=style.SOFT_INK)
     middle = (LEFT + sheet.right) / 2
     page.text(middle, sheet.bottom + 40, plot.x_label, fontsize=TEXT, color=style.SOFT_INK, ha="center")
     for number, row in enumerate(sheet.caption):
@@ -98,6 +98,9 @@ def _write(page: Axes, plot: Plot, sheet: Sheet) -> None:
 
 
 def _readable(plot: Plot, traces: Sequence[Trace]) -> Plot:
-    """Bars too many to tell apart become steps."""
-    too_many = plot.kind == "bars" and len(categories_of(traces)) * len(traces) > MOST_BARS
-    return replace(plot, kind="steps") if too_many else plot
+    """Bars stand side by side on any scale of x; those too many to tell apart become steps."""
+    if plot.kind != "bars":
+        return plot
+    if len(categories_of(traces)) * len(traces) > MOST_BARS:
+        return replace(plot, kind="steps")
+    return replace(plot, log_x=False)

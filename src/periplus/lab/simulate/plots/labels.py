@@ -17,7 +17,8 @@ from .curves import Drawn, categories_of
 from .layout import free_place, shortened, spread, text_width
 from .plot import Mark, Plot
 from .style import LINE, SAMPLE, SMALL, TEXT
-from .traces import traces_of
+from .ticks import rounded_text, value_text
+from .traces import Trace, traces_of, value_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,30 +29,63 @@ Box = tuple[float, float, float, float]
 _FARTHEST = 26.0
 """A name this many pixels from its curve's end still belongs to it."""
 _AT_END = 3.0
+_BESIDE = 11.0
 _STEP = 4.0
 
 
-def name_curves(page: Axes, axes: Axes, drawn: Sequence[Drawn], *, bars: bool) -> None:
+def name_curves(page: Axes, axes: Axes, plot: Plot, drawn: Sequence[Drawn]) -> None:
     """Write each curve's name to the right of the axes."""
     named = [curve for curve in drawn if curve.name]
     if not named:
         return
     box = axes.get_window_extent()
     sheet = page.get_ylim()[0]
-    ends = [sheet - float(curve.corners[-1, 1]) for curve in named]
     gap = TEXT * LINE
+    ends = [sheet - float(curve.corners[-1, 1]) for curve in named]
     heights = spread(ends, gap, sheet - box.y1 - 4, sheet - box.y0)
-    at_edge = all(box.x1 - curve.corners[-1, 0] <= _AT_END + 0.02 * box.width for curve in named)
-    apart = all(abs(height - end) <= _FARTHEST for height, end in zip(heights, ends, strict=True))
-    pointing = at_edge and apart and not bars
+    pointing = _can_point(plot, named, box.x1 - _AT_END - 0.02 * box.width, ends, heights)
     if not pointing:
-        named = named if bars else sorted(named, key=lambda curve: -_mean_height(curve.corners))
+        named = named if plot.kind == "bars" else sorted(named, key=_from_the_top)
         heights = [sheet - box.y1 + 6 + gap * number for number in range(len(named))]
+        _write_values(page, plot, named, heights)
     for curve, end, height in zip(named, ends, heights, strict=True):
-        from_x = float(curve.corners[-1, 0]) + 5 if pointing else box.x1 + 12
-        _sample(page, curve, (from_x, end if pointing else height), (box.x1 + 8 + SAMPLE, height), bars=bars)
+        start = (float(curve.corners[-1, 0]) + 5, end) if pointing else (box.x1 + 12, height)
+        _sample(page, curve, start, (box.x1 + 8 + SAMPLE, height), bars=plot.kind == "bars")
         name = shortened(curve.name, style.NAME_LIMIT)
         page.text(box.x1 + 14 + SAMPLE, height + TEXT * 0.35, name, fontsize=TEXT, color=style.INK)
+
+
+def _can_point(plot: Plot, named: list[Drawn], edge: float, ends: list[float], heights: list[float]) -> bool:
+    """Whether names can stand at the ends of their curves: all of them end at the edge and keep their distance."""
+    if plot.kind == "bars" or plot.values_at is not None:
+        return False
+    near = all(abs(height - end) <= _FARTHEST for height, end in zip(heights, ends, strict=True))
+    return near and all(curve.corners[-1, 0] >= edge for curve in named)
+
+
+def _from_the_top(curve: Drawn) -> float:
+    return -_mean_height(curve.corners) if curve.value is None else -curve.value
+
+
+def value_width(plot: Plot, traces: Sequence[Trace]) -> float:
+    """The room that the column of values beside the names needs."""
+    values = [value_at(trace, plot) for trace in traces]
+    texts = [rounded_text(value, plot.y_as) for value in values if value is not None]
+    return max([text_width(_heading(plot), SMALL), *(text_width(text, TEXT) for text in texts)]) + 14 if texts else 0.0
+
+
+def _heading(plot: Plot) -> str:
+    return "" if plot.values_at is None else f"at {value_text(plot.values_at, plot.x_as)}"
+
+
+def _write_values(page: Axes, plot: Plot, named: Sequence[Drawn], heights: Sequence[float]) -> None:
+    texts = ["" if curve.value is None else rounded_text(curve.value, plot.y_as) for curve in named]
+    if not any(texts):
+        return
+    edge = style.WIDTH - style.EDGE
+    page.text(edge, heights[0] - TEXT * LINE + 2, _heading(plot), fontsize=SMALL, color=style.SOFT_INK, ha="right")
+    for text, height in zip(texts, heights, strict=True):
+        page.text(edge, height + TEXT * 0.35, text, fontsize=TEXT, color=style.SOFT_INK, ha="right")
 
 
 def _sample(page: Axes, curve: Drawn, start: tuple[float, float], end: tuple[float, float], *, bars: bool) -> None:
@@ -84,6 +118,7 @@ def draw_marks(page: Axes, axes: Axes, plot: Plot, drawn: Sequence[Drawn]) -> No
         if boxes and mark.text:
             box = boxes[free_place(boxes, np.concatenate([np.zeros((0, 2)), *taken]))]
             text = shortened(mark.text, style.MARK_LIMIT)
+            _point(page, axes, mark, box)
             page.text(box[0] + 2, box[3] - 4, text, fontsize=SMALL, color=style.SOFT_INK, zorder=6)
             taken.append(_filled(box))
 
@@ -113,6 +148,19 @@ def _draw_mark(axes: Axes, mark: Mark, sheet: float) -> list[Box]:
         b for b in boxes if b[0] >= edge.x0 and b[2] <= edge.x1 and b[1] >= sheet - edge.y1 and b[3] <= sheet - edge.y0
     ]
     return inside or boxes
+
+
+def _point(page: Axes, axes: Axes, mark: Mark, box: Box) -> None:
+    """A thin line from a marked point to its text, where that found no place beside it."""
+    if mark.x is None or mark.y is None:
+        return
+    x, up = axes.transData.transform((mark.x, mark.y))
+    y = page.get_ylim()[0] - up
+    near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
+    away = float(np.hypot(near[0] - x, near[1] - y))
+    if away > _BESIDE:
+        start = (x + (near[0] - x) * 4 / away, y + (near[1] - y) * 4 / away)
+        page.plot((start[0], near[0]), (start[1], near[1]), color=style.SOFT_INK, linewidth=0.8, zorder=5)
 
 
 def _around(x: float, y: float, size: tuple[float, float]) -> list[tuple[float, float]]:

@@ -29,7 +29,8 @@ class Plot(Struct, frozen=True):
     """Curves that share two axes. Values that are not finite, or not positive where an axis is logarithmic, are gaps.
 
     `kind` is how neighbouring points hang together: by a line, not at all (bars side by side), or each value holding
-    until the next (steps). `y_from_zero` shows heights in proportion; without it the axis fits the curves.
+    until the next (steps). `y_from_zero` shows heights in proportion; without it the axis fits the curves. `values_at`
+    lists every curve's value at that x beside its name: many curves that nearly touch are told apart by number.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Plot(Struct, frozen=True):
     x_as: Scale = "number"
     y_as: Scale = "number"
     marks: tuple[Mark, ...] = ()
+    values_at: float | None = None
 
     def check(self) -> None:
         """Refuse what nobody could read, and arrays that do not belong together."""

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from msgspec.structs import replace
+
 from .figure import figure_of
 from .plot import Plot
 from .style import DRAWING
@@ -25,9 +27,12 @@ from .traces import traces_of
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _TAG = re.compile(r"<[^<>]*>")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-_NAMELESS = re.compile(r' id="(?!p[0-9a-f]{10}|m[0-9a-f]{10})[^"]*"')
-_UNTURNED = re.compile(r' transform="rotate\(-?0 [^"]*\)"')
-_BARE_GROUPS = re.compile(r"<g>\s*</g>\s*|<defs>\s*</defs>\s*")
+_NEEDLESS = re.compile(
+    r' id="(?![pm][0-9a-f]{10}")[^"]*"'  # names nobody refers to
+    r'| transform="rotate\(-?0 [^"]*\)"'
+    r"|font-family: [^;\"]*; |text-anchor: start; |stroke-dashoffset: 0; "
+    r'|(?<=\d)pt(?=")'  # pixels, not points
+)
 _UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 (section 2.2) cannot hold, not even escaped."""
 
@@ -65,7 +70,7 @@ def _quiet() -> Iterator[None]:
     log.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            warnings.filterwarnings("ignore", message="(?s)Glyph .* missing from")
             warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
             yield
     finally:
@@ -73,11 +78,10 @@ def _quiet() -> Iterator[None]:
 
 
 def _writable(plot: Plot) -> Plot:
-    """The plot without the characters that no XML can hold."""
-    from msgspec.structs import replace
+    """The plot with each text on one line and without the characters that no XML can hold."""
 
     def clean(text: str) -> str:
-        return _UNWRITABLE.sub("\ufffd", text)
+        return _UNWRITABLE.sub("\ufffd", " ".join(text.split()))
 
     return replace(
         plot,
@@ -93,16 +97,15 @@ def _writable(plot: Plot) -> Plot:
 def _tidy(text: str, plot: Plot) -> str:
     """Two decimals, only the ids that are referred to, viewers' own fonts, and a title to begin with."""
     text = _TAG.sub(lambda found: _tidy_tag(found[0]), text[text.index("<svg") :])
-    text = _BARE_GROUPS.sub("", text)
     opened = text.index(">") + 1
-    head = text[: opened - 1] + ' role="img">'
+    head = f'{text[: opened - 1]} role="img" font-family="{_FONTS}">'
     words = f"\n <title>{escape(plot.title)}</title>\n <desc>{escape(described(plot))}</desc>"
     return head + words + text[opened:].rstrip() + "\n"
 
 
 def _tidy_tag(tag: str) -> str:
     tag = _DECIMALS.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), tag)
-    return _UNTURNED.sub("", _NAMELESS.sub("", tag)).replace("'DejaVu Sans'", _FONTS)
+    return _NEEDLESS.sub("", tag)
 
 
 def described(plot: Plot) -> str:

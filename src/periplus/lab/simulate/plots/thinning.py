@@ -1,10 +1,12 @@
 """Fewer points, the same picture: what the eye cannot tell apart need not be in the file.
 
 Douglas & Peucker (1973) keep a point for as long as leaving it out would move the line by more than a tolerance. Here
-every point gets the tolerance up to which it stays, in one pass; a limit on their number is then a matter of sorting.
+the worst stretch is split first, so that a limit on the number of points leaves out those that matter least.
 """
 
 from __future__ import annotations
+
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +21,8 @@ _MOST_EXAMINED = 6_000
 
 def thin(x: Floats, y: Floats, limit: int, tolerance: float = TOLERANCE) -> Indexes:
     """Which points of a line in pixels to keep: at most `limit` of them, the first and the last always."""
-    kept = _outline(x, y)
-    if len(kept) <= 2:
-        return kept
-    stays = _significance(x[kept], y[kept], tolerance)
-    weighty = np.argsort(-stays, kind="stable")[: max(limit, 2)]
-    chosen: Indexes = kept[np.sort(weighty[stays[weighty] > tolerance])]
-    return chosen
+    outline = _outline(x, y)
+    return outline[_corners(x[outline], y[outline], limit, tolerance)]
 
 
 def _outline(x: Floats, y: Floats) -> Indexes:
@@ -43,23 +40,25 @@ def _outline(x: Floats, y: Floats) -> Indexes:
     return kept
 
 
-def _significance(x: Floats, y: Floats, tolerance: float) -> Floats:
-    """For each point the tolerance up to which Douglas & Peucker keep it; the ends stay for ever."""
-    stays: Floats = np.zeros(len(x))
-    stays[[0, -1]] = np.inf
-    open_spans = [(0, len(x) - 1, np.inf)]
-    while open_spans:
-        first, last, parent = open_spans.pop()
-        if last - first < 2:
-            continue
-        away = _distances(x[first : last + 1], y[first : last + 1])
-        farthest = int(np.argmax(away))
-        weight = min(parent, float(away[farthest]))
-        if weight > tolerance:
-            middle = first + farthest + 1
-            stays[middle] = weight
-            open_spans += [(first, middle, weight), (middle, last, weight)]
-    return stays
+def _corners(x: Floats, y: Floats, limit: int, tolerance: float) -> Indexes:
+    """Split the stretch that errs most, at its farthest point, until none errs or as many points are kept as may be."""
+    kept = sorted({0, len(x) - 1})
+    stretches: list[tuple[float, int, int, int]] = []
+
+    def measure(first: int, last: int) -> None:
+        if last - first >= 2:
+            away = _distances(x[first : last + 1], y[first : last + 1])
+            farthest = int(np.argmax(away))
+            if away[farthest] > tolerance:
+                heappush(stretches, (-float(away[farthest]), first, first + farthest + 1, last))
+
+    measure(0, len(x) - 1)
+    while stretches and len(kept) < limit:
+        _, first, middle, last = heappop(stretches)
+        kept.append(middle)
+        measure(first, middle)
+        measure(middle, last)
+    return np.array(sorted(kept), dtype=np.intp)
 
 
 def _distances(x: Floats, y: Floats) -> Floats:

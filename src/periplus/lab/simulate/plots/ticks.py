@@ -30,23 +30,30 @@ def time_step(span: float, count: int = 6) -> float | None:
     return step
 
 
-def value_text(value: float, scale: Scale = "number", step: float = 0.0) -> str:
-    """A value as text; `step` is the distance between ticks, which decides the unit of a time."""
+def value_text(value: float, scale: Scale = "number", *, step: float = 0.0, largest: float = 0.0) -> str:
+    """A value as text. On an axis the `step` between ticks decides the unit of times, the `largest` that of numbers."""
     if scale == "share":
         return f"{_number(value * 100)} %"
     if scale == "time":
         return _time(value, step or abs(value))
-    return _number(value)
+    return _number(value, largest)
 
 
-def _number(value: float) -> str:
-    """At most six digits that matter; millions and more by their letter."""
+def rounded_text(value: float, scale: Scale) -> str:
+    """A measured value in a column of such: three digits that matter, per cent to a tenth."""
+    if scale == "share":
+        return f"{value * 100:.1f} %"
+    return value_text(float(f"{value:.3g}"), scale)
+
+
+def _number(value: float, largest: float = 0.0) -> str:
+    """Thousands apart; millions and more by their letter; few digits after the point."""
     size = abs(value)
     if size and (size >= 1e15 or size < 1e-4):
-        return f"{value:.3g}".replace("e+", "e")
+        return f"{value:.3g}".replace("e+", "e").replace("-", "−")
     for unit, letter in ((1e12, " T"), (1e9, " G"), (1e6, " M")):
-        if size >= unit:
-            return f"{value / unit:,.6g}{letter}"
+        if size and max(size, largest) >= unit:
+            return _number(value / unit) + letter
     text = f"{value:,.4f}" if size < 10 else f"{value:,.2f}"
     text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text.replace("-", "−")

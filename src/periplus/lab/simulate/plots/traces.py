@@ -72,6 +72,18 @@ def _bounds(curve: Curve, y: Floats, log: bool) -> tuple[Floats, Floats] | tuple
     return low, high
 
 
+def value_at(trace: Trace, plot: Plot) -> float | None:
+    """The curve's value at the x that the plot asks for: between points as it is drawn, beyond its ends unknown."""
+    at = plot.values_at
+    order = np.argsort(trace.x[trace.known], kind="stable")
+    x, y = trace.x[trace.known][order], trace.y[trace.known][order]
+    if at is None or plot.kind == "bars" or not x[0] <= at <= x[-1]:
+        return None
+    if plot.kind == "steps":
+        return float(y[np.searchsorted(x, at, side="right") - 1])
+    return float(np.interp(at, x, y))
+
+
 def staircase(trace: Trace) -> Trace:
     """The same curve where each value holds until the next point."""
 

@@ -1,0 +1,396 @@
+"""Plots: small, searchable SVG that is the same every time, reads on any page, and survives any numbers and names."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import warnings
+from itertools import pairwise
+from math import inf, nan
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from periplus.lab.simulate.findings import Curve
+from periplus.lab.simulate.plots import Mark, Plot, draw, save, sparkline
+from periplus.lab.simulate.plots.layout import spread, text_width, wrapped
+from periplus.lab.simulate.plots.style import COLOURS, GROUND, pen
+from periplus.lab.simulate.plots.thinning import thin
+from periplus.lab.simulate.plots.ticks import rounded_text, time_step, value_text
+from periplus.model import UsageError
+
+SVG = "{http://www.w3.org/2000/svg}"
+MOST_BYTES = 60_000
+
+
+def curve(name: str, x: object, y: object, width: float = 0.0) -> Curve:
+    across, up = np.asarray(x, float), np.asarray(y, float)
+    return Curve(name, across.tolist(), up.tolist(), (up - width).tolist(), (up + width).tolist())
+
+
+def shares(names: list[str], points: int = 500) -> tuple[Curve, ...]:
+    x = np.linspace(0, 1, points)
+    return tuple(curve(name, x, x ** (0.4 + 0.05 * number)) for number, name in enumerate(names))
+
+
+def plot(curves: tuple[Curve, ...], **fields: object) -> Plot:
+    return Plot("A title", "pages", "PageRank", curves, **fields)  # type: ignore[arg-type]
+
+
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def coordinates(svg: str) -> list[float]:
+    paths = [element.get("d", "") for element in ElementTree.fromstring(svg).iter(f"{SVG}path")]
+    return [float(number) for path in paths for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", path)]
+
+
+def test_the_same_plot_gives_the_same_bytes() -> None:
+    """A plot in a repository changes only when its data does: no date, no chance, no other process' hash seed."""
+    code = (
+        "from periplus.lab.simulate.findings import Curve\n"
+        "from periplus.lab.simulate.plots import Plot, draw\n"
+        "y = [0.0, 2.0, 1.0]\n"
+        "print(draw(Plot('t', 'x', 'y', (Curve('a', [1.0, 2.0, 3.0], y, y, y),))), end='')\n"
+    )
+    here = draw(Plot("t", "x", "y", (curve("a", [1, 2, 3], [0, 2, 1]),)))
+    there = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
+    assert there.stdout == here
+    assert "matplotlib.org" not in here
+
+
+def test_words_are_text_and_the_picture_has_a_name() -> None:
+    """What can be read can be searched; what cannot be seen is told: title, description, role."""
+    svg = draw(plot(shares(["opic", "depth"]), x_as="share", y_as="share", caption="Five seeds."))
+    root = ElementTree.fromstring(svg)
+    assert {"A title", "pages", "PageRank", "opic", "depth", "Five seeds.", "100 %"} <= set(texts(svg))
+    assert root.get("role") == "img"
+    assert root[0].tag == f"{SVG}title"
+    assert root[0].text == "A title"
+    assert (
+        root[1].text
+        == "PageRank against pages. opic: 0 % at 0 %, 100 % at 100 %. depth: 0 % at 0 %, 100 % at 100 %. Five seeds."
+    )
+
+
+def test_it_brings_its_own_light_ground() -> None:
+    """Dark ink needs a light ground on a dark page, and nothing but that ground is painted behind it."""
+    svg = draw(plot(shares(["opic"])))
+    assert GROUND in svg
+    assert "fill: #ffffff" not in svg
+
+
+def test_names_stand_at_the_ends_of_curves_that_end_apart_and_else_from_the_top_down() -> None:
+    """A name points at its curve, or the key lists curves in the order in which they lie."""
+    apart = (curve("low", [0, 1], [0, 1]), curve("high", [0, 1], [0, 9]))
+    assert [text for text in texts(draw(plot(apart))) if text in {"low", "high"}] == ["low", "high"]
+    svg = draw(plot(shares(["best", "good", "fair", "poor"][::-1])))  # all end at one point
+    assert [text for text in texts(svg) if text in {"best", "good", "fair", "poor"}] == ["poor", "fair", "good", "best"]
+    heights = {e.text: float(e.get("y", "0")) for e in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+    assert heights["poor"] < heights["fair"] < heights["good"] < heights["best"]
+
+
+def test_values_beside_names_tell_equal_curves_apart() -> None:
+    """Where lines nearly touch, the key gives their values at one place, the highest first."""
+    x = [0.0, 0.5, 1.0]
+    curves = (curve("b", x, [0, 0.60, 1]), curve("a", x, [0, 0.61, 1]), curve("short", [0, 0.2], [0, 0.3]))
+    words = texts(draw(plot(curves, values_at=0.5, x_as="share", y_as="share")))
+    assert "at 50 %" in words
+    assert words.index("61.0 %") < words.index("60.0 %")
+    steps = plot((curve("s", [0, 10, 20], [1, 2, 3]), curve("t", [0, 10, 20], [5, 6, 7])), kind="steps", values_at=19.0)
+    assert {"2", "6"} <= set(texts(draw(steps)))
+
+
+def test_pens_differ_in_colour_or_dashes() -> None:
+    """Every curve that a plot may hold has a pen of its own, and neighbours differ in both colour and dashes."""
+    pens = [pen(number) for number in range(28)]
+    assert len({(one.colour, one.dashes) for one in pens}) == 28
+    assert all(a.colour != b.colour and a.dashes != b.dashes for a, b in pairwise(pens))
+
+
+def test_colours_can_be_seen_on_their_ground() -> None:
+    """Graphics want a contrast of their own (WCAG 2.2, 1.4.11): the palest line is still two to one, most are three."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    contrast = [(luminance(GROUND) + 0.05) / (luminance(colour) + 0.05) for colour in COLOURS]
+    assert min(contrast) > 2.0
+    assert sum(one > 3.0 for one in contrast) >= 4
+
+
+@pytest.mark.parametrize("kind", ["line", "steps", "bars"])
+def test_a_crowd_of_noise_stays_small(kind: str) -> None:
+    """No data makes a plot too large for a page: 28 noisy curves of 5,000 points with intervals."""
+    noise = np.random.default_rng(3)
+    x = np.arange(5_000.0)
+    curves = tuple(curve(f"curve {n}", x, noise.normal(n, 5, len(x)), 1.0) for n in range(28))
+    assert len(draw(plot(curves, kind=kind))) <= MOST_BYTES
+
+
+def test_a_million_points_stay_small_and_keep_their_extremes() -> None:
+    """Thinning leaves out what the eye cannot see, not the one spike that matters."""
+    y = np.zeros(1_000_000)
+    y[654_321] = 1.0
+    svg = draw(plot((curve("spike", np.arange(len(y)), y),)))
+    assert len(svg) < 20_000
+    lines = [path for path in ElementTree.fromstring(svg).iter(f"{SVG}path") if COLOURS[0] in path.get("style", "")]
+    heights = [float(number) for number in re.findall(r"[ML] [\d.]+ ([\d.]+)", lines[-1].get("d", ""))]
+    assert len(heights) == 5
+    assert max(heights) - min(heights) > 250
+
+
+def test_bars_are_drawn_from_zero_with_a_name_for_each_place() -> None:
+    """Heights of bars are to be compared: the axis holds zero even if no value is near."""
+    words = texts(draw(plot((curve("a", [0, 1, 2], [5, 6, 7], 0.5), curve("b", [1, 2], [6, 6])), kind="bars")))
+    assert {"0", "1", "2", "a", "b"} <= set(words)
+    assert words.count("0") == 2
+
+
+def test_few_measurements_get_their_own_ticks() -> None:
+    """A reader looks for the values that were measured, not for round ones between them."""
+    assert {"1", "4", "16", "64", "256"} <= set(
+        texts(draw(plot((curve("r", [1, 4, 16, 64, 256], range(5)),), log_x=True)))
+    )
+
+
+def test_marks_name_points_and_lines() -> None:
+    """A mark says its text once, inside the picture, whatever it marks; one that marks nothing says nothing."""
+    marks = (Mark("here", 0.5, 0.7), Mark("half", x=0.5), Mark("goal", y=0.8), Mark("nowhere"), Mark("lost", nan, 1.0))
+    for kind in ("line", "steps", "bars"):
+        svg = draw(plot(shares(["a", "b"], 20), marks=marks, kind=kind))
+        found = {
+            e.text: (float(e.get("x", "-1")), float(e.get("y", "-1")))
+            for e in ElementTree.fromstring(svg).iter(f"{SVG}text")
+        }
+        assert {"here", "half", "goal"} <= set(found)
+        assert not {"nowhere", "lost"} & set(found)
+        assert all(0 <= found[word][0] <= 800 and 0 <= found[word][1] <= 500 for word in ("here", "half", "goal"))
+
+
+@pytest.mark.parametrize(("kind", "log"), [("line", False), ("line", True), ("steps", False), ("bars", True)])
+@pytest.mark.parametrize(
+    "y",
+    [
+        [],
+        [nan, nan, nan],
+        [1.0, nan, 3.0],
+        [inf, -inf, 2.0],
+        [0.0, 0.0, 0.0],
+        [-1.0, 0.0, -3.0],
+        [5.0],
+        [1e308, -1e308, 1.0],
+        [1e-320, 1e-12, 1.0],
+        [1e149, -1e149, 0.0],
+        [1.0, 1.0 + 1e-15, 1.0],
+        [1e-140, 2e-140, 3e-140],
+    ],
+    ids=str,
+)
+def test_any_numbers_make_a_picture(kind: str, log: bool, y: list[float]) -> None:
+    """Experiments end in zeros, gaps and infinities too: still a picture, with numbers only in its paths."""
+    curves = (curve("a", range(len(y)), y, 0.1), curve("b", y, range(len(y))))
+    svg = draw(plot(curves, kind=kind, log_x=log, log_y=log, values_at=1.0, marks=(Mark("m", 1.0, 1.0),)))
+    assert "A title" in texts(svg)
+    assert np.isfinite(coordinates(svg)).all()
+    assert not re.search(r"\b(nan|inf)\b", svg)
+
+
+def test_nothing_to_draw_is_an_empty_picture() -> None:
+    """A run that fetched nothing has a plot too."""
+    assert "A title" in texts(draw(plot(())))
+
+
+@settings(max_examples=15)
+@given(st.text(max_size=80), st.text(max_size=40))
+def test_any_names_make_wellformed_xml(title: str, name: str) -> None:
+    """Names come from the web: markup, formulas, control characters and every script are text like any other."""
+    one = Plot(title, name, title, (curve(name, [0, 1], [0, 1]),), caption=title, marks=(Mark(name, 0.5, 0.5),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ElementTree.fromstring(draw(one))
+
+
+def test_names_are_never_formulas_or_markup() -> None:
+    """`$` is a price here, and `<b>` is shown as it is."""
+    assert {"$x^2$ <b>&amp;", "3.14159265 a page", "網站"} <= set(
+        texts(draw(plot(tuple(curve(n, [0, 1], [0, 1]) for n in ("$x^2$ <b>&amp;", "3.14159265 a page", "網站")))))
+    )
+
+
+def test_long_words_stay_on_the_page() -> None:
+    """A title or name of any length leaves room for the curves."""
+    one = Plot("long " * 200, "x", "y", (curve("n" * 5_000, [0, 1], [0, 1]),), caption="word " * 3_000)
+    assert max(len(text) for text in texts(draw(one))) < 200
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        plot(tuple(curve(str(n), [0], [0]) for n in range(29))),
+        plot((), marks=tuple(Mark("m", 0, 0) for _ in range(25))),
+        plot((Curve("a", [1.0, 2.0], [1.0], [1.0], [1.0]),)),
+    ],
+    ids=["curves", "marks", "lengths"],
+)
+def test_what_nobody_can_read_is_refused(wrong: Plot) -> None:
+    """Too many curves or marks, and columns of different lengths, are our own mistake: the hint says what to do."""
+    with pytest.raises(UsageError) as error:
+        draw(wrong)
+    assert error.value.hint
+
+
+def test_saving_is_all_or_nothing(tmp_path: Path) -> None:
+    """A file holds a whole picture, before and after a failure, and nothing is left lying beside it."""
+    path = tmp_path / "a.svg"
+    good = plot(shares(["a"]))
+    assert save(good, path) == path
+    assert path.read_text(encoding="utf-8") == draw(good)
+    with pytest.raises(UsageError):
+        save(plot((Curve("a", [1.0], [], [], []),)), path)
+    assert path.read_text(encoding="utf-8") == draw(good)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_drawing_needs_no_folder_of_settings_and_says_nothing(tmp_path: Path) -> None:
+    """A container has no home to write to: the picture is the same, and the terminal stays clean."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    code = (
+        "import sys\n"
+        "from periplus.lab.simulate.plots import Plot, draw\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "print(len(draw(Plot('t', 'x', 'y', ()))))\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    env = {**os.environ, "MPLCONFIGDIR": str(blocked / "none"), "HOME": str(blocked), "PYTHONWARNINGS": "error"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) == len(draw(Plot("t", "x", "y", ())))
+
+
+def test_a_users_own_style_does_not_show() -> None:
+    """The settings of matplotlib belong to whoever uses it beside us: they neither change our plots nor are changed."""
+    import matplotlib
+
+    before = draw(plot(shares(["a"])))
+    with matplotlib.rc_context({"lines.linewidth": 9.0, "svg.fonttype": "path"}):
+        assert draw(plot(shares(["a"]))) == before
+        assert matplotlib.rcParams["lines.linewidth"] == 9.0
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "text"),
+    [
+        (0.0, "number", "0"),
+        (-0.0, "number", "0"),
+        (0.1 + 0.2, "number", "0.3"),
+        (12_500.0, "number", "12,500"),
+        (2_500_000.0, "number", "2.5 M"),
+        (-4.0, "number", "−4"),
+        (1e-9, "number", "1e−09"),
+        (0.175, "share", "17.5 %"),
+        (0.07, "share", "7 %"),
+        (90.0, "time", "1.5 min"),
+        (172_800.0, "time", "2 d"),
+    ],
+)
+def test_numbers_are_written_as_people_do(value: float, scale: str, text: str) -> None:
+    """Thousands apart, millions by letter, shares as per cent, times in the unit that fits."""
+    assert value_text(value, scale) == text  # type: ignore[arg-type]
+
+
+def test_an_axis_keeps_one_unit() -> None:
+    """Half a million beside two millions is 0.5 M; a day on an axis of hours is 24 h."""
+    assert value_text(500_000.0, largest=2e6) == "0.5 M"
+    assert value_text(86_400.0, "time", step=21_600.0) == "24 h"
+    assert rounded_text(0.61237, "share") == "61.2 %"
+    assert rounded_text(12_345.6, "number") == "12,300"
+
+
+@pytest.mark.parametrize("span", [6.0, 100.0, 5_000.0, 86_400.0, 7e6, 3e9])
+def test_clocks_divide_as_clocks_do(span: float) -> None:
+    """Between two and seven steps of a time, each a whole number of seconds."""
+    step = time_step(span)
+    assert step is not None
+    assert 2 <= span / step <= 7
+    assert step == int(step)
+
+
+points = st.lists(st.tuples(st.floats(0, 800), st.floats(0, 400)), min_size=1, max_size=60)
+
+
+@given(points, st.integers(2, 40))
+def test_thinned_lines_stay_where_they_were(line: list[tuple[float, float]], limit: int) -> None:
+    """Both ends stay, order and limit are kept; where the limit is not reached no point is far from the new line."""
+    x, y = np.array(line).T
+    kept = thin(x, y, limit, 0.5)
+    assert kept[0] == 0
+    assert kept[-1] == len(x) - 1
+    assert len(kept) <= limit
+    assert (np.diff(kept) > 0).all()
+    if len(kept) < limit:
+        for a, b in pairwise(kept):
+            assert all(_away((x[i], y[i]), (x[a], y[a]), (x[b], y[b])) <= 0.5 + 1e-6 for i in range(a, b))
+
+
+def _away(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
+    p, a, b = (np.array(one) for one in (point, start, end))
+    length = float(np.dot(b - a, b - a))
+    along = min(max(float(np.dot(p - a, b - a)) / length, 0.0), 1.0) if length > 0 else 0.0
+    return float(np.hypot(*(p - a - along * (b - a))))
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=12))
+def test_labels_keep_their_distance_and_order(wanted: list[float]) -> None:
+    """No two names overlap, a higher curve's name stands higher, and a name with room stays where it was wanted."""
+    got = spread(wanted, 10.0, 0.0, 200.0)
+    ranked = [got[at] for at in sorted(range(len(wanted)), key=lambda at: (wanted[at], at))]
+    assert all(b - a >= 10.0 - 1e-9 for a, b in pairwise(ranked))
+    assert min(got) >= 0.0
+    assert max(got) <= 200.0
+    if len(wanted) == 1:
+        assert got == wanted
+
+
+def test_wrapped_lines_fit() -> None:
+    """No line is wider than its room, however long a word is, and what is cut off shows."""
+    rows = wrapped("one two " + "w" * 300 + " end" * 99, 100.0, 12.0, 3)
+    assert len(rows) == 3
+    assert all(text_width(row, 12.0) <= 100.0 for row in rows)
+    assert rows[-1].endswith("…")
+    assert wrapped("  ", 100.0, 12.0, 3) == []
+
+
+def test_sparkline_shows_the_shape() -> None:
+    """Low is low and high is high; a table's rows share a scale where they are given one; gaps are blank."""
+    assert sparkline([0, 1, 2, 3, 4, 5, 6, 7], 8) == "▁▂▃▄▅▆▇█"
+    assert sparkline([0, 0, 10, 10], 2) == "▁█"
+    assert sparkline([1, 1, 1], 9, low=0, high=2) == "▅▅▅"
+    assert sparkline([1, nan, 8], 3) == "▁ █"
+    assert sparkline([5, 5], 2) == "▁▁"
+    assert sparkline([], 5) == ""
+    assert sparkline([nan, inf], 5) == "  "
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=50), st.integers(-3, 60))
+def test_sparkline_never_exceeds_its_cell(y: list[float], width: int) -> None:
+    """Whatever the values, a cell stays a cell."""
+    line = sparkline(y, width)
+    assert len(line) <= max(width, 1)
+    assert set(line) <= set(" ▁▂▃▄▅▆▇█")
