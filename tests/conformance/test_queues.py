@@ -115,17 +115,34 @@ def test_queues_may_change_while_they_are_named(queues: Queues) -> None:
     assert len(queues) == 0
 
 
+def released(queues: Queues, now: float, limit: int) -> list[Queued]:
+    """What is released; each has a ticket that takes it out again."""
+    return [ticket.entry for ticket in queues.release(now, limit)]
+
+
+def test_a_push_gives_tickets(queues: Queues) -> None:
+    """Whoever pushes can take out again what he pushed, wherever it stands in its queue."""
+    tickets = queues.push([entry(str(number), level=number % 3) for number in range(60)])
+    queues.remove(tickets[10:50])
+    kept = sorted([*tickets[:10], *tickets[50:]], key=lambda ticket: (ticket.entry.level, ticket.place))
+    assert queues.heads(SITE, Lane.DISCOVERY, 99) == kept
+    queues.remove(tickets[10:50])
+    assert len(queues) == queues.length(SITE, Lane.DISCOVERY) == 20
+    queues.remove(kept)
+    assert list(queues.waiting()) == []
+
+
 def test_the_postponed_are_released_when_due(queues: Queues) -> None:
     """Earliest first, at most as many as asked for; before its time nothing moves."""
     queues.postpone([(30.0, entry("30", 1)), (10.0, entry("10", 5)), (20.0, entry("20", 0)), (10.0, entry("10b", 5))])
     assert queues.next_release() == 10.0
     assert queues.release(9.99, 9) == []
-    assert queues.release(20.0, 2) == [entry("10", 5), entry("10b", 5)]
+    assert released(queues, 20.0, 2) == [entry("10", 5), entry("10b", 5)]
     assert queues.next_release() == 20.0
-    assert queues.release(25.0, 9) == [entry("20", 0)]
+    assert released(queues, 25.0, 9) == [entry("20", 0)]
     assert entries(queues) == [entry("20", 0), entry("10", 5), entry("10b", 5)]
     assert len(queues) == 4
-    assert queues.release(1e12, 9) == [entry("30", 1)]
+    assert released(queues, 1e12, 9) == [entry("30", 1)]
     assert queues.next_release() is None
 
 
@@ -133,7 +150,7 @@ def test_any_number_is_a_time(queues: Queues) -> None:
     """Times before 1970, of both zeros and without end are in their order."""
     times = [float("inf"), 0.0, -1.5, -1e300, 1e-9, -0.0, 2.0]
     queues.postpone([(at, entry(str(index))) for index, at in enumerate(times)])
-    assert [found.url[-1] for found in queues.release(2.0, 9)] == ["3", "2", "1", "5", "4", "6"]
+    assert [found.url[-1] for found in released(queues, 2.0, 9)] == ["3", "2", "1", "5", "4", "6"]
     assert queues.next_release() == float("inf")
 
 

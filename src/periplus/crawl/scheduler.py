@@ -26,14 +26,17 @@ from periplus.model import (
     FetchTask,
     Guard,
     InvariantError,
+    Learning,
     NotModified,
     Ordering,
     Purpose,
+    Ranking,
     Reading,
     Reject,
     Site,
     State,
     Ticket,
+    Url,
 )
 from periplus.urls import site_of
 
@@ -43,6 +46,7 @@ from .frontier import (
     SOON,
     ActiveSite,
     Admission,
+    Esteem,
     Lease,
     Leases,
     Permission,
@@ -58,6 +62,8 @@ from .frontier import (
 )
 
 _RELEASED_AT_ONCE = 1000
+_LOOKED_AT = 8
+"""So many heads of a queue are looked at again before one is taken as it stands."""
 _EXCLUDED_A_TAKE = 2000
 """When so many URLs were refused, those who wait for the answer get it, and the rest is refused next time."""
 _RESUMED_FROM = (100, 10_000, 200_000)
@@ -95,7 +101,6 @@ class CrawlScheduler:
         self._retries = retries or RetrySettings()
         self._gate = RobotsGate(state.robots, agent)
         self._leases = Leases()
-        self._admission = Admission(state, guard=guard, ordering=ordering, events=events)
         self._rounds = Rounds(
             state,
             events=events,
@@ -106,6 +111,10 @@ class CrawlScheduler:
             retries=self._retries,
             capacity=(frontier or FrontierSettings()).max_sites,
         )
+        self._esteem: Esteem | None = None
+        if isinstance(ordering, Learning | Ranking):
+            self._esteem = Esteem(state, self._rounds, ordering, is_out=self._leases.holds, pages=pages_done)
+        self._admission = Admission(state, guard=guard, ordering=ordering, events=events, esteem=self._esteem)
         self._permission = Permission(self._rounds, self._gate, politeness=self._politeness, retries=self._retries)
         self.pages_done = pages_done
         self.allowance = allowance
@@ -116,11 +125,22 @@ class CrawlScheduler:
         """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
         self._rounds.call(self._admission.admit(discoveries))
 
+    @property
+    def learns(self) -> bool:
+        """Whether every link matters, also one to a URL that is known."""
+        return self._esteem is not None
+
+    def pass_on(self, url: Url, links: int) -> float:
+        """A page with so many links was read: what each URL that it leads to gains by that (`Discovery.gain`)."""
+        return 0.0 if self._esteem is None else self._esteem.pass_on(url, links)
+
     def take(self, limit: int, now: float) -> list[FetchTask]:
         """Lend out at most `limit` tasks that politeness allows now. An empty list is an answer."""
         for lease in self._leases.expired(now):
             self._lose(lease, now)
         self._release(now)
+        if self._esteem is not None and self._esteem.is_due:
+            self._esteem.rank()
         self._rounds.refill(now)
         self._excluded = 0
         tasks: list[FetchTask] = []
@@ -136,7 +156,10 @@ class CrawlScheduler:
         due_at = self._state.queues.next_release()
         if due_at is None or due_at > now:
             return False
-        self._rounds.call(self._state.queues.release(now, _RELEASED_AT_ONCE))
+        tickets = self._state.queues.release(now, _RELEASED_AT_ONCE)
+        if self._esteem is not None:
+            self._esteem.released(tickets)
+        self._rounds.call([ticket.entry for ticket in tickets])
         return True
 
     @property
@@ -160,7 +183,7 @@ class CrawlScheduler:
         tasks: list[FetchTask] = []
         excluded = 0
         while len(tasks) < limit and excluded < EXCLUDED_AT_ONCE and not self._is_satisfied:
-            heads = self._rounds.heads(active, 2, frozenset(task.url for task in tasks) if tasks else frozenset())
+            heads = self._heads(active, frozenset(task.url for task in tasks) if tasks else frozenset())
             if not heads:
                 break
             active.level = heads[-1].entry.level
@@ -175,6 +198,16 @@ class CrawlScheduler:
         if not tasks:
             self._rounds.place(active, now + SOON)
         return tasks
+
+    def _heads(self, active: ActiveSite, out: frozenset[Url]) -> list[Ticket]:
+        """The two best of a site, looked at again where their worth sinks while they wait."""
+        heads = self._rounds.heads(active, 2, out)
+        if self._esteem is not None:
+            for _ in range(_LOOKED_AT):
+                if not heads or not self._esteem.has_sunk(heads[0]):
+                    break
+                heads = self._rounds.heads(active, 2, out)
+        return heads
 
     def _page_task(self, ticket: Ticket, active: ActiveSite, now: float) -> FetchTask:
         entry = ticket.entry
@@ -270,10 +303,12 @@ class CrawlScheduler:
     def _learn(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
         if reason:
             return
-        if isinstance(outcome, NotModified):
-            self.pages_done += 1
-        elif isinstance(outcome, Fetched):
-            self.pages_done += 1
+        if not isinstance(outcome, NotModified | Fetched):
+            return
+        self.pages_done += 1
+        if self._esteem is not None:
+            self._esteem.pages = self.pages_done
+        if isinstance(outcome, Fetched):
             self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
 
     def resume(self, task: FetchTask, now: float) -> bool:
@@ -307,14 +342,19 @@ class CrawlScheduler:
         """Nothing waits and nothing is under way; or all that was allowed has been fetched."""
         if len(self._leases):
             return False
-        return self._is_satisfied or (len(self._state.queues) == 0 and len(self._rounds.bench) == 0)
+        is_empty = len(self._state.queues) == 0 and len(self._rounds.bench) == 0
+        return self._is_satisfied or (is_empty and self._pooled == 0)
+
+    @property
+    def _pooled(self) -> int:
+        return 0 if self._esteem is None else self._esteem.pooled
 
     @property
     def next_at(self) -> float | None:
         """When `take` may have something to give again; `None`: not before something is reported or discovered."""
         if self._is_satisfied:
             return self._leases.next_end
-        if self._rounds.is_short:
+        if self._rounds.is_short or (self._esteem is not None and self._esteem.is_due):
             return 0.0
         times = (self._rounds.bench.next_at, self._state.queues.next_release(), self._leases.next_end)
         return min((at for at in times if at is not None), default=None)
@@ -325,7 +365,7 @@ class CrawlScheduler:
         first = min(resting, key=lambda active: active.ready_at, default=None)
         return Census(
             known=len(self._state.records),
-            queued=len(self._state.queues),
+            queued=len(self._state.queues) + self._pooled,
             sites=max(len(self._state.sites), len(self._rounds.bench)),
             ready=self._rounds.bench.count(Place.READY),
             resting=len(resting),

@@ -8,10 +8,13 @@ answers for all of it in one pass. Every port of storage has an in-memory implem
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .events import Event
-from .state import Batch, Payload, Queued, Reading, RobotsFile, SiteState, Ticket
+from .state import Batch, KnownLinks, Payload, Queued, Reading, RobotsFile, SiteState, Standing, Ticket
 from .types import Discovery, FetchOutcome, FetchTask, Lane, Site, Url, UrlRecord, Verdict
 
 
@@ -71,6 +74,40 @@ class Ordering(Protocol):
         """
 
 
+@runtime_checkable
+class Learning(Protocol):
+    """What an ordering may be besides: one in whose eyes a URL gains from every page that leads to it.
+
+    It then keeps a `Standing` of each URL. For such an ordering `score` is of what is new; later it is `score_of`.
+    """
+
+    def share(self, worth: float, links: int) -> float:
+        """What a page that was just read passes on to each of the URLs it leads to."""
+
+    def rest(self, worth: float) -> float:
+        """What the page itself keeps."""
+
+    def score_of(self, worth: float, age: int) -> float:
+        """The priority of a URL that waits. `age` is how many pages were fetched since it was found."""
+
+
+@runtime_checkable
+class Ranking(Protocol):
+    """What an ordering may be besides: one that looks at all that is known from time to time.
+
+    `every` so many pages. With `is_batch` only those that it then chose are fetched until it looks again.
+    """
+
+    every: int
+    is_batch: bool
+
+    def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
+        """The worth of each URL. What has the mean worth is about 1."""
+
+    def batch_size(self, waiting: int) -> int:
+        """How many of so many URLs go into the next batch."""
+
+
 class UrlRecords(Protocol):
     """What is known of each URL, by site, so that a page's links land together; and so the seen test, too."""
 
@@ -96,8 +133,8 @@ class UrlRecords(Protocol):
 class Queues(Protocol):
     """The URLs that wait, by site and lane, the lowest level first; and those that wait for a time."""
 
-    def push(self, entries: Sequence[Queued]) -> None:
-        """Add all at the end of their levels."""
+    def push(self, entries: Sequence[Queued]) -> list[Ticket]:
+        """Add all at the end of their levels; the place of each."""
 
     def heads(self, site: Site, lane: Lane, limit: int) -> list[Ticket]:
         """The first `limit` of a site's lane. They stay where they are until removed."""
@@ -114,14 +151,40 @@ class Queues(Protocol):
     def postpone(self, entries: Sequence[tuple[float, Queued]]) -> None:
         """Keep these out of the queues until their time."""
 
-    def release(self, now: float, limit: int) -> list[Queued]:
-        """Push at most `limit` postponed entries whose time has come, earliest first, and say which."""
+    def release(self, now: float, limit: int) -> list[Ticket]:
+        """Push at most `limit` postponed entries whose time has come, earliest first; the place of each."""
 
     def next_release(self) -> float | None:
         """When the first postponed entry is due."""
 
     def __len__(self) -> int:
         """How many wait in all queues, the postponed ones included."""
+
+
+class Standings(Protocol):
+    """What an ordering that learns knows of each URL; and, where it wants them, all links."""
+
+    def get(self, urls: Sequence[Url]) -> list[Standing | None]:
+        """The standing of each, aligned with `urls`."""
+
+    def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+        """Keep these."""
+
+    def link(self, links: Sequence[tuple[Url, Url]]) -> None:
+        """Keep links, each from a URL to a URL; those whose end has no standing are left out."""
+
+    def known(self) -> KnownLinks:
+        """All of it, as numbers."""
+
+    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, Standing]]:
+        """Those that `known`, when last asked, gave these numbers."""
+
+    def revalue(self, worth: NDArray[np.float64]) -> None:
+        """Give each that `known` numbered its new worth."""
+
+    @property
+    def pooled(self) -> int:
+        """How many are neither in a queue nor done: they wait for the next batch."""
 
 
 class Sites(Protocol):
@@ -201,6 +264,10 @@ class State(Protocol):
     @property
     def queues(self) -> Queues:
         """What waits."""
+
+    @property
+    def standings(self) -> Standings:
+        """What they are worth to an ordering that learns."""
 
     @property
     def sites(self) -> Sites:

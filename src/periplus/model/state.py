@@ -5,7 +5,11 @@ These are the words of the ports of storage. What they mean for the next visit i
 
 from __future__ import annotations
 
+from enum import IntEnum
+
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from .types import Digests, Discovery, Lane, Site, Url
 
@@ -24,6 +28,46 @@ class Ticket(Struct, frozen=True, gc=False):
 
     place: bytes
     entry: Queued
+
+
+class Stage(IntEnum):
+    """How far a URL has come, for an ordering that learns."""
+
+    HEARD_OF = 0
+    POOLED = 1
+    WAITING = 2
+    DONE = 3
+
+
+class Standing(Struct, gc=False):
+    """What an ordering that learns knows of a URL. Mutable: the frontier works on it, and puts it back.
+
+    `worth` is cash, rank, mass or a number of links; `level` and `place` are those of its ticket while it waits;
+    `since` is how many pages had been fetched when it was found; `sources` has a bit for each that told of it.
+    """
+
+    worth: float = 0.0
+    stage: int = Stage.HEARD_OF
+    level: int = 0
+    lane: Lane = Lane.DISCOVERY
+    place: bytes = b""
+    since: int = 0
+    sources: int = 0
+    is_seed: bool = False
+
+
+class KnownLinks(Struct, frozen=True):
+    """The part of the web that is known, as numbers: what an ordering by rank looks at from time to time.
+
+    Link `i` leads from `sources[i]` to `targets[i]`; the other columns have a row for each URL.
+    """
+
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    worth: NDArray[np.float64]
+    stage: NDArray[np.uint8]
+    level: NDArray[np.uint8]
+    is_seed: NDArray[np.bool_]
 
 
 class SiteState(Struct):

@@ -147,7 +147,8 @@ NO_HINTS = Hints()
 class Discovery(Struct, frozen=True, gc=False):
     """A URL somebody told us of. Everything that enters the frontier arrives as one of these.
 
-    `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row.
+    `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row. `gain` is
+    what its referrer passes on to it, where the ordering learns from links; several referrers may be added up.
     """
 
     url: Url
@@ -157,6 +158,7 @@ class Discovery(Struct, frozen=True, gc=False):
     referrer: Url | None = None
     hints: Hints = NO_HINTS
     redirects: int = 0
+    gain: float = 0.0
 
 
 class FirstSeen(Struct, frozen=True, gc=False):

@@ -6,11 +6,12 @@ moment it is said, as far as anything is durable in memory, so that `commit` has
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from heapq import heappop, heappush
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 
 from periplus.model import (
     Batch,
@@ -28,6 +29,8 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.urls import site_of
+
+from .standings import MemoryStandings
 
 HIGHEST_LEVEL = 255
 """Levels are discrete, and fit in a byte of a key."""
@@ -80,30 +83,70 @@ class MemoryUrlRecords:
 
 
 class _Line:
-    """What waits in one lane of one site: a queue for each level in use."""
+    """What waits in one lane of one site: for each level in use, tickets in the order of their places.
+
+    A ticket that was taken out leaves a gap, which goes when it comes to the front, or when most of a level is gaps.
+    """
+
+    __slots__ = ("_gaps", "_levels", "_used", "length")
 
     def __init__(self) -> None:
-        self.levels: dict[int, deque[Ticket]] = {}
+        self._levels: dict[int, deque[Ticket]] = {}
+        self._used: list[int] = []
+        self._gaps: dict[int, set[bytes]] = {}
         self.length = 0
 
+    @property
+    def lowest(self) -> int:
+        return self._used[0]
+
     def add(self, ticket: Ticket) -> None:
-        self.levels.setdefault(ticket.entry.level, deque()).append(ticket)
+        level = ticket.entry.level
+        waiting = self._levels.get(level)
+        if waiting is None:
+            waiting = self._levels[level] = deque()
+            insort(self._used, level)
+        waiting.append(ticket)
         self.length += 1
 
     def first(self, limit: int) -> list[Ticket]:
-        return list(islice(chain.from_iterable(self.levels[level] for level in sorted(self.levels)), limit))
+        if limit <= 0 or not self._used:
+            return []
+        if limit == 1:
+            return [self._levels[self._used[0]][0]]
+        return list(islice(chain.from_iterable(map(self._of_level, self._used)), limit))
+
+    def _of_level(self, level: int) -> Iterable[Ticket]:
+        waiting, gaps = self._levels[level], self._gaps.get(level)
+        return waiting if not gaps else (ticket for ticket in waiting if ticket.place not in gaps)
 
     def remove(self, ticket: Ticket) -> bool:
-        """Whether it was there. Places count up, so that the search ends where it would stand: near the front."""
-        waiting = self.levels.get(ticket.entry.level, ())
-        before = sum(1 for _ in takewhile(lambda other: other.place < ticket.place, waiting))
-        if before == len(waiting) or waiting[before].place != ticket.place:
+        """Whether it was there. Places count up, so that those in front are compared at once."""
+        level, place = ticket.entry.level, ticket.place
+        waiting, gaps = self._levels.get(level), self._gaps.get(level)
+        if not waiting or not waiting[0].place <= place <= waiting[-1].place or (gaps and place in gaps):
             return False
-        del self.levels[ticket.entry.level][before]
-        if not waiting:
-            del self.levels[ticket.entry.level]
+        if waiting[0].place == place:
+            waiting.popleft()
+        elif gaps is None:
+            gaps = self._gaps[level] = {place}
+        else:
+            gaps.add(place)
         self.length -= 1
+        self._close(level, waiting, gaps)
         return True
+
+    def _close(self, level: int, waiting: deque[Ticket], gaps: set[bytes] | None) -> None:
+        if gaps:
+            while waiting and waiting[0].place in gaps:
+                gaps.remove(waiting.popleft().place)
+            if len(gaps) > len(waiting) // 2 + 16:
+                waiting = self._levels[level] = deque(each for each in waiting if each.place not in gaps)
+                gaps.clear()
+        if not waiting:
+            del self._levels[level]
+            self._used.remove(level)
+            self._gaps.pop(level, None)
 
 
 class MemoryQueues:
@@ -115,16 +158,19 @@ class MemoryQueues:
         self._sequence = 0
         self._queued = 0
 
-    def push(self, entries: Sequence[Queued]) -> None:
-        """Add all at the end of their levels."""
+    def push(self, entries: Sequence[Queued]) -> list[Ticket]:
+        """Add all at the end of their levels; the place of each."""
         for entry in entries:
             _check_level(entry)
-        for entry in entries:
-            line = self._lines.get((entry.site, entry.lane))
+        tickets = [Ticket(self._next().to_bytes(8, "big"), entry) for entry in entries]
+        for ticket in tickets:
+            name = (ticket.entry.site, ticket.entry.lane)
+            line = self._lines.get(name)
             if line is None:
-                line = self._lines[entry.site, entry.lane] = _Line()
-            line.add(Ticket(self._next().to_bytes(8, "big"), entry))
+                line = self._lines[name] = _Line()
+            line.add(ticket)
         self._queued += len(entries)
+        return tickets
 
     def heads(self, site: Site, lane: Lane, limit: int) -> list[Ticket]:
         """The first `limit` of a site's lane."""
@@ -148,7 +194,7 @@ class MemoryQueues:
 
     def waiting(self) -> Iterator[tuple[Site, Lane, int]]:
         """Every site and lane where something waits, with the lowest level there."""
-        return iter([(site, lane, min(line.levels)) for (site, lane), line in self._lines.items()])
+        return iter([(site, lane, line.lowest) for (site, lane), line in self._lines.items()])
 
     def postpone(self, entries: Sequence[tuple[float, Queued]]) -> None:
         """Keep these out of the queues until their time."""
@@ -158,13 +204,12 @@ class MemoryQueues:
         for due_at, entry in entries:
             heappush(self._postponed, (due_at, self._next(), entry))
 
-    def release(self, now: float, limit: int) -> list[Queued]:
-        """Push at most `limit` postponed entries whose time has come, earliest first, and say which."""
+    def release(self, now: float, limit: int) -> list[Ticket]:
+        """Push at most `limit` postponed entries whose time has come, earliest first; the place of each."""
         due: list[Queued] = []
         while self._postponed and self._postponed[0][0] <= now and len(due) < limit:
             due.append(heappop(self._postponed)[2])
-        self.push(due)
-        return due
+        return self.push(due)
 
     def next_release(self) -> float | None:
         """When the first postponed entry is due."""
@@ -300,6 +345,7 @@ class MemoryState:
     def __init__(self, shard: int = 0) -> None:
         self.records = MemoryUrlRecords()
         self.queues = MemoryQueues()
+        self.standings = MemoryStandings()
         self.sites = MemorySites()
         self.robots = MemoryRobotsFiles()
         self.payloads = MemoryPayloads()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from periplus.model import ConfigError, Discovery, InvariantError, Source, Url
-from periplus.policy.ordering import LAST_LEVEL, ZERO_LEVEL, level_of, ordering, orderings
+from periplus.model import ConfigError, Discovery, InvariantError, Learning, Source, Url
+from periplus.policy.ordering import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, ordering, orderings
 
 
 def page(number: int, depth: int = 0) -> Discovery:
@@ -87,7 +90,9 @@ def test_random_is_the_same_for_the_same_seed_and_spread_over_all_levels() -> No
 
 def test_orderings_are_chosen_by_name() -> None:
     """An unknown name or setting is answered with the nearest known one."""
-    assert orderings() == ("breadth_first", "largest_site", "random")
+    assert {"breadth_first", "largest_site", "random", "indegree", "opic", "rankmass", "batch"} <= set(orderings())
+    assert type(ordering("depth")) is type(ordering("breadth_first"))
+    assert type(ordering("length")) is type(ordering("largest_site"))
     with pytest.raises(ConfigError) as error:
         ordering("breadthfirst")
     assert "'breadth_first'" in error.value.hint
@@ -96,3 +101,51 @@ def test_orderings_are_chosen_by_name() -> None:
     assert "'seed'" in error.value.hint
     with pytest.raises(ConfigError):
         ordering("breadth_first", seed=1)
+
+
+def test_the_oracle_must_be_there() -> None:
+    """Nobody knows the PageRank of a page that was never seen: who asks for it says where it comes from."""
+    with pytest.raises(ConfigError):
+        ordering("optimal")
+    policy = ordering("optimal", oracle={Url("http://h.net/1"): 3.0, Url("http://h.net/2"): 4.0}.__getitem__)
+    assert policy.score(page(1)) < policy.score(page(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("opic_adaptive", {"window": 0}),
+        ("partial", {"every": 0}),
+        ("batch", {"damping": 1.0}),
+        ("rankmass", {"damping": 0.0}),
+        ("rankmass_windowed", {"share": 0.0}),
+    ],
+)
+def test_settings_without_sense_are_refused(name: str, settings: dict[str, int | float]) -> None:
+    """At once, and not in the middle of a crawl."""
+    with pytest.raises(ConfigError):
+        ordering(name, **settings)
+
+
+@given(st.lists(st.floats(min_value=0.0, allow_nan=False), max_size=50))
+def test_levels_of_many_are_those_of_each(scores: list[float]) -> None:
+    """The vectorised rule is the same rule, at the ends too."""
+    assert levels_of(np.array(scores)).tolist() == [level_of(score) for score in scores]
+
+
+def test_cash_is_neither_made_nor_lost() -> None:
+    """What a page passes on and what it keeps is what it had (Abiteboul, Preda & Cobena 2003)."""
+    policy = ordering("opic")
+    assert isinstance(policy, Learning)
+    assert 7 * policy.share(0.9, 7) + policy.rest(0.9) == pytest.approx(0.9)
+    tired = ordering("rankmass", damping=0.85)
+    assert isinstance(tired, Learning)
+    assert 7 * tired.share(0.9, 7) + tired.rest(0.9) == pytest.approx(0.85 * 0.9)
+
+
+def test_old_cash_counts_by_the_window() -> None:
+    """A page that collected for ten windows counts by its income over one."""
+    policy = ordering("opic_adaptive", window=100)
+    assert isinstance(policy, Learning)
+    assert policy.score_of(5.0, 100) == 5.0
+    assert policy.score_of(5.0, 1000) == 0.5

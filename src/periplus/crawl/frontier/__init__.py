@@ -12,11 +12,13 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 
 `admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
-`history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it
-is pure: time is an argument, chance is a `Random` that was given. docs/politeness.md tells the same to site owners.
+`esteem` what a URL is worth while it waits, `history` what a visit adds to a URL's record, `leases` who has what,
+`agenda` is the heap behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
+docs/politeness.md tells the same to site owners.
 """
 
 from .admission import Admission
+from .esteem import Esteem
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
 from .permission import Permission
@@ -31,6 +33,7 @@ __all__ = [
     "SOON",
     "ActiveSite",
     "Admission",
+    "Esteem",
     "Lease",
     "Leases",
     "Permission",

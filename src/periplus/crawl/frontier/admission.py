@@ -31,6 +31,8 @@ from periplus.model import (
 from periplus.policy.ordering import level_of
 from periplus.urls import site_of
 
+from .esteem import Esteem
+
 LANES = {
     Source.SEED: Lane.DISCOVERY,
     Source.LINK: Lane.DISCOVERY,
@@ -47,18 +49,28 @@ LANES = {
 class Admission:
     """Lets discoveries in."""
 
-    def __init__(self, state: State, *, guard: Guard, ordering: Ordering, events: EventSink) -> None:
+    def __init__(
+        self, state: State, *, guard: Guard, ordering: Ordering, events: EventSink, esteem: Esteem | None = None
+    ) -> None:
         self._state = state
         self._guard = guard
         self._ordering = ordering
         self._events = events
+        self._esteem = esteem
 
     def admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         """Learn of URLs, and queue those that are wanted and new: which those are."""
+        if self._esteem is None:
+            return self._admit(discoveries)
+        queued = self._admit(self._esteem.credit(discoveries))
+        self._esteem.link(discoveries)
+        return queued
+
+    def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         events: list[Event] = []
         wanted = self._judge(discoveries, events)
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
-        queued: list[Queued] = []
+        queued: list[tuple[Discovery, float, Queued]] = []
         changed: dict[Url, UrlRecord] = {}
         for discovery, known in zip(wanted, before, strict=True):
             if known is None:
@@ -68,13 +80,20 @@ class Admission:
             if all(seen.source is not discovery.source for seen in known.first_seen):
                 changed[discovery.url] = _with_source(known, discovery)
                 events.append(Discovered(discovery, False))
+                if self._esteem is not None:
+                    self._esteem.also(discovery)
         if changed:
             self._state.records.put(changed.values())
-        if queued:
-            self._state.queues.push(queued)
         if events:
             self._events.record(events)
-        return queued
+        return self._push(queued) if queued else []
+
+    def _push(self, queued: Sequence[tuple[Discovery, float, Queued]]) -> list[Queued]:
+        if self._esteem is not None:
+            return self._esteem.queue(queued)
+        entries = [entry for _, _, entry in queued]
+        self._state.queues.push(entries)
+        return entries
 
     def _judge(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
         wanted = []
@@ -89,15 +108,20 @@ class Admission:
         return wanted
 
     def _queue(
-        self, discovery: Discovery, queued: list[Queued], changed: dict[Url, UrlRecord], events: list[Event]
+        self,
+        discovery: Discovery,
+        queued: list[tuple[Discovery, float, Queued]],
+        changed: dict[Url, UrlRecord],
+        events: list[Event],
     ) -> None:
         verdict = self._guard.admit(discovery)
         if isinstance(verdict, Reject):
             changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
             return
-        level = level_of(self._ordering.score(discovery))
-        queued.append(Queued(discovery.url, site_of(discovery.url), LANES[discovery.source], level))
+        score = self._ordering.score(discovery)
+        entry = Queued(discovery.url, site_of(discovery.url), LANES[discovery.source], level_of(score))
+        queued.append((discovery, score, entry))
         events.append(Discovered(discovery, True))
 
 

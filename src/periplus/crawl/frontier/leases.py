@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from periplus.model import FetchTask, Site, Ticket, Url
+from periplus.urls import site_of
 
 from .agenda import Agenda
 
@@ -54,6 +55,10 @@ class Leases:
             return None
         self._ends.drop(key)
         return self._leases.pop(key)
+
+    def holds(self, url: Url) -> bool:
+        """Whether a page is out."""
+        return (site_of(url), url) in self._leases
 
     def expired(self, now: float) -> list[Lease]:
         """End every lease whose time is over."""

@@ -7,6 +7,7 @@ which may lead through other sites, is `permission`'s.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import islice
 from random import Random
@@ -76,8 +77,12 @@ class Rounds:
         self._ordering = ordering
         self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity, key=self._key)
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
+        self.on_removed: Callable[[Url], None] | None = None
 
     def _key(self, active: ActiveSite) -> tuple[float, float]:
+        """Who is next. A visit that has begun goes on: its connection is open."""
+        if active.taken:
+            return -math.inf, active.ready_at
         return self._ordering.site_key(active.waiting, active.level, active.ready_at)
 
     def longest(self) -> float:
@@ -97,6 +102,7 @@ class Rounds:
     def call(self, entries: Iterable[Queued]) -> None:
         """Let the sites of these entries, which were just queued, take turns, as far as there is room."""
         absent: dict[Site, int] = {}
+        grown: dict[Site, ActiveSite] = {}
         for entry in entries:
             active = self.bench.get(entry.site)
             if active is not None:
@@ -104,10 +110,20 @@ class Rounds:
                 active.waiting += 1
                 if entry.lane not in active.lanes:
                     active.lanes.append(entry.lane)
+                grown[entry.site] = active
             else:
                 absent[entry.site] = min(entry.level, absent.get(entry.site, entry.level))
+        for active in grown.values():
+            self.bench.renew(active)
         if absent:
             self._admit_all(absent)
+
+    def raised(self, site: Site, level: int) -> None:
+        """A URL of a site has a new level: the site may be wanted sooner."""
+        active = self.bench.get(site)
+        if active is not None and level < active.level:
+            active.level = level
+            self.bench.renew(active)
 
     @property
     def is_short(self) -> bool:
@@ -184,6 +200,8 @@ class Rounds:
         """A URL leaves its queue."""
         self._state.queues.remove([ticket])
         active.waiting -= 1
+        if self.on_removed is not None:
+            self.on_removed(ticket.entry.url)
 
     def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
         """A URL will not be fetched: it leaves the queue, its record says why, and those who watch are told."""

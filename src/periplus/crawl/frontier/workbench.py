@@ -138,6 +138,11 @@ class Workbench:
         """Leave the site alone until somebody says otherwise."""
         self._move(active, Place.HELD)
 
+    def renew(self, active: ActiveSite) -> None:
+        """What a site's turn depends on has changed."""
+        if active.place is Place.READY:
+            self._ready.put(active, self._key(active))
+
     def visit(self, active: ActiveSite, ip: str | None, now: float) -> None:
         """A request begins now, to this address; without one the site is only looked up."""
         if ip is not None:

@@ -2,26 +2,43 @@
 
 An ordering scores a discovery (larger is sooner); `level_of` folds the score into a byte, by which queues on disk are
 sorted; `site_key` places a site among those that may be visited now. That is the two-level scheduler of Castillo,
-Marin, Rodriguez & Baeza-Yates (2004): a heap of sites over a queue for each site. Orderings are chosen by name:
-`breadth_first`, `largest_site`, `random`.
+Marin, Rodriguez & Baeza-Yates (2004): a heap of sites over a queue for each site. Orderings are chosen by name, and
+each has a page in docs/policies with its paper and its curve.
 
-An ordering that learns from links (in-degree, cash, mass) is a class with the same two methods and a line in
-`registry`.
+Some decide when a URL is found and need to know nothing else: `breadth_first`, `largest_site`, `random`, `optimal`.
+Some learn from every link (`model.Learning`): `indegree`, `opic`, `opic_adaptive`, `rankmass`, `partial`. Some look at
+all links from time to time (`model.Ranking`): `partial`, `batch`, `rankmass`, `rankmass_windowed`. A new one is a class
+with these methods and a line in `registry`.
 """
 
 from .breadth_first import BreadthFirst
+from .indegree import InDegree
 from .largest_site import LargestSite
-from .levels import LAST_LEVEL, ZERO_LEVEL, level_of
+from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of
+from .opic import AdaptiveOpic, Opic
+from .optimal import Optimal
+from .pagerank import BatchPageRank, PartialPageRank
 from .random_order import RandomOrder
-from .registry import ordering, orderings
+from .rankmass import RankMass, WindowedRankMass
+from .registry import ALIASES, ordering, orderings
 
 __all__ = [
+    "ALIASES",
     "LAST_LEVEL",
     "ZERO_LEVEL",
+    "AdaptiveOpic",
+    "BatchPageRank",
     "BreadthFirst",
+    "InDegree",
     "LargestSite",
+    "Opic",
+    "Optimal",
+    "PartialPageRank",
     "RandomOrder",
+    "RankMass",
+    "WindowedRankMass",
     "level_of",
+    "levels_of",
     "ordering",
     "orderings",
 ]

@@ -11,17 +11,33 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from ...model import ConfigError, Ordering
+from ...model import ConfigError, Ordering, Url
 from ..names import nearest
 from .breadth_first import BreadthFirst
+from .indegree import InDegree
 from .largest_site import LargestSite
+from .opic import AdaptiveOpic, Opic
+from .optimal import Optimal
+from .pagerank import BatchPageRank, PartialPageRank
 from .random_order import RandomOrder
+from .rankmass import RankMass, WindowedRankMass
 
 _ORDERINGS: dict[str, Callable[..., Ordering]] = {
+    "batch": BatchPageRank,
     "breadth_first": BreadthFirst,
+    "indegree": InDegree,
     "largest_site": LargestSite,
+    "opic": Opic,
+    "opic_adaptive": AdaptiveOpic,
+    "optimal": Optimal,
+    "partial": PartialPageRank,
     "random": RandomOrder,
+    "rankmass": RankMass,
+    "rankmass_windowed": WindowedRankMass,
 }
+
+ALIASES = {"depth": "breadth_first", "length": "largest_site", "oracle": "optimal"}
+"""The names that Castillo et al. (2004) gave the same."""
 
 
 def orderings() -> tuple[str, ...]:
@@ -29,14 +45,27 @@ def orderings() -> tuple[str, ...]:
     return tuple(sorted(_ORDERINGS))
 
 
-def ordering(name: str, **settings: int | float | str | bool) -> Ordering:
-    """The ordering of that name. Raises `ConfigError` for a name or a setting that is not there."""
+def ordering(
+    name: str, *, oracle: Callable[[Url], float] | None = None, **settings: int | float | str | bool
+) -> Ordering:
+    """The ordering of that name. Raises `ConfigError` for a name or a setting that is not there.
+
+    `oracle` knows what pages are worth; only *optimal* asks it.
+    """
+    name = ALIASES.get(name, name)
     make = _ORDERINGS.get(name)
     if make is None:
         raise ConfigError(
             f"no such ordering: {name[:100]!r}",
-            hint=f"did you mean {nearest(name, orderings())!r}? There are {', '.join(orderings())}",
+            hint=f"did you mean {nearest(name, [*orderings(), *ALIASES])!r}? There are {', '.join(orderings())}",
         )
+    if make is Optimal:
+        if oracle is None:
+            raise ConfigError(
+                "the ordering 'optimal' needs to know what pages are worth",
+                hint="In a crawl, name an earlier collection of the same web with --order-by",
+            )
+        return Optimal(oracle)
     known = inspect.signature(make).parameters
     for setting in settings:
         if setting not in known:

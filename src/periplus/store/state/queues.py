@@ -44,16 +44,18 @@ class DiskQueues:
         self._sequence = int.from_bytes(self._counters.get(SEQUENCE) or b"", "big")
         self._kept_sequence = self._sequence
 
-    def push(self, entries: Sequence[Queued]) -> None:
-        """Add all at the end of their levels."""
+    def push(self, entries: Sequence[Queued]) -> list[Ticket]:
+        """Add all at the end of their levels; the place of each."""
         rows = []
         for head, short in self._rows(entries):
             rows.append((head + self._next(), short))
             self._change(head[:LEVEL_AT], 1)
+        tickets = [Ticket(key, entry) for (key, _), entry in zip(rows, entries, strict=True)]
         if rows:
             self._queues.put_many(sorted(rows))
         if len(self._held) > MAX_HELD:
             self.flush()
+        return tickets
 
     def heads(self, site: Site, lane: Lane, limit: int) -> list[Ticket]:
         """The first `limit` of a site's lane."""
@@ -96,15 +98,13 @@ class DiskQueues:
         if items:
             self._postponed.put_many(sorted(items))
 
-    def release(self, now: float, limit: int) -> list[Queued]:
-        """Push at most `limit` postponed entries whose time has come, earliest first, and say which."""
+    def release(self, now: float, limit: int) -> list[Ticket]:
+        """Push at most `limit` postponed entries whose time has come, earliest first; the place of each."""
         end = _sortable(now)
         due = [row for row in self._postponed.page(b"\0", max(0, limit)) if row[0][:8] <= end]
         for key, _ in due:
             self._postponed.delete(key)
-        entries = [self._entry(value) for _, value in due]
-        self.push(entries)
-        return entries
+        return self.push([self._entry(value) for _, value in due])
 
     def next_release(self) -> float | None:
         """When the first postponed entry is due."""

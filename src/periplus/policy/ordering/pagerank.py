@@ -1,0 +1,65 @@
+"""By PageRank of what is known, reckoned again from time to time: *Batch* and *Partial* of Castillo et al. (2004).
+
+*Batch* ranks all that is known, fetches the best `every` pages, and only when it has all of them ranks again: who is
+found meanwhile waits for the next batch. *Partial* lets new URLs in at once, each with the sum of what the pages that
+lead to it would pass on, and ranks again after every `every` pages. Both need all links that were seen, and a while for
+each ranking: the more often, the better the order and the longer the while.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import pagerank
+from ...model import ConfigError, Discovery, KnownLinks, Source
+from .worth import ByWorth
+
+_TOLERANCE = 1e-7
+"""An order needs no ten digits."""
+
+
+class PartialPageRank(ByWorth):
+    """The worth of a URL is its PageRank when last reckoned, in multiples of the mean, and what it gained since."""
+
+    is_batch = False
+
+    def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
+        if every < 1 or not 0.0 < damping < 1.0:
+            raise ConfigError(
+                f"PageRank every {every} pages with damping {damping} cannot be reckoned",
+                hint="Give it `every` of 1 or more, and a `damping` between 0 and 1",
+            )
+        self.every = every
+        self._damping = damping
+
+    def score(self, discovery: Discovery) -> float:
+        """What was passed on to it; all seeds are alike."""
+        return discovery.gain + (discovery.source is Source.SEED)
+
+    def share(self, worth: float, links: int) -> float:
+        """An equal part of its rank."""
+        return worth / links
+
+    def rest(self, worth: float) -> float:
+        """A rank is not spent."""
+        return worth
+
+    def batch_size(self, waiting: int) -> int:
+        """All of them, up to so many."""
+        return min(waiting, self.every)
+
+    def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
+        """PageRank over the links known, in multiples of its mean; begun where the last one ended."""
+        count = len(known.worth)
+        start = np.maximum(known.worth, 1e-3)
+        ranks = pagerank(
+            known.sources, known.targets, count, self._damping, start=start / start.sum(), tolerance=_TOLERANCE / count
+        )
+        return ranks * count
+
+
+class BatchPageRank(PartialPageRank):
+    """The same, but nothing is fetched until it is chosen for a batch."""
+
+    is_batch = True

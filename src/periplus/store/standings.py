@@ -1,0 +1,75 @@
+"""What an ordering that learns knows of each URL, in memory: a dict of standings, and links as pairs of numbers."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periplus.model import KnownLinks, Stage, Standing, Url
+
+
+class MemoryStandings:
+    """`Standings` that live as long as the process. URLs are numbered in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._standings: dict[Url, Standing] = {}
+        self._numbers: dict[Url, int] = {}
+        self._urls: list[Url] = []
+        self._sources = array("i")
+        self._targets = array("i")
+
+    def get(self, urls: Sequence[Url]) -> list[Standing | None]:
+        """The standing of each, aligned with `urls`."""
+        find = self._standings.get
+        return [find(url) for url in urls]
+
+    def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+        """Keep these."""
+        self._standings.update(standings)
+
+    def link(self, links: Sequence[tuple[Url, Url]]) -> None:
+        """Keep links; those whose end has no standing are left out."""
+        known = self._standings
+        for source, target in links:
+            if source in known and target in known:
+                self._sources.append(self._number(source))
+                self._targets.append(self._number(target))
+
+    def _number(self, url: Url) -> int:
+        number = self._numbers.get(url)
+        if number is None:
+            number = self._numbers[url] = len(self._urls)
+            self._urls.append(url)
+        return number
+
+    def known(self) -> KnownLinks:
+        """All of it, as numbers."""
+        for url in self._standings:
+            self._number(url)
+        standings = [self._standings[url] for url in self._urls]
+        return KnownLinks(
+            np.array(self._sources, np.int32),
+            np.array(self._targets, np.int32),
+            np.array([standing.worth for standing in standings], np.float64),
+            np.array([standing.stage for standing in standings], np.uint8),
+            np.array([standing.level for standing in standings], np.uint8),
+            np.array([standing.is_seed for standing in standings], np.bool_),
+        )
+
+    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, Standing]]:
+        """Those that `known`, when last asked, gave these numbers."""
+        urls = [self._urls[number] for number in numbers]
+        return [(url, self._standings[url]) for url in urls]
+
+    def revalue(self, worth: NDArray[np.float64]) -> None:
+        """Give each that `known` numbered its new worth."""
+        for url, value in zip(self._urls, worth.tolist(), strict=True):
+            self._standings[url].worth = value
+
+    @property
+    def pooled(self) -> int:
+        """How many wait for the next batch."""
+        return sum(standing.stage == Stage.POOLED for standing in self._standings.values())
