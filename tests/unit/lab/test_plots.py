@@ -110,6 +110,7 @@ def test_values_beside_names_tell_equal_curves_apart() -> None:
     words = texts(draw(plot(curves, values_at=0.5, x_as="share", y_as="share")))
     assert "at 50 %" in words
     assert words.index("61.0 %") < words.index("60.0 %")
+    assert [word for word in words if word in {"a", "b", "short"}] == ["a", "b", "short"]
     steps = plot((curve("s", [0, 10, 20], [1, 2, 3]), curve("t", [0, 10, 20], [5, 6, 7])), kind="steps", values_at=19.0)
     assert {"2", "6"} <= set(texts(draw(steps)))
 

@@ -60,11 +60,9 @@ def _draw_line(axes: Axes, plot: Plot, trace: Trace, with_pen: Pen, limit: int) 
     few = np.count_nonzero(trace.known) <= _FEW and plot.kind == "line"
     whole = staircase(trace) if plot.kind == "steps" else trace
     pixels = axes.transData.transform
-    if whole.low is not None:
-        band = reduced_band(whole, pixels, limit)
-        assert band.low is not None  # noqa: S101
-        assert band.high is not None  # noqa: S101
-        axes.fill_between(band.x, band.low, band.high, color=with_pen.colour, alpha=0.13, linewidth=0, zorder=1)
+    band = reduced_band(whole, pixels, limit)
+    if band is not None:
+        axes.fill_between(*band, color=with_pen.colour, alpha=0.13, linewidth=0, zorder=1)
     line = trace if few else reduced(whole, pixels, limit)
     axes.plot(
         line.x,
@@ -77,7 +75,7 @@ def _draw_line(axes: Axes, plot: Plot, trace: Trace, with_pen: Pen, limit: int) 
         markeredgewidth=0,
         dash_capstyle="butt",
         solid_capstyle="round",
-        zorder=3 - bool(not with_pen.dashes) * 0.5,
+        zorder=3.0 if with_pen.dashes else 2.5,
         clip_on=not few,
     )
     return Drawn(trace.name, value_at(trace, plot), with_pen, pixels(np.column_stack([line.x, line.y])[line.known]))

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from . import style
 from .curves import MOST_BARS, categories_of, draw_bars, draw_lines
-from .labels import draw_marks, name_curves, value_width
 from .layout import shortened, text_width, wrapped
+from .marks import draw_marks
+from .names import name_curves, value_width
 from .plot import Plot
 from .style import EDGE, LEFT, LINE, PLOT_HEIGHT, SAMPLE, SMALL, TEXT, TITLE, WIDTH
 from .traces import Trace, traces_of

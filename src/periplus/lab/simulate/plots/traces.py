@@ -99,13 +99,13 @@ def reduced(trace: Trace, pixels: Pixels, limit: int) -> Trace:
     return Trace(trace.name, trace.x[kept], trace.y[kept])
 
 
-def reduced_band(trace: Trace, pixels: Pixels, limit: int) -> Trace:
-    """The same for the interval around it: points that matter to either bound."""
-    assert trace.low is not None  # noqa: S101
-    assert trace.high is not None  # noqa: S101
-    sides = [_kept(trace, side, pixels, limit // 2) for side in (trace.low, trace.high)]
-    kept = np.union1d(*sides)
-    return Trace(trace.name, trace.x[kept], trace.y[kept], trace.low[kept], trace.high[kept])
+def reduced_band(trace: Trace, pixels: Pixels, limit: int) -> tuple[Floats, Floats, Floats] | None:
+    """The same for the interval around it, as x, low and high: points that matter to either bound."""
+    if trace.low is None or trace.high is None:
+        return None
+    low, high = trace.low, trace.high
+    kept = np.union1d(*(_kept(trace, side, pixels, limit // 2) for side in (low, high)))
+    return trace.x[kept], low[kept], high[kept]
 
 
 def _kept(trace: Trace, height: Floats, pixels: Pixels, limit: int) -> NDArray[np.intp]:
