@@ -1,0 +1,83 @@
+"""Two ways to solve (I - dP)x = b when only products with the matrix can be had: one quick, one sure.
+
+BiCGSTAB (van der Vorst, SIAM J. Sci. Stat. Comput. 13(2), 1992) needs 50 to 60 products on web graphs where power
+iteration needs 130 to 150 (Gleich, Zhukov & Berkhin 2004 found the same), but promises nothing. The power series
+b + dPb + (dP)^2 b + ... gains a factor d a product, always. Both work in the precision of `b`, and both return what
+they have when they may go no further: it is the caller, in double precision, who measures how good that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, isfinite, log
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+Push: TypeAlias = Callable[[Numbers], Numbers]
+"""x -> dPx, a new array of the same precision."""
+Solve: TypeAlias = Callable[[Push, Numbers, float, float], Numbers]
+"""(push, b, reduction, damping) -> x with |b - (I - dP)x| at most about reduction * |b|, in the sum norm."""
+
+
+def absolute_sum(x: Numbers) -> float:
+    """The sum norm: the one in which dP shrinks every vector by d, so that residuals bound errors."""
+    return float(np.abs(x).sum())
+
+
+def bicgstab(push: Push, b: Numbers, reduction: float, damping: float) -> Numbers:
+    """The quick way. Stops early where it breaks down (a division by nothing), wherever it then is."""
+    x, residual, direction, scratch = np.zeros_like(b), b.copy(), b.copy(), np.empty_like(b)
+    enough = reduction * absolute_sum(b)
+    rho = _dot(b, residual)
+    for _ in range(_most_products(reduction, damping) // 2):
+        image = direction - push(direction)
+        alpha = _ratio(rho, _dot(b, image))
+        if alpha is None:
+            break
+        x += np.multiply(direction, alpha, out=scratch)
+        residual -= np.multiply(image, alpha, out=scratch)
+        turned = residual - push(residual)
+        omega = _ratio(_dot(turned, residual), _dot(turned, turned))
+        if not omega:
+            break
+        x += np.multiply(residual, omega, out=scratch)
+        residual -= np.multiply(turned, omega, out=scratch)
+        rho, before = _dot(b, residual), rho
+        beta = _ratio(rho * alpha, before * omega)
+        if beta is None or float(np.abs(residual, out=scratch).sum()) <= enough:
+            break
+        image *= omega
+        direction -= image
+        direction *= beta
+        direction += residual
+    return x
+
+
+def power_series(push: Push, b: Numbers, reduction: float, damping: float) -> Numbers:
+    """The sure way: as many terms as shrink the residual to `reduction`, whatever the graph."""
+    x, term = b.copy(), b
+    enough = reduction * absolute_sum(b)
+    for _ in range(_most_products(reduction, damping)):
+        term = push(term)
+        x += term
+        if absolute_sum(term) <= enough:
+            break
+    return x
+
+
+def _most_products(reduction: float, damping: float) -> int:
+    """What the power series needs at worst; a quick way that is slower than that is none."""
+    return 2 + ceil(log(reduction) / log(damping)) if 0 < damping < 1 and reduction < 1 else 2
+
+
+def _dot(a: Numbers, b: Numbers) -> float:
+    """On one core: the library behind `@` wakes its threads for a vector, and on a busy machine waits for them."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def _ratio(above: float, below: float) -> float | None:
+    ratio = above / below if below else float("nan")
+    return ratio if isfinite(ratio) else None
