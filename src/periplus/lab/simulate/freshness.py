@@ -80,7 +80,7 @@ class _Run:
     def live(self, day: int) -> None:
         """Pages are born, and pages change: a copy is stale from the first change that it lacks."""
         span = self._span
-        born = span.born_before(day + 1.0)
+        born = int(span.born[day])
         if born > self._arrived:
             self._here[span.arrivals[self._arrived : born]] = True
             self._arrived = born

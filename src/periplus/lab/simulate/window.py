@@ -27,8 +27,9 @@ class Window(Struct, frozen=True):
     """On day `d` the pages `changed[starts[d]:starts[d + 1]]` changed, first at `changed_at`, in days.
 
     A page is born at `born_at` (0: it is older) and vanishes at `gone_at` (infinity: it does not); `arrivals` are the
-    pages by birth. `rates` are changes a day from birth to the end of the window, at most one counted each day. `keys`
-    are the days of change of each page, `page * days + day`, ascending.
+    pages by birth, of which `born[d]` are there when day `d` ends. `rates` are changes a day from birth to the end of
+    the window, at most one counted each day. `keys` are the days of change of each page, `page * days + day`,
+    ascending.
     """
 
     days: int
@@ -37,6 +38,7 @@ class Window(Struct, frozen=True):
     born_at: Floats
     gone_at: Floats
     arrivals: Ints
+    born: Ints
     rates: Floats
     starts: Ints
     changed: Ints
@@ -45,10 +47,6 @@ class Window(Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.site)
-
-    def born_before(self, day: float) -> int:
-        """How many pages are born before this moment: the first so many of `arrivals`."""
-        return int(np.searchsorted(self.born_at[self.arrivals], day, "left"))
 
     def next_change(self, pages: Ints, day: int) -> Floats:
         """The first day after `day` on which each page changes; infinity where none does."""
@@ -72,6 +70,7 @@ def window(histories: Histories, days: int | None = None, start: float | None = 
     is_change = (owner >= 0) & (at >= 0) & (at < length) & (histories.times > _births(histories))
     keys, first = np.unique(owner[is_change] * length + at[is_change].astype(np.int64), return_index=True)
     order = np.argsort(keys % length, kind="stable")
+    arrivals = np.argsort(born_at, kind="stable")
     by_day = np.bincount(keys % length, minlength=length)
     return Window(
         days=length,
@@ -79,7 +78,8 @@ def window(histories: Histories, days: int | None = None, start: float | None = 
         site=histories.site[pages],
         born_at=born_at,
         gone_at=gone_at,
-        arrivals=np.argsort(born_at, kind="stable"),
+        arrivals=arrivals,
+        born=np.searchsorted(born_at[arrivals], np.arange(1, length + 1), "left"),
         rates=np.bincount(keys // length, minlength=len(pages)) / np.maximum(length - born_at, 1.0),
         starts=np.concatenate(([0], np.cumsum(by_day))),
         changed=(keys // length)[order],
