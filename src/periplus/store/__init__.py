@@ -5,6 +5,7 @@ that `tests/conformance` states and that every implementation on disk must pass,
 where a world of a million URLs fits and nothing must outlive the process.
 """
 
+from .edges import EdgeBlocks, EdgeFile
 from .memory import (
     MemoryEventSink,
     MemoryExchange,
@@ -22,6 +23,8 @@ from .warc import Archive, WarcEnd, WarcSettings
 __all__ = [
     "Archive",
     "DiskState",
+    "EdgeBlocks",
+    "EdgeFile",
     "MemoryEventSink",
     "MemoryExchange",
     "MemoryPayloads",
