@@ -28,27 +28,24 @@ class MemoryStandings:
 
     def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
         """Keep these."""
-        self._standings.update(standings)
+        known, urls = self._standings, self._urls
+        for url, standing in standings:
+            if url not in known:
+                self._numbers[url] = len(urls)
+                urls.append(url)
+            known[url] = standing
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
         """Keep links; those whose end has no standing are left out."""
-        known = self._standings
+        number = self._numbers.get
         for source, target in links:
-            if source in known and target in known:
-                self._sources.append(self._number(source))
-                self._targets.append(self._number(target))
-
-    def _number(self, url: Url) -> int:
-        number = self._numbers.get(url)
-        if number is None:
-            number = self._numbers[url] = len(self._urls)
-            self._urls.append(url)
-        return number
+            start, end = number(source), number(target)
+            if start is not None and end is not None:
+                self._sources.append(start)
+                self._targets.append(end)
 
     def known(self) -> KnownLinks:
         """All of it, as numbers."""
-        for url in self._standings:
-            self._number(url)
         standings = [self._standings[url] for url in self._urls]
         return KnownLinks(
             np.array(self._sources, np.int32),

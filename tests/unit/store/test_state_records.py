@@ -11,7 +11,7 @@ from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
 from periplus.store.state.names import Recent, SiteNames
-from periplus.store.state.records import MAX_PROBES
+from periplus.store.state.places import MAX_PROBES
 from periplus.store.state.rows import LANES, SOURCES, lengthen, pack_record, shorten
 
 

@@ -1,9 +1,9 @@
 """What a shard remembers, on disk: one LMDB environment, one writer, one open transaction.
 
 `disk` puts the parts together, and is what other rooms see. `environment` is all that we know of LMDB; `names` gives
-sites their numbers; `rows` says how values lie on disk. The ports of `model.ports` are in `records`, `queues`, `sites`
-(with robots files and payloads) and `exchange`, each on tables of its own. Keys begin with the number of a site, so
-that the links of a page, which mostly stay on its site, land close together.
+sites their numbers; `rows` says how values lie on disk, `places` where. The ports of `model.ports` are in `records`,
+`queues`, `standings`, `sites` (with robots files and payloads) and `exchange`, each on tables of its own. Keys begin
+with the number of a site, so that the links of a page, which mostly stay on its site, land close together.
 """
 
 from .disk import DiskState
@@ -11,5 +11,15 @@ from .exchange import DiskExchange
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
+from .standings import DiskStandings
 
-__all__ = ["DiskExchange", "DiskPayloads", "DiskQueues", "DiskRobotsFiles", "DiskSites", "DiskState", "DiskUrlRecords"]
+__all__ = [
+    "DiskExchange",
+    "DiskPayloads",
+    "DiskQueues",
+    "DiskRobotsFiles",
+    "DiskSites",
+    "DiskStandings",
+    "DiskState",
+    "DiskUrlRecords",
+]

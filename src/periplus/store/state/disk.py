@@ -13,6 +13,7 @@ from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
+from .standings import DiskStandings
 
 FORMAT = b"1"
 """Of the tables and rows. A change that old rows do not survive gets another."""
@@ -47,6 +48,7 @@ class DiskState:
             names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
+            self.standings = DiskStandings(environment, names)
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
@@ -72,6 +74,7 @@ class DiskState:
     def commit(self) -> None:
         """Make everything since the last commit durable, all or nothing."""
         self.queues.flush()
+        self.standings.flush()
         self._environment.commit()
         self.exchange.committed()
 

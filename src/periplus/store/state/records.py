@@ -1,8 +1,6 @@
 """URL records on disk: site number and fingerprint to row. The seen test of the crawl is a look-up here.
 
-Two URLs of a site may have one fingerprint: by chance (never, for practical purposes) or because a site crafts them,
-which xxh3 does not prevent. So the URL in the row is compared, and the next key tried where it is another's. After
-`MAX_PROBES` of those the URL passes for known and is not kept: a site can only hide its own URLs.
+Keys are those of `places`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept.
 """
 
 from __future__ import annotations
@@ -13,15 +11,11 @@ from typing import Any
 from xxhash import xxh3_64_digest
 
 from periplus.model import Site, Url, UrlRecord
-from periplus.urls import site_of
 
 from .environment import Environment
-from .names import ID_LENGTH, Recent, SiteNames
-from .rows import decode, lengthen, pack_record, shorten, unpack_record
-
-MAX_PROBES = 8
-NOBODY = b"\xff" * ID_LENGTH
-"""The number of no site: nothing is found under it."""
+from .names import Recent, SiteNames
+from .places import MAX_PROBES, next_place, places_of
+from .rows import decode, lengthen, pack_record, unpack_record
 
 REMEMBERED = 16_384
 
@@ -102,19 +96,7 @@ class DiskUrlRecords:
         return len(self._table)
 
     def _places(self, urls: Sequence[Url], number_of: Callable[[Site], bytes | None]) -> list[tuple[bytes, str]]:
-        """The first key of each, and the URL as it is kept. Links of one site in a row are cut by one look at it."""
-        places = []
-        prefix, cut, number = "\0", 0, NOBODY
-        for url in urls:
-            if url.startswith(prefix):
-                short = url[cut:]
-            else:
-                site = site_of(url)
-                number = number_of(site) or NOBODY
-                short = shorten(url, site)
-                prefix, cut = f"https://{site}/", 8 + len(site)
-            places.append((number + self._digest(url.encode()), short))
-        return places
+        return places_of(urls, number_of, self._digest)
 
     def _look(self, key: bytes, short: str, rows: dict[bytes, bytes]) -> tuple[bytes | None, list[Any] | None]:
         """Where the URL is or would be, and the row that is there. No place: too many others are in the way.
@@ -128,12 +110,6 @@ class DiskUrlRecords:
             fields = decode(row)
             if fields[0] == short:
                 return key, fields
-            key = _next(key)
+            key = next_place(key)
             row = rows.get(key) or self._table.get(key)
         return None, None
-
-
-def _next(key: bytes) -> bytes:
-    """The key after this one, of the same site."""
-    digest = int.from_bytes(key[ID_LENGTH:], "big") + 1
-    return key[:ID_LENGTH] + (digest % (1 << 64)).to_bytes(8, "big")

@@ -1,0 +1,45 @@
+"""Where what is kept of a URL lies: the number of its site, then its fingerprint.
+
+Two URLs of a site may have one fingerprint: by chance (never, for practical purposes) or because a site crafts them,
+which xxh3 does not prevent. So rows hold their URL, which is compared, and the next key is tried where it is another's,
+up to `MAX_PROBES` times: a site can only hide its own URLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from periplus.model import Site, Url
+from periplus.urls import site_of
+
+from .names import ID_LENGTH
+from .rows import shorten
+
+MAX_PROBES = 8
+KEY_LENGTH = ID_LENGTH + 8
+NOBODY = b"\xff" * ID_LENGTH
+"""The number of no site: nothing is found under it."""
+
+
+def places_of(
+    urls: Sequence[Url], number_of: Callable[[Site], bytes | None], digest: Callable[[bytes], bytes]
+) -> list[tuple[bytes, str]]:
+    """The first key of each, and the URL as it is kept. Links of one site in a row are cut by one look at it."""
+    places = []
+    prefix, cut, number = "\0", 0, NOBODY
+    for url in urls:
+        if url.startswith(prefix):
+            short = url[cut:]
+        else:
+            site = site_of(url)
+            number = number_of(site) or NOBODY
+            short = shorten(url, site)
+            prefix, cut = f"https://{site}/", 8 + len(site)
+        places.append((number + digest(url.encode()), short))
+    return places
+
+
+def next_place(key: bytes) -> bytes:
+    """The key after this one, of the same site."""
+    digest = int.from_bytes(key[ID_LENGTH:], "big") + 1
+    return key[:ID_LENGTH] + (digest % (1 << 64)).to_bytes(8, "big")

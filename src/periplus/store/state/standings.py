@@ -1,0 +1,336 @@
+"""What an ordering that learns knows of each URL, on disk; and, where it wants them, all links.
+
+    standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `places`)
+    ranks            number // CHUNK -> the worth that so many URLs were given by the last ranking
+    standing-links   number -> links, each as the numbers of two URLs
+
+URLs are numbered in the order in which they came, so that a link is eight bytes, and a ranking is arrays without any
+search. A ranking gives every URL another worth: it is written as chunks of an array, and a row holds the worth of its
+URL only if it was written since (`ranking` counts them).
+
+A URL of a site's navigation changes with every page that leads to it, so that rows are written when they are many or
+the state is committed. What is held in memory is what changed since, and some that were used lately. Only `known` takes
+more: for each URL about 60 bytes while it runs and 12 from then on, for each link 16.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from xxhash import xxh3_64_digest
+
+from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Stage, Standing, Url
+
+from .environment import Environment, Table
+from .names import ID_LENGTH, Recent, SiteNames
+from .places import KEY_LENGTH, MAX_PROBES, next_place, places_of
+from .rows import LANES, lengthen
+
+REMEMBERED = 16_384
+MAX_HELD = 16_384
+"""Rows that may wait to be written."""
+MAX_HELD_LINKS = 65_536
+CHUNK = 510
+"""Ranks in a row: with LMDB's own header they fill a page of 4096 bytes."""
+AT_ONCE = 4_096
+"""Rows that `known` reads together."""
+
+COUNTS = b"standings"
+_COUNTS = struct.Struct(">QQQQ")
+_HEAD = struct.Struct("<dIIIBBBB")
+_HEADS = np.dtype(
+    [
+        ("worth", "<f8"),
+        ("since", "<u4"),
+        ("number", "<u4"),
+        ("ranking", "<u4"),
+        ("flags", "u1"),
+        ("level", "u1"),
+        ("sources", "u1"),
+        ("place", "u1"),
+    ]
+)
+_STAGE, _LANE_AT, _LANE, _IS_SEED = 0b11, 2, 0b11, 0b10000
+_LANE_BITS = {lane: code << _LANE_AT for code, lane in enumerate(LANES)}
+_LATEST = 2**32 - 1
+
+
+class _Kept(Standing, gc=False):
+    """A standing with its number, where it lies, its URL as it is kept there, and whether it was counted as pooled."""
+
+    number: int = 0
+    key: bytes = b""
+    short: bytes = b""
+    is_pooled: bool = False
+
+
+class DiskStandings:
+    """`Standings` in three tables, which are made when the first of them is needed: most orderings learn nothing."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        names: SiteNames,
+        *,
+        remembered: int = REMEMBERED,
+        digest: Callable[[bytes], bytes] = xxh3_64_digest,
+    ) -> None:
+        self._environment = environment
+        self._names = names
+        self._digest = digest
+        self._remembered = remembered
+        self._recent: Recent[Url, _Kept] = Recent(remembered)
+        self._changed: dict[Url, _Kept] = {}
+        self._new: set[bytes] = set()
+        self._pairs = array("I")
+        self._keys = b""
+        self._counters = environment.table("counters")
+        counts = self._counters.get(COUNTS)
+        self._kept_counts: tuple[int, ...] = (0, 0, 0, 0) if counts is None else _COUNTS.unpack(counts)
+        self._count, self._pooled, self._ranking, self._chunks = self._kept_counts
+
+    @cached_property
+    def _table(self) -> Table:
+        return self._environment.table("standings")
+
+    @cached_property
+    def _ranks(self) -> Table:
+        return self._environment.table("ranks")
+
+    @cached_property
+    def _links(self) -> Table:
+        return self._environment.table("standing-links")
+
+    # one by one
+
+    def get(self, urls: Sequence[Url]) -> list[Standing | None]:
+        """The standing of each, aligned with `urls`."""
+        return list(self._get(urls))
+
+    def _get(self, urls: Sequence[Url]) -> list[_Kept | None]:
+        changed = self._changed
+        answers = [changed.get(url) or known for url, known in zip(urls, self._recent.get_all(urls), strict=True)]
+        if self._count and None in answers:
+            self._look_up(urls, answers)
+        return answers
+
+    def _look_up(self, urls: Sequence[Url], answers: list[_Kept | None]) -> None:
+        asked = [position for position, answer in enumerate(answers) if answer is None]
+        places = places_of([urls[position] for position in asked], self._names.find, self._digest)
+        rows = self._table.get_many([key for key, _ in places])
+        for position, (key, short) in zip(asked, places, strict=True):
+            if key in rows:  # and not read already: a URL that is asked for twice is one standing
+                url = urls[position]
+                found = self._recent.get(url) or self._find(key, short.encode(), rows[key])
+                if found is not None:
+                    answers[position] = self._recent[url] = found
+
+    def _find(self, key: bytes, short: bytes, row: bytes | None) -> _Kept | None:
+        for _ in range(MAX_PROBES):
+            if row is None:
+                return None
+            if row.endswith(short) and _short_of(row) == short:
+                return self._unpacked(key, row)
+            key = next_place(key)
+            row = self._table.get(key)
+        return None
+
+    def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+        """Keep these."""
+        foreign = [(url, each) for url, each in standings if not isinstance(each, _Kept)]
+        if foreign:
+            self._adopt(foreign)
+        for url, each in standings:
+            if isinstance(each, _Kept):
+                self._change(url, each)
+        if len(self._changed) > MAX_HELD:
+            self.flush()
+
+    def _change(self, url: Url, kept: _Kept) -> None:
+        is_pooled = kept.stage == Stage.POOLED
+        if is_pooled is not kept.is_pooled:
+            self._pooled += 1 if is_pooled else -1
+            kept.is_pooled = is_pooled
+        self._changed[url] = kept
+
+    def _adopt(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+        """Take in what somebody else made: what is new gets a number, and what is known keeps its own."""
+        urls = [url for url, _ in standings]
+        known = self._get(urls)
+        places = places_of(urls, self._names.number, self._digest)
+        for (url, standing), kept, (key, short) in zip(standings, known, places, strict=True):
+            mine = kept or self._changed.get(url) or self._made(key, short.encode())
+            if mine is not None:
+                for field in Standing.__struct_fields__:
+                    setattr(mine, field, getattr(standing, field))
+                self._change(url, mine)
+
+    def _made(self, key: bytes, short: bytes) -> _Kept | None:
+        """A row of its own for a URL that has none. No row: too many others are in the way."""
+        for _ in range(MAX_PROBES):
+            if key not in self._new and self._table.get(key) is None:
+                self._new.add(key)
+                self._count += 1
+                return _Kept(number=self._count - 1, key=key, short=short)
+            key = next_place(key)
+        return None
+
+    # links
+
+    def link(self, links: Sequence[tuple[Url, Url]]) -> None:
+        """Keep links; those whose end has no standing are left out."""
+        sources = self._get([source for source, _ in links])
+        targets = self._get([target for _, target in links])
+        for source, target in zip(sources, targets, strict=True):
+            if source is not None and target is not None:
+                self._pairs.append(source.number)
+                self._pairs.append(target.number)
+        if len(self._pairs) > 2 * MAX_HELD_LINKS:
+            self._flush_links()
+
+    # all together
+
+    def known(self) -> KnownLinks:
+        """All of it, as numbers."""
+        self.flush()
+        heads, self._keys = self._heads()
+        links = b"".join(row for _, row in self._links.walk()) if self._chunks else b""
+        pairs = np.frombuffer(links, "<i4").reshape(-1, 2)
+        flags = heads["flags"]
+        return KnownLinks(
+            np.ascontiguousarray(pairs[:, 0], np.int32),
+            np.ascontiguousarray(pairs[:, 1], np.int32),
+            self._worth(heads),
+            (flags & _STAGE).astype(np.uint8),
+            heads["level"].copy(),
+            (flags & _IS_SEED).astype(np.bool_),
+        )
+
+    def _heads(self) -> tuple[NDArray[np.void], bytes]:
+        """The numbers of every row, and its key, by the number of the URL."""
+        heads = np.empty(self._count, _HEADS)
+        keys = np.empty(self._count, f"V{KEY_LENGTH}")
+        start, seen = b"\0", 0
+        while self._count and (rows := self._table.page(start, AT_ONCE)):
+            part = np.frombuffer(b"".join([row[: _HEAD.size] for _, row in rows]), _HEADS)
+            if len(part) != len(rows) or part["number"].max() >= self._count:
+                raise _damaged()
+            heads[part["number"]] = part
+            keys[part["number"]] = np.frombuffer(b"".join([key for key, _ in rows]), keys.dtype)
+            start = rows[-1][0] + b"\0"
+            seen += len(rows)
+        if seen != self._count:
+            raise _damaged()
+        return heads, keys.tobytes()
+
+    def _worth(self, heads: NDArray[np.void]) -> NDArray[np.float64]:
+        """What the last ranking said, or what was written since."""
+        worth: NDArray[np.float64] = heads["worth"].copy()
+        if self._ranking:
+            ranks = np.frombuffer(b"".join(row for _, row in self._ranks.walk()), "<f8")
+            is_old = np.flatnonzero(heads["ranking"] < self._ranking)
+            worth[is_old] = ranks[is_old]
+        return worth
+
+    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, Standing]]:
+        """Those that `known`, when last asked, gave these numbers."""
+        keys = [self._keys[number * KEY_LENGTH : (number + 1) * KEY_LENGTH] for number in numbers]
+        found: list[tuple[Url, Standing]] = []
+        for start in range(0, len(keys), AT_ONCE):
+            rows = self._table.get_many(sorted(keys[start : start + AT_ONCE]))
+            found += [self._named(key, rows) for key in keys[start : start + AT_ONCE]]
+        return found
+
+    def _named(self, key: bytes, rows: dict[bytes, bytes]) -> tuple[Url, Standing]:
+        if key not in rows:
+            raise InvariantError("a standing was asked for by a number that `known` did not give")
+        url = lengthen(_short_of(rows[key]).decode(), self._names.name(key[:ID_LENGTH]))
+        known = self._changed.get(url) or self._recent.get(url)
+        return url, known or self._unpacked(key, rows[key])
+
+    def revalue(self, worth: NDArray[np.float64]) -> None:
+        """Give each that `known` numbered its new worth."""
+        self.flush()
+        self._recent = Recent(self._remembered)
+        self._ranking += 1
+        data = np.ascontiguousarray(worth, "<f8").tobytes()
+        size = 8 * CHUNK
+        for number, start in enumerate(range(0, len(data), size)):
+            self._ranks.put(number.to_bytes(8, "big"), data[start : start + size])
+
+    @property
+    def pooled(self) -> int:
+        """How many wait for the next batch."""
+        return self._pooled
+
+    # rows
+
+    def flush(self) -> None:
+        """Write what is held: before a commit, and when it is much."""
+        if self._changed:
+            self._table.put_many(sorted([(kept.key, self._packed(kept)) for kept in self._changed.values()]))
+            for url, kept in self._changed.items():
+                self._recent[url] = kept
+            self._changed.clear()
+            self._new.clear()
+        self._flush_links()
+        counts = (self._count, self._pooled, self._ranking, self._chunks)
+        if counts != self._kept_counts:
+            self._counters.put(COUNTS, _COUNTS.pack(*counts))
+            self._kept_counts = counts
+
+    def _flush_links(self) -> None:
+        if self._pairs:
+            self._links.put(self._chunks.to_bytes(8, "big"), np.array(self._pairs, "<u4").tobytes())
+            self._chunks += 1
+            self._pairs = array("I")
+
+    def _packed(self, kept: _Kept) -> bytes:
+        flags = kept.stage | _LANE_BITS[kept.lane] | (_IS_SEED if kept.is_seed else 0)
+        since, place = min(kept.since, _LATEST), kept.place
+        head = _HEAD.pack(kept.worth, since, kept.number, self._ranking, flags, kept.level, kept.sources, len(place))
+        return head + place + kept.short
+
+    def _unpacked(self, key: bytes, row: bytes) -> _Kept:
+        worth, since, number, ranking, flags, level, sources, length = _HEAD.unpack_from(row)
+        if ranking < self._ranking:
+            worth = self._ranked(number, worth)
+        stage, end = flags & _STAGE, _HEAD.size + length
+        return _Kept(
+            worth,
+            stage,
+            level,
+            LANES[flags >> _LANE_AT & _LANE],
+            row[_HEAD.size : end],
+            since,
+            sources,
+            bool(flags & _IS_SEED),
+            number,
+            key,
+            row[end:],
+            stage == Stage.POOLED,
+        )
+
+    def _ranked(self, number: int, worth: float) -> float:
+        """What the last ranking said of a URL; of one that came later, what its row says."""
+        chunk, place = divmod(number, CHUNK)
+        ranks = self._ranks.get(chunk.to_bytes(8, "big")) or b""
+        if len(ranks) < 8 * (place + 1):
+            return worth
+        return float(struct.unpack_from("<d", ranks, 8 * place)[0])
+
+
+def _short_of(row: bytes) -> bytes:
+    """The URL in a row, as it is kept."""
+    if len(row) <= _HEAD.size:
+        raise _damaged()
+    return row[_HEAD.size + row[_HEAD.size - 1] :]
+
+
+def _damaged() -> CollectionDamaged:
+    return CollectionDamaged("a standing in the state cannot be read", hint="restore it from a copy, or begin anew")
