@@ -151,7 +151,7 @@ def _sites(of_pages: list[Site]) -> tuple[Ints, list[Site]]:
 
 def _web(graph: Graph, site: Ints, sites: list[Site], urls: list[Url] | None) -> Web:
     return web_from_edges(
-        graph.sources, graph.targets, site, sites, seeds=_seeds(graph, _homes(site, len(sites), urls)), urls=urls
+        graph.sources, graph.targets, site, sites, seeds=seeds_of(graph, _homes(site, len(sites), urls)), urls=urls
     )
 
 
@@ -165,7 +165,7 @@ def _homes(site: Ints, sites: int, urls: list[Url] | None) -> Ints:
     return order[np.searchsorted(site[order], np.arange(sites))]
 
 
-def _seeds(graph: Graph, homes: Ints) -> Ints:
+def seeds_of(graph: Graph, homes: Ints) -> Ints:
     """Where a crawl must begin to find everything: home pages, and a page of every part that nobody leads to.
 
     Parts are strongly connected components; of each, the page with most links. Without home pages, the page of all
