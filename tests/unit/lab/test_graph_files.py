@@ -40,10 +40,11 @@ def written(folder: Path, name: str, text: str) -> Path:
         "# FromNode\tToNode\r\n0\t1\r\n0\t2\r\n1\t2\r\n2\t0\r\n3\t0\r\n",
         "% konect\n1 2 7\n1 3 1\n2 3 2\n3 1 1\n4 1 1",
         "0,1\n0,2\n1,2\n\n2,0\n3,0\n3,0\n",
+        "source,target,weight\n0,1,2\n0,2,2\n1,2,1\n2,0,1\n3,0,1\n",
         "  0   1 0.5\n0 2 1e-3\n1 2 1\n2 0 2\n3 0 2\n",
         "10 20\n10 30\n20 30\n30 10\n9000000000 10\n",
     ],
-    ids=["blanks", "tabs", "from-one-weighted", "commas", "real-weights", "sparse"],
+    ids=["blanks", "tabs", "from-one-weighted", "commas", "header", "real-weights", "sparse"],
 )
 def test_edge_lists_of_numbers(tmp_path: Path, text: str) -> None:
     """Whatever parts them, wherever they begin, weighted or not: pages are the numbers that occur, in order."""

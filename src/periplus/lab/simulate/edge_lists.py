@@ -46,10 +46,10 @@ def edge_list(text: bytes, where: str, nodes: Sequence[str] = ()) -> Graph:
     `nodes` are the lines of a file of pages: names, or `number name`. Without it, pages are the ends that occur:
     numbers in their order, names in that of the text.
     """
-    text = _COMMENT.sub(b"", text)
+    text = _without_header(_COMMENT.sub(b"", text))
     if not text.strip():
         refuse(where, 1, "no links")
-    if all(_WHOLE.fullmatch(end) for end in _ends(_first_line(text))):
+    if _is_numeric(_first_line(text)):
         return _joined(*_numbered_ends(text, where), nodes, where)
     return _named_ends(text, where, nodes)
 
@@ -128,6 +128,20 @@ def numbers(text: bytes, where: str, first_line: int = 1) -> tuple[Ints, Ints]:
     counts = np.diff(np.searchsorted(begins, breaks), prepend=0)
     values = np.fromstring(text.replace(b",", b" "), np.int64, sep=" ") if len(begins) else np.zeros(0, np.int64)
     return values, counts
+
+
+def _without_header(text: bytes) -> bytes:
+    """The text without the names of its columns, if it has some; lines keep their numbers."""
+    first = _first_line(text)
+    before, _, after = text.partition(first)
+    if first and not _is_numeric(first) and _is_numeric(_first_line(after)):
+        return before + after
+    return text
+
+
+def _is_numeric(line: bytes) -> bool:
+    ends = _ends(line)
+    return bool(ends) and all(_WHOLE.fullmatch(end) for end in ends)
 
 
 def _first_line(text: bytes) -> bytes:

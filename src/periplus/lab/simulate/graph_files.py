@@ -116,7 +116,7 @@ def _partner(path: Path, ours: str, theirs: str) -> Path | None:
 def _graph(path: Path) -> Graph:
     """What a file says, in whichever form."""
     text = read_bytes(path)
-    if ".adj" in path.name:
+    if ".adj." in f"{path.name}.":
         return gaps(text, str(path))
     if b"\0" in text[:4096]:
         raise ConfigError(f"{path} is no text", hint=HINT)
