@@ -185,7 +185,7 @@ def test_window_is_the_last_days_unless_said() -> None:
     """A window holds what happened in it: pages gone before or born after are not there, older changes neither."""
     pages = history([1.0, 2.0], [0.5, 6.5], [0.0, 7.5], [7.9], begins=[0, 0, 0, 7.9], gone=[True, False, False, False])
     last = window(pages, 2)
-    assert len(last) == 3
+    assert last.pages.tolist() == [1, 2, 3]
     assert last.changed_at.tolist() == pytest.approx([0.5, 1.5])
     assert last.born_at.tolist() == pytest.approx([0, 0, 1.9])
     first = window(pages, 2, 0.0)
@@ -194,11 +194,20 @@ def test_window_is_the_last_days_unless_said() -> None:
     assert window(pages).days == 8
 
 
+def test_rates_are_of_the_histories_pages() -> None:
+    """Rates that are given are for all pages, whichever are in the window; without, those that came true count."""
+    pages = history([0.1, 0.2], [0.5, 6.5], [5.5, 6.5], ends=8, gone=[True, False, False])
+    assert window(pages, 4).rates.tolist() == pytest.approx([0.25, 0.5])
+    told = simulate_freshness(pages, "proportional", 0.5, days=4, rates=np.array([9.0, 0.0, 1.0]))
+    assert (told.pages, told.fetches) == (2, 4)
+
+
 def test_next_change() -> None:
     """The next day with a change after a given one, of this page alone."""
     span = window(history([1.5, 4.5], [2.5]))
     assert span.next_change(np.array([0, 1]), 1).tolist() == [4, 2]
     assert span.next_change(np.array([0, 1]), 4).tolist() == [inf, inf]
+    assert window(history([], [])).next_change(np.array([0, 1]), 0).tolist() == [inf, inf]
 
 
 def test_what_cannot_be_run_is_said() -> None:

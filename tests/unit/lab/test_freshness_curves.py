@@ -103,6 +103,15 @@ def test_every_run_is_told_and_repeats() -> None:
     assert (table["metadata"] >= table["conventional"]).all()
 
 
+def test_a_wrong_name_is_refused_before_hours_of_runs() -> None:
+    """Policies and budgets are looked at before the first run, not when it is their turn."""
+    steps: list[int] = []
+    for policies, budgets in ((["oracle", "orakle"], [0.1]), (["oracle"], [0.1, 2.0])):
+        with pytest.raises(ConfigError):
+            run_freshness(small, policies, budgets, progress=lambda done, _total: steps.append(done))
+    assert steps == []
+
+
 @pytest.mark.corpus
 def test_pages_that_really_changed(corpus: Path) -> None:
     """On years of real changes: told beats guessing, knowing all beats being told, and more budget is fresher."""

@@ -49,18 +49,23 @@ def simulate_freshness(
 ) -> FreshnessResult:
     """Run a policy through a window of these histories: the last `days`, or those from `start`, or all.
 
-    `rates` are the true changes a day of the window's pages where they are known; otherwise policies that want rates
+    `rates` are the true changes a day of the histories' pages where they are known; otherwise policies that want rates
     get those that came true in the window, in hindsight. A `Window` may be given to use it again.
     """
-    if not 0 < budget <= 1:
-        raise ConfigError(f"a budget is a share of the pages a day, not {budget}", hint="above 0 and at most 1")
+    check_budget(budget)
     span = histories if isinstance(histories, Window) else window(histories, days, start)
-    given = Circumstances(span, span.rates if rates is None else rates, budget, settings)
+    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings)
     run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget)
     for day in range(span.days):
         run.live(day)
         run.crawl(day)
     return run.result(policy, seed)
+
+
+def check_budget(budget: float) -> None:
+    """Raise a `ConfigError` for what is no share of the pages."""
+    if not 0 < budget <= 1:
+        raise ConfigError(f"a budget is a share of the pages a day, not {budget}", hint="above 0 and at most 1")
 
 
 class _Run:

@@ -16,9 +16,9 @@ from msgspec import Struct
 from periplus.model import ConfigError
 
 from .findings import Curve, mean_curve
-from .freshness import FreshnessResult, simulate_freshness
+from .freshness import FreshnessResult, check_budget, simulate_freshness
 from .histories import Histories
-from .refresh import RefreshSettings
+from .refresh import RefreshSettings, check_policy
 from .window import Floats, Window, window
 
 Progress = Callable[[int, int], None]
@@ -46,7 +46,14 @@ def run_freshness(
     settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
     progress: Progress = lambda _done, _total: None,
 ) -> list[FreshnessResult]:
-    """Every policy at every budget with every seed; histories may be made for each seed."""
+    """Every policy at every budget with every seed; histories may be made for each seed.
+
+    What cannot be run is refused before anything is.
+    """
+    for policy in policies:
+        check_policy(policy)
+    for budget in budgets:
+        check_budget(budget)
     results: list[FreshnessResult] = []
     total = len(seeds) * len(policies) * len(budgets)
     for seed, span in _windows(histories, seeds, days, start):

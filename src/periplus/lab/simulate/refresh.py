@@ -219,10 +219,14 @@ def refresh_policies() -> tuple[str, ...]:
 
 def refresh_policy(name: str, given: Circumstances, random: Generator) -> RefreshPolicy:
     """The policy of that name. Raises `ConfigError` for a name that is not there."""
-    make = _POLICIES.get(name)
-    if make is None:
+    check_policy(name)
+    return _POLICIES[name](given, random)
+
+
+def check_policy(name: str) -> None:
+    """Raise a `ConfigError` for a name that is not there; it says which one may have been meant."""
+    if name not in _POLICIES:
         raise ConfigError(
             f"no such refresh policy: {name[:100]!r}",
             hint=f"did you mean {nearest(name, refresh_policies())!r}? There are {', '.join(refresh_policies())}",
         )
-    return make(given, random)

@@ -24,15 +24,18 @@ Ints = NDArray[np.int64]
 
 
 class Window(Struct, frozen=True):
-    """On day `d` the pages `changed[starts[d]:starts[d + 1]]` changed, first at `changed_at`, in days.
+    """Some pages of histories, by their numbers in `pages`; here they are numbered from 0.
+
+    On day `d` the pages `changed[starts[d]:starts[d + 1]]` changed, first at `changed_at`, in days.
 
     A page is born at `born_at` (0: it is older) and vanishes at `gone_at` (infinity: it does not); `arrivals` are the
     pages by birth, of which `born[d]` are there when day `d` ends. `rates` are changes a day from birth to the end of
     the window, at most one counted each day. `keys` are the days of change of each page, `page * days + day`,
-    ascending.
+    ascending, and at last one of a page that is none.
     """
 
     days: int
+    pages: Ints
     sites: int
     site: NDArray[np.int32]
     born_at: Floats
@@ -51,7 +54,7 @@ class Window(Struct, frozen=True):
     def next_change(self, pages: Ints, day: int) -> Floats:
         """The first day after `day` on which each page changes; infinity where none does."""
         place = np.searchsorted(self.keys, pages * self.days + day, "right")
-        found = np.append(self.keys, np.iinfo(np.int64).max)[place]
+        found = self.keys[place]
         return np.where(found // self.days == pages, found % self.days, np.inf)
 
 
@@ -68,12 +71,16 @@ def window(histories: Histories, days: int | None = None, start: float | None = 
     owner = np.repeat(number, np.diff(histories.starts))
     at = (histories.times - begin) / DAY
     is_change = (owner >= 0) & (at >= 0) & (at < length) & (histories.times > _births(histories))
-    keys, first = np.unique(owner[is_change] * length + at[is_change].astype(np.int64), return_index=True)
+    at = at[is_change]
+    keys = owner[is_change] * length + at.astype(np.int64)
+    is_first = np.diff(keys, prepend=-1) > 0  # of its day: pages are in order, and so are the times of each
+    keys, at = keys[is_first], at[is_first]
     order = np.argsort(keys % length, kind="stable")
     arrivals = np.argsort(born_at, kind="stable")
     by_day = np.bincount(keys % length, minlength=length)
     return Window(
         days=length,
+        pages=pages,
         sites=len(histories.sites),
         site=histories.site[pages],
         born_at=born_at,
@@ -83,8 +90,8 @@ def window(histories: Histories, days: int | None = None, start: float | None = 
         rates=np.bincount(keys // length, minlength=len(pages)) / np.maximum(length - born_at, 1.0),
         starts=np.concatenate(([0], np.cumsum(by_day))),
         changed=(keys // length)[order],
-        changed_at=at[is_change][first][order],
-        keys=keys,
+        changed_at=at[order],
+        keys=np.append(keys, len(pages) * length),
     )
 
 
