@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,10 +22,8 @@ from periplus.model import ConfigError
 from .fields import SettingField, settings_of
 from .quantities import parse_duration, parse_size
 
-if TYPE_CHECKING:
-    from .settings import Config
-
-C = TypeVar("C", bound="Config")
+C = TypeVar("C", bound=Struct)
+"""Tables of settings as one value: of a crawl or of an experiment. A method `check` may refuse what cannot be."""
 
 MAX_FILE = 64 * 2**20
 """A file of settings may hold a million seeds; what is longer is something else."""
@@ -88,13 +86,14 @@ def _composed(config: C, tree: Mapping[str, object], source: str) -> C:
         changed[tables[name].attribute] = _read_table(config, name, table, source)
     new = replace(config, **changed)
     try:
-        new.check()
+        if hasattr(new, "check"):
+            new.check()
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}", hint=error.hint) from error
     return new
 
 
-def _read_table(config: Config, name: str, table: Mapping[str, object], source: str) -> Struct:
+def _read_table(config: Struct, name: str, table: Mapping[str, object], source: str) -> Struct:
     before: Struct = getattr(config, settings_of(type(config))[name].attribute)
     known = settings_of(type(before))
     values = asdict(before)
@@ -132,7 +131,7 @@ def _check_number(field: SettingField, number: float, place: str) -> None:
 
 def _expected(field: SettingField) -> str:
     if str(field.type).startswith("tuple"):
-        return "a list of texts"
+        return "a list of numbers" if "float" in str(field.type) else "a list of texts"
     if str(field.type).startswith("dict"):
         return "a table of texts"
     return _EXPECTED[field.type]
@@ -154,7 +153,7 @@ def _example(field: SettingField) -> str:
     return f"write it as {field.name} = {written(example, field)}"
 
 
-def _unknown_table(config: Config, name: str, source: str) -> ConfigError:
+def _unknown_table(config: Struct, name: str, source: str) -> ConfigError:
     tables = settings_of(type(config))
     homes = [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
     if homes:
@@ -162,7 +161,7 @@ def _unknown_table(config: Config, name: str, source: str) -> ConfigError:
     return ConfigError(f"{source}: unknown table [{name}]", hint=_did_you_mean(name, tables, "[{}]"))
 
 
-def _unknown_key(config: Config, table: str, key: str, known: Mapping[str, object], source: str) -> ConfigError:
+def _unknown_key(config: Struct, table: str, key: str, known: Mapping[str, object], source: str) -> ConfigError:
     """Most like a key of this table, or at home in another."""
     message = f"{source}: [{table}] has no setting {key!r}"
     if not get_close_matches(key[:100], known, n=1):
