@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .edges import Ids, Ranks, checked_damping, checked_edges, distribution
-from .krylov import Numbers, Solve
+from .krylov import Solve
 from .refine import refine, warm_start
 
 Blocks: TypeAlias = Iterable[tuple[ArrayLike, ArrayLike]]
@@ -44,22 +44,23 @@ def pagerank_of_blocks(
         np.add.at(strength, heads, 1.0)
     live = strength > 0
     scale = np.divide(damping, strength, out=np.zeros(n), where=live)
-    guess = None if start is None else warm_start(start, leap, live, damping)
 
-    def push(x: Numbers) -> Numbers:
+    def spread(x: Ranks) -> Ranks:
         passed, scaled = np.zeros(n), x * scale
         for heads, tails in _checked(blocks, n):
             np.add.at(passed, tails, scaled[heads])
         return passed
 
-    def step(x: Ranks) -> Ranks:
-        image: Ranks = leap + push(x)
-        return image
+    def push(x: Ranks) -> Ranks:
+        return spread(x) * live
 
     def correct(residual: Ranks, reduction: float, solve: Solve) -> Ranks:
-        return solve(push, residual, reduction, damping).astype(np.float64, copy=False)
+        return solve(push, residual, reduction, damping)
 
-    return refine(step, correct, leap, guess, live, damping, tolerance)
+    guess = None if start is None else warm_start(start, leap, np.flatnonzero(live), damping) * live
+    ranks = leap + spread(refine(push, correct, leap * live, guess, damping, tolerance))
+    ranks /= ranks.sum()
+    return ranks
 
 
 def _checked(blocks: Blocks, n: int) -> Iterator[tuple[Ids, Ids]]:

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, isfinite, log
-from typing import TypeAlias
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
-Push: TypeAlias = Callable[[Numbers], Numbers]
-"""x -> dPx, a new array of the same precision."""
-Solve: TypeAlias = Callable[[Push, Numbers, float, float], Numbers]
-"""(push, b, reduction, damping) -> x with |b - (I - dP)x| at most about reduction * |b|, in the sum norm."""
+Numbers = TypeVar("Numbers", NDArray[np.float32], NDArray[np.float64])
+
+
+class Solve(Protocol):
+    """A way to solve: x with |b - (I - dP)x| at most about reduction * |b|, in the sum norm."""
+
+    def __call__(self, push: Callable[[Numbers], Numbers], b: Numbers, reduction: float, damping: float) -> Numbers:
+        """`push` is x -> dPx, a new array in the precision of `b`."""
+        ...
 
 
 def absolute_sum(x: Numbers) -> float:
@@ -27,7 +31,7 @@ def absolute_sum(x: Numbers) -> float:
     return float(np.abs(x).sum())
 
 
-def bicgstab(push: Push, b: Numbers, reduction: float, damping: float) -> Numbers:
+def bicgstab(push: Callable[[Numbers], Numbers], b: Numbers, reduction: float, damping: float) -> Numbers:
     """The quick way. Stops early where it breaks down (a division by nothing), wherever it then is."""
     x, residual, direction, scratch = np.zeros_like(b), b.copy(), b.copy(), np.empty_like(b)
     enough = reduction * absolute_sum(b)
@@ -56,7 +60,7 @@ def bicgstab(push: Push, b: Numbers, reduction: float, damping: float) -> Number
     return x
 
 
-def power_series(push: Push, b: Numbers, reduction: float, damping: float) -> Numbers:
+def power_series(push: Callable[[Numbers], Numbers], b: Numbers, reduction: float, damping: float) -> Numbers:
     """The sure way: as many terms as shrink the residual to `reduction`, whatever the graph."""
     x, term = b.copy(), b
     enough = reduction * absolute_sum(b)

@@ -2,11 +2,11 @@
 
 Three things make it quick, each found by measurement on graphs of 10^6 to 10^7 edges:
 
-* Pages without links only receive. They are left out until the last product, with all links to them.
+* Pages without links only receive. They are left out until the end, with all links to them.
 * The rest is solved in single precision, which halves the memory that each product reads; the error that this leaves
   is measured in double precision and solved for again (iterative refinement).
-* Within windows of the page numbers rows are sorted by length: a processor guesses the end of a row as long as the one
-  before. The windows are small enough to keep pages of one site, whose numbers are close, close.
+* Within windows of the page numbers rows are sorted by length: a processor guesses the end of a row well when it is as
+  long as the one before. The windows are small, so that pages of one site, whose numbers are close, stay close.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
 from .edges import Ids, Ranks, checked_damping, checked_edges, checked_weights, distribution
-from .krylov import Numbers, Solve, absolute_sum
+from .krylov import Solve, absolute_sum
 from .refine import refine, warm_start
 
 _WINDOW = 2048
@@ -46,27 +46,19 @@ def pagerank(
     """
     checked_damping(damping, tolerance)
     heads, tails = checked_edges(sources, targets, n)
-    leap = distribution(jump, n, "jump")
-    if not n or not damping or not len(heads):
-        return leap
     shares = None if weights is None else _shares(heads, checked_weights(weights, len(heads), "weights"), n)
-    strength = np.bincount(heads, minlength=n) if shares is None else np.bincount(heads, weights=shares, minlength=n)
-    live = strength > 0
-    scale = np.divide(damping, strength, out=np.zeros(n), where=live)
-    links = coo_array((np.ones(len(heads)) if shares is None else shares, (tails, heads)), shape=(n, n))
-    core = _Core(heads, tails, shares, live, scale, damping)
-    guess = None if start is None else warm_start(start, leap, live, damping)
-
-    def step(x: Ranks) -> Ranks:
-        image: Ranks = np.asarray(links @ (x * scale))
-        image += leap
-        return image
-
-    return refine(step, core.correct, leap, guess, live, damping, tolerance)
+    leap = distribution(jump, n, "jump")
+    links = _Links(heads, tails, shares, n, damping)
+    guess = None if start is None else warm_start(start, leap, links.core, damping)[links.core]
+    core = refine(links.push, links.correct, leap[links.core], guess, damping, tolerance)
+    ranks = links.spread(core)
+    ranks += leap
+    ranks /= ranks.sum()
+    return ranks
 
 
 def _shares(heads: Ids, weights: Ranks, n: int) -> Ranks:
-    """Weights as shares of what a page passes on, so that no weight is too large for single precision."""
+    """Weights as shares of what a page passes on: by its largest first, so that no sum overflows or vanishes."""
     largest = np.zeros(n)
     np.maximum.at(largest, heads, weights)
     shares = np.divide(weights, largest[heads], out=np.zeros_like(weights), where=weights > 0)
@@ -74,53 +66,61 @@ def _shares(heads: Ids, weights: Ranks, n: int) -> Ranks:
     return np.divide(shares, totals[heads], out=shares, where=shares > 0)
 
 
-class _Core:
-    """The pages that pass rank on, and the links between them, in single precision."""
+class _Links:
+    """The links of a graph, apart: those between pages that pass rank on (the core), and those to pages that do not."""
 
-    def __init__(
-        self,
-        heads: Ids,
-        tails: Ids,
-        shares: Ranks | None,
-        live: NDArray[np.bool_],
-        scale: Ranks,
-        damping: float,
-    ) -> None:
-        n = len(live)
-        data = np.ones(len(heads), np.int8) if shares is None else shares.astype(np.float32)
-        rows = coo_array((data, (tails, heads)), shape=(n, n))
-        rows.has_canonical_format = True  # else scipy would sort every row and add up repeated edges
-        self._fill(rows.tocsr(), live)
-        self._scale = scale[self._pages].astype(np.float32)
+    def __init__(self, heads: Ids, tails: Ids, shares: Ranks | None, n: int, damping: float) -> None:
+        self._n = n
         self._damping = damping
+        strength = np.bincount(heads, weights=shares, minlength=n)
+        data = np.ones(len(heads), np.int8) if shares is None else shares
+        edges = coo_array((data, (tails, heads)), shape=(n, n))
+        edges.has_canonical_format = True  # else scipy would sort every row and add up repeated edges
+        rows = edges.tocsr()
+        self.core = _in_windows(np.flatnonzero(strength > 0), np.diff(rows.indptr))
+        self._leaves = np.flatnonzero(strength == 0)
+        self._scale = np.divide(damping, strength, out=np.zeros(n), where=strength > 0)
+        self._to_leaves = rows[self._leaves]
+        self._single, self._within = _square(rows[self.core], self.core, exact=shares is None)
+        self._scale_single = self._scale[self.core].astype(np.float32)
 
-    def _fill(self, rows: csr_array, live: NDArray[np.bool_]) -> None:
-        self._pages = _order(np.flatnonzero(live), np.diff(rows.indptr))
-        renumbered = np.zeros(len(live), rows.indices.dtype)
-        renumbered[self._pages] = np.arange(len(self._pages))
-        kept = rows[self._pages]
-        parts = (kept.data.astype(np.float32), renumbered[kept.indices], kept.indptr)
-        self._links = csr_array(parts, shape=(len(self._pages), len(self._pages)))
+    def push(self, x: Ranks) -> Ranks:
+        """What the core passes on to the core, in double precision."""
+        return np.asarray(self._within @ (x * self._scale[self.core]))
+
+    def spread(self, x: Ranks) -> Ranks:
+        """What the core passes on to all pages."""
+        passed, everyone = np.zeros(self._n), np.zeros(self._n)
+        everyone[self.core] = x
+        passed[self.core] = self.push(x)
+        passed[self._leaves] = self._to_leaves @ (everyone * self._scale)
+        return passed
 
     def correct(self, residual: Ranks, reduction: float, solve: Solve) -> Ranks:
         """About (I - dP)^-1 residual. Scaled before it is rounded: squares of tiny numbers would vanish."""
-        wanted = residual[self._pages]
-        unit = absolute_sum(wanted) / max(1, len(wanted)) or 1.0
-        answer = solve(self._push, (wanted / unit).astype(np.float32), max(reduction, _SINGLE), self._damping)
-        correction = np.zeros_like(residual)
-        correction[self._pages] = answer
-        correction *= unit
-        return correction
+        unit = absolute_sum(residual) / max(1, len(residual)) or 1.0
+        wanted = (residual / unit).astype(np.float32)
+        return solve(self._push_single, wanted, max(reduction, _SINGLE), self._damping).astype(np.float64) * unit
 
-    def _push(self, x: Numbers) -> Numbers:
-        return np.asarray(self._links @ (x * self._scale))
+    def _push_single(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.asarray(self._single @ (x * self._scale_single))
 
 
-def _order(pages: NDArray[np.int64], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+def _square(rows: csr_array, pages: NDArray[np.int64], *, exact: bool) -> tuple[csr_array, csr_array]:
+    """The rows of `pages` with these pages as columns too, in single and double precision (one for both if `exact`)."""
+    number = np.zeros(rows.shape[1], rows.indices.dtype)
+    number[pages] = np.arange(len(pages))
+    columns = number[rows.indices]  # every source has links, so every column is one of the pages
+    single = csr_array((rows.data.astype(np.float32), columns, rows.indptr), shape=(len(pages), len(pages)))
+    return single, single if exact else csr_array((rows.data, columns, rows.indptr), shape=single.shape)
+
+
+def _in_windows(pages: NDArray[np.int64], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     """Pages in windows as they came, each window by length of row, longest first; rows of 65,535 and more are alike."""
+    last = np.iinfo(np.uint16).max
     windows = -(-len(pages) // _WINDOW)
-    keys = np.full(windows * _WINDOW, np.iinfo(np.uint16).max, np.uint16)
-    keys[: len(pages)] = np.iinfo(np.uint16).max - np.minimum(lengths[pages], np.iinfo(np.uint16).max)
+    keys = np.full(windows * _WINDOW, last, np.uint16)
+    keys[: len(pages)] = last - np.minimum(lengths[pages], last)
     within = np.argsort(keys.reshape(windows, _WINDOW), axis=1, kind="stable")  # 16 bits: a radix sort
     within += np.arange(windows)[:, None] * _WINDOW
     return pages[within.ravel()[: len(pages)]]

@@ -23,36 +23,35 @@ _LEAST_GAIN = 0.5
 
 
 def refine(
-    step: Callable[[Ranks], Ranks],
+    push: Callable[[Ranks], Ranks],
     correct: Callable[[Ranks, float, Solve], Ranks],
     jump: Ranks,
     start: Ranks | None,
-    live: NDArray[np.bool_],
     damping: float,
     tolerance: float,
 ) -> Ranks:
-    """Ranks that sum to 1 with a total absolute error of at most `tolerance`.
+    """A guess whose image jump + dPx, divided by its sum, is off by at most `tolerance` in all.
 
-    `step(x)` is jump + dPx in double precision; `correct(r, reduction, solve)` is a cheap answer to (I - dP)e = r.
+    `push(x)` is dPx in double precision; `correct(r, reduction, solve)` is a cheap answer to (I - dP)e = r.
     """
     guess = np.zeros_like(jump) if start is None else start
-    image = jump.copy() if start is None else step(start)
-    error, solve = _error(image, guess, live, damping), bicgstab
+    residual = jump if start is None else push(start) + jump - start
+    error = _error(residual, guess, damping)
+    solve: Solve = bicgstab
     for _ in range(_most_rounds(error, damping, tolerance)):
         if error <= tolerance:
             break
-        candidate = guess + correct(image - guess, min(0.5, 0.5 * tolerance / error), solve)
-        better = step(candidate)
-        left = _error(better, candidate, live, damping)
+        candidate = guess + correct(residual, min(0.5, 0.5 * tolerance / error), solve)
+        remaining = push(candidate) + jump - candidate
+        left = _error(remaining, candidate, damping)
         if left > _LEAST_GAIN * error:
             solve = power_series
         if left < error:
-            guess, image, error = candidate, better, left
-    image /= image.sum()
-    return image
+            guess, residual, error = candidate, remaining, left
+    return guess
 
 
-def warm_start(start: ArrayLike, jump: Ranks, live: NDArray[np.bool_], damping: float) -> Ranks:
+def warm_start(start: ArrayLike, jump: Ranks, live: NDArray[np.integer], damping: float) -> Ranks:
     """Ranks of an earlier, perhaps smaller graph as a guess for this one: new pages get what a jump gives them."""
     n, known = len(jump), np.asarray(start, dtype=np.float64)
     if known.ndim != 1 or len(known) > n:
@@ -68,13 +67,14 @@ def warm_start(start: ArrayLike, jump: Ranks, live: NDArray[np.bool_], damping: 
     return scaled
 
 
-def _error(image: Ranks, guess: Ranks, live: NDArray[np.bool_], damping: float) -> float:
-    """A bound on the absolute error of image / sum(image). What dangling pages were thought to have passes nothing on.
+def _error(residual: Ranks, guess: Ranks, damping: float) -> float:
+    """A bound on the absolute error of image / sum(image), where image = jump + dPx is one product past the guess x.
 
-    The image is one product closer than the guess (factor d), and scaling to the sum 1 can double the error.
+    |y - image| <= d |r| / (1 - d); scaling to the sum 1 can double that; and the jump's sum being 1, that of the image
+    is 1 + d sum(x), where x is what pages with links have.
     """
-    residual = absolute_sum((image - guess)[live])
-    return 2 * damping / (1 - damping) * residual / float(image.sum())
+    total = 1 + damping * max(0.0, float(guess.sum()))
+    return 2 * damping / (1 - damping) * absolute_sum(residual) / total
 
 
 def _most_rounds(error: float, damping: float, tolerance: float) -> int:
