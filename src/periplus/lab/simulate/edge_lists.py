@@ -133,10 +133,10 @@ def numbers(text: bytes, where: str, first_line: int = 1) -> tuple[Ints, Ints]:
 def _without_header(text: bytes) -> bytes:
     """The text without the names of its columns, if it has some; lines keep their numbers."""
     first = _first_line(text)
+    if not first or _is_numeric(first):
+        return text
     before, _, after = text.partition(first)
-    if first and not _is_numeric(first) and _is_numeric(_first_line(after)):
-        return before + after
-    return text
+    return before + after if _is_numeric(_first_line(after)) else text
 
 
 def _is_numeric(line: bytes) -> bool:
