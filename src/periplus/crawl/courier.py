@@ -91,7 +91,8 @@ class Courier:
     def _send(self, owner: int, discovery: Discovery) -> None:
         verdict = self._screen.judge(discovery)
         if isinstance(verdict, Reject):
-            self._events.record([Refused(discovery, verdict.reason, verdict.rule)])
+            if not discovery.is_more:
+                self._events.record([Refused(discovery, verdict.reason, verdict.rule)])
             return
         waiting = self._foreign.setdefault(owner, [])
         waiting.append(discovery)

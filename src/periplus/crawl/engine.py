@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -55,6 +56,8 @@ _PATIENCE = 0.5
 """The loop looks around at least so often, whatever it waits for."""
 _READ_TOGETHER = 32
 """So many answers are read together."""
+_GAINING = 50_000
+"""When so many URLs have gained, the scheduler is told, whether there is a checkpoint or not."""
 
 
 class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,13 +175,29 @@ class Engine:
         outcome = note.outcome
         found: list[Discovery] = []
         if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
-            found = [redirection(outcome)]
+            found = [redirection(outcome, self._scheduler.pass_on(outcome.task.url, 1))]
             if self._courier.redirected(outcome):
-                self._reader.forget()
+                self._forget_links()
+        elif page is not None and self._scheduler.learns:
+            share = partial(self._scheduler.pass_on, outcome.task.url)
+            found = self._reader.learn(page, outcome.task.depth, note.at, share)
         elif page is not None:
             found = self._reader.links(page, outcome.task.depth, note.at)
         if found:
             self._courier.deliver(found, note.at)
+        if self._reader.gaining >= _GAINING:
+            self._deliver_gains()
+
+    def _deliver_gains(self) -> None:
+        """What links met lately have brought. Before every commit, so that it holds what all pages in it pass on."""
+        if self._reader.gaining:
+            now = self._clock.now()
+            self._courier.deliver(self._reader.gains(now), now)
+
+    def _forget_links(self) -> None:
+        """Links met before may be wanted now; what they brought until now was nobody's."""
+        self._deliver_gains()
+        self._reader.forget()
 
     def _read(self, answers: Sequence[FetchOutcome]) -> dict[Url, Page]:
         """Reading never raises for what a page says; where it does, we have a bug, and the crawl goes on."""
@@ -231,7 +250,7 @@ class Engine:
     def widen(self, places: Sequence[Url]) -> None:
         """Take places into the scope. Durable at once: what is noted later was judged with them."""
         if self._courier.widen(places):
-            self._reader.forget()
+            self._forget_links()
             self.checkpoint()
 
     def acknowledged(self, receiver: int, number: int) -> None:
@@ -281,6 +300,7 @@ class Engine:
     def checkpoint(self, *, is_last: bool = False) -> None:
         """Make everything durable up to here: what is pointed to first, then what points."""
         began_at = self._clock.now()
+        self._deliver_gains()
         self._archive.sync()
         mark = self._tables.settle() if is_last else self._tables.checkpoint()
         self._scheduler.save()

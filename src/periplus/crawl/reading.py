@@ -2,11 +2,15 @@
 
 Which links are followed is decided here as far as the page decides it: what it asks crawlers not to follow is left
 alone (`nofollow`, on the page or on a link). Whether we want a URL is for the filters to say.
+
+Links that were met lately are not told again: navigation repeats on every page of a site. Where an ordering learns from
+every link, what those bring is added up by URL, so that navigation costs a few rows from time to time and not a hundred
+a page; `gains` hands it over. Where it wants to know who leads where (`keeps_links`), every link is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,11 +31,17 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Links lately met, which need not be looked up again: navigation repeats on every page of a site."""
 
 
+Share = Callable[[int], float]
+"""How much each of so many links of a page passes on."""
+
+
 class PageReader:
     """Reads pages, and remembers the links lately met, in two generations, so that memory is bounded."""
 
-    def __init__(self, settings: ReadingSettings | None = None) -> None:
+    def __init__(self, settings: ReadingSettings | None = None, *, keeps_links: bool = False) -> None:
         self._settings = settings or ReadingSettings()
+        self._keeps_links = keeps_links
+        self._gains: dict[Url, float] = {}
         self._young: set[Url] = set()
         self._old: set[Url] = set()
 
@@ -62,18 +72,53 @@ class PageReader:
         news.update(_relatives(page))
         news -= self._young
         news -= self._old
-        if not news:  # most pages of a site lead where the others do
-            return []
+        return self._tell(page, news, depth, now) if news else []  # most pages of a site lead where the others do
+
+    def _tell(self, page: Page, news: set[Url], depth: int, now: float, gain: float = 0.0) -> list[Discovery]:
         found = []
         for url, anchor in self._ways(page):
             if url in news:
                 news.remove(url)
                 self._young.add(url)
-                hints = Hints(anchor=anchor) if anchor else NO_HINTS
-                found.append(Discovery(url, Source.LINK, now, depth + 1, page.url, hints))
+                found.append(_link(page, url, anchor, depth, now, gain))
         if len(self._young) > self._settings.remembered_links // 2:
             self._old, self._young = self._young, set()
         return found
+
+    def learn(self, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+        """The same, where every link passes something on; what those met lately gain is kept for `gains`."""
+        if page.directives.nofollow and not self._settings.follow_nofollow:
+            return []
+        if self._keeps_links:
+            told = dict(self._ways(page))
+            gain = share(len(told))
+            return [_link(page, url, anchor, depth, now, gain) for url, anchor in told.items()]
+        ways = dict.fromkeys(self._targets(page))
+        gain = share(len(ways))
+        news = ways.keys() - self._young - self._old
+        gains = self._gains
+        if gain:
+            for url in ways:
+                if url not in news:
+                    gains[url] = gains.get(url, 0.0) + gain
+        return self._tell(page, news, depth, now, gain) if news else []
+
+    @property
+    def gaining(self) -> int:
+        """How many URLs `gains` would hand over."""
+        return len(self._gains)
+
+    def gains(self, now: float) -> list[Discovery]:
+        """What links met again have brought since this was last asked, added up: one for each URL."""
+        gains, self._gains = self._gains, {}
+        return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items()]
+
+    def _targets(self, page: Page) -> list[Url]:
+        """Where a page leads, as `_ways` but without the words; sooner where no link asks for anything."""
+        rels = [link.rel for link in page.links]
+        if any(rels) and not self._settings.follow_nofollow:
+            return [url for url, _ in self._ways(page)]
+        return [*[link.url for link in page.links], *_relatives(page)]
 
     def _ways(self, page: Page) -> Iterator[tuple[Url, str]]:
         follow_all = self._settings.follow_nofollow
@@ -82,6 +127,11 @@ class PageReader:
                 yield link.url, link.anchor
         for url in _relatives(page):
             yield url, ""
+
+
+def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:
+    hints = Hints(anchor=anchor) if anchor else NO_HINTS
+    return Discovery(url, Source.LINK, now, depth + 1, page.url, hints, gain=gain)
 
 
 def _relatives(page: Page) -> Iterable[Url]:
@@ -96,8 +146,8 @@ def _relatives(page: Page) -> Iterable[Url]:
         yield alternate.url
 
 
-def redirection(outcome: Redirected) -> Discovery:
-    """Where a redirect leads. It is no deeper than where it came from."""
+def redirection(outcome: Redirected, gain: float = 0.0) -> Discovery:
+    """Where a redirect leads. It is no deeper than where it came from, and gains what a single link would."""
     task = outcome.task
     return Discovery(
         outcome.target,
@@ -106,4 +156,5 @@ def redirection(outcome: Redirected) -> Discovery:
         task.depth,
         task.url,
         redirects=task.redirects + 1,
+        gain=gain,
     )

@@ -130,6 +130,11 @@ class CrawlScheduler:
         """Whether every link matters, also one to a URL that is known."""
         return self._esteem is not None
 
+    @property
+    def keeps_links(self) -> bool:
+        """Whether every link matters by itself, and must name the page it is on; or their gains may be added up."""
+        return self._esteem is not None and self._esteem.keeps_links
+
     def pass_on(self, url: Url, links: int) -> float:
         """A page with so many links was read: what each URL that it leads to gains by that (`Discovery.gain`)."""
         return 0.0 if self._esteem is None else self._esteem.pass_on(url, links)
@@ -326,6 +331,8 @@ class CrawlScheduler:
 
     def _ticket(self, task: FetchTask) -> Ticket | None:
         """The place that a URL keeps in its queue."""
+        if self._esteem is not None:
+            return self._esteem.recall(task.url)
         for limit in _RESUMED_FROM:
             heads = self._state.queues.heads(task.site, task.lane, limit)
             found = next((head for head in heads if head.entry.url == task.url), None)

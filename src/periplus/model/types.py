@@ -29,6 +29,8 @@ Fingerprint = NewType("Fingerprint", int)
 class Source(Enum):
     """Where we know a URL from. The two sides of Schonfeld & Shivakumar 2009 and their relatives."""
 
+    __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
+
     SEED = "seed"
     LINK = "link"
     SITEMAP = "sitemap"
@@ -42,6 +44,8 @@ class Source(Enum):
 class Lane(Enum):
     """Which budget a fetch is paid from."""
 
+    __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
+
     DISCOVERY = "discovery"
     SITEMAPS = "sitemaps"
     REFRESH = "refresh"
@@ -49,6 +53,8 @@ class Lane(Enum):
 
 class Purpose(Enum):
     """What a fetch is for, and so who reads the body."""
+
+    __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
     PAGE = "page"
     ROBOTS = "robots"
@@ -159,6 +165,11 @@ class Discovery(Struct, frozen=True, gc=False):
     hints: Hints = NO_HINTS
     redirects: int = 0
     gain: float = 0.0
+
+    @property
+    def is_more(self) -> bool:
+        """Whether this only adds to what was told before: links met again, whose gains were added up."""
+        return self.referrer is None and self.gain > 0.0 and self.source is Source.LINK
 
 
 class FirstSeen(Struct, frozen=True, gc=False):

@@ -69,6 +69,8 @@ class Admission:
     def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         events: list[Event] = []
         wanted = self._judge(discoveries, events)
+        if self._esteem is not None:
+            wanted = self._esteem.credit_judged(wanted)
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
         queued: list[tuple[Discovery, float, Queued]] = []
         changed: dict[Url, UrlRecord] = {}
@@ -100,7 +102,8 @@ class Admission:
         for discovery in discoveries:
             verdict = self._guard.judge(discovery)
             if isinstance(verdict, Reject):
-                events.append(Refused(discovery, verdict.reason, verdict.rule))
+                if not discovery.is_more:  # it was said when it was told of
+                    events.append(Refused(discovery, verdict.reason, verdict.rule))
             elif isinstance(verdict, Rewrite):
                 wanted.append(replace(discovery, url=verdict.url))
             else:

@@ -74,6 +74,16 @@ class Agenda(Generic[K, T]):
                 return entry[2]
         return None
 
+    def pop_until(self, limit: K) -> T | None:
+        """Take out the item with the smallest key, unless that is larger than the limit."""
+        heap, entries = self._heap, self._entries
+        while heap and heap[0][0] <= limit:
+            entry = heappop(heap)
+            if entries.get(entry[2]) is entry:
+                del entries[entry[2]]
+                return entry[2]
+        return None
+
     def key(self, item: T) -> K | None:
         """Where an item stands."""
         entry = self._entries.get(item)

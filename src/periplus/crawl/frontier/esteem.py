@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from periplus.model import (
@@ -34,6 +35,8 @@ from periplus.urls import site_of
 
 from .rounds import Rounds
 
+_AT_ONCE = 10_000
+"""So many URLs are moved together: more would take memory."""
 _BITS = {source: 1 << position for position, source in enumerate(Source)}
 
 
@@ -51,7 +54,7 @@ class Esteem:
         self.pages = pages
         self._ranked_at = pages
         self.pooled = state.standings.pooled if self._is_batch else 0
-        self._left = len(state.queues) if self._is_batch else 0
+        self._left = _queued(state) if self._is_batch else 0
         rounds.on_removed = self._removed
 
     @property
@@ -66,7 +69,7 @@ class Esteem:
         changed = []
         standings = self._state.standings.get([discovery.url for discovery in discoveries])
         for discovery, standing in zip(discoveries, standings, strict=True):
-            if standing is None or not standing.sources & _BITS[discovery.source]:
+            if standing is None or not (standing.sources & _BITS[discovery.source] or discovery.is_more):
                 news.append(discovery)
             elif discovery.gain:
                 self._gain(discovery.url, standing, discovery.gain)
@@ -75,10 +78,21 @@ class Esteem:
             self._state.standings.put(changed)
         return news
 
+    def credit_judged(self, wanted: Sequence[Discovery]) -> list[Discovery]:
+        """The same once filters have given each its name; the rest, each once, with all that it gains."""
+        news: dict[tuple[Url, Source], Discovery] = {}
+        for discovery in self.credit(wanted):
+            name = (discovery.url, discovery.source)
+            known = news.get(name)
+            news[name] = discovery if known is None else replace(known, gain=known.gain + discovery.gain)
+        return [discovery for discovery in news.values() if not discovery.is_more]
+
     def _gain(self, url: Url, standing: Standing, gain: float) -> None:
         standing.worth += gain
-        if self._learning is not None and standing.stage == Stage.WAITING and not self._is_out(url):
-            self._settle(url, standing, level_of(self._score(standing)))
+        if self._learning is not None and standing.stage == Stage.WAITING:
+            level = level_of(self._score(standing))
+            if level != standing.level and not self._is_out(url):
+                self._settle(url, standing, level)
 
     def _score(self, standing: Standing) -> float:
         if self._learning is None:
@@ -129,6 +143,11 @@ class Esteem:
         self._state.standings.put([(entry.url, each) for (_, _, entry), each in zip(found, standings, strict=True)])
         return entries
 
+    @property
+    def keeps_links(self) -> bool:
+        """Whether links are kept, each from a URL to a URL."""
+        return self._ranking is not None
+
     def link(self, discoveries: Sequence[Discovery]) -> None:
         """Keep the links by which these were found, for an ordering that looks at all of them."""
         if self._ranking is not None:
@@ -153,6 +172,23 @@ class Esteem:
         if standing is not None:
             standing.stage, standing.place = Stage.DONE, b""
             self._state.standings.put([(url, standing)])
+
+    def recall(self, url: Url) -> Ticket | None:
+        """The place of a URL that was out when a process ended, if it keeps one.
+
+        One that is pooled was chosen for a batch after the last commit: it is let into its queue again.
+        """
+        standing = self._state.standings.get([url])[0]
+        if standing is None or standing.stage not in (Stage.POOLED, Stage.WAITING):
+            return None
+        entry = Queued(url, site_of(url), standing.lane, standing.level)
+        if standing.stage == Stage.POOLED:
+            self._wait(standing, self._state.queues.push([entry])[0])
+            self._state.standings.put([(url, standing)])
+            self.pooled -= 1
+            self._left += 1
+            self._rounds.call([entry])
+        return Ticket(standing.place, entry)
 
     def pass_on(self, url: Url, links: int) -> float:
         """A page was read: what each URL that it leads to gains."""
@@ -200,16 +236,26 @@ class Esteem:
             self._form_batch(np.flatnonzero(known.stage == Stage.POOLED), worth, levels)
         else:
             moved = np.flatnonzero((known.stage == Stage.WAITING) & (known.level != levels))
-            changed = self._state.standings.numbered(moved.tolist())
-            for (url, standing), level in zip(changed, levels[moved].tolist(), strict=True):
-                if not self._is_out(url):
-                    self._settle(url, standing, level)
-            self._state.standings.put(changed)
+            for start in range(0, len(moved), _AT_ONCE):
+                self._move(moved[start : start + _AT_ONCE], levels)
+
+    def _move(self, moved: NDArray[np.int64], levels: NDArray[np.uint8]) -> None:
+        changed = self._state.standings.numbered(moved.tolist())
+        for (url, standing), level in zip(changed, levels[moved].tolist(), strict=True):
+            if not self._is_out(url):
+                self._settle(url, standing, level)
+        self._state.standings.put(changed)
 
     def _form_batch(self, pooled: NDArray[np.int64], worth: NDArray[np.float64], levels: NDArray[np.uint8]) -> None:
         """The best of the pool go into the queues; among equals those that came first."""
         size = self._ranking.batch_size(len(pooled)) if self._ranking is not None else 0
         best = pooled[np.argsort(-worth[pooled], kind="stable")[:size]]
+        for start in range(0, len(best), _AT_ONCE):
+            self._let_in(best[start : start + _AT_ONCE], levels)
+        self.pooled -= len(best)
+        self._left = len(best)
+
+    def _let_in(self, best: NDArray[np.int64], levels: NDArray[np.uint8]) -> None:
         chosen = self._state.standings.numbered(best.tolist())
         entries = [
             Queued(url, site_of(url), standing.lane, level)
@@ -218,6 +264,9 @@ class Esteem:
         for (_, standing), ticket in zip(chosen, self._state.queues.push(entries), strict=True):
             self._wait(standing, ticket)
         self._state.standings.put(chosen)
-        self.pooled -= len(chosen)
-        self._left = len(chosen)
         self._rounds.call(entries)
+
+
+def _queued(state: State) -> int:
+    """How many wait in the queues, without those that wait for a time."""
+    return sum(state.queues.length(site, lane) for site, lane, _ in state.queues.waiting())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from periplus.formats.headers import Headers, validators_of
-from periplus.model import Fetched, FetchOutcome, NotModified, Reading, Redirected, UrlRecord
+from periplus.model import Fetched, FetchOutcome, NotModified, Reading, Redirected, UrlRecord, Validators
 
 
 def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | None, reason: str) -> UrlRecord:
@@ -21,7 +21,7 @@ def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | Non
                 visits=record.visits + 1,
                 changes=record.changes + _has_changed(record, reading),
                 fetched_at=at,
-                validators=validators_of(Headers(headers)) if not reason else record.validators,
+                validators=_validators(headers) if not reason else record.validators,
                 digests=reading.digests if reading is not None else record.digests,
                 failures=record.failures + 1 if reason else 0,
                 status=status,
@@ -35,6 +35,10 @@ def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | Non
             )
         case _:
             return after_failure(record, outcome, reason)
+
+
+def _validators(headers: tuple[tuple[str, str], ...]) -> Validators | None:
+    return validators_of(Headers(headers)) if headers else None
 
 
 def after_failure(record: UrlRecord, outcome: FetchOutcome, reason: str) -> UrlRecord:

@@ -63,10 +63,8 @@ class Leases:
     def expired(self, now: float) -> list[Lease]:
         """End every lease whose time is over."""
         over = []
-        while (at := self._ends.first) is not None and at <= now:
-            key = self._ends.pop()
-            if key is not None:
-                over.append(self._leases.pop(key))
+        while (key := self._ends.pop_until(now)) is not None:
+            over.append(self._leases.pop(key))
         return over
 
     @property

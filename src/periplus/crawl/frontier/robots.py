@@ -129,6 +129,8 @@ class RobotsGate:
     def refusal(self, site: Site, url: Url) -> tuple[str, str] | None:
         """Why a URL of a site may not be fetched: the reason and the rule; `None` if it may."""
         access = self._access(site)
+        if access is _EVERYTHING:
+            return None
         if isinstance(access, str):
             return "robots-unreachable", access
         if access.allows(url):

@@ -62,7 +62,10 @@ class ActiveSite:
 
 
 class _Address:
-    """The sites at one address: those that rest, by when each may be visited, and how many are ready."""
+    """The sites at one address: those that rest, by when each may be visited, and how many are ready.
+
+    Sites whose address is not known yet, or does not matter, are all at one that is not shared.
+    """
 
     __slots__ = ("is_shared", "next_at", "ready", "resting")
 
@@ -81,7 +84,8 @@ class Workbench:
         self._capacity = capacity
         self._key = key
         self._sites: dict[Site, ActiveSite] = {}
-        self._addresses: dict[str | None, _Address] = {}
+        self._anywhere = _Address(is_shared=False)
+        self._addresses: dict[str, _Address] = {}
         self._sweep_at = 1000
         self._now = 0.0
         self._due: Agenda[float, _Address] = Agenda()
@@ -106,7 +110,7 @@ class Workbench:
     @property
     def weight(self) -> int:
         """How many entries of any kind are held: what memory grows with."""
-        resting = sum(address.resting.weight for address in self._addresses.values())
+        resting = sum(address.resting.weight for address in self._places())
         return len(self._sites) + len(self._addresses) + resting + self._due.weight + self._ready.weight
 
     def count(self, place: Place) -> int:
@@ -155,20 +159,23 @@ class Workbench:
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now; it is in nobody's hands until placed again."""
         self._now = now
-        due = self._due
-        while (at := due.first) is not None and at <= now:
-            address = due.pop()
-            active = None if address is None else address.resting.pop()
-            if address is None or active is None:
-                raise InvariantError("an address was due where nobody rests")
-            active.place = Place.READY
-            self._counts[Place.RESTING] -= 1
-            self._counts[Place.READY] += 1
-            address.ready += 1
-            self._ready.put(active, self._key(active))
-            if not address.is_shared:
-                self._file(address)
+        while (address := self._due.pop_until(now)) is not None:
+            if address.is_shared:
+                self._wake(address, address.resting.pop())
+                continue
+            while (active := address.resting.pop_until(now)) is not None:
+                self._wake(address, active)
+            self._file(address)
         return self._ready.pop()
+
+    def _wake(self, address: _Address, active: ActiveSite | None) -> None:
+        if active is None:
+            raise InvariantError("an address was due where nobody rests")
+        active.place = Place.READY
+        self._counts[Place.RESTING] -= 1
+        self._counts[Place.READY] += 1
+        address.ready += 1
+        self._ready.put(active, self._key(active))
 
     @property
     def next_at(self) -> float | None:
@@ -196,12 +203,18 @@ class Workbench:
             self._due.put(address, max(at, address.next_at))
 
     def _address(self, ip: str | None) -> _Address:
+        if ip is None or self.ip_delay <= 0:
+            return self._anywhere
         address = self._addresses.get(ip)
         if address is None:
             if len(self._addresses) > self._sweep_at:
                 self._sweep()
-            address = self._addresses[ip] = _Address(ip is not None and self.ip_delay > 0)
+            address = self._addresses[ip] = _Address(is_shared=True)
         return address
+
+    def _places(self) -> Iterator[_Address]:
+        yield self._anywhere
+        yield from self._addresses.values()
 
     def _sweep(self) -> None:
         """Forget addresses where nobody is and that may be asked again; when as many have come anew, once more."""
@@ -221,10 +234,10 @@ class Workbench:
                 raise InvariantError(f"not {self._counts[place]} sites are {place.name}, as was counted")
         for active in self._sites.values():
             self._check_place(active)
-        ready = sum(address.ready for address in self._addresses.values())
+        ready = sum(address.ready for address in self._places())
         if ready != len(self._ready) or ready != self._counts[Place.READY]:
             raise InvariantError(f"{ready} sites were woken, {len(self._ready)} can be found")
-        for address in self._addresses.values():
+        for address in self._places():
             is_awaited = len(address.resting) > 0 and not (address.is_shared and address.ready)
             if is_awaited != (address in self._due) or (address.is_shared and address.ready > 1):
                 raise InvariantError("an address is looked at when it should not be, or never")
@@ -233,7 +246,7 @@ class Workbench:
         at_rest = active.address is not None and active in active.address.resting
         if at_rest != (active.place is Place.RESTING) or (active in self._ready) != (active.place is Place.READY):
             raise InvariantError(f"{active.site} is {active.place.name}, but not to be found there")
-        if at_rest and active.address is not self._addresses.get(active.state.ip):
+        if at_rest and active.address is not self._address(active.state.ip):
             raise InvariantError(f"{active.site} rests at an address that is not its own")
         if (active.flying > 0) != (active.place is Place.VISITED):
             raise InvariantError(f"{active.site} is {active.place.name} with {active.flying} requests under way")

@@ -39,11 +39,13 @@ from periplus.policy.filters import Chain
 from periplus.store import MemoryState
 
 from .network import FreeLine, NetworkSettings, SharedLine, line_of
-from .web import NO_ANSWER, Web
+from .web import NO_ANSWER, OK, Web
 
 FOREVER = 1e15
 PATIENCE = 30.0
 """Seconds until a site that does not answer is given up for this time."""
+_SMALL = 100
+"""Bytes of an answer that is no page."""
 _TOLD_EVERY = 5000
 
 Progress = Callable[[int, int], None]
@@ -111,6 +113,9 @@ class SimulatedCrawl:
         if is_prepared:
             self._prepare()
         self._limit = min(limit or len(web), len(web))
+        self._site, self._size, self._status = memoryview(web.site), memoryview(web.size), memoryview(web.status)
+        self._starts = memoryview(web.starts)
+        self._took = None if web.took is None else memoryview(web.took)
         self._speeds = web.bandwidth.tolist()
         self._latencies = web.latency.tolist()
         self._met = bytearray(len(web))
@@ -154,7 +159,7 @@ class SimulatedCrawl:
                     page.append(number)
                     started_at.append(begun_at)
                     took.append(now - begun_at)
-                    is_ok.append(self._web.status[number] == 200)
+                    is_ok.append(self._status[number] == OK)
                     if progress is not None and not len(page) % _TOLD_EVERY:
                         progress(scheduler.pages_done, self._limit)
             elif at is None:
@@ -169,15 +174,17 @@ class SimulatedCrawl:
             line.begin(slot, now, 0.0, 0.0, 1.0)
             return
         page = self._pages.get(task.url, -1)
-        site = int(self._web.site[page]) if page >= 0 else self._site(task)
-        if page >= 0 and self._web.took is not None:
-            line.begin(slot, now, float(self._web.took[page]), 0.0, 1.0)
-        elif page >= 0 and self._web.status[page] == NO_ANSWER:
+        if page < 0:
+            site = self._web.sites.index(task.site)
+            line.begin(slot, now, self._latencies[site], _SMALL, self._speeds[site])
+        elif self._took is not None:
+            line.begin(slot, now, self._took[page], 0.0, 1.0)
+        elif self._status[page] == NO_ANSWER:
             line.begin(slot, now, PATIENCE, 0.0, 1.0)
         else:
-            is_new = self._is_new_connection(task.site)
-            size = float(self._web.size[page]) if page >= 0 else 100.0
-            line.begin(slot, now, self._latencies[site] if is_new else 0.0, size, self._speeds[site])
+            site = self._site[page]
+            latency = self._latencies[site] if self._is_new_connection(task.site) else 0.0
+            line.begin(slot, now, latency, self._size[page], self._speeds[site])
 
     def _is_new_connection(self, site: str) -> bool:
         """Whether a site must be connected to, or this visit goes on where the last page left it."""
@@ -186,9 +193,6 @@ class SimulatedCrawl:
         taken = self._open.get(site, 0)
         self._open[site] = (taken + 1) % self._network.pages_per_visit
         return taken == 0
-
-    def _site(self, task: FetchTask) -> int:
-        return self._web.sites.index(task.site)
 
     def _end(self, task: FetchTask, started_at: float, now: float) -> int | None:
         """Report what a task came to, and tell of what it leads to; the page, if it was one."""
@@ -199,7 +203,7 @@ class SimulatedCrawl:
         if task.purpose is not Purpose.PAGE:
             return None
         page = self._pages[task.url]
-        if self._web.status[page] == 200:
+        if self._status[page] == OK:
             self._lead_on(page, task, now)
         return page
 
@@ -207,13 +211,13 @@ class SimulatedCrawl:
         if task.ip is None:
             return Located(task, f"192.0.2.{len(task.site)}", FOREVER)
         page = self._pages.get(task.url)
-        status = 404 if page is None else int(self._web.status[page])
+        status = 404 if page is None else self._status[page]
         if status == NO_ANSWER:
             return Failed(task, "timeout", started_at, now - started_at, ip=task.ip)
         return Fetched(task, status, (), b"", started_at, now - started_at, task.ip)
 
     def _lead_on(self, page: int, task: FetchTask, now: float) -> None:
-        links = self._web.targets[self._web.starts[page] : self._web.starts[page + 1]].tolist()
+        links = self._web.targets[self._starts[page] : self._starts[page + 1]].tolist()
         if self.scheduler.learns:
             gain = self.scheduler.pass_on(task.url, len(links))
             self._tell(links, Source.LINK, task.url, task.depth, now, gain)
