@@ -92,4 +92,4 @@ def test_any_nesting_keeps_every_word(parts: list[str]) -> None:
     for text in (to_markdown(html.encode(), BASE), to_text(html.encode())):
         assert sorted(re.findall(r"w\d+e", text)) == sorted(words)
         assert not re.search("[\x01-\x08]", text)
-        assert text == text.strip("\n ")
+        assert text == text.strip("\n " if "<pre>" not in parts else "\n")
