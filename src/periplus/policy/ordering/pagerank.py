@@ -15,8 +15,8 @@ from ...graph import pagerank
 from ...model import ConfigError, Discovery, KnownLinks, Source
 from .worth import ByWorth
 
-_TOLERANCE = 1e-7
-"""An order needs no ten digits."""
+_TOLERANCE = 1e-4
+"""Of the sum of all errors: an order needs no ten digits."""
 
 
 class PartialPageRank(ByWorth):
@@ -54,7 +54,7 @@ class PartialPageRank(ByWorth):
         count = len(known.worth)
         start = np.maximum(known.worth, 1e-3)
         ranks = pagerank(
-            known.sources, known.targets, count, self._damping, start=start / start.sum(), tolerance=_TOLERANCE / count
+            known.sources, known.targets, count, self._damping, start=start / start.sum(), tolerance=_TOLERANCE
         )
         return ranks * count
 
