@@ -136,7 +136,9 @@ def _findings(mix: Mix, budgets: Floats, plain: Floats, told: Floats) -> list[Fi
 
 
 def _needless(mix: Mix, results: list[FreshnessResult]) -> list[Finding]:
-    """Section 4.1 in the simulation: everything fetched every day."""
+    """Section 4.1 in the simulation: everything fetched every day. The paper says it of the mix of Figure 2 alone."""
+    if mix.shares != FIGURE_2:
+        return []
     daily = [told.needless for told in results if told.policy == "conventional" and told.budget == 1.0]
     what = f"Section 4.1, {mix.name}: needless fetches of a daily round"
     note = f"{mix.note}; pages of the longer bars change now and then too"
