@@ -1,0 +1,159 @@
+"""One crawl of a web under one ordering, and what is measured of it.
+
+The measure is that of Castillo et al. (2004): PageRank over all links of the web, reckoned beforehand by an oracle, and
+how much of it the fetched pages have together. Shares are of what a crawl can get: pages that are fetched well, over
+the pages that answer well and that such pages lead to from the seeds. So a crawl that goes on to the end has all pages
+and all PageRank, and failed fetches cost time but are no pages. On a web where every page answers and can be reached
+that is the PageRank of the whole web.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import process_time
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from periplus.model import ConfigError, EventSink, Url
+
+from .crawl import Progress, SimulatedCrawl, Trace
+from .findings import Curve
+from .network import NetworkSettings
+from .policy_choice import PolicyChoice
+from .stored_webs import RankedWeb
+
+CURVE_POINTS = 300
+
+Floats = NDArray[np.float64]
+
+
+class OrderingResult(Struct, frozen=True):
+    """What one crawl came to. Everything but `cpu_seconds` is the same each time.
+
+    `pages` were fetched well of the `total` that could be; the web has `web_pages`. `makespan` is in virtual seconds,
+    and so is `half_at`, when half of the pages fetched were there. `mass` has the share of PageRank at each budget (a
+    share of `total`) that was reached; `mean_mass` is its mean over the pages fetched: the area under `curve`, which
+    goes from share of pages to share of PageRank. `over_time` goes from virtual seconds to share of PageRank.
+    """
+
+    policy: str
+    seed: int
+    pages: int
+    total: int
+    web_pages: int
+    makespan: float
+    half_at: float
+    decisions: int
+    cpu_seconds: float
+    mass: tuple[tuple[float, float], ...]
+    mean_mass: float
+    curve: Curve
+    over_time: Curve
+
+
+def crawl_of(
+    ranked_web: RankedWeb,
+    policy: PolicyChoice,
+    network: NetworkSettings,
+    *,
+    seed: int,
+    limit: int | None = None,
+    events: EventSink | None = None,
+) -> SimulatedCrawl:
+    """The crawl that an experiment would run, for whoever wants to see it happen."""
+    ordering = policy.ordering(oracle_of(ranked_web), seed)
+    return SimulatedCrawl(ranked_web.web, ordering, network, seed=seed, limit=limit, events=events)
+
+
+def oracle_of(ranked_web: RankedWeb) -> Callable[[Url], float]:
+    """What *optimal* asks: the PageRank of a page, in multiples of the mean."""
+    web, worth = ranked_web.web, (ranked_web.rank * len(ranked_web.web)).tolist()
+    if web.urls is not None:
+        by_name = dict(zip(web.urls, worth, strict=True))
+        return lambda url: by_name.get(url, 0.0)
+    return lambda url: worth[int(url[url.rindex("/") + 1 :])]
+
+
+def run_ordering(
+    ranked_web: RankedWeb,
+    policy: PolicyChoice,
+    network: NetworkSettings,
+    *,
+    seed: int,
+    budgets: Sequence[float] = (),
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> OrderingResult:
+    """Crawl, and measure."""
+    began_at = process_time()
+    crawl = crawl_of(ranked_web, policy, network, seed=seed, limit=limit)
+    trace = crawl.run(progress)
+    return measured(
+        ranked_web, trace, policy, seed, budgets, decisions=crawl.decisions, cpu_seconds=process_time() - began_at
+    )
+
+
+def measured(
+    ranked_web: RankedWeb,
+    trace: Trace,
+    policy: PolicyChoice,
+    seed: int,
+    budgets: Sequence[float],
+    *,
+    decisions: int,
+    cpu_seconds: float,
+) -> OrderingResult:
+    """What a crawl came to."""
+    gathered = mass_of(ranked_web, trace)
+    total, pages = ranked_web.fetchable, len(gathered) - 1
+    ended_at = np.concatenate(([0.0], (trace.started_at + trace.took)[trace.is_ok]))
+    return OrderingResult(
+        policy=str(policy),
+        seed=seed,
+        pages=pages,
+        total=total,
+        web_pages=len(ranked_web.web),
+        makespan=trace.ended_at,
+        half_at=float(ended_at[(pages + 1) // 2]),
+        decisions=decisions,
+        cpu_seconds=cpu_seconds,
+        mass=tuple((budget, float(gathered[place])) for budget in budgets if (place := _place(budget, total)) <= pages),
+        mean_mass=float(gathered[1:].mean()) if pages else 0.0,
+        curve=_by_pages(str(policy), gathered, total),
+        over_time=_by_time(str(policy), gathered, ended_at, trace.ended_at),
+    )
+
+
+def mass_of(ranked_web: RankedWeb, trace: Trace) -> Floats:
+    """The share of PageRank after no page, after one, after two, ..."""
+    own = ranked_web.rank[trace.fetched] / (ranked_web.mass or 1.0)
+    return np.concatenate(([0.0], np.cumsum(own)))
+
+
+def check_budgets(budgets: Sequence[float]) -> None:
+    """Refuse budgets that are no shares."""
+    for budget in budgets:
+        if not 0.0 < budget <= 1.0:
+            raise ConfigError(f"a budget of {budget} is no share of the pages", hint="for example 0.01,0.05,0.5")
+
+
+def _place(budget: float, total: int) -> int:
+    return max(1, round(budget * total))
+
+
+def _by_pages(name: str, gathered: Floats, total: int) -> Curve:
+    places = np.unique(np.linspace(0, len(gathered) - 1, CURVE_POINTS).round().astype(np.int64))
+    return _line(name, places / max(total, 1), gathered[places])
+
+
+def _by_time(name: str, gathered: Floats, ended_at: Floats, makespan: float) -> Curve:
+    """At equal steps of time: what had been fetched by then."""
+    times = np.linspace(0.0, makespan, CURVE_POINTS)
+    return _line(name, times, gathered[np.searchsorted(ended_at, times, side="right") - 1])
+
+
+def _line(name: str, x: Floats, y: Floats) -> Curve:
+    values = y.tolist()
+    return Curve(name, x.tolist(), values, values, values)

@@ -1,0 +1,175 @@
+"""Experiments on several processors: each job in a process of its own, in any order, with the same results.
+
+A worker has a pipe to the process that started it and nothing else: it gets a job, says how far it is, and answers. So
+it ends when the other end is gone, whoever ended that and how; Ctrl-C on a terminal reaches only the one who asked, who
+ends all workers. A job depends on nothing but itself: how many workers there are changes no result.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from periplus.model import UsageError
+
+Progress = Callable[[int, int], None]
+
+_PATIENCE = 10.0
+"""Seconds until a worker that was asked to end is killed."""
+
+JobT_contra = TypeVar("JobT_contra", contravariant=True)
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+JobT = TypeVar("JobT")
+ResultT = TypeVar("ResultT")
+
+
+class Work(Protocol[JobT_contra, ResultT_co]):
+    """What is done with a job: a function of a module, so that another process finds it. It says how far it is."""
+
+    def __call__(self, job: JobT_contra, progress: Progress, /) -> ResultT_co:
+        """Do the job."""
+        ...
+
+
+class Done(Struct, Generic[ResultT], frozen=True):
+    """A job's number, in the order in which jobs were given, and what came of it."""
+
+    number: int
+    result: ResultT
+
+
+def run_jobs(
+    work: Work[JobT, ResultT],
+    jobs: Iterable[JobT],
+    *,
+    total: int,
+    steps: int,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[Done[ResultT]]:
+    """Do the jobs, each as soon as a worker is free, and give what comes of them as it comes.
+
+    `jobs` are asked for one by one, when they can begin. There are `total` of them; `progress` is told the steps of all
+    together, where a job counts as `steps` however many steps it has itself.
+    """
+    meter = _Meter(total, steps, progress)
+    if workers <= 1 or total <= 1:
+        for number, job in enumerate(jobs):
+            yield Done(number, work(job, meter.of(number)))
+            meter.finish(number)
+        return
+    crew = _Crew(work, min(workers, total))
+    try:
+        yield from crew.run(jobs, meter)
+    finally:
+        crew.dismiss()
+
+
+class _Meter:
+    """Adds up how far jobs are."""
+
+    def __init__(self, jobs: int, steps: int, progress: Progress | None) -> None:
+        self._steps = steps
+        self._total = jobs * steps
+        self._done: dict[int, int] = {}
+        self._progress = progress
+
+    def of(self, number: int) -> Progress:
+        """The progress of one job."""
+        return lambda done, total: self.note(number, done, total)
+
+    def note(self, number: int, done: int, total: int) -> None:
+        """So much of a job is done."""
+        self._done[number] = min(self._steps, self._steps * done // max(total, 1))
+        if self._progress is not None:
+            self._progress(sum(self._done.values()), self._total)
+
+    def finish(self, number: int) -> None:
+        """All of it is."""
+        self.note(number, 1, 1)
+
+
+class _Crew(Generic[JobT, ResultT]):
+    """Processes that work."""
+
+    def __init__(self, work: Work[JobT, ResultT], count: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._processes = []
+        self._idle: list[Connection] = []
+        self._busy: dict[Connection, int] = {}
+        for number in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(
+                target=_serve, args=(theirs, work), name=f"periplus-experiment-{number}", daemon=True
+            )
+            process.start()
+            theirs.close()
+            self._processes.append(process)
+            self._idle.append(ours)
+
+    def run(self, jobs: Iterable[JobT], meter: _Meter) -> Iterator[Done[ResultT]]:
+        """Hand out the jobs and collect what comes of them."""
+        for number, job in enumerate(jobs):
+            while not self._idle:
+                yield from self._hear(meter)
+            connection = self._idle.pop()
+            connection.send(job)
+            self._busy[connection] = number
+        while self._busy:
+            yield from self._hear(meter)
+
+    def _hear(self, meter: _Meter) -> Iterator[Done[ResultT]]:
+        """Wait until somebody says something; the results among it."""
+        for connection in wait(list(self._busy)):
+            if not isinstance(connection, Connection):
+                continue
+            number = self._busy[connection]
+            try:
+                told = connection.recv()
+            except EOFError as error:
+                raise UsageError(
+                    "a process of the experiment ended before its time", hint="Was memory short? Try --workers 1"
+                ) from error
+            if isinstance(told, tuple):
+                meter.note(number, *told)
+                continue
+            del self._busy[connection]
+            self._idle.append(connection)
+            if isinstance(told, BaseException):
+                raise told
+            meter.finish(number)
+            yield Done(number, told.result)
+
+    def dismiss(self) -> None:
+        """End them all, whatever they are doing."""
+        for connection in [*self._idle, *self._busy]:
+            connection.close()
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            process.join(_PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+def _serve(connection: Connection, work: Work[JobT, ResultT]) -> None:
+    """A worker: jobs in, results out, until the other end is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        while True:
+            job = connection.recv()
+            try:
+                answer: object = Done(0, work(job, lambda done, total: connection.send((done, total))))
+            except (EOFError, BrokenPipeError):
+                raise
+            except Exception as error:
+                answer = error
+            connection.send(answer)
+    except (EOFError, OSError):
+        return
