@@ -21,6 +21,17 @@ from .stored_webs import RankedWeb, ranked, store_web, stored_web
 from .web import Web
 from .workers import Progress, run_jobs
 
+__all__ = [
+    "OrderingJob",
+    "OrderingResult",
+    "OrderingSummary",
+    "PolicyChoice",
+    "compare_orderings",
+    "crawl_job",
+    "mean_curves",
+    "summarise",
+]
+
 _STEPS = 1000
 """A crawl counts as so many steps of the progress of all."""
 
