@@ -53,6 +53,7 @@ def lab(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen on 127.0.0.1; 0: any free port.")] = 0,
     tls: Annotated[bool, typer.Option("--tls", help="Also speak TLS, on a port of its own.")] = False,
     tls_port: Annotated[int, typer.Option(min=0, max=65535, help="The port for TLS; 0: any free one.")] = 0,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds that every answer waits before its first byte.")] = 0,
     log: Annotated[Path | None, typer.Option(help="Write every request to this file, as JSON lines.")] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Say where it listens as one JSON object, and nothing else.")
@@ -69,6 +70,7 @@ def lab(
         RequestLog(DEFAULT_CAPACITY, log),
         port=port,
         tls_port=tls_port if tls or tls_port else None,
+        latency=(lambda _request: latency) if latency else None,
     )
     # The world lives as long as the process: let the collector not look at it again and again.
     gc.freeze()

@@ -1,8 +1,9 @@
 """One connection of one client: heads in, answers out, in order, one at a time (RFC 9112 section 9.3.2).
 
 An answer with all its bytes leaves at once, which is the fast path. A streamed body or a hostile script is handed to a
-`Player`; requests that arrive meanwhile wait. Nothing here grows with what a client sends or refuses to read: the
-input is bounded by pausing the socket, the output by the socket's own buffer, and time by the server's sweep.
+`Player`; where the lab has a latency, every answer waits before its first byte. Requests that arrive meanwhile wait.
+Nothing here grows with what a client sends or refuses to read: the input is bounded by pausing the socket, the output
+by the socket's own buffer, and time by the server's sweep.
 """
 
 from __future__ import annotations
@@ -50,8 +51,12 @@ class Limits(Struct, frozen=True):
     longest_idle: float = 60.0
 
 
+Latency = Callable[[Request], float]
+"""Real seconds until the first byte of the answer to a request."""
+
+
 class Service(Struct, frozen=True):
-    """What every connection of a server shares. `pace` scales the waits of hostile scripts."""
+    """What every connection of a server shares. `pace` scales the waits of hostile scripts, not the `latency`."""
 
     reply: Replier
     clock: Clock
@@ -59,6 +64,7 @@ class Service(Struct, frozen=True):
     limits: Limits
     pace: float
     context_of: ContextOf | None
+    latency: Latency | None = None
 
 
 class _Exchange(Struct):
@@ -87,6 +93,7 @@ class Connection(asyncio.Protocol):
         self._to_skip = 0
         self._exchange: _Exchange | None = None
         self._player: Player | None = None
+        self._later: asyncio.TimerHandle | None = None
         self._is_held = False
         self._loop = asyncio.get_running_loop()
         self.deadline = self._loop.time() + service.limits.longest_idle
@@ -106,6 +113,8 @@ class Connection(asyncio.Protocol):
         self._channel.is_closing = True
         if self._player:
             self._player.stop()
+        if self._later:
+            self._later.cancel()
         if self._exchange:
             self._note(self._exchange, is_complete=False)
         self._on_lost(self)
@@ -191,26 +200,44 @@ class Connection(asyncio.Protocol):
         self._to_skip = head.body_length
         if head.expects_continue:
             self._channel.send(_CONTINUE)
-        reply = self._ask(head, at)
+        request = self._request(head, at)
+        reply = self._ask(request, is_proxied=head.is_proxied)
         exchange.status = reply.status
+        wait = 0.0 if self._service.latency is None else self._service.latency(request)
+        if wait > 0:
+            self._later = self._loop.call_later(wait, self._give_later, exchange, reply)
+        else:
+            self._give(exchange, reply)
+
+    def _give_later(self, exchange: _Exchange, reply: Reply) -> None:
+        """The time has come; then it is the turn of what was asked meanwhile."""
+        self._later = None
+        self._give(exchange, reply)
+        if self._player is None:
+            self._serve()
+
+    def _give(self, exchange: _Exchange, reply: Reply) -> None:
+        head = exchange.head
         if isinstance(reply, Script):
-            exchange.closes = reply.closes or not head.keeps_alive
+            exchange.closes |= reply.closes or not head.keeps_alive
             self._play(reply.actions)
             return
-        framed = frame(reply, head, at)
-        exchange.closes = framed.closes
+        framed = frame(reply, head, exchange.started_at)
+        exchange.closes |= framed.closes
         if framed.rest is None:
             self._say(exchange, framed.start)
         else:
             self._play(chain((framed.start,), framed.rest))
 
-    def _ask(self, head: Head, at: float) -> Reply:
-        """What the host says. A bug of ours must not end the lab: it is a 500, told to whoever runs the loop."""
+    def _request(self, head: Head, at: float) -> Request:
         method = "GET" if head.method == "HEAD" else head.method
         fields = head.fields + _SECURE if self._channel.is_secure else head.fields
-        request = Request(method, head.host, head.target, fields, at, self._ip)
+        return Request(method, head.host, head.target, fields, at, self._ip)
+
+    def _ask(self, request: Request, *, is_proxied: bool) -> Reply:
+        """What the host says. A bug of ours must not end the lab: it is a 500, told to whoever runs the loop."""
         try:
-            return self._service.reply(request, is_proxied=head.is_proxied)
+            return self._service.reply(request, is_proxied=is_proxied)
         except Exception as error:
             self._loop.call_exception_handler({"message": "the lab could not answer", "exception": error})
             return _OUR_FAULT

@@ -17,14 +17,14 @@ from periplus.model import Clock, UsageError
 
 from .channel import ContextOf
 from .clock import RunningClock
-from .connection import Connection, Limits, Service
+from .connection import Connection, Latency, Limits, Service
 from .hosts import Hosts
 from .index import Index
 from .log import RequestLog
 from .loopback import HOME, open_loopback
 from .world import World
 
-__all__ = ["Limits", "Server"]
+__all__ = ["Latency", "Limits", "Server"]
 
 _BACKLOG = 1024
 _SWEEP_EVERY = 0.5
@@ -43,10 +43,12 @@ class Server:
         tls_port: int | None = None,
         limits: Limits | None = None,
         pace: float = 1.0,
+        latency: Latency | None = None,
     ) -> None:
         """Port 0 is any free one; without a `tls_port` there is no TLS (and `cryptography` is not needed).
 
-        `pace` scales the waits of hostile hosts: a test of a 30-second silence need not take 30 seconds.
+        `pace` scales the waits of hostile hosts: a test of a 30-second silence need not take 30 seconds. `latency` says
+        how many seconds each request waits for the first byte of its answer; without it nobody waits.
         """
         self.world = world
         self.clock = clock or RunningClock(world.epoch)
@@ -56,6 +58,7 @@ class Server:
         self.authority_pem = b""
         self._limits = limits or Limits()
         self._pace = pace
+        self._latency = latency
         self._connections: set[Connection] = set()
         self._numbers = count(1)
         self._has_all_addresses = False
@@ -81,7 +84,13 @@ class Server:
     async def _start(self, stack: contextlib.AsyncExitStack) -> None:
         context_of = self._certificates(stack) if self.tls_port is not None else None
         service = Service(
-            Hosts(self.world, Index(self)).reply, self.clock, self.log, self._limits, self._pace, context_of
+            Hosts(self.world, Index(self)).reply,
+            self.clock,
+            self.log,
+            self._limits,
+            self._pace,
+            context_of,
+            self._latency,
         )
         self.port = await self._listen(stack, service, self.port, secure=False)
         if self.tls_port is not None:
