@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .edges import Ids, Ranks, checked_damping, checked_edges, distribution
+from .edges import Ranks, checked_damping, checked_edges, distribution
 from .krylov import Solve
 from .refine import refine, warm_start
 
@@ -40,15 +40,15 @@ def pagerank_of_blocks(
     if not n or not damping:
         return leap
     strength = np.zeros(n)
-    for heads, _ in _checked(blocks, n):
-        np.add.at(strength, heads, 1.0)
+    for block in blocks:
+        np.add.at(strength, checked_edges(*block, n)[0], 1.0)
     live = strength > 0
     scale = np.divide(damping, strength, out=np.zeros(n), where=live)
 
     def spread(x: Ranks) -> Ranks:
         passed, scaled = np.zeros(n), x * scale
-        for heads, tails in _checked(blocks, n):
-            np.add.at(passed, tails, scaled[heads])
+        for sources, targets in blocks:
+            np.add.at(passed, np.asarray(targets, np.intp), scaled[np.asarray(sources, np.intp)])
         return passed
 
     def push(x: Ranks) -> Ranks:
@@ -58,11 +58,7 @@ def pagerank_of_blocks(
         return solve(push, residual, reduction, damping)
 
     guess = None if start is None else warm_start(start, leap, np.flatnonzero(live), damping) * live
-    ranks = leap + spread(refine(push, correct, leap * live, guess, damping, tolerance))
+    guess, _ = refine(push, correct, leap * live, guess, damping, tolerance)
+    ranks = leap + spread(guess)
     ranks /= ranks.sum()
     return ranks
-
-
-def _checked(blocks: Blocks, n: int) -> Iterator[tuple[Ids, Ids]]:
-    """Checked at every reading: a file may change between two of them, and a wrong id would write anywhere."""
-    return (checked_edges(sources, targets, n) for sources, targets in blocks)

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 Numbers = TypeVar("Numbers", NDArray[np.float32], NDArray[np.float64])
 
+_LOST = 1e3
+"""Residuals of the quick way go up and down; from so far up it does not come back."""
+
 
 class Solve(Protocol):
     """A way to solve: x with |b - (I - dP)x| at most about reduction * |b|, in the sum norm."""
@@ -32,26 +35,34 @@ def absolute_sum(x: Numbers) -> float:
 
 
 def bicgstab(push: Callable[[Numbers], Numbers], b: Numbers, reduction: float, damping: float) -> Numbers:
-    """The quick way. Stops early where it breaks down (a division by nothing), wherever it then is."""
+    """The quick way. Stops early where it breaks down (a division by nothing), wherever it then is.
+
+    The usual shadow is `b` itself, which is uniform at first, and uniform is a left eigenvector of dP where all pages
+    have links: the method would break down at once. So `b` is made uneven by numbers that are the same on every call.
+    """
+    shadow = b * np.random.default_rng(0).random(len(b), dtype=b.dtype.type)
     x, residual, direction, scratch = np.zeros_like(b), b.copy(), b.copy(), np.empty_like(b)
-    enough = reduction * absolute_sum(b)
-    rho = _dot(b, residual)
+    enough, lost = reduction * absolute_sum(b), _LOST * absolute_sum(b)
+    rho = _dot(shadow, residual)
     for _ in range(_most_products(reduction, damping) // 2):
-        image = direction - push(direction)
-        alpha = _ratio(rho, _dot(b, image))
+        image = push(direction)
+        np.subtract(direction, image, out=image)
+        alpha = _ratio(rho, _dot(shadow, image))
         if alpha is None:
             break
         x += np.multiply(direction, alpha, out=scratch)
         residual -= np.multiply(image, alpha, out=scratch)
-        turned = residual - push(residual)
+        turned = push(residual)
+        np.subtract(residual, turned, out=turned)
         omega = _ratio(_dot(turned, residual), _dot(turned, turned))
         if not omega:
             break
         x += np.multiply(residual, omega, out=scratch)
         residual -= np.multiply(turned, omega, out=scratch)
-        rho, before = _dot(b, residual), rho
+        rho, before = _dot(shadow, residual), rho
         beta = _ratio(rho * alpha, before * omega)
-        if beta is None or float(np.abs(residual, out=scratch).sum()) <= enough:
+        left = float(np.abs(residual, out=scratch).sum())
+        if beta is None or not enough < left < lost:
             break
         image *= omega
         direction -= image

@@ -50,9 +50,10 @@ def pagerank(
     leap = distribution(jump, n, "jump")
     links = _Links(heads, tails, shares, n, damping)
     guess = None if start is None else warm_start(start, leap, links.core, damping)[links.core]
-    core = refine(links.push, links.correct, leap[links.core], guess, damping, tolerance)
-    ranks = links.spread(core)
-    ranks += leap
+    guess, image = refine(links.push, links.correct, leap[links.core], guess, damping, tolerance)
+    ranks = leap.copy()
+    ranks[links.core] = image
+    ranks[links.leaves] += links.push_to_leaves(guess)
     ranks /= ranks.sum()
     return ranks
 
@@ -78,23 +79,21 @@ class _Links:
         edges.has_canonical_format = True  # else scipy would sort every row and add up repeated edges
         rows = edges.tocsr()
         self.core = _in_windows(np.flatnonzero(strength > 0), np.diff(rows.indptr))
-        self._leaves = np.flatnonzero(strength == 0)
-        self._scale = np.divide(damping, strength, out=np.zeros(n), where=strength > 0)
-        self._to_leaves = rows[self._leaves]
+        self.leaves = np.flatnonzero(strength == 0)
+        self._scale = damping / strength[self.core]
+        self._to_leaves = rows[self.leaves]
         self._single, self._within = _square(rows[self.core], self.core, exact=shares is None)
-        self._scale_single = self._scale[self.core].astype(np.float32)
+        self._scale_single = self._scale.astype(np.float32)
 
     def push(self, x: Ranks) -> Ranks:
         """What the core passes on to the core, in double precision."""
-        return np.asarray(self._within @ (x * self._scale[self.core]))
+        return np.asarray(self._within @ (x * self._scale))
 
-    def spread(self, x: Ranks) -> Ranks:
-        """What the core passes on to all pages."""
-        passed, everyone = np.zeros(self._n), np.zeros(self._n)
-        everyone[self.core] = x
-        passed[self.core] = self.push(x)
-        passed[self._leaves] = self._to_leaves @ (everyone * self._scale)
-        return passed
+    def push_to_leaves(self, x: Ranks) -> Ranks:
+        """What the core passes on to all others."""
+        passed = np.zeros(self._n)
+        passed[self.core] = x * self._scale
+        return np.asarray(self._to_leaves @ passed)
 
     def correct(self, residual: Ranks, reduction: float, solve: Solve) -> Ranks:
         """About (I - dP)^-1 residual. Scaled before it is rounded: squares of tiny numbers would vanish."""

@@ -10,7 +10,6 @@ hoped for, whatever produced the guess: a solver in single precision, or the ran
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +18,7 @@ from .edges import Ranks, checked_weights
 from .krylov import Solve, absolute_sum, bicgstab, power_series
 
 _LEAST_GAIN = 0.5
-"""A round of the quick way that gains less than this was no gain: from then on the sure way."""
+"""A round of the quick way that leaves more of the error than this has failed: from then on the sure way."""
 
 
 def refine(
@@ -29,8 +28,8 @@ def refine(
     start: Ranks | None,
     damping: float,
     tolerance: float,
-) -> Ranks:
-    """A guess whose image jump + dPx, divided by its sum, is off by at most `tolerance` in all.
+) -> tuple[Ranks, Ranks]:
+    """A guess x and its image jump + dPx; the image, divided by its sum, is off by at most `tolerance` in all.
 
     `push(x)` is dPx in double precision; `correct(r, reduction, solve)` is a cheap answer to (I - dP)e = r.
     """
@@ -38,17 +37,17 @@ def refine(
     residual = jump if start is None else push(start) + jump - start
     error = _error(residual, guess, damping)
     solve: Solve = bicgstab
-    for _ in range(_most_rounds(error, damping, tolerance)):
-        if error <= tolerance:
-            break
-        candidate = guess + correct(residual, min(0.5, 0.5 * tolerance / error), solve)
+    while error > tolerance:
+        candidate = guess + correct(residual, min(_LEAST_GAIN / 2, tolerance / error / 2), solve)
         remaining = push(candidate) + jump - candidate
-        left = _error(remaining, candidate, damping)
-        if left > _LEAST_GAIN * error:
-            solve = power_series
+        before, left = error, _error(remaining, candidate, damping)
         if left < error:
             guess, residual, error = candidate, remaining, left
-    return guess
+        if left > _LEAST_GAIN * before:
+            if solve is power_series:
+                break  # only rounding is left: the tolerance asks for more than double precision has
+            solve = power_series
+    return guess, guess + residual
 
 
 def warm_start(start: ArrayLike, jump: Ranks, live: NDArray[np.integer], damping: float) -> Ranks:
@@ -75,8 +74,3 @@ def _error(residual: Ranks, guess: Ranks, damping: float) -> float:
     """
     total = 1 + damping * max(0.0, float(guess.sum()))
     return 2 * damping / (1 - damping) * absolute_sum(residual) / total
-
-
-def _most_rounds(error: float, damping: float, tolerance: float) -> int:
-    """Every round of the sure way at least halves the error, up to what rounding leaves."""
-    return 8 + ceil(log(max(error / tolerance, 1)) / log(2)) if damping else 0

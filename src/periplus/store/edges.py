@@ -84,16 +84,16 @@ class EdgeFile:
 
 
 class EdgeBlocks:
-    """The edges of a file, block by block. Each is mapped on its own, so that it can be forgotten after use."""
+    """The edges that a file had when this was made. Each block is mapped on its own, to be forgotten after use."""
 
     def __init__(self, file: EdgeFile, size: int) -> None:
         self._file = file
         self._size = size
+        self._edges = len(file)
 
     def __iter__(self) -> Iterator[tuple[EdgeArray, EdgeArray]]:
-        edges = len(self._file)
-        for start in range(0, edges, self._size):
-            yield self._file.block(start, min(edges, start + self._size))
+        for start in range(0, self._edges, self._size):
+            yield self._file.block(start, min(self._edges, start + self._size))
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -35,6 +35,16 @@ def test_what_was_appended_is_read(tmp_path: Path, size: int) -> None:
     assert len(list(blocks)) == len(list(blocks)) == -(-5 // size)
 
 
+def test_blocks_do_not_grow(tmp_path: Path) -> None:
+    """What is computed over several readings sees the same edges in each, whoever appends meanwhile."""
+    file = EdgeFile(tmp_path / "edges")
+    file.append([1], [2])
+    blocks = file.blocks()
+    file.append([3], [4])
+    assert [len(sources) for sources, _ in blocks] == [1]
+    assert [len(sources) for sources, _ in file.blocks()] == [2]
+
+
 def test_bytes_an_edge(tmp_path: Path) -> None:
     """8, or 16 for numbers beyond 2^31; a file stays as wide as it was made."""
     for wide, each in ((False, 8), (True, 16)):
