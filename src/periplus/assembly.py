@@ -14,6 +14,7 @@ from random import Random
 
 import msgspec
 from msgspec import Struct
+from xxhash import xxh3_64_hexdigest
 
 from periplus import __version__
 from periplus.config import Config
@@ -28,16 +29,17 @@ from periplus.crawl.reading import PageReader
 from periplus.crawl.scheduler import CrawlScheduler
 from periplus.crawl.shard import Shard
 from periplus.crawl.tally import Counting, Tally
-from periplus.model import ConfigError, Discovery, Site, Source, State, Url
+from periplus.model import ConfigError, Discovery, Learning, Ranking, Site, Source, State, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
-from periplus.policy.ordering import ordering
-from periplus.store import Archive, DiskState, WarcEnd
-from periplus.store.tables import Tables
+from periplus.policy.ordering import ALIASES
+from periplus.store import Archive, DiskState, KnownRanks, WarcEnd, known_ranks
+from periplus.store.tables import Spooled, Tables
 from periplus.store.warc import merge_indexes
 from periplus.urls import canonical, host_of
 
 _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
 _PORT = re.compile(r"[^/?#]*:(\d+)")
+_ORDERING = "ordering"
 _LOOKED_UP = 64
 """So many seeds at most are looked up to learn whether they lie in a private network."""
 
@@ -70,6 +72,20 @@ class Layout(Struct, frozen=True):
         """Rows of a shard that are on their way to Parquet."""
         return self.shard(number) / "spool"
 
+    def ranks(self, by: Path) -> Path:
+        """What an earlier collection says that URLs are worth."""
+        return self.folder / "state" / f"ranks-{xxh3_64_hexdigest(str(by).encode())}.npy"
+
+    @property
+    def spooled(self) -> tuple[Spooled, ...]:
+        """How far each shard that has begun has committed its rows."""
+        return tuple(
+            Spooled(number, self.spool(number), mark)
+            for number in range(self.shards)
+            if (self.shard(number) / "data.mdb").is_file()
+            for mark in [_marked(self.shard(number), "tables")]
+        )
+
     @property
     def shards(self) -> int:
         """How many shards the collection has; 0: it was not begun."""
@@ -96,8 +112,11 @@ def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int)
             f"{folder} was begun with {layout.shards} workers and cannot be continued with {workers}",
             hint=f"Use --workers {layout.shards}, or begin another collection",
         )
+    check_ordering(config, layout)
     if not layout.shards:
         _found(layout, workers)
+    if config.ordering.by:
+        _ask_earlier(config, layout)
     now = SystemClock().now()
     return Crawl(
         ShardMaker(config, folder, tuple(seeds)),
@@ -115,6 +134,51 @@ def _found(layout: Layout, workers: int) -> None:
     for number in range(workers):
         (draft / layout.shard(number).name).mkdir(parents=True, exist_ok=True)
     draft.rename(layout.folder / "state")
+
+
+def check_ordering(config: Config, layout: Layout) -> None:
+    """An ordering that learns has standings, and places in queues, that mean nothing to another."""
+    asked = _learning_name(config)
+    for number in range(layout.shards):
+        folder = layout.shard(number)
+        if (folder / "data.mdb").is_file() and _marked(folder, "commits"):
+            before = (_marked(folder, _ORDERING) or b"").decode()
+            if before != asked:
+                was = before or "an ordering that does not learn from links"
+                hint = f"use --order {before}" if before else "use --order breadth_first, largest_site or random"
+                raise ConfigError(
+                    f"{layout.folder} was begun with {was} and cannot be continued with {config.crawl.ordering}",
+                    hint=f"{hint}, or begin another collection",
+                )
+
+
+def _learning_name(config: Config) -> str:
+    """The name of the ordering if it learns from links."""
+    name = config.crawl.ordering
+    learns = isinstance(config.ordered(lambda _url: 0.0), Learning | Ranking)
+    return ALIASES.get(name, name) if learns else ""
+
+
+def _marked(folder: Path, name: str) -> bytes | None:
+    state = DiskState.read_only(folder)
+    try:
+        return state.marked(name)
+    finally:
+        state.close()
+
+
+def _ask_earlier(config: Config, layout: Layout) -> None:
+    """Reckon what an earlier collection says that URLs are worth, once: it is kept with this one."""
+    earlier = Layout(Path(config.ordering.by).resolve())
+    ranks = layout.ranks(earlier.folder)
+    if ranks.is_file():
+        return
+    if not earlier.shards:
+        raise ConfigError(f"{earlier.folder} is no collection", hint="name an earlier collection with --order-by DIR")
+    found = known_ranks(earlier.tables, earlier.spooled)
+    if not len(found):
+        raise ConfigError(f"{earlier.folder} knows of no links", hint="crawl something into it first")
+    found.save(ranks)
 
 
 def settle(folder: Path) -> None:
@@ -166,10 +230,13 @@ def _assemble(
     tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=state.marked("tables"))
     events = Counting(Tally.restored(state.marked("tally")), tables)
     scope = Scope(seeds, config.scope)
+    by = config.ordering.by
+    ordering = config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
+    state.mark(_ORDERING, _learning_name(config).encode())
     scheduler = CrawlScheduler(
         state,
         guard=standard_chain(scope, config.filters, recall=_Recall(state)),
-        ordering=ordering(config.crawl.ordering),
+        ordering=ordering,
         events=events,
         agent=config.identity.token,
         random=Random(f"{config.crawl.random_seed}/{number}"),  # noqa: S311 - chance, not secrets
@@ -196,7 +263,7 @@ def _assemble(
         events=events,
         state=state,
         journal=journal,
-        reader=PageReader(config.reading),
+        reader=PageReader(config.reading, keeps_links=scheduler.keeps_links),
         clock=clock,
         courier=courier,
         warc_folder=layout.warc,

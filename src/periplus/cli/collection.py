@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.assembly import Layout, seeds_from
+from periplus.assembly import Layout, check_ordering, seeds_from
 from periplus.config import Config
 from periplus.crawl.tally import Tally
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
@@ -95,6 +95,7 @@ def planned(
     config = Config.load(settings) if settings is not None else before
     config = config.with_options(options)
     config = _with_workers(config, before.crawl.workers or Layout(folder).shards, folder)
+    check_ordering(config, Layout(folder))
     texts = _seeds_of(before, folder)
     texts += _seeds_of(config, settings.parent) if settings is not None else []
     found = seeds_from([*texts, *seeds, *_seeds_in(seed_lines)])

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from periplus.policy.ordering import orderings
+
 
 class ScopeKind(StrEnum):
     """How far a crawl goes from its seeds."""
@@ -66,6 +68,26 @@ For = Annotated[
 SeedFile = Annotated[
     str | None,
     typer.Option("--seeds", metavar="FILE", rich_help_panel=_FAR, help="More seeds, one a line; - is standard input."),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        metavar="NAME",
+        rich_help_panel=_FAR,
+        help=f"Which URLs first: {', '.join(orderings())}; by default breadth_first.",
+    ),
+]
+OrderBy = Annotated[
+    Path | None,
+    typer.Option(
+        "--order-by",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        rich_help_panel=_FAR,
+        help="For --order optimal: an earlier collection of the same web, by whose PageRank to go.",
+    ),
 ]
 Delay = Annotated[
     str | None,

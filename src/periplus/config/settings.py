@@ -6,7 +6,7 @@ when the crawl comes to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -17,7 +17,7 @@ from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings
 from periplus.crawl.reading import ReadingSettings
 from periplus.crawl.scheduler import FrontierSettings
-from periplus.model import ConfigError
+from periplus.model import ConfigError, Ordering, Url
 from periplus.policy.filters import (
     BudgetSettings,
     Extensions,
@@ -34,7 +34,7 @@ from periplus.policy.filters import (
     Traps,
     TrapSettings,
 )
-from periplus.policy.ordering import ordering
+from periplus.policy.ordering import ALIASES, ordering
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
@@ -61,9 +61,30 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     product: str = "Periplus"
     """The name that servers see, and that groups of a robots.txt are searched for."""
     ordering: str = "breadth_first"
-    """Which URL is wanted most: breadth_first, largest_site or random."""
+    """Which URL is wanted most: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
+    random, rankmass or rankmass_windowed. One that learns from links holds from the first crawl on."""
     random_seed: int = 0
     """Of everything that is left to chance, such as the jitter of retries."""
+
+
+class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What can be said of an ordering besides its name. One that it does not have is an error."""
+
+    every: int = 0
+    """Of batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, of rankmass_windowed 100."""
+    damping: float = 0.0
+    """Of the same: how likely the surfer follows a link rather than begins anew; 0: 0.85."""
+    window: int = 0
+    """Of opic_adaptive: in how many fetches income is measured; 0: 10,000."""
+    share: float = 0.0
+    """Of rankmass_windowed: how much of the frontier is fetched between two rankings; 0: 0.1."""
+    by: str = ""
+    """Of optimal: the folder of an earlier collection of the same web, by whose PageRank it goes."""
+
+    @property
+    def said(self) -> dict[str, int | float]:
+        """The settings that were changed, as an ordering takes them."""
+        return {name: value for name in ("every", "damping", "window", "share") if (value := getattr(self, name))}
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +92,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     crawl: CrawlSettings = CrawlSettings()
     """What is asked of the whole crawl."""
+    ordering: OrderingSettings = OrderingSettings()
+    """What the ordering goes by; 0: as the ordering has it."""
     scope: ScopeSettings = ScopeSettings()
     """How far to go from the seeds."""
     patterns: PatternSettings = PatternSettings()
@@ -125,7 +148,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     def check(self) -> None:
         """Raise `ConfigError` for a value that some room would not take."""
         for table, make in (
-            ("crawl", lambda: (ordering(self.crawl.ordering), self.identity)),
+            ("crawl", lambda: (self.ordered(lambda _url: 0.0), self.identity)),
             ("scope", lambda: Scope((), self.scope)),
             ("patterns", lambda: Patterns(self.patterns)),
             ("extensions", lambda: Extensions(self.extensions)),
@@ -136,6 +159,14 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
                 make()
             except ConfigError as error:
                 raise ConfigError(f"[{table}] {error}", hint=error.hint) from error
+
+    def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
+        """The ordering that was asked for. `oracle`: what URLs are worth to the one who asks an earlier collection."""
+        name, by = self.crawl.ordering, self.ordering.by
+        is_optimal = ALIASES.get(name, name) == "optimal"
+        if by and not is_optimal:
+            raise ConfigError(f"the ordering {name!r} asks no earlier collection", hint="only optimal does")
+        return ordering(name, oracle=oracle if by else None, **self.ordering.said)
 
     @property
     def filters(self) -> FilterSettings:

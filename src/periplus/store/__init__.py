@@ -16,6 +16,7 @@ from .memory import (
     MemoryState,
     MemoryUrlRecords,
 )
+from .ranks import KnownRanks, known_ranks
 from .state import DiskState
 from .tables import Tables, TableSettings
 from .warc import Archive, WarcEnd, WarcSettings
@@ -25,6 +26,7 @@ __all__ = [
     "DiskState",
     "EdgeBlocks",
     "EdgeFile",
+    "KnownRanks",
     "MemoryEventSink",
     "MemoryExchange",
     "MemoryPayloads",
@@ -37,4 +39,5 @@ __all__ = [
     "Tables",
     "WarcEnd",
     "WarcSettings",
+    "known_ranks",
 ]

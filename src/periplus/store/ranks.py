@@ -1,0 +1,104 @@
+"""What an earlier collection says its URLs are worth: PageRank over its links, for the next crawl of the same web.
+
+Two sorted columns, fingerprint and rank, in one file that is mapped into memory: a look-up is a binary search, and all
+processes of a crawl share the pages they touch. Ranks are multiples of the mean. Links that ask not to be followed pass
+nothing on, and a redirect is a link. While it is reckoned a link takes some 40 bytes of memory, and a URL about 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from periplus.graph import pagerank
+from periplus.model import CollectionDamaged, Url
+
+from .tables import Spooled, scan
+
+Fingerprints = NDArray[np.uint64]
+
+_ROW = np.dtype([("url", "<u8"), ("rank", "<f8")])
+_TOLERANCE = 1e-6
+"""An order needs no ten digits."""
+
+
+class KnownRanks:
+    """The rank of each URL that was known; of any other, 0."""
+
+    def __init__(self, rows: NDArray[np.void]) -> None:
+        self._urls: Fingerprints = rows["url"]
+        self._ranks: NDArray[np.float64] = rows["rank"]
+
+    @classmethod
+    def load(cls, path: Path) -> KnownRanks:
+        """As `save` wrote them."""
+        try:
+            rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise CollectionDamaged(f"{path} cannot be read: {error}", hint="remove it: it is made again") from error
+        if rows.dtype != _ROW or rows.ndim != 1:
+            raise CollectionDamaged(f"{path} holds no ranks", hint="remove it: it is made again")
+        return cls(rows)
+
+    def save(self, path: Path) -> None:
+        """Whole or not at all."""
+        rows = np.empty(len(self._urls), _ROW)
+        rows["url"], rows["rank"] = self._urls, self._ranks
+        draft = path.with_name(path.name + ".new")
+        with draft.open("wb") as file:
+            np.save(file, rows, allow_pickle=False)
+        draft.replace(path)
+
+    def __call__(self, url: Url) -> float:
+        """What a URL is worth."""
+        wanted = np.uint64(xxh3_64_intdigest(url.encode()))
+        place = int(self._urls.searchsorted(wanted))
+        return float(self._ranks[place]) if place < len(self._urls) and self._urls[place] == wanted else 0.0
+
+    def __len__(self) -> int:
+        return len(self._urls)
+
+
+def known_ranks(tables: Path, spooled: Sequence[Spooled] = (), damping: float = 0.85) -> KnownRanks:
+    """PageRank over all links of a collection."""
+    pairs = [pair for pair in (*_links(tables, spooled), *_redirects(tables, spooled)) if len(pair[0])]
+    if not pairs:
+        return KnownRanks(np.empty(0, _ROW))
+    urls = np.unique(np.concatenate([np.unique(column) for pair in pairs for column in pair]))
+    sources = np.concatenate([urls.searchsorted(source).astype(np.int32) for source, _ in pairs])
+    targets = np.concatenate([urls.searchsorted(target).astype(np.int32) for _, target in pairs])
+    rows = np.empty(len(urls), _ROW)
+    rows["url"] = urls
+    rows["rank"] = pagerank(sources, targets, len(urls), damping, tolerance=_TOLERANCE) * len(urls)
+    return KnownRanks(rows)
+
+
+def _links(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[Fingerprints, Fingerprints]]:
+    for batch in scan(tables, "links", spooled=spooled, columns=["page", "target", "rel"]):
+        is_followed = pc.invert(pc.match_substring_regex(pc.cast(batch["rel"], pa.string()), r"(^|\s)nofollow(\s|$)"))
+        yield _pair(batch.filter(is_followed), "page", "target")
+
+
+def _redirects(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[Fingerprints, Fingerprints]]:
+    for batch in scan(tables, "fetches", spooled=spooled, columns=["url", "target", "purpose"]):
+        is_one = pc.and_(pc.is_valid(batch["target"]), pc.equal(pc.cast(batch["purpose"], pa.string()), "page"))
+        yield _pair(batch.filter(is_one), "url", "target")
+
+
+def _pair(batch: pa.RecordBatch, source: str, target: str) -> tuple[Fingerprints, Fingerprints]:
+    return _fingerprints(batch[source]), _fingerprints(batch[target])
+
+
+def _fingerprints(column: pa.Array) -> Fingerprints:
+    """Of every row; each distinct URL is looked at once."""
+    if not isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_encode()
+    distinct = [xxh3_64_intdigest(url.encode()) for url in column.dictionary.to_pylist()]
+    found: Fingerprints = np.array(distinct, np.uint64)[column.indices.to_numpy(zero_copy_only=False)]
+    return found
