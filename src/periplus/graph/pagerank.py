@@ -24,6 +24,9 @@ _WINDOW = 2048
 _SINGLE = 2e-5
 """How far one round in single precision can take a residual; asked for more it would circle in its own rounding."""
 
+_MOST_DAMPING = 0.999
+"""Closer to 1 rounding grows by 1 / (1 - damping) to what single precision cannot hold."""
+
 
 def pagerank(
     sources: ArrayLike,
@@ -42,7 +45,7 @@ def pagerank(
     page whose links weigh nothing is dangling. Dangling pages, and with probability 1 - damping all others, pass their
     rank on to every page alike, or in proportion to `jump` (personalised PageRank). `start` is an earlier answer, also
     of a graph that has grown since: it changes the time, never the answer. The sum of all absolute errors is at most
-    `tolerance`, a bound that is computed, not hoped for; 1e-4 is plenty for ordering a crawl, in half the time.
+    `tolerance`, a bound that is computed, not hoped for; 1e-4 is plenty for ordering a crawl, in about half the time.
     """
     checked_damping(damping, tolerance)
     heads, tails = checked_edges(sources, targets, n)
@@ -97,6 +100,8 @@ class _Links:
 
     def correct(self, residual: Ranks, reduction: float, solve: Solve) -> Ranks:
         """About (I - dP)^-1 residual. Scaled before it is rounded: squares of tiny numbers would vanish."""
+        if self._damping > _MOST_DAMPING:
+            return solve(self.push, residual, reduction, self._damping)
         unit = absolute_sum(residual) / max(1, len(residual)) or 1.0
         wanted = (residual / unit).astype(np.float32)
         return solve(self._push_single, wanted, max(reduction, _SINGLE), self._damping).astype(np.float64) * unit
@@ -109,7 +114,7 @@ def _square(rows: csr_array, pages: NDArray[np.int64], *, exact: bool) -> tuple[
     """The rows of `pages` with these pages as columns too, in single and double precision (one for both if `exact`)."""
     number = np.zeros(rows.shape[1], rows.indices.dtype)
     number[pages] = np.arange(len(pages))
-    columns = number[rows.indices]  # every source has links, so every column is one of the pages
+    columns = number[rows.indices]  # all sources are among the pages, or pass nothing on
     single = csr_array((rows.data.astype(np.float32), columns, rows.indptr), shape=(len(pages), len(pages)))
     return single, single if exact else csr_array((rows.data, columns, rows.indptr), shape=single.shape)
 

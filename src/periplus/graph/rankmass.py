@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
-from .edges import checked_damping, checked_edges, distribution
+from .edges import Ids, Ranks, checked_damping, checked_edges, distribution
 
 
 class RankMass(msgspec.Struct, frozen=True):
@@ -50,35 +50,66 @@ def rank_mass(
     `pagerank`, so that the guarantee is one on `pagerank(..., jump=trusted)`. `most_steps` bounds the work.
     """
     checked_damping(damping, epsilon)
-    heads, tails = checked_edges(sources, targets, n)
-    leap = distribution(trusted, n, "trusted")
-    links = coo_array((np.ones(len(heads)), (heads, tails)), shape=(n, n)).tocsr()
-    degree = np.bincount(heads, minlength=n)
-    roots = np.flatnonzero(leap)
-    path = (1 - damping) * leap
-    queue: list[tuple[float, int]] = []
-    for page in roots.tolist():
-        heappush(queue, (-float(path[page]), page))
+    paths = _Paths(sources, targets, n, damping, trusted)
     pages: list[int] = []
     mass: list[float] = []
-    collected, fetched = 0.0, np.zeros(n, np.bool_)
+    fetched: set[int] = set()
+    collected = 0.0
     for _ in range(most_steps):
-        if not queue or collected >= 1 - epsilon:
+        page = paths.largest()
+        if page is None or collected >= 1 - epsilon:
             break
-        stale, page = heappop(queue)
-        here = float(path[page])
-        if -stale != here or not here:
-            continue  # an older, smaller entry of a page that has grown or paid since
-        collected += here
-        path[page] = 0.0
-        if not fetched[page]:
-            fetched[page] = True
+        collected += paths.pass_on(page)
+        if page in fetched:
+            mass[-1] = collected
+        else:
+            fetched.add(page)
             pages.append(page)
             mass.append(collected)
-        mass[-1] = collected
-        span = slice(links.indptr[page], links.indptr[page + 1])
-        heirs, shares = (links.indices[span], links.data[span] / degree[page]) if degree[page] else (roots, leap[roots])
-        path[heirs] += damping * here * shares
-        for heir in heirs.tolist():
-            heappush(queue, (-float(path[heir]), heir))
     return RankMass(tuple(pages), tuple(mass))
+
+
+class _Paths:
+    """The probability of all known paths that end at each page and were not followed further yet."""
+
+    def __init__(
+        self, sources: ArrayLike, targets: ArrayLike, n: int, damping: float, trusted: ArrayLike | None
+    ) -> None:
+        heads, tails = checked_edges(sources, targets, n)
+        self._links = coo_array((np.ones(len(heads)), (heads, tails)), shape=(n, n)).tocsr()
+        self._degree = np.bincount(heads, minlength=n)
+        self._damping = damping
+        leap = distribution(trusted, n, "trusted")
+        self._roots = np.flatnonzero(leap)
+        self._leap = leap[self._roots]
+        self._mass = (1 - damping) * leap
+        self._queue: list[tuple[float, int]] = []
+        self._enqueue(self._roots)
+
+    def largest(self) -> int | None:
+        """The page with most, the first of equals; None when nobody has anything."""
+        while self._queue:
+            entry, page = self._queue[0]
+            if -entry == self._mass[page] > 0:
+                return page
+            heappop(self._queue)  # an older entry of a page that has grown or paid since
+        return None
+
+    def pass_on(self, page: int) -> float:
+        """Follow the page's links; what it had is collected, and its part `damping` goes on."""
+        here = float(self._mass[page])
+        self._mass[page] = 0.0
+        heirs, shares = self._heirs(page)
+        self._mass[heirs] += self._damping * here * shares
+        self._enqueue(heirs)
+        return here
+
+    def _heirs(self, page: int) -> tuple[Ids, Ranks]:
+        if not self._degree[page]:
+            return self._roots, self._leap
+        span = slice(self._links.indptr[page], self._links.indptr[page + 1])
+        return self._links.indices[span], self._links.data[span] / self._degree[page]
+
+    def _enqueue(self, pages: Ids) -> None:
+        for page in pages.tolist():
+            heappush(self._queue, (-float(self._mass[page]), page))

@@ -78,7 +78,7 @@ def test_without_damping_only_the_jump_counts() -> None:
     assert pagerank([0, 1], [1, 0], 2, damping=0, jump=[3, 1]) == pytest.approx([0.75, 0.25])
 
 
-@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85, 0.99, 0.9999])
+@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85, 0.99, 0.9999, 0.99999])
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_to_the_dense_solution(seed: int, damping: float) -> None:
     """Random graphs with many dangling pages and hubs, at any damping."""
