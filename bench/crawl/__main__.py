@@ -15,11 +15,14 @@ def main() -> int:
     ask.add_argument("--quick", action="store_true", help="about a minute in all; figures are rougher")
     ask.add_argument("--only", action="append", choices=[each.name for each in CONTESTANTS], help="may be given again")
     ask.add_argument("--seconds", type=int, help="another bound for each contestant")
+    ask.add_argument("--order", help="the ordering of Periplus, in place of its default")
     ask.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     asked = ask.parse_args()
     if asked.only and asked.write:
         ask.error("the page of figures shows all contestants of one run: --write goes without --only")
-    contest(quick=asked.quick, write=asked.write, only=asked.only, seconds=asked.seconds)
+    if asked.order and asked.write:
+        ask.error("the page of figures shows the defaults: --write goes without --order")
+    contest(quick=asked.quick, write=asked.write, only=asked.only, seconds=asked.seconds, order=asked.order)
     return 0
 
 

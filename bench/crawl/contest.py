@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -26,7 +27,12 @@ _WIRE_SECONDS = 10
 
 
 def contest(
-    *, quick: bool, write: bool = False, only: Collection[str] | None = None, seconds: int | None = None
+    *,
+    quick: bool,
+    write: bool = False,
+    only: Collection[str] | None = None,
+    seconds: int | None = None,
+    order: str | None = None,
 ) -> report.Report | None:
     """Run the contestants and print the tables; None, and a message, where the machine lacks what it takes."""
     try:
@@ -43,7 +49,7 @@ def contest(
             continue
         why = _unfit(contestant)
         if why is None:
-            rows.append(_one(contestant, web, quick=quick, bound=bound))
+            rows.append(_one(contestant, web, quick=quick, bound=bound, order=order))
         else:
             absent[contestant.name] = why
     at = datetime.now(UTC)
@@ -74,14 +80,14 @@ def _unfit(contestant: Contestant) -> str | None:
     return None
 
 
-def _one(contestant: Contestant, web: Web, *, quick: bool, bound: int) -> report.Row:
+def _one(contestant: Contestant, web: Web, *, quick: bool, bound: int, order: str | None = None) -> report.Row:
     """Run one contestant against a server of its own and count what that served."""
     _say(f"running {contestant.name} ...")
     folder = HOME / "runs" / contestant.name.replace(" ", "-").replace(",", "")
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "work").mkdir(parents=True)
     client, server = cores() or (None, None)
-    work = _work(contestant, web, folder, quick=quick, bound=bound)
+    work = replace(_work(contestant, web, folder, quick=quick, bound=bound), order=order)
     with nginx.serving(web.folder, web.hosts, folder / "nginx", server) as log:
         core = client if contestant.is_pinned else None
         run = process.run(contestant.argv(work), seconds=work.seconds, folder=work.folder, core=core)

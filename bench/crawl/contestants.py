@@ -44,6 +44,8 @@ class Work:
     """When it will be stopped, whether it is done or not."""
     pages: Path
     """All pages, a line of host and path each: for the one who only measures the wire."""
+    order: str | None = None
+    """The ordering of Periplus, in place of its default."""
 
 
 class Install(Protocol):
@@ -196,7 +198,8 @@ def _periplus(name: str, workers: int) -> Contestant:
         settings = work.folder / "bench.toml"
         settings.write_text(_PERIPLUS)
         periplus = [sys.executable, "-m", "periplus", "crawl", work.url, "--config", str(settings)]
-        return [*periplus, "-o", "collection", "--workers", str(workers), "--json"]
+        order = ["--order", work.order] if work.order else []
+        return [*periplus, *order, "-o", "collection", "--workers", str(workers), "--json"]
 
     return Contestant(name, Job.CRAWL, Ours(), argv, is_pinned=workers == 1)
 
