@@ -25,12 +25,12 @@ def depths(sources: ArrayLike, targets: ArrayLike, n: int, seeds: ArrayLike) -> 
         return depth
     front = np.full(len(starts), n, starts.dtype)
     ends = (np.concatenate([heads, front]), np.concatenate([tails, starts]))
-    graph = coo_array((np.ones(len(ends[0]), np.float64), ends), shape=(n + 1, n + 1)).tocsr()
-    reached, above = breadth_first_order(graph, n, directed=True, return_predecessors=True)
-    above[n] = n
+    edges = coo_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1))
+    edges.has_canonical_format = True  # else scipy would sort every row and add up repeated edges
+    reached, above = breadth_first_order(edges.tocsr(), n, directed=True, return_predecessors=True)
+    above[above < 0] = n  # no page above: the front itself, and what was not reached
     counted = np.zeros(n + 1, np.int32)
     counted[reached[1:]] = 1
-    above[above < 0] = n
     while (above != n).any():
         counted += counted[above]
         above = above[above]

@@ -32,8 +32,7 @@ def site_graph(
     if not within:
         between = froms != tos
         froms, tos = froms[between], tos[between]
-    pairs = coo_array((np.ones(len(froms)), (froms, tos)), shape=(n_sites, n_sites))
-    pairs.sum_duplicates()
+    pairs = coo_array((np.ones(len(froms)), (froms, tos)), shape=(n_sites, n_sites)).tocsr().tocoo()  # adds repeats up
     return SiteEdges(pairs.row, pairs.col, pairs.data)
 
 
