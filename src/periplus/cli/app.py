@@ -19,8 +19,8 @@ from periplus import __version__
 from periplus.model import CollectionError, PeriplusError
 
 INTERRUPTED = 130
-VERBS = ("crawl", "info", "export", "read", "lab", "demo")
-"""Each is a function of that name in a file of that name."""
+VERBS = ("crawl", "info", "export", "read", "simulate", "lab", "demo")
+"""Each is a function of that name in a file of that name, or a group of verbs."""
 
 
 class Verbs(TyperGroup):
@@ -34,8 +34,11 @@ class Verbs(TyperGroup):
         """The verb of that name; `None` if there is none."""
         if cmd_name not in VERBS:
             return None
+        found = getattr(import_module(f"periplus.cli.{cmd_name}"), cmd_name)
+        if isinstance(found, typer.Typer):
+            return typer.main.get_command(found)
         alone = typer.Typer(add_completion=False)
-        alone.command(name=cmd_name)(getattr(import_module(f"periplus.cli.{cmd_name}"), cmd_name))
+        alone.command(name=cmd_name)(found)
         return typer.main.get_command(alone)
 
 

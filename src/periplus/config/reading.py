@@ -131,7 +131,7 @@ def _check_number(field: SettingField, number: float, place: str) -> None:
 
 def _expected(field: SettingField) -> str:
     if str(field.type).startswith("tuple"):
-        return "a list of numbers" if "float" in str(field.type) else "a list of texts"
+        return "a list of texts" if "str" in str(field.type) else "a list of numbers"
     if str(field.type).startswith("dict"):
         return "a table of texts"
     return _EXPECTED[field.type]

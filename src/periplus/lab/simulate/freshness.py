@@ -8,6 +8,8 @@ at first. A fetch is needless if the page had not changed since the last one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from msgspec import Struct
 
@@ -16,6 +18,8 @@ from periplus.model import ConfigError
 from .histories import Histories
 from .refresh import Circumstances, RefreshPolicy, RefreshSettings, Today, refresh_policy
 from .window import Floats, Ints, Window, window
+
+Watch = Callable[[Today, Ints], None]
 
 WARM_UP = 0.25
 """The part of a window before means begin."""
@@ -46,16 +50,18 @@ def simulate_freshness(
     seed: int = 0,
     rates: Floats | None = None,
     settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
+    watch: Watch | None = None,
 ) -> FreshnessResult:
     """Run a policy through a window of these histories: the last `days`, or those from `start`, or all.
 
     `rates` are the true changes a day of the histories' pages where they are known; otherwise policies that want rates
     get those that came true in the window, in hindsight. A `Window` may be given to use it again.
+    `watch` is told of every day and what was fetched then.
     """
     check_budget(budget)
     span = histories if isinstance(histories, Window) else window(histories, days, start)
     given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings)
-    run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget)
+    run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget, watch)
     for day in range(span.days):
         run.live(day)
         run.crawl(day)
@@ -71,8 +77,8 @@ def check_budget(budget: float) -> None:
 class _Run:
     """A collection as it goes through the days."""
 
-    def __init__(self, span: Window, policy: RefreshPolicy, budget: float) -> None:
-        self._span, self._policy, self._budget = span, policy, budget
+    def __init__(self, span: Window, policy: RefreshPolicy, budget: float, watch: Watch | None) -> None:
+        self._span, self._policy, self._budget, self._watch = span, policy, budget, watch
         self._warm_at = span.days * WARM_UP
         self._here = np.zeros(len(span), bool)
         self._arrived = self._count = self._sites = 0
@@ -101,6 +107,8 @@ class _Run:
         today = Today(day, self._allowance(), self._here, is_stale, self._span.next_change)
         if today.limit:
             fetched = self._policy.choose(today)
+            if self._watch is not None:
+                self._watch(today, fetched)
             stale = fetched[is_stale[fetched]]
             self._fetches += len(fetched)
             self._useful += len(stale)

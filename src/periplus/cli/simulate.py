@@ -1,0 +1,56 @@
+"""`periplus simulate`: policies in virtual time, and the experiments of two papers done again.
+
+This file is the group: its verbs are in the files beside it, one family each. What they run is in `lab.simulate`; it is
+imported when an experiment begins.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from periplus.model import UsageError
+
+from . import simulate_options as options
+from . import simulate_reproduce
+from .simulate_batch import batch
+from .simulate_freshness import freshness
+from .simulate_ordering import ordering
+from .simulate_reproduce import Asked
+from .simulate_speedup import speedup
+
+simulate = typer.Typer(
+    name="simulate",
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (ordering, speedup, batch, freshness):
+    simulate.command()(verb)
+
+
+@simulate.callback(invoke_without_command=True)
+def _alone(
+    context: typer.Context,
+    reproduce: options.Reproduce = None,
+    out: options.Out = None,
+    scale: options.Scale = None,
+    seed: options.Seed = None,
+    repetitions: options.Repetitions = None,
+    workers: options.Workers = None,
+    json: options.Json = False,
+) -> None:
+    """Measure policies in virtual time, with the scheduler that really crawls; do the papers' experiments again.
+
+    Example: periplus simulate ordering
+
+    Example: periplus simulate --reproduce castillo -o castillo
+    """
+    if context.invoked_subcommand is not None:
+        if reproduce:
+            raise UsageError(
+                "--reproduce stands alone", hint=f"periplus simulate --reproduce {reproduce.value}, without a verb"
+            )
+        return
+    if reproduce is None:
+        typer.echo(context.get_help())
+        return
+    simulate_reproduce.run(reproduce, out, Asked(scale, seed or 0, repetitions, workers), is_json=json)

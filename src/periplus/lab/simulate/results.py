@@ -1,0 +1,334 @@
+"""What experiments came to, as rows that programs read: the keys of `--json`, and the columns of a CSV.
+
+A row is one result: a policy at a budget, a crawl of a speed-up, one time of a batch. Keys are documented in
+docs/simulator.md and do not change; values are means over repetitions where there are several, with the interval that
+holds the true mean with 95 % confidence. The six tables of a simulated crawl are in `recording`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from .batches import Batch, BatchActivity
+from .findings import Finding, mean_interval
+from .freshness import FreshnessResult
+from .network import NetworkSettings
+from .orderings import summarise
+from .policy_choice import PolicyChoice
+from .runs import OrderingResult
+from .speedup import SpeedupResult
+
+Row = Struct | dict[str, Any]
+
+
+class Setting(Struct, frozen=True):
+    """Under what circumstances: the web, and the crawler's network. `bandwidth` is `None` where nothing bounds it."""
+
+    web: str
+    connections: int
+    delay: float
+    pages_per_visit: int
+    bandwidth: float | None
+
+    @classmethod
+    def of(cls, web: str, network: NetworkSettings) -> Setting:
+        """The circumstances of a scenario."""
+        bandwidth = network.bandwidth if math.isfinite(network.bandwidth) else None
+        return cls(web, network.connections, network.delay, network.pages_per_visit, bandwidth)
+
+
+class OrderingRow(Struct, frozen=True):
+    """A policy at a budget: after `pages` of `total` pages it has the share `pagerank` of all PageRank."""
+
+    experiment: str
+    policy: str
+    settings: dict[str, int | float | str | bool]
+    seed: int
+    repetitions: int
+    budget: float
+    pages: int
+    total: int
+    pagerank: float
+    low: float
+    high: float
+    values: list[float]
+    mean_pagerank: float
+    fetched: int
+    makespan: float
+    web: str
+    connections: int
+    delay: float
+    pages_per_visit: int
+    bandwidth: float | None
+
+
+class SpeedupRow(Struct, frozen=True):
+    """Crawls with so many connections on such a line: how much sooner they end than with one on the fastest line."""
+
+    experiment: str
+    policy: str
+    settings: dict[str, int | float | str | bool]
+    seed: int
+    repetitions: int
+    connections: int
+    bandwidth: float
+    speedup: float
+    low: float
+    high: float
+    values: list[float]
+    efficiency: float
+    half_speedup: float
+    makespan: float
+    bound: float
+    bound_by: str
+    fetched: int
+    web: str
+    delay: float
+    pages_per_visit: int
+
+
+class BatchRow(Struct, frozen=True):
+    """A way to fetch a batch: in which share of their time robots had nothing to do, and how long it took."""
+
+    experiment: str
+    seed: int
+    repetitions: int
+    connections: int
+    pages_per_visit: int
+    bandwidth: float
+    batch: int
+    sites: int
+    largest: int
+    top_tenth: float
+    idle: float
+    low: float
+    high: float
+    values: list[float]
+    mostly_idle: float
+    makespan: float
+    web: str
+    delay: float
+
+
+class FreshnessRow(Struct, frozen=True):
+    """A policy at a budget: how fresh it kept the collection, at the end and in the mean over time."""
+
+    experiment: str
+    policy: str
+    seed: int
+    repetitions: int
+    budget: float
+    days: int
+    pages: int
+    freshness: float
+    low: float
+    high: float
+    values: list[float]
+    freshness_at_end: float
+    low_at_end: float
+    high_at_end: float
+    age: float
+    fetches: float
+    needless: float
+    history: str
+
+
+def ordering_rows(results: Sequence[OrderingResult], setting: Setting, seed: int) -> list[OrderingRow]:
+    """A row for every policy and budget that was reached, in the order in which they were asked for."""
+    rows = []
+    means = {each.policy: each.pagerank for each in summarise(results) if each.budget is None}
+    for each in summarise(results):
+        if each.budget is None:
+            continue
+        rows.append(
+            OrderingRow(
+                experiment="ordering",
+                policy=each.policy,
+                settings=PolicyChoice.parse(each.policy).settings,
+                seed=seed,
+                repetitions=each.repetitions,
+                budget=each.budget,
+                pages=max(1, round(each.budget * each.total)),
+                total=round(each.total),
+                pagerank=each.pagerank,
+                low=each.low,
+                high=each.high,
+                values=[dict(run.mass)[each.budget] for run in results if run.policy == each.policy],
+                mean_pagerank=means[each.policy],
+                fetched=round(each.pages),
+                makespan=each.makespan,
+                **asdict(setting),
+            )
+        )
+    return rows
+
+
+def speedup_rows(
+    results: Sequence[SpeedupResult], policy: PolicyChoice, network: NetworkSettings, web: str, seed: int
+) -> list[SpeedupRow]:
+    """A row for every number of connections on every line; the fastest line first."""
+    groups: dict[tuple[float, int], list[SpeedupResult]] = {}
+    for each in results:
+        groups.setdefault((-each.bandwidth, each.connections), []).append(each)
+    return [_speedup_row(groups[key], policy, network, web, seed) for key in sorted(groups)]
+
+
+def _speedup_row(
+    group: Sequence[SpeedupResult], policy: PolicyChoice, network: NetworkSettings, web: str, seed: int
+) -> SpeedupRow:
+    values = [each.speedup for each in group]
+    mean, low, high = mean_interval(values)
+    means = {
+        name: mean_interval([getattr(each, name) for each in group])[0]
+        for name in ("efficiency", "half_speedup", "makespan", "bound")
+    }
+    return SpeedupRow(
+        experiment="speedup",
+        policy=str(policy),
+        settings=policy.settings,
+        seed=seed,
+        repetitions=len(group),
+        connections=group[0].connections,
+        bandwidth=group[0].bandwidth,
+        speedup=mean,
+        low=low,
+        high=high,
+        values=values,
+        **means,
+        bound_by=group[0].bound_by,
+        fetched=round(mean_interval([each.pages for each in group])[0]),
+        web=web,
+        delay=network.delay,
+        pages_per_visit=network.pages_per_visit,
+    )
+
+
+def batch_rows(
+    runs: Sequence[tuple[Batch, list[BatchActivity]]], network: NetworkSettings, web: str, seed: int
+) -> list[BatchRow]:
+    """A row for every way to fetch the batch; each run is a repetition, and has the same ways in the same order."""
+    rows = []
+    for group in zip(*(activities for _, activities in runs), strict=True):
+        values = [each.idle for each in group]
+        mean, low, high = mean_interval(values)
+        rows.append(
+            BatchRow(
+                experiment="batch",
+                seed=seed,
+                repetitions=len(group),
+                connections=group[0].connections,
+                pages_per_visit=group[0].pages_per_visit,
+                bandwidth=group[0].bandwidth,
+                batch=round(mean_interval([each.pages for each in group])[0]),
+                sites=round(mean_interval([each.sites for each in group])[0]),
+                largest=round(mean_interval([batch.largest for batch, _ in runs])[0]),
+                top_tenth=mean_interval([batch.top_tenth for batch, _ in runs])[0],
+                idle=mean,
+                low=low,
+                high=high,
+                values=values,
+                mostly_idle=mean_interval([each.mostly_idle for each in group])[0],
+                makespan=mean_interval([each.makespan for each in group])[0],
+                web=web,
+                delay=network.delay,
+            )
+        )
+    return rows
+
+
+def freshness_rows(results: Sequence[FreshnessResult], history: str, seed: int) -> list[FreshnessRow]:
+    """A row for every policy and budget, in the order in which they were run."""
+    groups: dict[tuple[str, float], list[FreshnessResult]] = {}
+    for each in results:
+        groups.setdefault((each.policy, each.budget), []).append(each)
+    return [_freshness_row(policy, budget, group, history, seed) for (policy, budget), group in groups.items()]
+
+
+def _freshness_row(
+    policy: str, budget: float, group: Sequence[FreshnessResult], history: str, seed: int
+) -> FreshnessRow:
+    over_time = [each.freshness for each in group]
+    at_end, low_at_end, high_at_end = mean_interval([each.freshness_at_end for each in group])
+    mean, low, high = mean_interval(over_time)
+    return FreshnessRow(
+        experiment="freshness",
+        policy=policy,
+        seed=seed,
+        repetitions=len(group),
+        budget=budget,
+        days=group[0].days,
+        pages=group[0].pages,
+        freshness=mean,
+        low=low,
+        high=high,
+        values=over_time,
+        freshness_at_end=at_end,
+        low_at_end=low_at_end,
+        high_at_end=high_at_end,
+        age=mean_interval([each.age for each in group])[0],
+        fetches=mean_interval([each.fetches for each in group])[0],
+        needless=mean_interval([each.needless for each in group])[0],
+        history=history,
+    )
+
+
+def finding_rows(findings: Iterable[Finding], paper: str) -> list[dict[str, Any]]:
+    """A row for every value that was held against a paper's."""
+    return [{"experiment": paper, **asdict(each)} for each in findings]
+
+
+def json_line(row: Row) -> bytes:
+    """One line of `--json`. What is no number is null."""
+    return msgspec.json.encode(_finite(msgspec.to_builtins(row))) + b"\n"
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """The same rows as a table: a column a key; lists have blanks between, settings are as typed."""
+    plain = [_finite(msgspec.to_builtins(row)) for row in rows]
+    columns = list(dict.fromkeys(key for row in plain for key in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in row.items()} for row in plain)
+    return out.getvalue()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A file that is whole or not there. Its folder is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        half.write_text(text, encoding="utf-8", newline="")
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _finite(inside) for key, inside in value.items()}
+        case list() | tuple():
+            return [_finite(inside) for inside in value]
+    return value
+
+
+def _cell(value: Any) -> Any:
+    match value:
+        case dict():
+            return ",".join(f"{key}={inside}" for key, inside in value.items())
+        case list():
+            return " ".join(str(inside) for inside in value)
+    return value
