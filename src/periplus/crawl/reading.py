@@ -10,6 +10,7 @@ a page; `gains` hands it over. Where it wants to know who leads where (`keeps_li
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -41,7 +42,7 @@ class PageReader:
     def __init__(self, settings: ReadingSettings | None = None, *, keeps_links: bool = False) -> None:
         self._settings = settings or ReadingSettings()
         self._keeps_links = keeps_links
-        self._gains: dict[Url, float] = {}
+        self._gains: defaultdict[Url, float] = defaultdict(float)
         self._young: set[Url] = set()
         self._old: set[Url] = set()
 
@@ -95,12 +96,13 @@ class PageReader:
             return [_link(page, url, anchor, depth, now, gain) for url, anchor in told.items()]
         ways = dict.fromkeys(self._targets(page))
         gain = share(len(ways))
-        news = ways.keys() - self._young - self._old
-        gains = self._gains
-        if gain:
-            for url in ways:
-                if url not in news:
-                    gains[url] = gains.get(url, 0.0) + gain
+        young, old, gains = self._young, self._old, self._gains
+        news = set()
+        for url in ways:
+            if url in young or url in old:
+                gains[url] += gain
+            else:
+                news.add(url)
         return self._tell(page, news, depth, now, gain) if news else []
 
     @property
@@ -110,8 +112,8 @@ class PageReader:
 
     def gains(self, now: float) -> list[Discovery]:
         """What links met again have brought since this was last asked, added up: one for each URL."""
-        gains, self._gains = self._gains, {}
-        return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items()]
+        gains, self._gains = self._gains, defaultdict(float)
+        return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
 
     def _targets(self, page: Page) -> list[Url]:
         """Where a page leads, as `_ways` but without the words; sooner where no link asks for anything."""

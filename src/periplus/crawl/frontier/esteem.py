@@ -37,6 +37,8 @@ from .rounds import Rounds
 
 _AT_ONCE = 10_000
 """So many URLs are moved together: more would take memory."""
+_AGES = 10**12
+"""Pages fetched: longer than anybody waits."""
 _BITS = {source: 1 << position for position, source in enumerate(Source)}
 
 
@@ -50,6 +52,7 @@ class Esteem:
         self._rounds = rounds
         self._learning = ordering if isinstance(ordering, Learning) else None
         self._ranking = ordering if isinstance(ordering, Ranking) else None
+        self._is_sinking = self._learning is not None and _sinks(self._learning)
         self._is_out = is_out
         self.pages = pages
         self._ranked_at = pages
@@ -202,6 +205,8 @@ class Esteem:
 
     def has_sunk(self, ticket: Ticket) -> bool:
         """Whether the first of a queue, looked at again, belongs further back. It is there now."""
+        if not self._is_sinking:
+            return False
         url = ticket.entry.url
         standing = self._state.standings.get([url])[0]
         if standing is None or self._learning is None or standing.place != ticket.place:
@@ -265,6 +270,11 @@ class Esteem:
             self._wait(standing, ticket)
         self._state.standings.put(chosen)
         self._rounds.call(entries)
+
+
+def _sinks(learning: Learning) -> bool:
+    """Whether a URL is wanted less the longer it waits. Most orderings know no age."""
+    return learning.score_of(1.0, _AGES) < learning.score_of(1.0, 0)
 
 
 def _queued(state: State) -> int:

@@ -87,6 +87,7 @@ class DiskStandings:
         self._recent: Recent[Url, _Kept] = Recent(remembered)
         self._changed: dict[Url, _Kept] = {}
         self._new: set[bytes] = set()
+        self._absent: dict[Url, bytes] = {}
         self._pairs = array("I")
         self._keys = b""
         self._counters = environment.table("counters")
@@ -120,7 +121,9 @@ class DiskStandings:
         return answers
 
     def _look_up(self, urls: Sequence[Url], answers: list[_Kept | None]) -> None:
-        asked = [position for position, answer in enumerate(answers) if answer is None]
+        if len(self._absent) > MAX_HELD:
+            self._absent.clear()
+        asked = [place for place, answer in enumerate(answers) if answer is None and urls[place] not in self._absent]
         places = places_of([urls[position] for position in asked], self._names.find, self._digest)
         rows = self._table.get_many([key for key, _ in places])
         for position, (key, short) in zip(asked, places, strict=True):
@@ -129,6 +132,8 @@ class DiskStandings:
                 found = self._recent.get(url) or self._find(key, short.encode(), rows[key])
                 if found is not None:
                     answers[position] = self._recent[url] = found
+            else:
+                self._absent[urls[position]] = key
 
     def _find(self, key: bytes, short: bytes, row: bytes | None) -> _Kept | None:
         for _ in range(MAX_PROBES):
@@ -164,21 +169,41 @@ class DiskStandings:
         known = self._get(urls)
         places = places_of(urls, self._names.number, self._digest)
         for (url, standing), kept, (key, short) in zip(standings, known, places, strict=True):
-            mine = kept or self._changed.get(url) or self._made(key, short.encode())
-            if mine is not None:
-                for field in Standing.__struct_fields__:
-                    setattr(mine, field, getattr(standing, field))
-                self._change(url, mine)
+            before = kept or self._changed.get(url)
+            place = before.key if before else self._free(key, is_free=self._absent.get(url) == key)
+            if place:
+                self._change(url, self._own(standing, before, place, short.encode()))
 
-    def _made(self, key: bytes, short: bytes) -> _Kept | None:
-        """A row of its own for a URL that has none. No row: too many others are in the way."""
+    def _free(self, key: bytes, *, is_free: bool) -> bytes:
+        """The first key from here on that nobody has; none: too many others are in the way."""
         for _ in range(MAX_PROBES):
-            if key not in self._new and self._table.get(key) is None:
+            if key not in self._new and (is_free or self._table.get(key) is None):
                 self._new.add(key)
-                self._count += 1
-                return _Kept(number=self._count - 1, key=key, short=short)
-            key = next_place(key)
-        return None
+                return key
+            key, is_free = next_place(key), False
+        return b""
+
+    def _own(self, standing: Standing, known: _Kept | None, key: bytes, short: bytes) -> _Kept:
+        """A copy that lies somewhere."""
+        if known is None:
+            number, is_pooled = self._count, False
+            self._count += 1
+        else:
+            number, is_pooled = known.number, known.is_pooled
+        return _Kept(
+            standing.worth,
+            standing.stage,
+            standing.level,
+            standing.lane,
+            standing.place,
+            standing.since,
+            standing.sources,
+            standing.is_seed,
+            number,
+            key,
+            short,
+            is_pooled,
+        )
 
     # links
 
@@ -278,6 +303,7 @@ class DiskStandings:
                 self._recent[url] = kept
             self._changed.clear()
             self._new.clear()
+            self._absent.clear()
         self._flush_links()
         counts = (self._count, self._pooled, self._ranking, self._chunks)
         if counts != self._kept_counts:
