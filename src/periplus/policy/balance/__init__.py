@@ -1,0 +1,18 @@
+"""Discovery against Sitemaps: from which of a site's two queues is the next page taken?
+
+Schonfeld & Shivakumar ("Sitemaps: above and beyond the crawl of duty", WWW 2009, section 6.3, Figure 8) give each
+site a quota of pages, split it between the two sources, and after each quota look at what came of the *lowest-scored*
+pages of either: that share is what one more page from there would bring. The source whose last pages were worth more
+gets a step more of the next quota. The split settles where the last page of either is worth the same, which is the
+best there is for any two falling curves.
+
+`SiteBalance` is that for one site: `choose` a queue, say what was `took`, say what was `learnt` of it later. It is
+packed into some dozen bytes that live with the site, in the middle of an epoch too. `history` is for people: how the
+budget moved, and why.
+"""
+
+from .epochs import HISTORY, Epoch, Move
+from .settings import BalanceSettings
+from .site_balance import SiteBalance
+
+__all__ = ["HISTORY", "BalanceSettings", "Epoch", "Move", "SiteBalance"]

@@ -1,0 +1,59 @@
+"""How the budget of a site is balanced: the parameters of Figure 8 of Schonfeld & Shivakumar (2009), and its guards."""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from ...model import ConfigError
+
+_LARGEST_EPOCH = 100_000
+"""Pages; a sample of half of it is what the largest site could have to remember."""
+
+
+class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How pages are shared out between what links found and what sitemaps list."""
+
+    epoch: int = 100
+    """Pages of a site between two looks at what came of them (the paper's Ncrawl)."""
+    step: float = 0.1
+    """Share of an epoch that moves at once, and that is looked at of either source (the paper's epsilon)."""
+    decay: float = 0.7
+    """What an epoch's findings still count one epoch later; 0: only the last epoch counts."""
+    is_slowing: bool = True
+    """Whether steps get smaller, down to a quarter, each time that the budget moves back: then it is near the best
+    split, and large steps only lead past it. Without, the split swings by two steps for ever."""
+    is_strict: bool = False
+    """Figure 8 as printed: the first step before anything is known, none but the last epoch counts, and a tie moves
+    the budget to sitemaps. Even so no source is left without a step."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be shared out."""
+        if not 2 <= self.epoch <= _LARGEST_EPOCH:
+            raise ConfigError(
+                f"an epoch of {self.epoch} pages cannot be shared out", hint=f"Give it 2 to {_LARGEST_EPOCH} pages"
+            )
+        if not 0.0 < self.step <= 0.5:
+            raise ConfigError(f"a step of {self.step} of an epoch is none", hint="Give it more than 0, up to 0.5")
+        if not 0.0 <= self.decay < 1.0:
+            raise ConfigError(f"findings cannot count {self.decay} of what they did", hint="Give it 0 to less than 1")
+
+    @property
+    def delta(self) -> int:
+        """Pages of a step, and of a sample (line 3); never more than half of an epoch."""
+        return min(max(round(self.step * self.epoch), 1), self.epoch // 2)
+
+    def step_after(self, turns: int) -> int:
+        """Pages that move at once, after the budget moved back so often.
+
+        Steps of delta / sqrt(t) with t the number of turns, not of epochs: Kesten's rule ("Accelerated stochastic
+        approximation", 1958), so that a site whose one source is bad gets there in full steps.
+        """
+        if not self.is_slowing or self.is_strict:
+            return self.delta
+        return max(1, math.ceil(max(self.delta / 4, self.delta / math.sqrt(turns + 1))))
+
+    def clamped(self, quota: int) -> int:
+        """The nearest share of an epoch that leaves a sample to either source, so that both can still be judged."""
+        return min(max(quota, self.delta), self.epoch - self.delta)

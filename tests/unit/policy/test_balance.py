@@ -1,0 +1,216 @@
+"""Balance of one site: who gets the budget, by what its last pages were worth."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from random import Random
+
+import pytest
+
+from periplus.model import CollectionDamaged, ConfigError, Lane
+from periplus.policy.balance import HISTORY, BalanceSettings, Move, SiteBalance
+
+S, D = Lane.SITEMAPS, Lane.DISCOVERY
+MANY = 10**9
+
+
+def crawl_epoch(
+    balance: SiteBalance, good: dict[Lane, bool], discovery: int = MANY, sitemaps: int = MANY
+) -> dict[Lane, int]:
+    """Take pages until the epoch is judged; how many came from each."""
+    taken, epoch, page = {S: 0, D: 0}, balance.judged, balance.judged * 10_000
+    while balance.judged == epoch:
+        lane = balance.choose(discovery - taken[D], sitemaps - taken[S])
+        balance.took(lane, min(taken[lane], 255), page)
+        balance.learnt(page, good[lane])
+        taken[lane] += 1
+        page += 1
+    balance.check_invariants()
+    return taken
+
+
+def test_first_epoch_is_half_and_half() -> None:
+    """Before anything is known, nothing is moved; and quotas are kept to the page."""
+    assert crawl_epoch(SiteBalance(), {S: True, D: True}) == {S: 50, D: 50}
+
+
+def test_better_source_gets_a_step_more() -> None:
+    """Lines 10-15: the budget moves by delta to whose last pages were worth more."""
+    balance = SiteBalance()
+    crawl_epoch(balance, {S: False, D: True})
+    assert balance.quotas == (40, 60)
+    assert crawl_epoch(balance, {S: False, D: True}) == {S: 40, D: 60}
+    assert [epoch.move.word for epoch in balance.history] == ["to-discovery", "to-discovery"]
+    assert (balance.history[0].sitemaps_utility, balance.history[0].discovery_utility) == (0.0, 1.0)
+
+
+def test_neither_source_is_given_up() -> None:
+    """A clamp leaves a sample to the worse source, so that it can prove itself again."""
+    balance = SiteBalance()
+    for _ in range(8):
+        crawl_epoch(balance, {S: True, D: False})
+    assert balance.quotas == (90, 10)
+    assert balance.history[-1].move is Move.AT_BOUND
+
+
+def test_tie_moves_nothing_unless_strict() -> None:
+    """Figure 8 moves to sitemaps on a tie, already before the first epoch; the guarded form does not."""
+    balance, strict = SiteBalance(), SiteBalance(BalanceSettings(is_strict=True))
+    assert strict.quotas == (60, 40)
+    for each in (balance, strict):
+        crawl_epoch(each, {S: True, D: True})
+    assert (balance.quotas, balance.history[0].move) == ((50, 50), Move.TIE)
+    assert (strict.quotas, strict.history[0].move) == ((70, 30), Move.TIE_TO_SITEMAPS)
+
+
+def test_short_queue_spills_and_gets_no_more() -> None:
+    """Line 18: what one queue cannot use the other gets, without counting in its sample; and nobody is given more
+    than it could use."""
+    balance = SiteBalance()
+    assert crawl_epoch(balance, {S: True, D: False}, sitemaps=20) == {S: 20, D: 80}
+    assert (balance.quotas, balance.history[0].move) == ((50, 50), Move.UNUSED)
+    assert crawl_epoch(balance, {S: True, D: True}, sitemaps=0) == {S: 0, D: 100}
+    assert balance.history[1].move is Move.ONE_SOURCE
+
+
+def test_spilled_pages_are_in_no_sample() -> None:
+    """The sample is of the best kD pages; what was taken beyond them says nothing of the marginal page of the quota."""
+    balance = SiteBalance()
+    for page in range(100):
+        balance.took(D, page, page)
+        balance.learnt(page, page < 50)
+    assert (balance.history[0].discovery_good, balance.history[0].discovery_known) == (10, 10)
+
+
+def test_sample_is_the_lowest_scored_although_better_pages_arrive_late() -> None:
+    """Pages found in the middle of an epoch may stand above those taken: the sample is by score, not by time."""
+    balance = SiteBalance()
+    for page in range(50):
+        balance.took(D, 200 if page < 10 else 100, page)
+        balance.learnt(page, page < 10)
+        balance.took(S, 100, 1000 + page)
+        balance.learnt(1000 + page, True)
+    assert (balance.history[0].discovery_good, balance.history[0].sitemaps_good) == (10, 10)
+
+
+def test_results_may_come_late_and_in_any_order() -> None:
+    """The epoch is judged when both samples are complete; pages taken meanwhile belong to none."""
+    balance = SiteBalance()
+    for page in range(50):
+        balance.took(D, 1, page)
+        balance.took(S, 1, 1000 + page)
+    balance.took(S, 1, 5000)
+    results = [(page, True) for page in range(40, 50)] + [(1000 + page, page < 45) for page in range(40, 50)]
+    for key, is_good in reversed(results):
+        assert balance.judged == 0
+        balance.learnt(key, is_good)
+    assert balance.judged == 1
+    assert (balance.history[0].discovery_good, balance.history[0].sitemaps_good) == (10, 5)
+
+
+def test_results_that_never_come_are_not_waited_for() -> None:
+    """A lost page must not stop a site's balance: after a sample's worth of pages the rest is judged."""
+    balance = SiteBalance()
+    for page in range(110):
+        balance.took(balance.choose(1, 1), 1, page)
+        if page % 2:
+            balance.learnt(page, True)
+    assert balance.judged == 1
+    assert balance.history[0].sitemaps_known + balance.history[0].discovery_known == 10
+
+
+def test_page_of_both_is_credited_to_both() -> None:
+    """One fetch, two accounts: the result counts for both sources."""
+    balance = SiteBalance(BalanceSettings(epoch=10))
+    for page in range(10):
+        balance.took(S, 5, page, other=7)
+        balance.learnt(page, True)
+    assert (balance.history[0].sitemaps_good, balance.history[0].discovery_good) == (1, 1)
+
+
+def test_page_of_both_far_down_in_the_other_queue_does_not_speak_for_it() -> None:
+    """A page that the other source would not have come to is not one of its best kD."""
+    balance = SiteBalance(BalanceSettings(epoch=4, step=0.5))
+    balance.took(D, 10, 1)
+    balance.learnt(1, False)
+    for page in (2, 3, 4):
+        balance.took(S, 5, page, other=10 if page == 2 else 11)
+        balance.learnt(page, True)
+    epoch = balance.history[0]
+    assert (epoch.discovery_good, epoch.discovery_known) == (1, 2)
+
+
+def run_toy(settings: BalanceSettings, seed: int, epochs: int) -> list[int]:
+    """kS over time where page x of an epoch is good with probability .95 e^(-x/90) or .7 e^(-x/60)."""
+    random, balance, page, quotas = Random(seed), SiteBalance(settings), 0, []
+    for epoch in range(epochs):
+        x = {S: 0, D: 0}
+        while balance.judged == epoch:
+            lane = balance.choose(MANY, MANY)
+            chance = 0.95 * math.exp(-x[S] / 90) if lane is S else 0.7 * math.exp(-x[D] / 60)
+            balance.took(lane, min(x[lane], 255), page)
+            balance.learnt(page, random.random() < chance)
+            x[lane] += 1
+            page += 1
+        quotas.append(balance.quotas[0])
+    return quotas
+
+
+@pytest.mark.parametrize("is_slowing", [True, False])
+def test_settles_at_the_best_split(is_slowing: bool) -> None:
+    """Two falling curves whose best split is 71: the long-run mean is 69.5 +- 3, as computed independently."""
+    quotas = [quota for seed in (1, 2) for quota in run_toy(BalanceSettings(is_slowing=is_slowing), seed, 500)[50:]]
+    assert abs(statistics.mean(quotas) - 69.5) <= 3
+
+
+def test_stays_within_a_step_of_the_best_split() -> None:
+    """With steps that get smaller, the typical epoch is within one step of 71, and most are."""
+    quotas = run_toy(BalanceSettings(), 3, 600)[100:]
+    near = sum(abs(quota - 71) <= 10 for quota in quotas)
+    assert abs(statistics.median(quotas) - 71) <= 10
+    assert near > 0.7 * len(quotas)
+
+
+def test_full_steps_until_the_first_turn() -> None:
+    """Steps shrink only where the budget moves back: a bad source loses its budget in four epochs."""
+    settings = BalanceSettings()
+    assert [settings.step_after(turns) for turns in (0, 1, 3, 15, 10_000)] == [10, 8, 5, 3, 3]
+    balance = SiteBalance(settings)
+    for _ in range(4):
+        crawl_epoch(balance, {S: False, D: True})
+    assert balance.quotas == (10, 90)
+
+
+def test_history_is_short_and_packed_small() -> None:
+    """What is kept of a site is bounded, whatever happens there."""
+    balance = SiteBalance()
+    for _ in range(HISTORY + 5):
+        crawl_epoch(balance, {S: True, D: False})
+    assert len(balance.history) == HISTORY
+    assert len(balance.pack()) < 250
+    assert len(SiteBalance().pack()) < 24
+
+
+def test_other_settings_keep_the_proportion() -> None:
+    """Whoever changes the epoch between two runs keeps what was learnt."""
+    balance = SiteBalance()
+    crawl_epoch(balance, {S: True, D: False})
+    again = SiteBalance.unpack(balance.pack(), BalanceSettings(epoch=1000))
+    assert again.quotas == (600, 400)
+    assert SiteBalance.unpack(b"").quotas == (50, 50)
+
+
+@pytest.mark.parametrize("kept", [b"\x00", b"\x98", SiteBalance().pack()[:-1], SiteBalance().pack() + b"\x00"])
+def test_damaged_state_is_said_to_be(kept: bytes) -> None:
+    """Bytes that were never packed are a damaged collection, not a crash."""
+    with pytest.raises(CollectionDamaged) as caught:
+        SiteBalance.unpack(kept)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(("epoch", "step", "decay"), [(1, 0.1, 0.7), (100, 0.0, 0.7), (100, 0.6, 0.7), (100, 0.1, 1.0)])
+def test_settings_that_cannot_be(epoch: int, step: float, decay: float) -> None:
+    """A setting that makes no sense is refused when it is read."""
+    with pytest.raises(ConfigError):
+        BalanceSettings(epoch=epoch, step=step, decay=decay)
