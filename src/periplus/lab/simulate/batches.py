@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 class Batch(Struct, frozen=True):
-    """Pages that are fetched together, on so many sites. `top_tenth` is the share of them on a tenth of the sites.
+    """Pages that are fetched together, on so many sites. `top_tenth` is the share of them on a tenth of all sites.
 
     `by_site` goes from the rank of a site to the number of its pages in the batch.
     """
@@ -108,7 +108,7 @@ def form_batch(web: Web, trace: Trace, size: int) -> Batch:
     chosen = waiting[np.argsort(place - length[site], kind="stable")[:size]]
     per_site = np.bincount(web.site[chosen], minlength=1)
     per_site = np.sort(per_site[per_site > 0])[::-1]
-    top = per_site[: -(-len(per_site) // 10)].sum() / max(len(chosen), 1)
+    top = per_site[: -(-len(web.sites) // 10)].sum() / max(len(chosen), 1)
     largest = int(per_site[0]) if len(per_site) else 0
     return Batch(chosen, len(per_site), largest, float(top), _ranked_sizes(per_site))
 

@@ -1,0 +1,165 @@
+"""The crawls for a reproduction of Castillo et al. (2004): which there are, on which webs, and running all of them.
+
+What they say is found in `castillo_findings`, and drawn in `castillo_plots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import Struct
+
+from periplus.model import ConfigError, InvariantError
+
+from .batches import Batch, BatchActivity, batch_activity
+from .castillo_depth import DepthProfile, depth_profile
+from .generated import WebSettings, generate
+from .network import NetworkSettings
+from .orderings import OrderingJob, crawl_job
+from .policy_choice import PolicyChoice
+from .runs import OrderingResult
+from .speedup import BANDWIDTHS, CONNECTIONS, bounds
+from .stored_webs import ranked, store_web
+from .web import Web
+from .workers import Progress, run_jobs
+
+PAPER_PAGES = 3_500_000
+SHARES = (0.1, 0.3, 0.5, 0.8)
+LINES = (2_000.0, 20_000.0, 2_000_000.0)
+"""Bytes a second that the batches are fetched with: the paper's two, and one that is never full."""
+LEAST_SCALE = 20_000
+"""Of fewer pages, with sites and the largest of them in proportion, all sites would be alike."""
+
+WEBS: dict[str, dict[str, float]] = {
+    "default": {},
+    "large sites are popular": {"popularity": 1.0},
+    "80 % ok": {"ok": 0.8},
+    "80 % ok, half of the links leave their site": {"ok": 0.8, "local": 0.5},
+}
+"""The webs by name, and what is not default there: the assumption that was changed, if any."""
+
+
+class Case(Struct, frozen=True):
+    """A crawl of the reproduction: which part of the paper it is for, on which web, by what, with which network."""
+
+    part: str
+    web: str
+    policy: PolicyChoice
+    network: NetworkSettings
+
+
+class Evidence(Struct, frozen=True):
+    """All that was run: the crawls of each case, one a seed; for each seed the batch and the depths of its web.
+
+    `bounds` has the speed-up that cannot be surpassed in each place of Table I, and why, on the first web.
+    """
+
+    scale: int
+    cases: list[Case]
+    crawls: list[list[OrderingResult]]
+    batches: list[tuple[Batch, list[BatchActivity]]]
+    depths: list[DepthProfile]
+    bounds: dict[tuple[float, int], tuple[float, str]]
+
+    def of(self, part: str, policy: str, *, web: str = "default", **network: float) -> list[OrderingResult]:
+        """The crawls of the one case that is like that."""
+        for case, results in zip(self.cases, self.crawls, strict=True):
+            is_like = (case.part, case.policy.name, case.web) == (part, policy, web)
+            if is_like and all(getattr(case.network, name) == value for name, value in network.items()):
+                return results
+        raise InvariantError(f"no crawl was made for {part} by {policy} on {web}")
+
+
+def gather(scale: int, seeds: range, *, workers: int = 1, progress: Progress | None = None) -> Evidence:
+    """Run everything."""
+    if scale < LEAST_SCALE:
+        raise ConfigError(f"{scale} pages are too few to be like the paper's web", hint=f"at least {LEAST_SCALE}")
+    todo = cases(scale)
+    batch = in_proportion(100_000, scale)
+    crawls: list[list[OrderingResult]] = [[] for _ in todo]
+    with TemporaryDirectory(prefix="periplus-simulate-") as folder:
+        jobs = _jobs(todo, scale, seeds, Path(folder))
+        done = run_jobs(crawl_job, jobs, total=len(todo) * len(seeds), steps=scale, workers=workers, progress=progress)
+        for each in sorted(done, key=lambda each: each.number):
+            crawls[each.number % len(todo)].append(each.result)
+    webs = [generate(web_settings(scale, seed)) for seed in seeds]
+    batches = [
+        batch_activity(web, size=batch, network=_real_network(scale), bandwidths=LINES, seed=seed)
+        for web, seed in zip(webs, seeds, strict=True)
+    ]
+    return Evidence(scale, todo, crawls, batches, [depth_profile(web) for web in webs], _bounds(webs[0], todo, crawls))
+
+
+def _bounds(
+    web: Web, todo: list[Case], crawls: list[list[OrderingResult]]
+) -> dict[tuple[float, int], tuple[float, str]]:
+    table = [(case.network, results[0]) for case, results in zip(todo, crawls, strict=True) if case.part == "Table I"]
+    alone = table[0][1].makespan
+    return {
+        (network.bandwidth, network.connections): bounds(web, network, alone).least()
+        for network, _ in table
+        if network.bandwidth < inf
+    }
+
+
+def web_settings(scale: int, seed: int, web: str = "default") -> WebSettings:
+    """A web of so many pages, with sites and the largest of them in proportion to the paper's."""
+    settings: dict[str, Any] = dict(WEBS[web])
+    return WebSettings(
+        pages=scale,
+        sites=in_proportion(50_000, scale),
+        largest_site=in_proportion(25_000, scale),
+        seed=seed,
+        **settings,
+    )
+
+
+def in_proportion(count: int, scale: int) -> int:
+    """What a number of the paper's is on a web of so many pages."""
+    return max(1, round(count * scale / PAPER_PAGES))
+
+
+def cases(scale: int) -> list[Case]:
+    """Every crawl that is done for each seed; those on one web follow each other."""
+    every = {"every": in_proportion(50_000, scale)}
+    length, depth, optimal = PolicyChoice("length"), PolicyChoice("depth"), PolicyChoice("optimal")
+    ranked_orders = (PolicyChoice("batch", every), PolicyChoice("partial", every))
+    alone, real = NetworkSettings(connections=1), _real_network(scale)
+    return [
+        *(Case("Figure 5", "default", policy, alone) for policy in (length, depth, *ranked_orders, optimal)),
+        *(
+            Case("Figure 6", "default", policy, NetworkSettings(connections=r))
+            for r in (64, 256)
+            for policy in (length, depth)
+        ),
+        *(
+            Case("Table I", "default", length, NetworkSettings(connections=r, bandwidth=line))
+            for line in BANDWIDTHS
+            for r in CONNECTIONS
+        ),
+        *(Case("Table I", "default", length, NetworkSettings(connections=r, delay=0.0)) for r in CONNECTIONS),
+        *(Case("Figure 5", "large sites are popular", policy, alone) for policy in (length, depth, *ranked_orders)),
+        *(Case("Figure 10", "80 % ok", policy, real) for policy in (length, optimal)),
+        Case("Figure 10", "80 % ok, half of the links leave their site", length, real),
+    ]
+
+
+def _real_network(scale: int) -> NetworkSettings:
+    """The network of section VII: 1,000 connections for 3.5 million pages."""
+    return NetworkSettings(connections=in_proportion(1000, scale))
+
+
+def _jobs(todo: list[Case], scale: int, seeds: range, folder: Path) -> Iterator[OrderingJob]:
+    for seed in seeds:
+        at_hand = ""
+        for case in todo:
+            place = folder / f"{seed}-{case.web}"
+            if case.web != at_hand:
+                place.mkdir()
+                store_web(ranked(generate(web_settings(scale, seed, case.web))), place)
+                at_hand = case.web
+            yield OrderingJob(place, case.policy, case.network, seed, SHARES, None)
