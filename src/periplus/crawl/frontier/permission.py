@@ -121,6 +121,8 @@ class Permission:
         else:
             self._rounds.rest(visited, outcome, reason, now)
         wanting = self._rounds.bench.get(outcome.task.site)
+        if wanting is None and outcome.task.site == visited.site:  # nothing waits there now, but its word holds
+            wanting = self._rounds.summon(visited.site)
         if wanting is None:
             return
         wanting.is_expected = False
