@@ -46,7 +46,7 @@ class FreeLine:
         """When the next fetch ends."""
         return self._ends[0][0] if self._ends else _NEVER
 
-    def end(self) -> int:
+    def end(self) -> int | None:
         """The slot of the fetch that ends then."""
         return heappop(self._ends)[1]
 
@@ -69,19 +69,21 @@ class SharedLine:
 
     @property
     def next_at(self) -> float:
-        """When the next fetch ends."""
-        while self._starting and self._starting[0][0] <= self._first[0]:
-            at, slot, size, speed = heappop(self._starting)
-            self._advance(at)
-            self._left[slot], self._speed[slot] = size, speed
-            self._share()
-        return self._first[0]
+        """When something happens next: a fetch ends, or the bytes of one begin to flow."""
+        return min(self._first[0], self._starting[0][0]) if self._starting else self._first[0]
 
-    def end(self) -> int:
-        """The slot of the fetch that ends then."""
-        at, slot = self._first
-        self._advance(at)
-        self._left[slot], self._speed[slot] = np.inf, 0.0
+    def end(self) -> int | None:
+        """The slot of the fetch that ends then; `None` if bytes begin to flow."""
+        slot: int | None
+        if self._starting and self._starting[0][0] <= self._first[0]:
+            at, begun, size, speed = heappop(self._starting)
+            self._advance(at)
+            self._left[begun], self._speed[begun] = size, speed
+            slot = None
+        else:
+            at, slot = self._first
+            self._advance(at)
+            self._left[slot], self._speed[slot] = np.inf, 0.0
         self._share()
         return slot
 
