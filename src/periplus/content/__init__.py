@@ -27,7 +27,7 @@ from .draft import RawPage
 from .html import read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
-from .sketch import bands, resemblance, sketch_of
+from .sketch import bands, resemblance, shingles_of, sketch_of, sketches_of
 
 __all__ = [
     "Charset",
@@ -42,7 +42,9 @@ __all__ = [
     "read_pages",
     "read_refresh",
     "resemblance",
+    "shingles_of",
     "sketch_of",
+    "sketches_of",
     "snapshot",
     "sniff_charset",
     "sniff_mime",

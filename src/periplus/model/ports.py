@@ -14,7 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .events import Event
-from .state import Batch, KnownLinks, Payload, Queued, Reading, RobotsFile, SiteState, Standing, Ticket
+from .state import (
+    Batch,
+    KnownLinks,
+    Payload,
+    Placement,
+    Queued,
+    Reading,
+    RobotsFile,
+    SiteState,
+    Sketched,
+    Standing,
+    Ticket,
+)
 from .types import Discovery, FetchOutcome, FetchTask, Lane, Site, Url, UrlRecord, Verdict
 
 
@@ -217,6 +229,26 @@ class Payloads(Protocol):
         """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
 
 
+class Sketches(Protocol):
+    """Which pages say nearly the same: clusters, from sketches. What is one cluster is for `policy.duplicates` to say.
+
+    A page that comes again is put anew if it says something else by now. How many pages are looked at is bounded, so
+    that a pair may be missed where very many pages share a phrase.
+    """
+
+    def add(self, pages: Sequence[Sketched]) -> list[Placement | None]:
+        """Put each with those that it resembles, one after the other. `None`: it says too little to be put anywhere."""
+
+    def get(self, urls: Sequence[Url]) -> list[Placement | None]:
+        """Where each is now, aligned with `urls`."""
+
+    def remove(self, urls: Sequence[Url]) -> None:
+        """Take out those that are no more; others do not matter."""
+
+    def __len__(self) -> int:
+        """How many clusters there are."""
+
+
 class Exchange(Protocol):
     """Batches between shards, each kept until the other side has it for good, each taken once.
 
@@ -280,6 +312,10 @@ class State(Protocol):
     @property
     def payloads(self) -> Payloads:
         """What was seen before."""
+
+    @property
+    def sketches(self) -> Sketches:
+        """Which pages say nearly the same."""
 
     @property
     def exchange(self) -> Exchange:

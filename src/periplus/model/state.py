@@ -120,6 +120,34 @@ class Payload(Struct, frozen=True):
     record_id: str
 
 
+class Sketched(Struct, frozen=True, gc=False):
+    """A page as it is put with those that say the same: its sketch, and what speaks for knowing them by its URL.
+
+    `is_listed`: its site lists it in a sitemap; `worth` is what links make of it; `canonical` is the URL by which it
+    says itself that it should be known.
+    """
+
+    url: Url
+    sketch: bytes
+    is_listed: bool = False
+    worth: float = 0.0
+    canonical: Url | None = None
+
+
+class Placement(Struct, frozen=True, gc=False):
+    """Where a page was put: a cluster of `size` pages that say the same, best known by `canonical`.
+
+    `likeness` is how much the page resembles what the first of them said, from 0 to 1; `is_copy`: another page said it
+    before, and still does as far as is known.
+    """
+
+    cluster: int
+    canonical: Url
+    size: int
+    likeness: float
+    is_copy: bool
+
+
 class Reading(Struct, frozen=True):
     """What was made of a body: its digests, and whether its text was known by another URL before."""
 

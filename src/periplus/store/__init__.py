@@ -17,6 +17,7 @@ from .memory import (
     MemoryUrlRecords,
 )
 from .ranks import KnownRanks, known_ranks
+from .sketches import MemorySketches
 from .state import DiskState
 from .tables import Tables, TableSettings
 from .warc import Archive, WarcEnd, WarcSettings
@@ -33,6 +34,7 @@ __all__ = [
     "MemoryQueues",
     "MemoryRobotsFiles",
     "MemorySites",
+    "MemorySketches",
     "MemoryState",
     "MemoryUrlRecords",
     "TableSettings",

@@ -30,6 +30,7 @@ from periplus.model import (
 )
 from periplus.urls import site_of
 
+from .sketches import MemorySketches
 from .standings import MemoryStandings
 
 HIGHEST_LEVEL = 255
@@ -341,6 +342,7 @@ class MemoryState:
         self.sites = MemorySites()
         self.robots = MemoryRobotsFiles()
         self.payloads = MemoryPayloads()
+        self.sketches = MemorySketches()
         self.exchange = MemoryExchange(shard)
         self._marks: dict[str, bytes] = {}
 

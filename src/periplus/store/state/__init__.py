@@ -2,8 +2,8 @@
 
 `disk` puts the parts together, and is what other rooms see. `environment` is all that we know of LMDB; `names` gives
 sites their numbers; `rows` says how values lie on disk, `places` where. The ports of `model.ports` are in `records`,
-`queues`, `standings`, `sites` (with robots files and payloads) and `exchange`, each on tables of its own. Keys begin
-with the number of a site, so that the links of a page, which mostly stay on its site, land close together.
+`queues`, `standings`, `sketches`, `sites` (with robots files and payloads) and `exchange`, each on tables of its own.
+Keys begin with the number of a site, so that the links of a page, which mostly stay on its site, land close together.
 """
 
 from .disk import DiskState
@@ -11,6 +11,7 @@ from .exchange import DiskExchange
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
+from .sketches import DiskSketches
 from .standings import DiskStandings
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "DiskQueues",
     "DiskRobotsFiles",
     "DiskSites",
+    "DiskSketches",
     "DiskStandings",
     "DiskState",
     "DiskUrlRecords",

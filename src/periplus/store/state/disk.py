@@ -13,6 +13,7 @@ from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
+from .sketches import DiskSketches
 from .standings import DiskStandings
 
 FORMAT = b"1"
@@ -52,6 +53,7 @@ class DiskState:
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
+            self.sketches = DiskSketches(environment, names)
             self.exchange = DiskExchange(environment, shard)
             environment.commit()
         except BaseException:
@@ -75,6 +77,7 @@ class DiskState:
         """Make everything since the last commit durable, all or nothing."""
         self.queues.flush()
         self.standings.flush()
+        self.sketches.flush()
         self._environment.commit()
         self.exchange.committed()
 

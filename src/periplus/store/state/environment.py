@@ -32,7 +32,7 @@ SMALLEST_MAP = 1 << 30
 MAX_KEY = 511
 """The longest key of an LMDB that was built with its defaults."""
 
-MAX_TABLES = 16
+MAX_TABLES = 32
 CHUNK = 256
 """How many rows a walk reads before it looks for its place again: it may be changed under its feet."""
 

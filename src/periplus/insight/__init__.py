@@ -1,0 +1,9 @@
+"""What a crawl tells, worked out from what it wrote down, and from texts that somebody has.
+
+`duplicates` finds texts that say nearly the same: all pairs of some texts, and the clusters of a collection's pages
+with the URL by which to know each. Nothing here fetches, and nothing of a collection is changed.
+"""
+
+from . import duplicates
+
+__all__ = ["duplicates"]

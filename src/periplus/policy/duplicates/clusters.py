@@ -1,0 +1,81 @@
+"""A cluster of pages that say the same, and the URL by which to know it.
+
+A cluster is kept in a bounded form: how many pages are in it, and the `MAX_KEPT` members that have the best claim to
+stand for it. The first page is compared with, so that its site is kept too; what it said is kept beside (`store`).
+
+The canonical URL is, in this order: one that its site lists in a sitemap (Schonfeld & Shivakumar 2009); one that
+another member names by `rel=canonical`, which is believed here because both are of one cluster (see `hints`); the one
+that links make worth most; the shortest; the first in the order of the alphabet.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.model import Site, Sketched, Url
+
+MAX_KEPT: Final = 8
+"""Members that a cluster knows by name."""
+
+
+class Member(Struct, frozen=True, array_like=True, gc=False):
+    """A page that may stand for its cluster. `names` is the URL by which it says it should be known."""
+
+    url: Url
+    is_listed: bool = False
+    worth: float = 0.0
+    names: Url | None = None
+    is_named: bool = False
+
+
+class Cluster(Struct, frozen=True, array_like=True):
+    """Pages that say the same. `has_first`: one of them counts as the original, and the others as its copies."""
+
+    site: Site
+    size: int
+    has_first: bool
+    members: tuple[Member, ...]
+
+
+def founded(page: Sketched, site: Site) -> Cluster:
+    """A cluster of one."""
+    return Cluster(site, 1, True, (_member(page),))
+
+
+def joined(cluster: Cluster, page: Sketched, *, is_new: bool) -> Cluster:
+    """With this page; `is_new`: it was not counted yet. One that was there is known as what it claims to be now."""
+    others = [each for each in cluster.members if each.url != page.url]
+    was_named = any(each.url == page.url and each.is_named for each in cluster.members)
+    members = _with_names([*others, replace(_member(page), is_named=was_named)])
+    if len(members) > MAX_KEPT:
+        members = sorted(members, key=_claim)[:MAX_KEPT]
+    return Cluster(cluster.site, cluster.size + is_new, cluster.has_first, tuple(members))
+
+
+def left(cluster: Cluster, url: Url, *, was_first: bool) -> Cluster:
+    """Without this page, which must have been counted."""
+    members = tuple([each for each in cluster.members if each.url != url])
+    return Cluster(cluster.site, cluster.size - 1, cluster.has_first and not was_first, members)
+
+
+def canonical(cluster: Cluster) -> Url | None:
+    """The URL by which to know the cluster; `None` where all that it knew by name have left."""
+    return min(cluster.members, key=_claim).url if cluster.members else None
+
+
+def _member(page: Sketched) -> Member:
+    return Member(page.url, page.is_listed, page.worth, page.canonical)
+
+
+def _with_names(members: list[Member]) -> list[Member]:
+    """Whom others name is known for it, also when they are forgotten. Who names itself says nothing of the others."""
+    named = {each.names for each in members if each.names not in (None, each.url)}
+    return [replace(each, is_named=True) if each.url in named and not each.is_named else each for each in members]
+
+
+def _claim(member: Member) -> tuple[bool, bool, float, int, Url]:
+    """The smaller, the better."""
+    return not member.is_listed, not member.is_named, -member.worth, len(member.url), member.url
