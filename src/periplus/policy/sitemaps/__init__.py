@@ -1,0 +1,100 @@
+"""What sites say of themselves, and what to make of it: files, entries, and the worth of both.
+
+Every sitemap file that is known is a node of the `forest`. It is born when a robots.txt, a guess, a person, a ping or
+an index names it (`following` says which children of an index are taken, and why others are not). Once read, it speaks
+for some hosts and not for others (`authority`: a `Voice`). Between two readings its entries are remembered as
+fingerprints and times (`memory`), so that the next reading tells only what was added, removed, or moved
+(`difference`), and which of the moves are signs of a change (`signals`). What came of a visit changes its node
+(`visits`), and with it the time of the next visit (`revisit`); a file that is dead or useless retires with a reason.
+What it lists is scored by priority, by links, or by both (`scores`), by priority only where a site's `priorities` tell
+its pages apart.
+
+Everything here is a value or a pure function of values and of the time given; nothing grows with a site but what lies
+on disk. Not here: reading a file (`formats.sitemap`), keeping nodes and memories (`store`), and how much of a site's
+budget sitemaps get (`policy.balance`).
+"""
+
+from .authority import AuthoritySettings, NamedBy, Voice
+from .difference import Change, Compared, Comparison, DifferenceSettings, is_appended
+from .following import Followed, ForestSettings, TreeSpending, follow
+from .forest import WELL_KNOWN, Origin, SitemapNode, twin_key
+from .memory import NOTHING, FileMemory, prints_of, times_of, unpack
+from .priorities import DEFAULT_PRIORITY, Priorities
+from .revisit import IndexTrust, Rate, RevisitSettings, interval
+from .scores import (
+    UNRANKED,
+    ByPageRank,
+    ByPriority,
+    ByPriorityRank,
+    RankOf,
+    ScoreSettings,
+    SitemapScore,
+    entry_ranks,
+    sitemap_score,
+    sitemap_scores,
+)
+from .signals import SignalSettings, floor_to, is_plausible, is_signal
+from .visits import (
+    FileReading,
+    RetirementSettings,
+    after_failure,
+    after_reading,
+    after_same,
+    dated,
+    trust_after,
+    unlisted,
+    woken,
+)
+
+__all__ = [
+    "DEFAULT_PRIORITY",
+    "NOTHING",
+    "UNRANKED",
+    "WELL_KNOWN",
+    "AuthoritySettings",
+    "ByPageRank",
+    "ByPriority",
+    "ByPriorityRank",
+    "Change",
+    "Compared",
+    "Comparison",
+    "DifferenceSettings",
+    "FileMemory",
+    "FileReading",
+    "Followed",
+    "ForestSettings",
+    "IndexTrust",
+    "NamedBy",
+    "Origin",
+    "Priorities",
+    "RankOf",
+    "Rate",
+    "RetirementSettings",
+    "RevisitSettings",
+    "ScoreSettings",
+    "SignalSettings",
+    "SitemapNode",
+    "SitemapScore",
+    "TreeSpending",
+    "Voice",
+    "after_failure",
+    "after_reading",
+    "after_same",
+    "dated",
+    "entry_ranks",
+    "floor_to",
+    "follow",
+    "interval",
+    "is_appended",
+    "is_plausible",
+    "is_signal",
+    "prints_of",
+    "sitemap_score",
+    "sitemap_scores",
+    "times_of",
+    "trust_after",
+    "twin_key",
+    "unlisted",
+    "unpack",
+    "woken",
+]

@@ -1,0 +1,92 @@
+"""For whom may a sitemap speak?
+
+A file speaks for its own host. For another host it speaks only where that host's own robots.txt names the file, or an
+index that leads to it (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits): else anybody could have us fetch
+from anybody. A file in a folder speaks, by the protocol, only for that folder (`formats.sitemap.in_scope`); few files
+and fewer readers keep to that, and a host that speaks for itself deceives nobody, so it is an option.
+
+Reasons: `sitemap-foreign-host`: the other host names no such file; `sitemap-unproven-host`: what it names is not known
+(its robots.txt was not read); `sitemap-other-folder`: the location rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from msgspec import Struct
+
+from ...formats.sitemap import in_scope
+from ...model import ConfigError, Site, Url
+from ...urls import domain_of, site_of
+from .forest import twin_key
+
+_SITES = 4096
+"""Answers remembered of one file: one that lists a page of each of a million hosts must not fill memory."""
+_WAYS = ("robots", "domain", "any")
+
+NamedBy = Callable[[Site], Collection[str] | None]
+"""The keys (`twin_key`) of the files that a host's robots.txt names; None where that was not read."""
+
+
+class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose pages a sitemap may list."""
+
+    cross_host: str = "robots"
+    """Pages of another host: "robots", if its robots.txt names the file; "domain", also if both belong to one domain;
+    "any", always."""
+    keeps_folder: bool = False
+    """Whether a file that no robots.txt names may list only what lies in its folder, on its scheme, as the protocol
+    has it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a way that is not there."""
+        if self.cross_host not in _WAYS:
+            raise ConfigError(
+                f"no such rule for pages of other hosts: {self.cross_host[:100]!r}",
+                hint=f"There are {', '.join(_WAYS)}",
+            )
+
+
+class Voice:
+    """What one file may say. `above` are the indexes that led to it; `named_by` knows what robots.txt files name."""
+
+    def __init__(
+        self, url: Url, above: Collection[Url], named_by: NamedBy, settings: AuthoritySettings | None = None
+    ) -> None:
+        self._url = url
+        self._site = site_of(url)
+        self._keys = frozenset(map(twin_key, (url, *above)))
+        self._named_by = named_by
+        self._settings = settings or AuthoritySettings()
+        self._answers: dict[Site, str] = {}
+        self._is_named = self._names(self._site) == ""
+
+    def refusal(self, page: Url) -> str:
+        """Why it may not list this page; empty if it may."""
+        site = site_of(page)
+        if site == self._site:
+            is_bound = self._settings.keeps_folder and not self._is_named
+            return "sitemap-other-folder" if is_bound and not in_scope(self._url, page) else ""
+        answer = self._answers.get(site)
+        if answer is None:
+            if len(self._answers) >= _SITES:
+                self._answers.clear()
+            answer = self._answers[site] = self._of(site)
+        return answer
+
+    def _of(self, site: Site) -> str:
+        way = self._settings.cross_host
+        if way == "any" or (way == "domain" and _are_kin(site, self._site)):
+            return ""
+        return self._names(site)
+
+    def _names(self, site: Site) -> str:
+        named = self._named_by(site)
+        if named is None:
+            return "sitemap-unproven-host"
+        return "" if not self._keys.isdisjoint(named) else "sitemap-foreign-host"
+
+
+def _are_kin(one: Site, other: Site) -> bool:
+    domain = domain_of(one)
+    return domain is not None and domain == domain_of(other)

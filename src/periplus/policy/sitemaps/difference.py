@@ -1,0 +1,190 @@
+"""What is new in a file: the difference between two readings, while the second is still arriving.
+
+A `Comparison` is fed slices of entries and says of each what it is: the same as before, added, or with a later
+`lastmod`. When the file has ended it says what was removed, and what to remember for the next time. Memory is bounded
+by the memory of a file (`memory`), whatever the file holds.
+
+Of an entry of a file too large to be remembered whole it may have to say `UNKNOWN`: then the record of the URL knows
+whether it is new, and its `lastmod` whether it moved. An entry that stands twice in a file is told twice; the counts of
+`Compared` are of different entries, and of those that memory holds.
+
+Which of the later `lastmod`s are signals of a change is in `signals`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from ...model import ConfigError
+from .memory import ALL, NOTHING, FileMemory, Prints, Times
+
+Codes = NDArray[np.uint8]
+
+_DAY = 86400
+_MINUTES = 300
+"""Seconds around the newest time in which a `lastmod` is that of the file's generation."""
+_COMMON_SHARE, _COMMON_ENTRIES = 0.5, 20
+
+
+class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much is remembered of what sitemaps said."""
+
+    max_remembered: int = 50_000
+    """Entries of a file, at 12 bytes each; of more the smallest fingerprints."""
+
+    def __post_init__(self) -> None:
+        """Refuse to remember nothing."""
+        if self.max_remembered < 1:
+            raise ConfigError(
+                f"a memory of {self.max_remembered} entries is none", hint="Give max_remembered 1 or more"
+            )
+
+
+class Change(IntEnum):
+    """What an entry is, compared with the reading before."""
+
+    SAME = 0
+    """It was there, and does not say that it changed since; its `lastmod` may have gone, come, or moved back."""
+    ADDED = 1
+    """It was not there."""
+    MOVED = 2
+    """It was there with an earlier `lastmod`."""
+    UNKNOWN = 3
+    """More was there than could be remembered."""
+
+
+class Compared(Struct, frozen=True):
+    """The whole difference. `removed` are fingerprints; `is_generated`: its times are those of its generation."""
+
+    memory: FileMemory
+    added: int
+    moved: int
+    same: int
+    unknown: int
+    removed: Prints
+    is_generated: bool
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the file says something that it did not say before, other than when it was generated."""
+        return bool(self.added or len(self.removed) or (self.moved and not self.is_generated))
+
+
+class Comparison:
+    """A reading that is compared with the one before."""
+
+    def __init__(self, before: FileMemory = NOTHING, settings: DifferenceSettings | None = None) -> None:
+        self._before = before
+        self._limit = (settings or DifferenceSettings()).max_remembered
+        self._is_seen = np.zeros(len(before), np.bool_)
+        self._prints: list[Prints] = []
+        self._times: list[Times] = []
+        self._held = 0
+        self._bound = ALL
+        self._unknown = 0
+
+    def compare(self, prints: Prints, times: Times) -> Codes:
+        """What each entry of a slice is, as a `Change`."""
+        codes, places = self._codes(prints, times)
+        self._is_seen[places[(codes == Change.SAME) | (codes == Change.MOVED)]] = True
+        self._unknown += int(np.count_nonzero(codes == Change.UNKNOWN))
+        self._hold(prints, times)
+        return codes
+
+    def _codes(self, prints: Prints, times: Times) -> tuple[Codes, NDArray[np.intp]]:
+        before = self._before
+        codes = np.full(len(prints), Change.ADDED, np.uint8)
+        places = np.searchsorted(before.prints, prints)
+        if len(before):
+            places = np.minimum(places, len(before) - 1)
+            is_known = before.prints[places] == prints
+            then = before.times[places]
+            codes[is_known] = Change.SAME
+            codes[is_known & (then > 0) & (times > then)] = Change.MOVED
+        if before.bound < ALL:
+            codes[prints >= np.uint64(before.bound)] = Change.UNKNOWN
+        return codes, places
+
+    def _hold(self, prints: Prints, times: Times) -> None:
+        """Remember a slice; and when twice as much is held as may be, let the largest fingerprints go."""
+        if self._bound < ALL:
+            is_below = prints < np.uint64(self._bound)
+            prints, times = prints[is_below], times[is_below]
+        self._prints.append(prints)
+        self._times.append(times)
+        self._held += len(prints)
+        if self._held > 2 * self._limit:
+            self._settle()
+
+    def _settle(self) -> tuple[Prints, Times]:
+        """All that is held as two sorted arrays, each entry once with its latest time, and not more than may be."""
+        prints, times = _sorted(
+            np.concatenate([NOTHING.prints, *self._prints]), np.concatenate([NOTHING.times, *self._times])
+        )
+        if len(prints) > self._limit:
+            self._bound = int(prints[self._limit])
+            prints, times = prints[: self._limit].copy(), times[: self._limit].copy()
+        self._prints, self._times, self._held = [prints], [times], len(prints)
+        return prints, times
+
+    def end(self, *, is_whole: bool = True) -> Compared:
+        """The difference. Of a file that broke off, what was not seen is not removed, and stays in memory."""
+        before = self._before
+        codes, _ = self._codes(*self._settle())
+        counts = np.bincount(codes, minlength=len(Change))
+        memory = self._remembered(is_whole)
+        return Compared(
+            memory=memory,
+            added=int(counts[Change.ADDED]),
+            moved=int(counts[Change.MOVED]),
+            same=int(counts[Change.SAME]),
+            unknown=self._unknown,
+            removed=before.prints[~self._is_seen] if is_whole else NOTHING.prints,
+            is_generated=memory.is_common and before.is_common and memory.newest > before.newest,
+        )
+
+    def _remembered(self, is_whole: bool) -> FileMemory:
+        before = self._before
+        if not is_whole:
+            self._prints.append(before.prints[~self._is_seen])
+            self._times.append(before.times[~self._is_seen])
+            self._bound = min(self._bound, before.bound)
+        prints, times = self._settle()
+        if self._bound < ALL:
+            end = int(np.searchsorted(prints, np.uint64(self._bound)))
+            prints, times = prints[:end], times[:end]
+        return _memory(prints, times, self._bound)
+
+
+def is_appended(before: FileMemory, after: FileMemory) -> bool:
+    """Whether a file grew like a log: all that is new or moved is as new as the newest was before, to the day.
+
+    So do indexes grow that have a file for each day (amazon.com, in Schonfeld & Shivakumar 2009): what is older will
+    not be touched again. Without times nobody can tell.
+    """
+    if not before.newest or not len(after):
+        return False
+    codes, _ = Comparison(before)._codes(after.prints, after.times)
+    is_touched = (codes == Change.ADDED) | (codes == Change.MOVED)
+    return bool(is_touched.any() and after.times[is_touched].min() + np.int64(_DAY) >= before.newest)
+
+
+def _sorted(prints: Prints, times: Times) -> tuple[Prints, Times]:
+    """By fingerprint; of equal ones the latest."""
+    order = np.lexsort((times, prints))
+    prints, times = prints[order], times[order]
+    is_last = np.ones(len(prints), np.bool_)
+    is_last[:-1] = prints[1:] != prints[:-1]
+    return prints[is_last], times[is_last]
+
+
+def _memory(prints: Prints, times: Times, bound: int) -> FileMemory:
+    """With its newest time, and whether most entries bear it."""
+    newest = int(times.max(initial=0))
+    common = int(np.count_nonzero(times >= max(newest - _MINUTES, 1))) if newest else 0
+    is_common = common >= _COMMON_ENTRIES and common >= _COMMON_SHARE * len(times)
+    return FileMemory(prints, times, bound, newest, is_common)

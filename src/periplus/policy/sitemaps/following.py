@@ -1,0 +1,170 @@
+"""Which children of an index are read: each once, not too deep, not too many, and only a sample where that was asked.
+
+Reasons for which a child is not followed, stable words that tables count:
+
+* `sitemap-not-a-url`: what the index names is no URL of ours
+* `sitemap-loop`: an index above it, or the index itself; `sitemap-repeated`: the index names it twice, or its twin
+* `sitemap-depth`: too many indexes above it
+* `sitemap-foreign`: a file of another host, in a tree for which no host spoke up
+* `sitemap-not-sampled`: not in the sample; `index-too-long`: beyond the children of an index that are looked at
+* `tree-files`, `tree-entries`, `tree-bytes`: the tree has used up its budget
+
+A sample is of max(n0, alpha n) of an index's n children, those with the smallest hashes: whoever reads the index again,
+also after it has grown, finds the ones it chose before among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+
+from msgspec import Struct
+from xxhash import xxh3_64_intdigest
+
+from ...formats.sitemap import Child
+from ...model import ConfigError, Url
+from ...urls import canonical, site_of
+from .forest import Origin, SitemapNode, twin_key
+
+_SPOKEN_FOR = (Origin.ROBOTS, Origin.SUBMITTED)
+
+
+class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How far trees of sitemaps are followed."""
+
+    max_depth: int = 50
+    """Indexes above a file."""
+    max_children: int = 50_000
+    """Children of one index that are looked at; the protocol allows so many."""
+    sample_least: int = 0
+    """Children of an index that are read at least, where only a sample is read (n0)."""
+    sample_share: float = 1.0
+    """Share of an index's children that is read (alpha); 1: all."""
+    sample_seed: int = 0
+    """Which sample."""
+    max_files: int = 100_000
+    """Files of one tree."""
+    max_entries: int = 1_000_000_000
+    """Entries of one tree, over all its files."""
+    max_bytes: int = 1 << 40
+    """Bytes of one tree, over all readings."""
+    follows_foreign: bool = False
+    """Whether an index that only a page, a ping or a guess led to may name files of other hosts."""
+
+    def __post_init__(self) -> None:
+        """Refuse a share that is none."""
+        if not 0.0 <= self.sample_share <= 1.0 or self.sample_least < 0:
+            raise ConfigError(
+                f"a sample of {self.sample_share} of the children, at least {self.sample_least}, cannot be drawn",
+                hint="Give sample_share 0 to 1, and sample_least 0 or more",
+            )
+
+    def sample_of(self, count: int) -> int:
+        """How many of so many children are read."""
+        return min(count, max(self.sample_least, math.ceil(self.sample_share * count - 1e-9)))
+
+
+class TreeSpending(Struct, frozen=True, array_like=True, gc=False):
+    """What a tree has used of its budget."""
+
+    files: int = 0
+    entries: int = 0
+    size: int = 0
+
+    def read(self, entries: int, size: int) -> TreeSpending:
+        """After so many more entries and bytes."""
+        return TreeSpending(self.files, self.entries + entries, self.size + size)
+
+    def refusal(self, settings: ForestSettings) -> str:
+        """Why the tree may not grow further; empty if it may."""
+        if self.files >= settings.max_files:
+            return "tree-files"
+        if self.entries >= settings.max_entries:
+            return "tree-entries"
+        return "tree-bytes" if self.size >= settings.max_bytes else ""
+
+
+class Followed(Struct, frozen=True):
+    """What becomes of the children of an index: new nodes, what it says of those known, and why not of the others."""
+
+    new: tuple[SitemapNode, ...]
+    known: tuple[tuple[str, Child], ...]
+    """By `twin_key`: their `lastmod` is a hint."""
+    refused: tuple[tuple[str, int], ...]
+    spent: TreeSpending
+
+
+def follow(
+    index: SitemapNode,
+    children: Iterable[Child],
+    *,
+    above: Collection[str],
+    is_known: Callable[[str], bool],
+    spent: TreeSpending,
+    settings: ForestSettings,
+    now: float,
+) -> Followed:
+    """Decide on the children that an index names, while they arrive.
+
+    `above` are the keys of the index and of those that led to it; `is_known` says of a key whether there is a node.
+    """
+    refused: Counter[str] = Counter()
+    named = _named(children, above, settings.max_children, refused)
+    new: list[SitemapNode] = []
+    known: list[tuple[str, Child]] = []
+    for key in _sampled(named, settings, refused):
+        url, child = named[key]
+        if is_known(key):
+            known.append((key, child))
+            continue
+        reason = _refusal(index, url, settings) or spent.refusal(settings)
+        if reason:
+            refused[reason] += 1
+            continue
+        spent = TreeSpending(spent.files + 1, spent.entries, spent.size)
+        new.append(
+            SitemapNode(url, index.tree, index.origin, now, index.url, index.depth + 1, child.lastmod, due_at=now)
+        )
+    return Followed(tuple(new), tuple(known), tuple(sorted(refused.items())), spent)
+
+
+def _named(
+    children: Iterable[Child], above: Collection[str], limit: int, refused: Counter[str]
+) -> dict[str, tuple[Url, Child]]:
+    """Each file that is named, by its key, in the order of the index."""
+    named: dict[str, tuple[Url, Child]] = {}
+    for child in children:
+        if len(named) >= limit:
+            refused["index-too-long"] += 1
+            continue
+        url = canonical(child.url)
+        if url is None:
+            refused["sitemap-not-a-url"] += 1
+        elif (key := twin_key(url)) in above:
+            refused["sitemap-loop"] += 1
+        elif key in named:
+            refused["sitemap-repeated"] += 1
+        else:
+            named[key] = url, child
+    return named
+
+
+def _sampled(named: Collection[str], settings: ForestSettings, refused: Counter[str]) -> list[str]:
+    """The keys of those in the sample, in the order of the index."""
+    size = settings.sample_of(len(named))
+    if size == len(named):
+        return list(named)
+    refused["sitemap-not-sampled"] += len(named) - size
+    seed = settings.sample_seed & (1 << 64) - 1
+    chosen = set(sorted(named, key=lambda key: xxh3_64_intdigest(key.encode(), seed))[:size])
+    return [key for key in named if key in chosen]
+
+
+def _refusal(index: SitemapNode, url: Url, settings: ForestSettings) -> str:
+    if index.depth + 1 > settings.max_depth:
+        return "sitemap-depth"
+    is_foreign = site_of(url) != site_of(index.url)
+    if is_foreign and index.origin not in _SPOKEN_FOR and not settings.follows_foreign:
+        return "sitemap-foreign"
+    return ""

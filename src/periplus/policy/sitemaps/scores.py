@@ -1,0 +1,144 @@
+"""SitemapScore: how much a page is wanted that a sitemap lists (Schonfeld & Shivakumar 2009, section 6.2).
+
+* `priority`: what its site says, else 0.5; all pages alike where the site's priorities tell nothing apart.
+* `pagerank`: what links say. A page to which none leads scores nothing, so that new pages wait for their first link.
+* `priority_rank`: both. A sitemap is a page that the site's root leads to, and that leads to all it lists, by priority
+  (`graph.priority_rank`); an orphan so has a rank of its own.
+
+A score is a multiple of the mean of what it is compared with, as those of the orderings by importance are: a site
+cannot raise all its pages by giving each of them 1.0. Ranks are reckoned now and then over all links (`entry_ranks`)
+and looked up by URL; what has been listed since has none yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import ArrayLike
+
+from ...graph import Ranks, SitemapFile, pagerank, priority_rank
+from ...model import ConfigError, Url
+from ..names import nearest
+from .priorities import Priorities, given
+
+_DAMPING = 0.85
+UNRANKED = 1.0 - _DAMPING
+"""What PageRank's jump alone gives to every page, in multiples of the mean: the least that a page can have."""
+
+RankOf = Callable[[Url], float | None]
+"""The rank of a URL in multiples of the mean, or None where it has none yet."""
+
+
+class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How pages that sitemaps list are ordered among each other."""
+
+    score: str = "priority"
+    """By what: priority (what the site says), pagerank (what links say) or priority_rank (both)."""
+    least_entropy: float = 0.1
+    """Bits; a site whose priorities hold less says nothing with them."""
+    least_entries: int = 20
+    """Entries of a site that must have been seen before its priorities are judged at all."""
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is not there."""
+        if self.score not in _SCORES:
+            raise ConfigError(
+                f"no such score of sitemaps: {self.score[:100]!r}",
+                hint=f"did you mean {nearest(self.score, _SCORES)!r}? There are {', '.join(sorted(_SCORES))}",
+            )
+
+    def is_telling(self, said: Priorities) -> bool:
+        """Whether the priorities of a site tell its pages apart."""
+        return said.total >= self.least_entries and said.entropy >= self.least_entropy
+
+
+class SitemapScore(Protocol):
+    """How much listed pages are wanted. Larger is sooner; the mean is about 1."""
+
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
+        """The score of each entry of a slice, of a site whose priorities, with these, are `said`."""
+
+
+class ByPriority:
+    """As the site says, where it says something."""
+
+    def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:  # noqa: ARG002 - one way to make them all
+        self._settings = settings
+
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
+        """Priorities in multiples of the site's mean; 1 for all where they tell nothing."""
+        if not self._settings.is_telling(said):
+            return [1.0] * len(urls)
+        mean = said.mean
+        return [given(priority) / mean for priority in priorities]
+
+
+class ByPageRank:
+    """As links say."""
+
+    def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:  # noqa: ARG002
+        self._rank_of = rank_of
+
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:  # noqa: ARG002
+        """PageRank; nothing where no link is known."""
+        return [self._rank_of(url) or 0.0 for url in urls]
+
+
+class ByPriorityRank:
+    """As links and the site say together."""
+
+    def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:
+        self._rank_of = rank_of
+        self._by_priority = ByPriority(settings, rank_of)
+
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
+        """PriorityRank; until that is reckoned of a page, the least there is, by priority."""
+        ranks = map(self._rank_of, urls)
+        least = self._by_priority.scores(urls, priorities, said)
+        return [UNRANKED * score if rank is None else rank for rank, score in zip(ranks, least, strict=True)]
+
+
+_SCORES: dict[str, type[ByPriority] | type[ByPageRank] | type[ByPriorityRank]] = {
+    "pagerank": ByPageRank,
+    "priority": ByPriority,
+    "priority_rank": ByPriorityRank,
+}
+
+
+def sitemap_scores() -> tuple[str, ...]:
+    """The names, in order."""
+    return tuple(sorted(_SCORES))
+
+
+def sitemap_score(settings: ScoreSettings, rank_of: RankOf = lambda _url: None) -> SitemapScore:
+    """The score that the settings name."""
+    return _SCORES[settings.score](settings, rank_of)
+
+
+def entry_ranks(
+    name: str,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    n: int,
+    files: Sequence[SitemapFile] = (),
+    *,
+    is_telling: bool = True,
+    tolerance: float = 1e-10,
+) -> Ranks:
+    """What `RankOf` answers from: `pagerank` or `priority_rank` of `n` pages, in multiples of their mean.
+
+    `pagerank` is zero where no link leads, as the paper has it. `is_telling` says whether priorities count.
+    """
+    if name == "pagerank":
+        ranks = pagerank(sources, targets, n, _DAMPING, tolerance=tolerance) * n
+        ranks[np.bincount(np.asarray(targets, np.int64), minlength=n) == 0] = 0.0
+        return ranks
+    if not is_telling:
+        files = [replace(file, priorities=None) for file in files]
+    ranks = priority_rank(sources, targets, n, files, _DAMPING, tolerance=tolerance)
+    total = ranks.sum()
+    return ranks * (n / total) if total else ranks

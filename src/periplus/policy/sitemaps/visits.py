@@ -1,0 +1,175 @@
+"""What follows from a visit to a file: the node as it is afterwards, when it is due again, or why it retires.
+
+Reasons for which a file retires, stable words that tables count:
+
+* `gone`: not found, or not for us, several times over days (at once, where only a guess had led there)
+* `unreachable`: no answer for many visits in a row
+* `not-a-sitemap`: something else is served in its place, again and again
+* `empty`: nothing in it, reading after reading; `useless`: nothing in it that is wanted
+* `unlisted`: the index that named it does so no more
+
+Who is told of a retired file anew (by a robots.txt, a person, a ping, an index) may wake it (`woken`).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...model import Lastmod, Validators
+from .forest import Origin, SitemapNode
+from .revisit import DAY, IndexTrust, RevisitSettings, interval
+
+_NO_SITEMAP = ("html", "unknown", "")
+_GONE = (401, 403, 404, 410, 451)
+
+
+class RetirementSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When sitemap files are given up."""
+
+    gone_visits: int = 3
+    """Visits in a row that did not find the file, a day or more apart."""
+    failed_visits: int = 10
+    """Visits in a row without an answer that is of use; the pauses between them double."""
+    fruitless_visits: int = 5
+    """Readings in a row that brought nothing: no entry, none that is wanted, or no sitemap at all."""
+
+
+class FileReading(Struct, frozen=True):
+    """What a reading of a file brought. `wanted` counts entries that were let in, or known, and children followed."""
+
+    kind: str
+    entries: int = 0
+    children: int = 0
+    wanted: int = 0
+    size: int = 0
+    status: int | None = None
+    problems: tuple[tuple[str, int], ...] = ()
+    digest: int = 0
+    validators: Validators | None = None
+    is_changed: bool = True
+    is_appended: bool = False
+
+
+def after_reading(
+    node: SitemapNode,
+    reading: FileReading,
+    now: float,
+    revisit: RevisitSettings,
+    retirement: RetirementSettings,
+    trust: IndexTrust | None = None,
+) -> SitemapNode:
+    """A file was read to its end, or as far as it can be."""
+    fruitless = 0 if reading.wanted else node.fruitless + 1
+    is_again = node.read_at is not None
+    read = replace(
+        node,
+        kind=reading.kind,
+        status=reading.status,
+        entries=reading.entries,
+        children=reading.children,
+        size=reading.size,
+        problems=reading.problems,
+        digest=reading.digest,
+        validators=reading.validators,
+        read_at=now,
+        fruitless=fruitless,
+        trust=node.trust.read_again(reading.is_changed and is_again, reading.is_appended),
+        retired=_fruitless_reason(reading) if fruitless >= retirement.fruitless_visits else "",
+    )
+    return _visited(read, node, reading.is_changed, now, revisit, trust)
+
+
+def after_same(node: SitemapNode, now: float, revisit: RevisitSettings, trust: IndexTrust | None = None) -> SitemapNode:
+    """The server said, or the bytes show, that nothing changed: nothing was parsed."""
+    return _visited(node, node, False, now, revisit, trust)
+
+
+def after_failure(
+    node: SitemapNode,
+    reason: str,
+    now: float,
+    revisit: RevisitSettings,
+    retirement: RetirementSettings,
+    status: int | None = None,
+) -> SitemapNode:
+    """No file came. Failures say nothing of changes."""
+    failures = node.failures + 1
+    is_gone = status in _GONE
+    wait = DAY if is_gone else revisit.shortest * 2.0 ** min(failures - 1, 30)
+    retired = ""
+    if is_gone and (failures >= retirement.gone_visits or (node.origin is Origin.WELL_KNOWN and node.read_at is None)):
+        retired = "gone"
+    elif failures >= retirement.failed_visits:
+        retired = "unreachable"
+    return replace(
+        node,
+        outcome=reason,
+        status=status,
+        failures=failures,
+        due_at=now + min(max(wait, revisit.shortest), revisit.longest),
+        retired=retired,
+    )
+
+
+def dated(
+    node: SitemapNode, lastmod: Lastmod | None, now: float, revisit: RevisitSettings, trust: IndexTrust
+) -> SitemapNode:
+    """Its index was read again, and says this of it. It may be wanted sooner, and never later than it was."""
+    node = replace(node, lastmod=lastmod)
+    if node.visited_at is None or node.failures or not node.is_hinted:
+        return node
+    due_at = max(node.visited_at + interval(node.rate, revisit, trust, is_hinted=True), now)
+    return replace(node, due_at=min(node.due_at, due_at))
+
+
+def unlisted(node: SitemapNode) -> SitemapNode:
+    """The index that named it was read whole, and does so no more."""
+    return replace(node, retired="unlisted")
+
+
+def woken(node: SitemapNode, now: float) -> SitemapNode:
+    """Somebody named it again, or says that it changed: it is due now."""
+    if not node.retired:
+        return replace(node, due_at=min(node.due_at, now))
+    return replace(node, retired="", failures=0, fruitless=0, due_at=now)
+
+
+def trust_after(index: SitemapNode, node: SitemapNode, is_changed: bool, now: float) -> SitemapNode:
+    """What a visit to one of its files teaches of an index; `node` is the file as it was before.
+
+    The first visit teaches nothing.
+    """
+    if node.visited_at is None or node.lastmod is None:
+        return index
+    return replace(index, trust=index.trust.learnt(node.is_hinted, is_changed, now - node.visited_at))
+
+
+def _visited(
+    node: SitemapNode,
+    before: SitemapNode,
+    is_changed: bool,
+    now: float,
+    revisit: RevisitSettings,
+    trust: IndexTrust | None,
+) -> SitemapNode:
+    rate, is_again = before.rate, before.visited_at is not None
+    if before.visited_at is not None:
+        rate = rate.observed(is_changed, now - before.visited_at, revisit.memory)
+    return replace(
+        node,
+        outcome="",
+        failures=0,
+        visits=before.visits + 1,
+        changes=before.changes + (is_changed and is_again),
+        visited_at=now,
+        read_lastmod=before.lastmod,
+        rate=rate,
+        due_at=now + interval(rate, revisit, trust if before.lastmod is not None else None),
+    )
+
+
+def _fruitless_reason(reading: FileReading) -> str:
+    if reading.kind in _NO_SITEMAP:
+        return "not-a-sitemap"
+    return "useless" if reading.entries or reading.children else "empty"
