@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
@@ -148,3 +151,49 @@ def test_the_best_of_an_earlier_crawl_come_first(run: Run, world: World, seeds: 
     before = [ranks(row["url"]) for row in rows(earlier, "select url from pages order by read_at")]
     half = len(worth) // 2
     assert sum(worth[:half]) > sum(before[:half])
+
+
+HUB = {
+    "/": [f"/room/{number}" for number in range(6)],
+    **{f"/room/{number}": [f"/own/{number}/{item}" for item in range(4)] + ["/hub"] for number in range(6)},
+    **{f"/own/{number}/{item}": ["/"] for number in range(6) for item in range(4)},
+    "/hub": ["/"],
+}
+"""Six rooms lead to four pages each that nobody else leads to, and to the hub, which they name last."""
+
+
+class HubSite(BaseHTTPRequestHandler):
+    """Serves the site above, and remembers the order in which it was asked."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        body = "".join(f'<a href="{way}">{way}</a>' for way in HUB.get(self.path, [])).encode()
+        if self.path in HUB:
+            self.asked.append(self.path)
+        self.send_response(200 if self.path in HUB else 404)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.mark.parametrize(("name", "place"), [("indegree", 3), ("opic", 7), ("partial", 7), ("breadth_first", 11)])
+def test_the_hub_is_fetched_before_what_was_found_first(name: str, place: int, tmp_path: Path) -> None:
+    """In-degree goes there as soon as two rooms lead there; for cash and rank it must be worth as much as a room.
+
+    Breadth-first meets it in its turn: after the start, six rooms, and the four pages that the first room names before.
+    """
+    HubSite.asked.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), HubSite)
+    Thread(target=server.serve_forever, daemon=True).start()
+    asked = HURRIED | {"crawl.ordering": name, "wire.max_transfers": 1, "scope.kind": "host"}
+    asked |= {"engine.checkpoint_interval": 0.0, "engine.checkpoint_share": 1.0, "engine.checkpoint_outcomes": 1}
+    crawl(tmp_path, [f"http://127.0.0.1:{server.server_port}/"], asked)
+    server.shutdown()
+    server.server_close()
+    assert sorted(HubSite.asked) == sorted(HUB)
+    assert HubSite.asked.index("/hub") == place

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 
+import pytest
+
 from periplus.crawl.reading import PageReader, ReadingSettings, redirection
 from periplus.model import Fetched, FetchTask, Lane, Purpose, Redirected, Site, Source, Url
 
@@ -62,6 +64,43 @@ def test_links_lately_met_are_met_once_until_they_may_be_wanted_again() -> None:
     assert found(reader, "<a href=x>1</a><a href=y>2</a>") == ["y"]
     reader.forget()
     assert found(reader, "<a href=x>1</a>") == ["x"]
+
+
+def learnt(reader: PageReader, html: str) -> tuple[int, dict[str, float]]:
+    """How many links a page has, and what those gain that are told at once; every page gives away one unit."""
+    [page] = reader.read([answer(html)])
+    counts: list[int] = []
+    discoveries = reader.learn(page, 2, 9.0, lambda links: counts.append(links) or 1.0 / links)  # type: ignore[func-returns-value]
+    assert all(each.referrer == HOME and each.depth == 3 and not each.is_more for each in discoveries)
+    return counts[0], {each.url.removeprefix("https://a.test/"): each.gain for each in discoveries}
+
+
+def test_links_met_again_are_added_up() -> None:
+    """New ones are told at once with what they gain; the others when somebody asks, one for each URL."""
+    reader = PageReader()
+    assert learnt(reader, "<a href=x>1</a><a href=y>2</a><a href='x#part'>3</a>") == (2, {"x": 0.5, "y": 0.5})
+    assert learnt(reader, "<a href=x>1</a><a href=z>2</a>") == (2, {"z": 0.5})
+    assert learnt(reader, "<a href=x>1</a>") == (1, {})
+    assert reader.gaining == 1
+    [more] = reader.gains(11.0)
+    assert (more.url, more.gain, more.found_at, more.is_more) == ("https://a.test/x", 1.5, 11.0, True)
+    assert reader.gains(12.0) == []
+
+
+def test_links_that_are_not_followed_pass_nothing_on() -> None:
+    """Nor do they count: the others share all of it. A page that asks so keeps what it has."""
+    assert learnt(PageReader(), LINKS) == (2, {"plain": 0.5, "dofollow": 0.5})
+    assert learnt(PageReader(ReadingSettings(follow_nofollow=True)), LINKS)[0] == 3
+    [page] = PageReader().read([answer('<meta name=robots content="nofollow">' + LINKS)])
+    assert PageReader().learn(page, 2, 9.0, lambda _links: pytest.fail("nothing is asked")) == []
+
+
+def test_where_links_are_kept_every_one_is_told() -> None:
+    """With the page it is on, however often it was met."""
+    reader = PageReader(keeps_links=True)
+    for _ in range(2):
+        assert learnt(reader, "<a href=x>1</a><a href=x>2</a><a href=y>3</a>") == (2, {"x": 0.5, "y": 0.5})
+    assert reader.gaining == 0
 
 
 def test_what_is_remembered_is_bounded() -> None:

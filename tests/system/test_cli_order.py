@@ -1,0 +1,96 @@
+"""`periplus crawl --order`: which orderings there are, what they go by, and that one that learns is kept to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from periplus.cli import main
+from periplus.config import Config, settings_of
+from periplus.config.settings import CrawlSettings
+from periplus.lab.web import World
+from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+from periplus.policy.ordering import orderings
+
+pytest_plugins = ["periplus.lab.pytest_plugin"]
+
+
+class Said(NamedTuple):
+    """What a command printed, and how it ended."""
+
+    code: int
+    text: str
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """The program in this process."""
+
+    def typed(*args: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["periplus", "crawl", *args])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, " ".join((out + err).split()))
+
+    return typed
+
+
+@pytest.fixture
+def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    world = World(7, 3, pages=20)
+    return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
+
+
+def test_every_ordering_is_named_where_people_look() -> None:
+    """In the explanation of the setting."""
+    doc = settings_of(CrawlSettings)["ordering"].doc
+    assert set(orderings()) <= {word.strip(".,") for word in doc.split()}
+
+
+def test_what_cannot_be_is_said_before_anything_is_done(run: Run, tmp_path: Path) -> None:
+    """A name that is not there, a setting that the ordering has not, an oracle that nobody asks or that is none."""
+    out = ("-o", str(tmp_path / "c"), "example.org")
+    (tmp_path / "every.toml").write_text("[crawl]\nordering = 'opic'\n[ordering]\nevery = 5\n")
+    for args, word in (
+        (("--order", "opik"), "opic"),
+        (("--order", "optimal"), "--order-by"),
+        (("--order", "opic", "--order-by", str(tmp_path)), "optimal"),
+        (("--config", str(tmp_path / "every.toml")), "every"),
+        (("--order", "optimal", "--order-by", str(tmp_path)), "is no collection"),
+    ):
+        said = run(*out, *args)
+        assert said.code == 2, said
+        assert word in said.text
+        assert not (tmp_path / "c" / "warc").exists()
+
+
+def test_a_collection_keeps_to_the_ordering_that_learns(run: Run, lab: RunningLab, tmp_path: Path) -> None:
+    """Begun with one, it is continued without naming it; another is refused, and what was asked stays as it was."""
+    seed = f"http://{lab.world.hosts[0]}/"
+    args = (seed, "-o", str(tmp_path / "c"), "--delay", "0", "--workers", "1", "--proxy", lab.base)
+    assert run(*args, "--order", "opic", "--limit", "3").code == 0
+    said = run(*args, "--order", "breadth_first")
+    assert said.code == 2
+    assert "--order opic" in said.text
+    assert Config.load(tmp_path / "c" / "periplus.toml").crawl.ordering == "opic"
+    assert run(*args, "--limit", "5").code == 0
+
+
+def test_orderings_that_learn_nothing_may_follow_each_other(run: Run, lab: RunningLab, tmp_path: Path) -> None:
+    """What waits keeps its place, and what is found gets its own; one that learns would find no standings."""
+    seed = f"http://{lab.world.hosts[0]}/"
+    args = (seed, "-o", str(tmp_path / "c"), "--delay", "0", "--workers", "1", "--proxy", lab.base)
+    assert run(*args, "--limit", "3").code == 0
+    assert run(*args, "--order", "indegree", "--limit", "4").code == 2
+    assert run(*args, "--order", "length", "--limit", "5").code == 0
