@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import simulate_options as options
 from .simulate_ordering import seeds_words
-from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, stoppable
+from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
+    from periplus.lab.simulate.plots import Plot
     from periplus.lab.simulate.results import BatchRow
     from periplus.lab.simulate.scenario import Scenario
 
@@ -61,7 +61,7 @@ def batch(
     files = Files()
     with stoppable(files):
         rows, curves = _run(scenario)
-        _write(scenario, rows, curves, plot, csv, files)
+        write(rows, lambda: _picture(scenario, rows, curves), csv, plot, files)
         if json:
             say_json(rows)
         else:
@@ -91,33 +91,19 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     return rows, [activity.active for activity in runs[0][1]]
 
 
-def _write(
-    scenario: Scenario,
-    rows: Sequence[BatchRow],
-    curves: Sequence[Curve],
-    plot: Path | None,
-    csv: Path | None,
-    files: Files,
-) -> None:
-    from periplus.lab.simulate.plots import Plot, save
-    from periplus.lab.simulate.results import csv_text, write_whole
+def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Plot:
+    from periplus.lab.simulate.plots import Plot
 
-    if csv:
-        write_whole(csv, csv_text(rows))
-        files.add(csv)
-    if plot:
-        picture = Plot(
-            title="How many robots does a batch keep busy?",
-            x_label="virtual time",
-            y_label="robots at work",
-            curves=tuple(curves),
-            caption=f"A batch of {rows[0].batch:,} pages of {scenario.web_name}; "
-            f"r = {scenario.network.connections}, w = {scenario.network.delay:g} s; seed {scenario.experiment.seed}.",
-            x_as="time",
-            y_from_zero=True,
-        )
-        save(picture, plot)
-        files.add(plot)
+    return Plot(
+        title="How many robots does a batch keep busy?",
+        x_label="virtual time",
+        y_label="robots at work",
+        curves=tuple(curves),
+        caption=f"A batch of {rows[0].batch:,} pages of {scenario.web_name}; "
+        f"r = {scenario.network.connections}, w = {scenario.network.delay:g} s; seed {scenario.experiment.seed}.",
+        x_as="time",
+        y_from_zero=True,
+    )
 
 
 def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import simulate_options as options
 from .simulate_ordering import seeds_words
-from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable
+from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.freshness import FreshnessResult
+    from periplus.lab.simulate.plots import Plot
     from periplus.lab.simulate.results import FreshnessRow
     from periplus.lab.simulate.scenario import Scenario
 
@@ -51,7 +51,7 @@ def freshness(
     files = Files()
     with stoppable(files):
         rows, results = _run(scenario)
-        _write(scenario, rows, results, plot, csv, files)
+        write(rows, lambda: _picture(scenario, rows, results), csv, plot, files)
         if json:
             say_json(rows)
         else:
@@ -77,33 +77,19 @@ def _run(scenario: Scenario) -> tuple[list[FreshnessRow], list[FreshnessResult]]
     return freshness_rows(results, scenario.history_name, asked.seed), results
 
 
-def _write(
-    scenario: Scenario,
-    rows: Sequence[FreshnessRow],
-    results: Sequence[FreshnessResult],
-    plot: Path | None,
-    csv: Path | None,
-    files: Files,
-) -> None:
+def _picture(scenario: Scenario, rows: Sequence[FreshnessRow], results: Sequence[FreshnessResult]) -> Plot:
     from periplus.lab.simulate.freshness_curves import freshness_curves
-    from periplus.lab.simulate.plots import Plot, save
-    from periplus.lab.simulate.results import csv_text, write_whole
+    from periplus.lab.simulate.plots import Plot
 
-    if csv:
-        write_whole(csv, csv_text(rows))
-        files.add(csv)
-    if plot:
-        picture = Plot(
-            title="How fresh does each policy keep the collection?",
-            x_label="pages fetched a day, as a share of the collection",
-            y_label="fresh copies, mean over time",
-            curves=tuple(freshness_curves(results, measure="freshness").freshness),
-            caption=f"The history: {scenario.history_name}, {rows[0].days} days; {seeds_words(scenario)}.",
-            x_as="share",
-            y_as="share",
-        )
-        save(picture, plot)
-        files.add(plot)
+    return Plot(
+        title="How fresh does each policy keep the collection?",
+        x_label="pages fetched a day, as a share of the collection",
+        y_label="fresh copies, mean over time",
+        curves=tuple(freshness_curves(results, measure="freshness").freshness),
+        caption=f"The history: {scenario.history_name}, {rows[0].days} days; {seeds_words(scenario)}.",
+        x_as="share",
+        y_as="share",
+    )
 
 
 def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow]) -> Sheet:

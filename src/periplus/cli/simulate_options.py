@@ -173,7 +173,7 @@ Out = Annotated[
 ]
 Scale = Annotated[
     int | None,
-    typer.Option("--scale", metavar="PAGES", min=1000, help="Pages of the web of castillo; by default 100,000."),
+    typer.Option("--scale", metavar="PAGES", min=1, help="Pages of the web of castillo; by default 100,000."),
 ]
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import simulate_options as options
-from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable
+from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
     from periplus.lab.simulate.network import NetworkSettings
+    from periplus.lab.simulate.plots import Plot
     from periplus.lab.simulate.results import OrderingRow
     from periplus.lab.simulate.scenario import Scenario
 
@@ -66,7 +67,7 @@ def ordering(
     files = Files()
     with stoppable(files):
         rows, curves = _run(scenario)
-        _write(scenario, rows, curves, plot, csv, files)
+        write(rows, lambda: _picture(scenario, curves), csv, plot, files)
         if json:
             say_json(rows)
         else:
@@ -98,33 +99,19 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
     return ordering_rows(results, setting, asked.seed), mean_curves(results)
 
 
-def _write(
-    scenario: Scenario,
-    rows: Sequence[OrderingRow],
-    curves: Sequence[Curve],
-    plot: Path | None,
-    csv: Path | None,
-    files: Files,
-) -> None:
-    from periplus.lab.simulate.plots import Plot, save
-    from periplus.lab.simulate.results import csv_text, write_whole
+def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
+    from periplus.lab.simulate.plots import Plot
 
-    if csv:
-        write_whole(csv, csv_text(rows))
-        files.add(csv)
-    if plot:
-        picture = Plot(
-            title="Which ordering has the important pages first?",
-            x_label="pages fetched",
-            y_label="share of all PageRank",
-            curves=tuple(curves),
-            caption=f"The web: {scenario.web_name}; {network_words(scenario.network)}; {seeds_words(scenario)}.",
-            x_as="share",
-            y_as="share",
-            y_from_zero=True,
-        )
-        save(picture, plot)
-        files.add(plot)
+    return Plot(
+        title="Which ordering has the important pages first?",
+        x_label="pages fetched",
+        y_label="share of all PageRank",
+        curves=tuple(curves),
+        caption=f"The web: {scenario.web_name}; {network_words(scenario.network)}; {seeds_words(scenario)}.",
+        x_as="share",
+        y_as="share",
+        y_from_zero=True,
+    )
 
 
 def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Curve]) -> Sheet:

@@ -133,7 +133,7 @@ def _brandman(asked: Asked, telling: Telling) -> Outcome:
 
 
 def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
-    from periplus.lab.simulate.plots import save
+    from periplus.lab.simulate.plots import draw
     from periplus.lab.simulate.results import csv_text, finding_rows, write_whole
 
     for name, rows in (("findings", finding_rows(outcome.findings, paper.value)), ("measured", outcome.rows)):
@@ -141,7 +141,7 @@ def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
         files.add(folder / f"{name}.csv")
     for plot in outcome.plots:
         path = folder / f"{file_name(plot.title)}.svg"
-        save(plot, path)
+        write_whole(path, draw(plot))
         files.add(path)
 
 
@@ -152,30 +152,25 @@ def file_name(title: str) -> str:
 
 def _record(folder: Path, paper: Paper, asked: Asked) -> None:
     """The tables of one run."""
-    Console(stderr=True).print(
-        Text(_record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked))
-    )
+    said = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
+    Console(stderr=True).print(Text(said), soft_wrap=True)
 
 
 def _record_castillo(folder: Path, asked: Asked) -> str:
-    from periplus.lab.simulate.generated import WebSettings, generate
+    from periplus.lab.simulate.castillo import in_proportion, web_settings
+    from periplus.lab.simulate.generated import generate
     from periplus.lab.simulate.network import NetworkSettings
     from periplus.lab.simulate.policy_choice import PolicyChoice
     from periplus.lab.simulate.recording import record_crawl
     from periplus.lab.simulate.stored_webs import ranked
 
     pages = min(asked.scale or PAGES, MOST_RECORDED)
-    settings = WebSettings(pages=pages, sites=max(1, pages // 70), seed=asked.seed, ok=0.8)
+    web = ranked(generate(web_settings(pages, asked.seed, "80 % ok")))
+    network = NetworkSettings(connections=in_proportion(1000, pages))
     with Telling("tables") as telling:
-        record_crawl(
-            folder,
-            ranked(generate(settings)),
-            PolicyChoice("largest_site"),
-            NetworkSettings(connections=1000),
-            seed=asked.seed,
-            progress=telling,
-        )
-    return f"the tables are those of Length with r = 1000 and w = 15 s on a web of {pages:,} pages (Figure 10)"
+        record_crawl(folder, web, PolicyChoice("length"), network, seed=asked.seed, progress=telling)
+    how = f"{network.connections} connections on a web of {pages:,} pages, of which 80 % are well"
+    return f"the tables are those of Length with {how} (Figure 10)"
 
 
 def _record_brandman(folder: Path, asked: Asked) -> str:

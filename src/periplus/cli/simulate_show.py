@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from rich.text import Text
 from .app import INTERRUPTED
 
 if TYPE_CHECKING:
+    from periplus.lab.simulate.plots import Plot
     from periplus.lab.simulate.results import Row
 
 _GAP = "  "
@@ -153,6 +154,20 @@ class Files:
         console = Console(stderr=True)
         for path in self._paths:
             console.print(Text(f"wrote {path}"), soft_wrap=True)
+
+
+def write(rows: Sequence[Row], picture: Callable[[], Plot], csv: Path | None, plot: Path | None, files: Files) -> None:
+    """Put results into the files that were asked for."""
+    from periplus.lab.simulate.results import csv_text, write_whole
+
+    if csv:
+        write_whole(csv, csv_text(rows))
+        files.add(csv)
+    if plot:
+        from periplus.lab.simulate.plots import draw
+
+        write_whole(plot, draw(picture()))
+        files.add(plot)
 
 
 @contextmanager

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from periplus.model import UsageError
 
 from . import simulate_options as options
 from .simulate_ordering import seeds_words
-from .simulate_show import Column, Files, Sheet, Telling, say, say_json, stoppable
+from .simulate_show import Column, Files, Sheet, Telling, say, say_json, stoppable, write
 
 if TYPE_CHECKING:
+    from periplus.lab.simulate.plots import Plot
     from periplus.lab.simulate.policy_choice import PolicyChoice
     from periplus.lab.simulate.results import SpeedupRow
     from periplus.lab.simulate.scenario import Scenario
@@ -67,7 +67,7 @@ def speedup(
     files = Files()
     with stoppable(files):
         rows = _run(scenario, chosen)
-        _write(scenario, rows, plot, csv, files)
+        write(rows, lambda: _picture(scenario, rows), csv, plot, files)
         if json:
             say_json(rows)
         else:
@@ -103,31 +103,24 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
     return speedup_rows(results, policy, scenario.network, scenario.web_name, asked.seed)
 
 
-def _write(scenario: Scenario, rows: Sequence[SpeedupRow], plot: Path | None, csv: Path | None, files: Files) -> None:
+def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
     from periplus.lab.simulate.findings import Curve
-    from periplus.lab.simulate.plots import Plot, save
-    from periplus.lab.simulate.results import csv_text, write_whole
+    from periplus.lab.simulate.plots import Plot
 
-    if csv:
-        write_whole(csv, csv_text(rows))
-        files.add(csv)
-    if plot:
-        curves = []
-        for line in dict.fromkeys(row.bandwidth for row in rows):
-            own = [row for row in rows if row.bandwidth == line]
-            x = [float(row.connections) for row in own]
-            columns = ([getattr(row, name) for row in own] for name in ("speedup", "low", "high"))
-            curves.append(Curve(f"{line:,.0f} bytes/s", x, *columns))
-        picture = Plot(
-            title="How much sooner does a crawl end with more connections?",
-            x_label="connections",
-            y_label="speed-up over one connection on the fastest line",
-            curves=tuple(curves),
-            caption=f"The web: {scenario.web_name}; w = {scenario.network.delay:g} s; {seeds_words(scenario)}.",
-            y_from_zero=True,
-        )
-        save(picture, plot)
-        files.add(plot)
+    curves = []
+    for line in dict.fromkeys(row.bandwidth for row in rows):
+        own = [row for row in rows if row.bandwidth == line]
+        x = [float(row.connections) for row in own]
+        columns = ([getattr(row, name) for row in own] for name in ("speedup", "low", "high"))
+        curves.append(Curve(f"{line:,.0f} bytes/s", x, *columns))
+    return Plot(
+        title="How much sooner does a crawl end with more connections?",
+        x_label="connections",
+        y_label="speed-up over one connection on the fastest line",
+        curves=tuple(curves),
+        caption=f"The web: {scenario.web_name}; w = {scenario.network.delay:g} s; {seeds_words(scenario)}.",
+        y_from_zero=True,
+    )
 
 
 def _sheet(scenario: Scenario, policy: PolicyChoice, rows: Sequence[SpeedupRow]) -> Sheet:

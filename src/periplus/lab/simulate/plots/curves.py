@@ -69,7 +69,7 @@ def _draw_line(axes: Axes, plot: Plot, trace: Trace, with_pen: Pen, limit: int) 
         line.y,
         color=with_pen.colour,
         linestyle=with_pen.line,
-        linewidth=2.0,
+        linewidth=3.4 if trace.name and trace.name == plot.highlight else 2.0,
         marker=with_pen.marker if few else None,
         markersize=5.5,
         markeredgewidth=0,

@@ -31,6 +31,7 @@ class Plot(Struct, frozen=True):
     `kind` is how neighbouring points hang together: by a line, not at all (bars side by side), or each value holding
     until the next (steps). `y_from_zero` shows heights in proportion; without it the axis fits the curves. `values_at`
     lists every curve's value at that x beside its name: many curves that nearly touch are told apart by number.
+    `highlight` names the curve that the picture is about.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Plot(Struct, frozen=True):
     y_as: Scale = "number"
     marks: tuple[Mark, ...] = ()
     values_at: float | None = None
+    highlight: str = ""
 
     def check(self) -> None:
         """Refuse what nobody could read, and arrays that do not belong together."""

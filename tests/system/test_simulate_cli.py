@@ -1,0 +1,250 @@
+"""`periplus simulate` as its own process: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow.parquet as pq
+import pytest
+from msgspec import Struct
+
+from periplus.cli import main
+from periplus.store.tables import SCHEMAS
+
+PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()", "simulate"]
+QUICK = ("--pages", "600", "--sites", "20", "--workers", "1")
+
+
+class Done(Struct, frozen=True):
+    """How a command ended, and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The program's own `main`, in this process: starting thirty would take a minute."""
+
+    def typed(*args: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["periplus", "simulate", *args])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return Done(int(ended.value.code or 0), said.out, said.err)
+
+    return typed
+
+
+@pytest.fixture
+def rows(run: Run) -> Callable[..., list[dict[str, Any]]]:
+    """What `--json` says."""
+
+    def read(*args: str) -> list[dict[str, Any]]:
+        done = run(*args, "--json")
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return read
+
+
+Rows = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    """Two sites; everything leads to one page of the second."""
+    pages = [f"https://a.test/{number}" for number in range(20)] + [f"https://b.test/{number}" for number in range(5)]
+    links = [f"{page}\t{pages[(place + 1) % 25]}" for place, page in enumerate(pages)]
+    links += [f"{page}\thttps://b.test/hub" for page in pages]
+    file = tmp_path / "links.tsv"
+    file.write_text("# from to\n" + "\n".join(links) + "\n")
+    return file
+
+
+def test_orderings_are_compared_a_line_a_result(graph: Path, rows: Rows) -> None:
+    """A line for every policy and budget, in the order in which they were asked for; chance is behind the oracle."""
+    found = rows(
+        "ordering",
+        "--graph",
+        str(graph),
+        "--policy",
+        "optimal,random,batch:every=5",
+        "--budget",
+        "0.2,1",
+        "--workers",
+        "1",
+    )
+    assert [(row["policy"], row["budget"]) for row in found] == [
+        (policy, budget) for policy in ("optimal", "random", "batch:every=5") for budget in (0.2, 1.0)
+    ]
+    assert {row["total"] for row in found} == {26}
+    assert found[5]["settings"] == {"every": 5}
+    at_end = [row["pagerank"] for row in found if row["budget"] == 1.0]
+    assert at_end == pytest.approx([1.0, 1.0, 1.0])
+    assert found[0]["pagerank"] >= found[2]["pagerank"]
+
+
+def test_the_same_seed_gives_the_same_lines_whatever_the_workers(run: Run) -> None:
+    """Deterministic: results do not depend on who did the work."""
+    args = ("ordering", "--pages", "600", "--sites", "20", "--policy", "opic,random", "--repetitions", "2", "--json")
+    alone, together = (run(*args, "--workers", workers) for workers in ("1", "2"))
+    assert alone.returncode == 0, alone.stderr
+    assert alone.stdout == together.stdout
+    assert run(*args, "--workers", "1", "--seed", "9").stdout != alone.stdout
+
+
+def test_people_get_a_table_and_files(tmp_path: Path, run: Run) -> None:
+    """Aligned lines where there is no terminal; a plot, a CSV and the six tables where they were asked for."""
+    plot, table, folder = tmp_path / "a" / "p.svg", tmp_path / "r.csv", tmp_path / "t"
+    files = ("--plot", str(plot), "--csv", str(table), "--tables", str(folder))
+    done = run("ordering", *QUICK, "--policy", "breadth_first,opic", "--budget", "10%", *files)
+    assert done.returncode == 0, done.stderr
+    assert "breadth_first" in done.stdout
+    assert "at 10 %" in done.stdout
+    assert ElementTree.parse(plot).getroot().tag.endswith("svg")
+    with table.open() as file:
+        assert [row["policy"] for row in csv.DictReader(file)] == ["breadth_first", "opic"]
+    fetches = pq.read_table(folder / "opic" / "fetches")
+    assert fetches.num_rows == 600
+    assert pq.read_table(folder / "opic" / "pages").num_rows == 600
+    assert pq.read_table(folder / "opic" / "links").num_rows > 600
+    assert {path.name for path in (folder / "breadth_first").iterdir()} == set(SCHEMAS)
+    again = run("ordering", *QUICK, "--policy", "opic", "--tables", str(folder))
+    assert again.returncode == 2
+    assert "has tables already" in again.stderr
+
+
+def test_a_crawl_in_tables_is_crawled_again(tmp_path: Path, run: Run, rows: Rows) -> None:
+    """The tables of a simulated crawl are those of any crawl: they can be replayed."""
+    assert run("ordering", *QUICK, "--policy", "opic", "--tables", str(tmp_path)).returncode == 0
+    (tmp_path / "opic").rename(tmp_path / "tables")
+    found = rows("ordering", "--collection", str(tmp_path), "--policy", "breadth_first", "--workers", "1")
+    assert found[0]["total"] == 600
+
+
+def test_speed_ups_are_told_with_what_bounds_them(rows: Rows) -> None:
+    """Every number of connections on every line; nobody surpasses the bound."""
+    found = rows("speedup", *QUICK, "--connections", "1,8", "--bandwidth", "1M,10k", "--delay", "1s")
+    assert [(row["connections"], row["bandwidth"]) for row in found] == [(1, 1e6), (8, 1e6), (1, 1e4), (8, 1e4)]
+    assert found[0]["speedup"] == 1.0
+    assert all(row["speedup"] <= row["bound"] * 1.001 for row in found)
+
+
+def test_a_batch_tells_how_idle_robots_were(rows: Rows) -> None:
+    """A row for every way; fewer visits are never slower."""
+    found = rows("batch", "--pages", "600", "--sites", "20", "--pages-per-visit", "1,100", "--bandwidth", "1M")
+    assert [row["pages_per_visit"] for row in found] == [1, 100]
+    assert found[1]["makespan"] <= found[0]["makespan"]
+
+
+def test_freshness_is_compared_on_a_history(tmp_path: Path, rows: Rows) -> None:
+    """A page that changes every day and one that never does, over twenty days."""
+    day = 86_400
+    file = tmp_path / "h.tsv"
+    daily = " ".join(str(at * day + 600) for at in range(21))
+    file.write_text(f"#site page in_head times\na.test\t/daily\t1\t{daily}\na.test\t/still\t1\t600\n")
+    found = rows("freshness", "--history", str(file), "--policy", "oracle,conventional", "--budget", "0.5,1")
+    by = {(row["policy"], row["budget"]): row for row in found}
+    assert by["oracle", 0.5]["needless"] == 0.0
+    assert by["conventional", 1.0]["needless"] == pytest.approx(0.5, abs=0.06)
+    assert by["oracle", 0.5]["freshness"] >= by["conventional", 0.5]["freshness"]
+
+
+def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -> None:
+    """The same settings in TOML."""
+    file = tmp_path / "s.toml"
+    file.write_text(
+        '[experiment]\npolicies = ["random", "opic"]\nbudgets = [0.5]\nseed = 3\n[web]\npages = 300\nsites = 9\n'
+    )
+    found = rows("ordering", "--config", str(file), "--policy", "opic", "--workers", "1")
+    assert [(row["policy"], row["seed"], row["total"]) for row in found] == [("opic", 3, 300)]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("ordering", "--policy", "opik"), "opic"),
+        (("ordering", "--policy", "batch:evry=5"), "every"),
+        (("ordering", "--budget", "1.5"), "0.01,0.05"),
+        (("ordering", "--graph", "nowhere.txt"), "No such file"),
+        (("ordering", "--delay", "soon"), "90s"),
+        (("speedup", "--policy", "opic,random"), "one here"),
+        (("freshness", "--policy", "metdata"), "metadata"),
+        (("freshness", "--history", "nowhere.tsv"), "No such file"),
+        (("--reproduce", "brandman", "ordering"), "stands alone"),
+        (("--reproduce", "plato"), "castillo"),
+        (("nonsense",), "nonsense"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_the_next_step(args: tuple[str, ...], says: str, run: Run) -> None:
+    """What is wrong and what to type, without a traceback."""
+    done = run(*args)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_line_of_a_graph_that_is_none_is_named(tmp_path: Path, run: Run) -> None:
+    """File and line."""
+    file = tmp_path / "g.txt"
+    file.write_text("1 2\n2 3\nnonsense\n")
+    done = run("ordering", "--graph", str(file))
+    assert done.returncode == 2
+    assert f"{file}:3" in done.stderr
+
+
+def test_alone_it_shows_what_there_is(run: Run) -> None:
+    """The experiments, and an example."""
+    done = run()
+    assert done.returncode == 0
+    assert all(name in done.stdout for name in ("ordering", "speedup", "batch", "freshness", "--reproduce"))
+
+
+def is_running(process: int) -> bool:
+    """Not gone, and not only waiting for somebody to take note of its end."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks the system whether workers have begun")
+def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
+    """At once, workers too, without a traceback."""
+    args = ("ordering", "--pages", "200000", "--sites", "2000", "--workers", "2", "--csv", str(tmp_path / "r.csv"))
+    process = subprocess.Popen([*PROGRAM, *args], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None and len(children.read_text().split()) < 2:
+        time.sleep(0.05)
+    workers = [int(child) for child in children.read_text().split()]
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "r.csv").exists()
+    ends_at = time.monotonic() + 30
+    while any(is_running(child) for child in workers):
+        assert time.monotonic() < ends_at, "workers outlive the experiment"
+        time.sleep(0.05)
+
+
+def test_it_runs_as_a_program() -> None:
+    """From the shell, on a machine that has nothing but the package."""
+    done = subprocess.run([*PROGRAM, "freshness", "--pages", "200", "--json"], capture_output=True, check=True)
+    assert len(done.stdout.splitlines()) == 30
