@@ -86,6 +86,9 @@ def test_what_is_pooled_is_counted(state: State, standings: Standings) -> None:
     assert standings.pooled == 4
     standings.put([(urls[1], Standing(stage=Stage.DONE)), (urls[0], Standing(stage=Stage.POOLED))])
     assert standings.pooled == 4
+    state.commit()
+    standings.put([(urls[2], Standing(stage=Stage.DONE)), (urls[2], Standing(stage=Stage.WAITING))])
+    assert standings.pooled == 3
 
 
 def test_urls_are_numbered_as_they_came(state: State, standings: Standings) -> None:

@@ -25,6 +25,8 @@ from periplus.model import (
     Site,
     SiteState,
     Source,
+    Stage,
+    Standing,
     State,
     Url,
     UrlRecord,
@@ -65,6 +67,17 @@ states = st.builds(
     SiteState, sites, ip=st.none() | st.just("192.0.2.1"), pages=st.integers(0, 9), traps=st.binary(max_size=3)
 )
 files = st.builds(RobotsFile, sites, st.sampled_from(["rules", "all", "none"]), st.binary(max_size=9), times, times)
+standings = st.builds(
+    Standing,
+    st.floats(0.0, 9.0),
+    st.sampled_from([int(stage) for stage in Stage]),
+    st.sampled_from([0, 7, 255]),
+    lanes,
+    st.binary(max_size=14),
+    st.integers(0, 9),
+    st.integers(0, 255),
+    st.booleans(),
+)
 payloads = st.builds(Payload, st.sampled_from([b"1", b"2", b"3"]), urls, times, st.just("id"))
 discoveries = st.lists(st.builds(Discovery, urls, st.sampled_from(Source), times), max_size=3)
 
@@ -118,6 +131,26 @@ class States(RuleBasedStateMachine):
         for state in self.both:
             state.sites.put(batch)
             state.robots.put(file)
+
+    @rule(batch=st.lists(st.tuples(urls, standings), max_size=6), links=st.lists(st.tuples(urls, urls), max_size=4))
+    def put_standings(self, batch: list[tuple[Url, Standing]], links: list[tuple[Url, Url]]) -> None:
+        for state in self.both:
+            state.standings.put(deepcopy(batch))
+            state.standings.link(links)
+
+    @rule(batch=st.lists(urls, max_size=4), gain=st.floats(0.0, 9.0))
+    def gain(self, batch: list[Url], gain: float) -> None:
+        for state in self.both:
+            found = state.standings.get(batch)
+            for each in found:
+                if each is not None:
+                    each.worth += gain
+            state.standings.put([(url, each) for url, each in zip(batch, found, strict=True) if each is not None])
+
+    @rule(factor=st.floats(0.5, 2.0))
+    def rank(self, factor: float) -> None:
+        for state in self.both:
+            state.standings.revalue(state.standings.known().worth * factor)
 
     @rule(payload=payloads)
     def add_payload(self, payload: Payload) -> None:
@@ -205,7 +238,16 @@ def _everything(state: State) -> list[object]:
         state.exchange.is_empty,
         [state.exchange.taken(shard) for shard in SHARDS],
         [state.marked(name) for name in ("", "x", "y" * 600)],
+        *_standings(state),
     ]
+
+
+def _standings(state: State) -> list[object]:
+    known = state.standings.known()
+    columns = [getattr(known, name).tolist() for name in known.__struct_fields__]
+    numbered = state.standings.numbered(range(len(known.worth)))
+    fields = [(url, [getattr(each, name) for name in Standing.__struct_fields__]) for url, each in numbered]
+    return [columns, fields, state.standings.pooled]
 
 
 TestStates = States.TestCase

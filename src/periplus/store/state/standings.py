@@ -169,7 +169,7 @@ class DiskStandings:
         known = self._get(urls)
         places = places_of(urls, self._names.number, self._digest)
         for (url, standing), kept, (key, short) in zip(standings, known, places, strict=True):
-            before = kept or self._changed.get(url)
+            before = self._changed.get(url) or kept
             place = before.key if before else self._free(key, is_free=self._absent.get(url) == key)
             if place:
                 self._change(url, self._own(standing, before, place, short.encode()))
@@ -242,8 +242,11 @@ class DiskStandings:
         keys = np.empty(self._count, f"V{KEY_LENGTH}")
         start, seen = b"\0", 0
         while self._count and (rows := self._table.page(start, AT_ONCE)):
-            part = np.frombuffer(b"".join([row[: _HEAD.size] for _, row in rows]), _HEADS)
-            if len(part) != len(rows) or part["number"].max() >= self._count:
+            joined = b"".join([row[: _HEAD.size] for _, row in rows])
+            if len(joined) != len(rows) * _HEAD.size:
+                raise _damaged()
+            part = np.frombuffer(joined, _HEADS)
+            if part["number"].max() >= self._count:
                 raise _damaged()
             heads[part["number"]] = part
             keys[part["number"]] = np.frombuffer(b"".join([key for key, _ in rows]), keys.dtype)
