@@ -89,25 +89,11 @@ class Comparison:
 
     def compare(self, prints: Prints, times: Times) -> Codes:
         """What each entry of a slice is, as a `Change`."""
-        codes, places = self._codes(prints, times)
+        codes, places = _codes(self._before, prints, times)
         self._is_seen[places[(codes == Change.SAME) | (codes == Change.MOVED)]] = True
         self._unknown += int(np.count_nonzero(codes == Change.UNKNOWN))
         self._hold(prints, times)
         return codes
-
-    def _codes(self, prints: Prints, times: Times) -> tuple[Codes, NDArray[np.intp]]:
-        before = self._before
-        codes = np.full(len(prints), Change.ADDED, np.uint8)
-        places = np.searchsorted(before.prints, prints)
-        if len(before):
-            places = np.minimum(places, len(before) - 1)
-            is_known = before.prints[places] == prints
-            then = before.times[places]
-            codes[is_known] = Change.SAME
-            codes[is_known & (then > 0) & (times > then)] = Change.MOVED
-        if before.bound < ALL:
-            codes[prints >= np.uint64(before.bound)] = Change.UNKNOWN
-        return codes, places
 
     def _hold(self, prints: Prints, times: Times) -> None:
         """Remember a slice; and when twice as much is held as may be, let the largest fingerprints go."""
@@ -121,20 +107,20 @@ class Comparison:
             self._settle()
 
     def _settle(self) -> tuple[Prints, Times]:
-        """All that is held as two sorted arrays, each entry once with its latest time, and not more than may be."""
-        prints, times = _sorted(
-            np.concatenate([NOTHING.prints, *self._prints]), np.concatenate([NOTHING.times, *self._times])
-        )
-        if len(prints) > self._limit:
-            self._bound = int(prints[self._limit])
-            prints, times = prints[: self._limit].copy(), times[: self._limit].copy()
-        self._prints, self._times, self._held = [prints], [times], len(prints)
+        """All that is held as two sorted arrays: each entry once, those below the bound, and not more than may be."""
+        prints = np.concatenate([NOTHING.prints, *self._prints])
+        prints, times = _sorted(prints, np.concatenate([NOTHING.times, *self._times]))
+        end = len(prints) if self._bound == ALL else int(np.searchsorted(prints, np.uint64(self._bound)))
+        if end > self._limit:
+            end, self._bound = self._limit, int(prints[self._limit])
+        prints, times = prints[:end].copy(), times[:end].copy()
+        self._prints, self._times, self._held = [prints], [times], end
         return prints, times
 
     def end(self, *, is_whole: bool = True) -> Compared:
         """The difference. Of a file that broke off, what was not seen is not removed, and stays in memory."""
         before = self._before
-        codes, _ = self._codes(*self._settle())
+        codes, _ = _codes(before, *self._settle())
         counts = np.bincount(codes, minlength=len(Change))
         memory = self._remembered(is_whole)
         return Compared(
@@ -153,24 +139,35 @@ class Comparison:
             self._prints.append(before.prints[~self._is_seen])
             self._times.append(before.times[~self._is_seen])
             self._bound = min(self._bound, before.bound)
-        prints, times = self._settle()
-        if self._bound < ALL:
-            end = int(np.searchsorted(prints, np.uint64(self._bound)))
-            prints, times = prints[:end], times[:end]
-        return _memory(prints, times, self._bound)
+        return _memory(*self._settle(), self._bound)
 
 
 def is_appended(before: FileMemory, after: FileMemory) -> bool:
-    """Whether a file grew like a log: all that is new or moved is as new as the newest was before, to the day.
+    """Whether a file grew like a log: at its new end only.
 
-    So do indexes grow that have a file for each day (amazon.com, in Schonfeld & Shivakumar 2009): what is older will
-    not be touched again. Without times nobody can tell.
+    That is, what was added is as new as the newest was before, to the day, and what moved was so already. So do
+    indexes grow that have a file for each day (amazon.com, in Schonfeld & Shivakumar 2009): what is older will not be
+    touched again. Without times nobody can tell.
     """
-    if not before.newest or not len(after):
-        return False
-    codes, _ = Comparison(before)._codes(after.prints, after.times)
-    is_touched = (codes == Change.ADDED) | (codes == Change.MOVED)
-    return bool(is_touched.any() and after.times[is_touched].min() + np.int64(_DAY) >= before.newest)
+    codes, places = _codes(before, after.prints, after.times)
+    is_added, is_moved = codes == Change.ADDED, codes == Change.MOVED
+    since = np.concatenate([after.times[is_added], before.times[places[is_moved]]])
+    return bool(before.newest and len(since) and int(since.min()) + _DAY >= before.newest)
+
+
+def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDArray[np.intp]]:
+    """What entries are, compared with those remembered, and where those known are remembered."""
+    codes = np.full(len(prints), Change.ADDED, np.uint8)
+    places = np.searchsorted(before.prints, prints)
+    if len(before):
+        places = np.minimum(places, len(before) - 1)
+        is_known = before.prints[places] == prints
+        then = before.times[places]
+        codes[is_known] = Change.SAME
+        codes[is_known & (then > 0) & (times > then)] = Change.MOVED
+    if before.bound < ALL:
+        codes[prints >= np.uint64(before.bound)] = Change.UNKNOWN
+    return codes, places
 
 
 def _sorted(prints: Prints, times: Times) -> tuple[Prints, Times]:

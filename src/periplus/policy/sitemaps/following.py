@@ -9,8 +9,8 @@ Reasons for which a child is not followed, stable words that tables count:
 * `sitemap-not-sampled`: not in the sample; `index-too-long`: beyond the children of an index that are looked at
 * `tree-files`, `tree-entries`, `tree-bytes`: the tree has used up its budget
 
-A sample is of max(n0, alpha n) of an index's n children, those with the smallest hashes: whoever reads the index again,
-also after it has grown, finds the ones it chose before among them.
+A sample is of max(n0, alpha n) of an index's n children: those known already, then those with the smallest hashes. So
+whoever reads an index again, also after it has grown, goes on with the files that were chosen before.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def follow(
     named = _named(children, above, settings.max_children, refused)
     new: list[SitemapNode] = []
     known: list[tuple[str, Child]] = []
-    for key in _sampled(named, settings, refused):
+    for key in _sampled(named, is_known, settings, refused):
         url, child = named[key]
         if is_known(key):
             known.append((key, child))
@@ -150,14 +150,17 @@ def _named(
     return named
 
 
-def _sampled(named: Collection[str], settings: ForestSettings, refused: Counter[str]) -> list[str]:
+def _sampled(
+    named: Collection[str], is_known: Callable[[str], bool], settings: ForestSettings, refused: Counter[str]
+) -> list[str]:
     """The keys of those in the sample, in the order of the index."""
     size = settings.sample_of(len(named))
     if size == len(named):
         return list(named)
     refused["sitemap-not-sampled"] += len(named) - size
     seed = settings.sample_seed & (1 << 64) - 1
-    chosen = set(sorted(named, key=lambda key: xxh3_64_intdigest(key.encode(), seed))[:size])
+    ranked = sorted(named, key=lambda key: (not is_known(key), xxh3_64_intdigest(key.encode(), seed)))
+    chosen = set(ranked[:size])
     return [key for key in named if key in chosen]
 
 

@@ -47,7 +47,7 @@ def floor_to(at: float, granularity: Granularity) -> float:
         return at if not period else math.floor(at / period) * period
     if not _FIRST <= at <= _LAST:
         return at
-    moment = datetime.fromtimestamp(at, UTC)
+    moment = datetime.fromtimestamp(math.floor(at), UTC)  # which would round to the nearest microsecond
     month = 1 if granularity is Granularity.YEAR else moment.month
     return datetime(moment.year, month, 1, tzinfo=UTC).timestamp()
 
