@@ -1,10 +1,9 @@
 """A finished crawl as a web: what it met, to be crawled again under another policy.
 
 From the tables of a collection: pages that were visited with what they answered at last (status, bytes, seconds), the
-links of their last reading, redirects as links, and the seeds. What the crawl learnt of a URL in another way (a
-spelling
-that a filter changed, a canonical URL) is a link from where it was first named. A simulated web has no sitemaps, feeds
-nor pings: a page that only they led to is a seed.
+links of their last reading in the order of the page, redirects as links, and the seeds. What the crawl learnt of a URL
+in another way (a spelling that a filter changed, a canonical URL) is a link from where it was first named. A simulated
+web has no sitemaps, feeds nor pings: a page that only they led to is a seed.
 
 Left out: URLs that robots.txt or a rule excluded, robots files and sitemaps themselves, and URLs that were known but
 never visited, unless they are asked for; then each is a page without links, of the mean size and duration. A visit that
@@ -122,11 +121,18 @@ def _web(urls: list[Url], visits: pa.Table, graph: Graph, seeds: Ints) -> Web:
     took = _filled(visits["duration"], missing)
     return structs.replace(
         web,
+        targets=web.targets[_as_written(graph)],
         size=np.clip(_filled(visits["bytes"], missing, 0.0), 0, 2**31 - 1).astype(np.int32),
         status=np.concatenate((_statuses(visits), np.full(missing, OK, np.int16))),
         latency=np.bincount(site, weights=took, minlength=len(sites)) / np.bincount(site, minlength=len(sites)),
         took=took,
     )
+
+
+def _as_written(graph: Graph) -> Ints:
+    """Where the links of a web belong so that each page has them in the order in which it names them."""
+    key, first = np.unique(graph.sources * graph.pages + graph.targets, return_index=True)
+    return np.lexsort((first, key // graph.pages))
 
 
 def _statuses(visits: pa.Table) -> NDArray[np.int16]:
