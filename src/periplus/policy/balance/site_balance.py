@@ -108,18 +108,19 @@ class SiteBalance:
         `other` is its level in the other queue, if it is known there too. `key` is the page's fingerprint, or any
         number by which `learnt` will know it.
         """
-        kept = self._kept
-        own, foreign = (kept.sitemaps, kept.discovery) if lane is Lane.SITEMAPS else (kept.discovery, kept.sitemaps)
-        own.reached = min(level, WORST)
+        kept, (for_sitemaps, for_discovery) = self._kept, self.quotas
+        own, foreign = (kept.sitemaps, for_sitemaps), (kept.discovery, for_discovery)
+        if lane is not Lane.SITEMAPS:
+            own, foreign = foreign, own
+        own[0].reached = min(level, WORST)
         if kept.pages < self._settings.epoch:
-            self._account(own, level, key)
-            if other is not None and other <= foreign.reached:
-                self._account(foreign, other, key)
+            self._account(*own, level, key)
+            if other is not None and other <= foreign[0].reached:
+                self._account(*foreign, other, key)
         kept.pages += 1
         self._judge_if_over()
 
-    def _account(self, sample: Sample, level: int, key: int) -> None:
-        quota = self.quotas[sample is self._kept.discovery]
+    def _account(self, sample: Sample, quota: int, level: int, key: int) -> None:
         if sample.taken < quota:
             sample.add(min(level, WORST), key, self._settings.delta)
         sample.taken += 1
@@ -174,11 +175,12 @@ class SiteBalance:
         return self._hindrance(move) or move
 
     def _hindrance(self, move: Move) -> Move | None:
-        (sitemaps, discovery), settings = self.quotas, self._settings
-        better, quota = (
-            (self._kept.sitemaps, sitemaps) if move is Move.TO_SITEMAPS else (self._kept.discovery, discovery)
-        )
-        if better.taken < quota:
+        """Why the better source gets no more."""
+        settings, (for_sitemaps, for_discovery) = self._settings, self.quotas
+        is_sitemaps = move is Move.TO_SITEMAPS
+        quota = for_sitemaps if is_sitemaps else for_discovery
+        taken = (self._kept.sitemaps if is_sitemaps else self._kept.discovery).taken
+        if taken < quota:
             return Move.UNUSED
         return Move.AT_BOUND if quota >= settings.epoch - settings.delta else None
 

@@ -59,14 +59,16 @@ class Voice:
         self._named_by = named_by
         self._settings = settings or AuthoritySettings()
         self._answers: dict[Site, str] = {}
-        self._is_named = self._names(self._site) == ""
+        self._is_bound = self._settings.keeps_folder and self._names(self._site) != ""
+        self._home = (f"http://{self._site}/", f"https://{self._site}/")
 
     def refusal(self, page: Url) -> str:
         """Why it may not list this page; empty if it may."""
+        if page.startswith(self._home):  # nearly all are, and need not be cut apart
+            return "sitemap-other-folder" if self._is_bound and not in_scope(self._url, page) else ""
         site = site_of(page)
-        if site == self._site:
-            is_bound = self._settings.keeps_folder and not self._is_named
-            return "sitemap-other-folder" if is_bound and not in_scope(self._url, page) else ""
+        if site == self._site:  # with a user name
+            return "sitemap-other-folder" if self._is_bound else ""
         answer = self._answers.get(site)
         if answer is None:
             if len(self._answers) >= _SITES:

@@ -24,7 +24,7 @@ from .memory import ALL, NOTHING, FileMemory, Prints, Times
 
 Codes = NDArray[np.uint8]
 
-_DAY = 86400
+_DAY, _LAST = 86400, (1 << 32) - 1
 _MINUTES = 300
 """Seconds around the newest time in which a `lastmod` is that of the file's generation."""
 _COMMON_SHARE, _COMMON_ENTRIES = 0.5, 20
@@ -119,40 +119,39 @@ class Comparison:
 
     def end(self, *, is_whole: bool = True) -> Compared:
         """The difference. Of a file that broke off, what was not seen is not removed, and stays in memory."""
-        before = self._before
-        codes, _ = _codes(before, *self._settle())
+        before, is_gone = self._before, ~self._is_seen
+        prints, times = self._settle()
+        codes, _ = _codes(before, prints, times)
         counts = np.bincount(codes, minlength=len(Change))
-        memory = self._remembered(is_whole)
+        if not is_whole:
+            self._prints.append(before.prints[is_gone])
+            self._times.append(before.times[is_gone])
+            self._bound = min(self._bound, before.bound)
+            prints, times = self._settle()
+        memory = _memory(prints, times, self._bound)
         return Compared(
             memory=memory,
             added=int(counts[Change.ADDED]),
             moved=int(counts[Change.MOVED]),
             same=int(counts[Change.SAME]),
             unknown=self._unknown,
-            removed=before.prints[~self._is_seen] if is_whole else NOTHING.prints,
+            removed=before.prints[is_gone] if is_whole else NOTHING.prints,
             is_generated=memory.is_common and before.is_common and memory.newest > before.newest,
         )
-
-    def _remembered(self, is_whole: bool) -> FileMemory:
-        before = self._before
-        if not is_whole:
-            self._prints.append(before.prints[~self._is_seen])
-            self._times.append(before.times[~self._is_seen])
-            self._bound = min(self._bound, before.bound)
-        return _memory(*self._settle(), self._bound)
 
 
 def is_appended(before: FileMemory, after: FileMemory) -> bool:
     """Whether a file grew like a log: at its new end only.
 
-    That is, what was added is as new as the newest was before, to the day, and what moved was so already. So do
-    indexes grow that have a file for each day (amazon.com, in Schonfeld & Shivakumar 2009): what is older will not be
-    touched again. Without times nobody can tell.
+    That is, what was added is as new as the newest was before, to the day, what moved was so already, and there was
+    something older. So do indexes grow that have a file for each day (amazon.com, in Schonfeld & Shivakumar 2009): what
+    is older will not be touched again. Without times nobody can tell.
     """
     codes, places = _codes(before, after.prints, after.times)
     is_added, is_moved = codes == Change.ADDED, codes == Change.MOVED
     since = np.concatenate([after.times[is_added], before.times[places[is_moved]]])
-    return bool(before.newest and len(since) and int(since.min()) + _DAY >= before.newest)
+    end = before.newest - _DAY
+    return bool(len(since) and since.min() >= end and before.times.min(initial=_LAST) < end)
 
 
 def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDArray[np.intp]]:

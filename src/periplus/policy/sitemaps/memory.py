@@ -86,10 +86,8 @@ def prints_of(urls: Iterable[Url]) -> Prints:
 
 def times_of(lastmods: Sequence[Lastmod | None], now: float) -> tuple[Times, int]:
     """When entries say they changed, and how many of these times cannot be: later than a day from now."""
-    latest = now + _DAY
-    bad = sum(lastmod is not None and not lastmod.at <= latest for lastmod in lastmods)
-    seconds = [
-        0 if lastmod is None or not lastmod.at <= latest else min(max(int(lastmod.at), 1), _LAST)
-        for lastmod in lastmods
-    ]
-    return np.array(seconds, np.uint32), bad
+    said = np.array([0.0 if lastmod is None else lastmod.at for lastmod in lastmods], np.float64)
+    is_bad = ~(said <= now + _DAY)  # a time that is no number is bad, too
+    is_none = is_bad | np.array([lastmod is None for lastmod in lastmods], np.bool_)
+    seconds = np.clip(np.where(is_none, 1.0, said), 1.0, _LAST).astype(np.uint32)
+    return np.where(is_none, np.uint32(0), seconds), int(np.count_nonzero(is_bad))
