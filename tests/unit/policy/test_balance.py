@@ -120,6 +120,18 @@ def test_results_that_never_come_are_not_waited_for() -> None:
     assert balance.history[0].sitemaps_known + balance.history[0].discovery_known == 10
 
 
+def test_waiting_for_results_favours_nobody() -> None:
+    """Pages taken before the last results are in are shared out like others."""
+    balance = SiteBalance()
+    for page in range(100):
+        balance.took(balance.choose(1, 1), 1, page)
+    lanes = []
+    for page in range(100, 108):
+        lanes.append(balance.choose(1, 1))
+        balance.took(lanes[-1], 1, page)
+    assert lanes.count(S) == lanes.count(D) == 4
+
+
 def test_page_of_both_is_credited_to_both() -> None:
     """One fetch, two accounts: the result counts for both sources."""
     balance = SiteBalance(BalanceSettings(epoch=10))

@@ -6,7 +6,7 @@ less than Ncrawl; then it judges. Here pages leave one by one, so the two quotas
 Pages taken beyond a quota are in no sample.
 
 An epoch is judged when its pages were taken and the results of both samples are in. The site need not wait for that:
-what is taken meanwhile is shared out as before and belongs to no epoch. Results that never come are not waited for
+what is taken meanwhile is shared out as before and is in no sample. Results that never come are not waited for
 longer than a sample takes.
 
 A page that both sources know is fetched once and put to both accounts, if the other source would have come to it by
@@ -113,15 +113,14 @@ class SiteBalance:
         if lane is not Lane.SITEMAPS:
             own, foreign = foreign, own
         own[0].reached = min(level, WORST)
-        if kept.pages < self._settings.epoch:
-            self._account(*own, level, key)
-            if other is not None and other <= foreign[0].reached:
-                self._account(*foreign, other, key)
+        self._account(*own, level, key)
+        if other is not None and other <= foreign[0].reached:
+            self._account(*foreign, other, key)
         kept.pages += 1
         self._judge_if_over()
 
     def _account(self, sample: Sample, quota: int, level: int, key: int) -> None:
-        if sample.taken < quota:
+        if sample.taken < quota and self._kept.pages < self._settings.epoch:
             sample.add(min(level, WORST), key, self._settings.delta)
         sample.taken += 1
 
