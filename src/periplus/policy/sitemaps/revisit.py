@@ -1,7 +1,7 @@
 """When to read a file again: by its own change rate, and by what its index says of it.
 
 A file is polled like a page ("apply the same techniques Discovery crawl uses", Schonfeld & Shivakumar 2009, section
-6.1): changes are taken for Poisson, and the rate is a Gamma posterior in two numbers, updated in the manner of EM from
+6): changes are taken for Poisson, and the rate is a Gamma posterior in two numbers, updated in the manner of EM from
 "changed or not after so long" (`Rate`). The next visit is due when a change is as likely as `chance`.
 
 An index says when its files changed, and is "not yet consistently trustworthy" (the same). So what it says is a signal

@@ -1,4 +1,4 @@
-"""SitemapScore: how much a page is wanted that a sitemap lists (Schonfeld & Shivakumar 2009, section 6.2).
+"""SitemapScore: how much a page is wanted that a sitemap lists (Schonfeld & Shivakumar 2009, section 6).
 
 * `priority`: what its site says, else 0.5; all pages alike where the site's priorities tell nothing apart.
 * `pagerank`: what links say. A page to which none leads scores nothing, so that new pages wait for their first link.

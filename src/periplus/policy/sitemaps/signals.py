@@ -2,8 +2,8 @@
 
 A `lastmod` that moved may describe what we fetched already: the page changed, we came, and only then was its sitemap
 written. So a signal counts only if it is not older than our visit, as far as its granularity tells, and if it does not
-come just after it (after Busa-Fekete et al., "Refresh crawling with noisy signals", WWW 2025, whose model takes it from
-there: how often signals are right is learnt, not assumed). A date alone has a granularity of a day: equality with the
+come just after it. How often signals are right is learnt, not assumed (the noisy change-indicating signals of
+Busa-Fekete et al., WWW 2025, arXiv 2502.02430). A date alone has a granularity of a day: equality with the
 day of our visit counts, and the lower precision is learnt too.
 """
 
