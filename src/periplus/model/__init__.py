@@ -44,6 +44,7 @@ from .ports import (
     EventSink,
     Exchange,
     Filter,
+    Forest,
     Guard,
     Learning,
     Ordering,
@@ -61,6 +62,7 @@ from .ports import (
 )
 from .state import (
     Batch,
+    ForestRow,
     KnownLinks,
     Payload,
     Placement,
@@ -138,6 +140,8 @@ __all__ = [
     "Filter",
     "Fingerprint",
     "FirstSeen",
+    "Forest",
+    "ForestRow",
     "Form",
     "Granularity",
     "Guard",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .events import Event
 from .state import (
     Batch,
+    ForestRow,
     KnownLinks,
     Payload,
     Placement,
@@ -197,6 +198,40 @@ class Standings(Protocol):
     @property
     def pooled(self) -> int:
         """How many are neither in a queue nor done: they wait for the next batch."""
+
+
+class Forest(Protocol):
+    """The files that sites publish about themselves, as rows that only the crawl understands; and what each last said.
+
+    A file goes by a key that its twins share. It is due at a time; `math.inf`: not before somebody says so.
+    """
+
+    def get(self, keys: Sequence[str]) -> list[bytes | None]:
+        """The row of each, aligned with `keys`."""
+
+    def put(self, rows: Sequence[ForestRow]) -> None:
+        """Keep these."""
+
+    def due(self, now: float, limit: int) -> list[str]:
+        """The keys of those that are due, at most so many, the longest due first. They stay due until put again."""
+
+    def next_due(self) -> float | None:
+        """When the first is due; `None`: none will be."""
+
+    def of_site(self, site: Site) -> Iterator[bytes]:
+        """The rows of the files that lie at a site."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Every row, each once."""
+
+    def memory(self, key: str) -> bytes:
+        """What a file said when it was last read; empty if that is not kept."""
+
+    def remember(self, key: str, memory: bytes) -> None:
+        """Keep what a file said; nothing: forget it."""
+
+    def __len__(self) -> int:
+        """How many files are known."""
 
 
 class Sites(Protocol):

@@ -70,6 +70,15 @@ class KnownLinks(Struct, frozen=True):
     is_seed: NDArray[np.bool_]
 
 
+class ForestRow(Struct, frozen=True):
+    """A file that a site publishes about itself, as it is kept: whose it is, when it is due, and all else in `row`."""
+
+    key: str
+    site: Site
+    due_at: float
+    row: bytes
+
+
 class SiteState(Struct):
     """What is known of a site between visits. Mutable: the frontier works on it, and the store keeps copies.
 
