@@ -16,6 +16,7 @@ from periplus.model import (
     Digests,
     Discovery,
     FirstSeen,
+    ForestRow,
     Granularity,
     Lane,
     Lastmod,
@@ -78,6 +79,10 @@ standings = st.builds(
     st.integers(0, 255),
     st.booleans(),
 )
+KEYS = ["https://a.test/map.xml", "http://b.test:81/" + "m" * 600, "é"]
+keys = st.sampled_from(KEYS)
+forest_rows = st.builds(ForestRow, keys, sites, times, st.binary(max_size=4))
+memories = st.binary(max_size=3) | st.sampled_from([b"m" * 4080, b"n" * 4081, b"o" * 12_241])
 payloads = st.builds(Payload, st.sampled_from([b"1", b"2", b"3"]), urls, times, st.just("id"))
 discoveries = st.lists(st.builds(Discovery, urls, st.sampled_from(Source), times), max_size=3)
 
@@ -151,6 +156,16 @@ class States(RuleBasedStateMachine):
     def rank(self, factor: float) -> None:
         for state in self.both:
             state.standings.revalue(state.standings.known().worth * factor)
+
+    @rule(batch=st.lists(forest_rows, max_size=4))
+    def put_forest(self, batch: list[ForestRow]) -> None:
+        for state in self.both:
+            state.forest.put(batch)
+
+    @rule(key=keys, memory=memories)
+    def remember(self, key: str, memory: bytes) -> None:
+        for state in self.both:
+            state.forest.remember(key, memory)
 
     @rule(payload=payloads)
     def add_payload(self, payload: Payload) -> None:
@@ -239,6 +254,20 @@ def _everything(state: State) -> list[object]:
         [state.exchange.taken(shard) for shard in SHARDS],
         [state.marked(name) for name in ("", "x", "y" * 600)],
         *_standings(state),
+        *_forest(state),
+    ]
+
+
+def _forest(state: State) -> list[object]:
+    forest = state.forest
+    return [
+        forest.get(KEYS),
+        [forest.due(now, limit) for now in (-5.0, 0.0, 5.0, float("inf")) for limit in (0, 2, 9)],
+        forest.next_due(),
+        [sorted(forest.of_site(site)) for site in SITES],
+        sorted(forest),
+        [forest.memory(key) for key in KEYS],
+        len(forest),
     ]
 
 

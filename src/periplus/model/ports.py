@@ -337,6 +337,10 @@ class State(Protocol):
         """What they are worth to an ordering that learns."""
 
     @property
+    def forest(self) -> Forest:
+        """The files that sites publish about themselves."""
+
+    @property
     def sites(self) -> Sites:
         """Hosts."""
 

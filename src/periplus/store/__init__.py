@@ -6,6 +6,7 @@ where a world of a million URLs fits and nothing must outlive the process.
 """
 
 from .edges import EdgeBlocks, EdgeFile
+from .forest import MemoryForest
 from .memory import (
     MemoryEventSink,
     MemoryExchange,
@@ -30,6 +31,7 @@ __all__ = [
     "KnownRanks",
     "MemoryEventSink",
     "MemoryExchange",
+    "MemoryForest",
     "MemoryPayloads",
     "MemoryQueues",
     "MemoryRobotsFiles",

@@ -30,6 +30,7 @@ from periplus.model import (
 )
 from periplus.urls import site_of
 
+from .forest import MemoryForest
 from .sketches import MemorySketches
 from .standings import MemoryStandings
 
@@ -339,6 +340,7 @@ class MemoryState:
         self.records = MemoryUrlRecords()
         self.queues = MemoryQueues()
         self.standings = MemoryStandings()
+        self.forest = MemoryForest()
         self.sites = MemorySites()
         self.robots = MemoryRobotsFiles()
         self.payloads = MemoryPayloads()

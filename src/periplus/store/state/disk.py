@@ -9,6 +9,7 @@ from periplus.model import CollectionDamaged
 
 from .environment import MAP_SIZE, Environment
 from .exchange import DiskExchange
+from .forest import DiskForest
 from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
@@ -50,6 +51,7 @@ class DiskState:
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
             self.standings = DiskStandings(environment, names)
+            self.forest = DiskForest(environment, names)
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
@@ -88,6 +90,7 @@ class DiskState:
     def check_invariants(self) -> None:
         """What the tables promise of each other. Reads every queue: for tests, and after a doubt."""
         self.queues.check_invariants()
+        self.forest.check_invariants()
 
     def _check_format(self, environment: Environment) -> None:
         counters = environment.table("counters")

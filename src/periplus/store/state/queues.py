@@ -11,7 +11,6 @@ memory is what changed since.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 
 from periplus.model import InvariantError, Lane, Queued, Site, Ticket, Url
@@ -19,6 +18,7 @@ from periplus.model import InvariantError, Lane, Queued, Site, Ticket, Url
 from .environment import Environment
 from .names import ID_LENGTH, SiteNames
 from .rows import LANE_CODES, LANES, lengthen, shorten
+from .times import sortable, time_of
 
 LANE_AT, LEVEL_AT, SEQUENCE_AT = ID_LENGTH, ID_LENGTH + 1, ID_LENGTH + 2
 SEQUENCE = b"sequence"
@@ -26,9 +26,6 @@ MAX_HELD = 16_384
 """Lengths that may wait to be written."""
 
 LEVELS = [bytes([level]) for level in range(256)]
-_BITS = struct.Struct(">d")
-_SIGN = 1 << 63
-_ALL = (1 << 64) - 1
 
 
 class DiskQueues:
@@ -92,7 +89,7 @@ class DiskQueues:
 
     def postpone(self, entries: Sequence[tuple[float, Queued]]) -> None:
         """Keep these out of the queues until their time."""
-        times = [_sortable(due_at) for due_at, _ in entries]
+        times = [sortable(due_at) for due_at, _ in entries]
         rows = self._rows([entry for _, entry in entries])
         items = [(time + self._next(), head + short) for time, (head, short) in zip(times, rows, strict=True)]
         if items:
@@ -100,7 +97,7 @@ class DiskQueues:
 
     def release(self, now: float, limit: int) -> list[Ticket]:
         """Push at most `limit` postponed entries whose time has come, earliest first; the place of each."""
-        end = _sortable(now)
+        end = sortable(now)
         due = [row for row in self._postponed.page(b"\0", max(0, limit)) if row[0][:8] <= end]
         for key, _ in due:
             self._postponed.delete(key)
@@ -109,7 +106,7 @@ class DiskQueues:
     def next_release(self) -> float | None:
         """When the first postponed entry is due."""
         row = self._postponed.at_or_after(b"\0")
-        return None if row is None else _time(row[0][:8])
+        return None if row is None else time_of(row[0])
 
     def __len__(self) -> int:
         return len(self._queues) + len(self._postponed)
@@ -173,17 +170,3 @@ class DiskQueues:
 
 def _url(short: bytes, site: Site) -> Url:
     return lengthen(short.decode(), site)
-
-
-def _sortable(time: float) -> bytes:
-    """A time as eight bytes in the order of times: IEEE 754 with the sign bit turned, all bits of negative numbers."""
-    if time != time:
-        raise InvariantError("a time to wait for is not a number")
-    bits = int.from_bytes(_BITS.pack(time + 0.0), "big")  # one zero, not two
-    return (bits ^ (_ALL if bits & _SIGN else _SIGN)).to_bytes(8, "big")
-
-
-def _time(sortable: bytes) -> float:
-    bits = int.from_bytes(sortable, "big")
-    time: float = _BITS.unpack((bits ^ (_SIGN if bits & _SIGN else _ALL)).to_bytes(8, "big"))[0]
-    return time
