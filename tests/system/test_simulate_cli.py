@@ -182,6 +182,7 @@ def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -
         (("ordering", "--policy", "batch:evry=5"), "every"),
         (("ordering", "--budget", "1.5"), "0.01,0.05"),
         (("ordering", "--graph", "nowhere.txt"), "No such file"),
+        (("ordering", *QUICK, "--policy", "opic", "--limit", "30"), "--budget 0.025"),
         (("ordering", "--delay", "soon"), "90s"),
         (("speedup", "--policy", "opic,random"), "one here"),
         (("freshness", "--policy", "metdata"), "metadata"),

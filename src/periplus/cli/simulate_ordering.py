@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from periplus.model import UsageError
+
 from . import simulate_options as options
 from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
 
@@ -95,8 +97,14 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
             workers=asked.workers or os.cpu_count() or 1,
             progress=telling,
         )
-    setting = Setting.of(scenario.web_name, scenario.network)
-    return ordering_rows(results, setting, asked.seed), mean_curves(results)
+    rows = ordering_rows(results, Setting.of(scenario.web_name, scenario.network), asked.seed)
+    if not rows:
+        share = results[0].pages / max(results[0].total, 1)
+        raise UsageError(
+            f"no budget is reached: the crawls ended after {share:.2%} of the pages",
+            hint=f"write --budget {share / 2:.2g}, or a larger --limit",
+        )
+    return rows, mean_curves(results)
 
 
 def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:

@@ -145,11 +145,12 @@ class FreshnessRow(Struct, frozen=True):
 
 def ordering_rows(results: Sequence[OrderingResult], setting: Setting, seed: int) -> list[OrderingRow]:
     """A row for every policy and budget that was reached, in the order in which they were asked for."""
-    rows = []
-    means = {each.policy: each.pagerank for each in summarise(results) if each.budget is None}
+    rows, means = [], {}
     for each in summarise(results):
         if each.budget is None:
+            means[each.policy] = each.pagerank
             continue
+        reached = [dict(run.mass).get(each.budget) for run in results if run.policy == each.policy]
         rows.append(
             OrderingRow(
                 experiment="ordering",
@@ -163,7 +164,7 @@ def ordering_rows(results: Sequence[OrderingResult], setting: Setting, seed: int
                 pagerank=each.pagerank,
                 low=each.low,
                 high=each.high,
-                values=[dict(run.mass)[each.budget] for run in results if run.policy == each.policy],
+                values=[mass for mass in reached if mass is not None],
                 mean_pagerank=means[each.policy],
                 fetched=round(each.pages),
                 makespan=each.makespan,
