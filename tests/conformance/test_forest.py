@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model import CollectionError, Forest, ForestRow, InvariantError, Site, State
+from periplus.model import Forest, ForestRow, InvariantError, Site, State
 from periplus.store import DiskState
 
 A, B = Site("a.test"), Site("b.test")
@@ -162,6 +162,6 @@ def test_it_is_read_by_those_who_cannot_write(tmp_path: Path) -> None:
     state.close()
     reader = DiskState.read_only(tmp_path)
     assert (list(reader.forest), list(reader.forest.of_site(A))) == ([b"a"], [b"a"])
-    with pytest.raises(CollectionError):
+    with pytest.raises(InvariantError):
         reader.forest.put([row("b", 1.0)])
     reader.close()

@@ -65,6 +65,13 @@ def test_the_whole_request() -> None:
     ]
 
 
+@pytest.mark.parametrize("purpose", [Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE])
+def test_what_is_read_while_it_arrives_is_asked_for_in_gzip(purpose: Purpose) -> None:
+    """Its reader takes off gzip, which shows in the first bytes, and nothing else."""
+    head = Requests(Identity()).head(task("http://a/", purpose))
+    assert b"\r\nAccept-Encoding: gzip\r\n" in head
+
+
 def test_validators_go_back_as_they_came() -> None:
     """Conditional requests: RFC 9110 section 13.1."""
     known = Validators('W/"x"', "Mon, 05 Jan 2026 00:00:00 GMT")

@@ -17,6 +17,10 @@ from .identity import Identity
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 """What `content.decode_body` can take off again."""
 
+STREAMED_ENCODING = "gzip"
+"""Of what is read while it arrives: the reader of sitemaps takes off gzip, which shows in the first bytes."""
+_STREAMED = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
+
 _ACCEPT = {
     Purpose.PAGE: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
     Purpose.FORM: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
@@ -31,13 +35,13 @@ class Requests:
     """The requests of one crawler: everything but the task is the same for all of them."""
 
     def __init__(self, identity: Identity, accept_language: str = "") -> None:
-        tail = [f"Accept-Encoding: {ACCEPT_ENCODING}"]
+        tail = []
         if accept_language:
             tail.append(f"Accept-Language: {accept_language}")
         if identity.mailbox:
             tail.append(f"From: {identity.mailbox}")
         self._fields = {
-            purpose: [f"User-Agent: {identity.agent}", f"Accept: {accept}", *tail]
+            purpose: [f"User-Agent: {identity.agent}", f"Accept: {accept}", _accept_encoding(purpose), *tail]
             for purpose, accept in _ACCEPT.items()
         }
 
@@ -61,6 +65,10 @@ class Requests:
         """The whole request as it goes over HTTP/1.1."""
         lines = [f"GET {target_of(task.url)} HTTP/1.1", f"Host: {site_of(task.url)}", *self.fields(task), "", ""]
         return "\r\n".join(lines).encode("latin-1")
+
+
+def _accept_encoding(purpose: Purpose) -> str:
+    return f"Accept-Encoding: {STREAMED_ENCODING if purpose in _STREAMED else ACCEPT_ENCODING}"
 
 
 def target_of(url: Url) -> str:

@@ -33,6 +33,7 @@ from .request import Requests, without_credentials
 from .trust import authorities
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_OK: Final = 200
 _NOT_MODIFIED: Final = 304
 _MAX_REDIRECT_BYTES: Final = 64 * 1024
 """Of the body of a redirect: read for the sake of the connection, and kept for the archive."""
@@ -42,6 +43,10 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 _MAX_IDLE: Final = 4
 """Seconds after which a kept connection is not used again: servers let go of theirs after 5 and more."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
+_STREAMED: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
+"""What is read while it arrives: lists, which may be long, and of which every line counts for itself."""
+_SELF_EVIDENT: Final = (None, "", "identity", "gzip", "x-gzip")
+"""Encodings of a body that its reader need not be told of: gzip shows in its first bytes."""
 
 
 class _Lent(socket.socket):
@@ -52,13 +57,15 @@ class _Lent(socket.socket):
 
 
 class Buffers:
-    """What all transfers together hold in memory, and may."""
+    """What all transfers together hold in memory, and may; `arrived` is what nobody has asked for yet."""
 
-    __slots__ = ("held", "most")
+    __slots__ = ("arrived", "held", "most", "unasked")
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.held = 0
+        self.unasked = 0
+        self.arrived: list[tuple[FetchTask, bytes]] = []
 
 
 class Transfer:
@@ -119,6 +126,7 @@ class Transfer:
         self.started_at = self.ended_at = now
         self.why = ""
         self._is_cut = False
+        self._is_streamed = False
         self._requests_left = 2 if task.attempt == 1 else 1
         self._size = 0
         self._limit = self._limits[task.purpose]
@@ -180,11 +188,17 @@ class Transfer:
         if status in _REDIRECTS:
             self._limit = min(self._limit, _MAX_REDIRECT_BYTES)
         if not 200 <= status < 300 or self.task.purpose not in _OF_PAGES:
+            self._is_streamed = status == _OK and self._may_stream()
             return True
         if self._wanted.wants(self._head.value(b"content-type:")):
             return True
         self.why = "unwanted-type"
         return False
+
+    def _may_stream(self) -> bool:
+        """Whether the body is of use while it arrives. In another encoding than gzip it must be decoded first."""
+        encoding = self._head.value(b"content-encoding:")
+        return self.task.purpose in _STREAMED and (encoding and encoding.lower()) in _SELF_EVIDENT
 
     def _on_body(self, part: bytes) -> int | None:
         room = self._limit - self._size
@@ -198,6 +212,19 @@ class Transfer:
         self._parts.append(part)
         self._size += len(part)
         buffers.held += len(part)
+        if self._is_streamed:
+            return self._stream(part)
+        return STOP if self._is_cut else None
+
+    def _stream(self, part: bytes) -> int | None:
+        """Show a part, too. Those that nobody asks for stay in memory when the transfer is over: they have a bound."""
+        buffers = self._buffers
+        if buffers.unasked + len(part) > buffers.most:
+            self.why = "over-budget"
+            return STOP
+        if part:
+            buffers.unasked += len(part)
+            buffers.arrived.append((self.task, part))
         return STOP if self._is_cut else None
 
     # What it comes to.

@@ -2,6 +2,9 @@
 
 Tasks without an address are looked up (`Located`), tasks with one are fetched from exactly there. What was started ends
 in exactly one outcome, whatever happens: an answer, a limit, a cancellation, the end of the wire.
+
+A sitemap, a feed or an archive can be read while it arrives: `arrived` has what came of it. That is a preview. What the
+answer is worth is known from its outcome, which has the whole body: a transfer that breaks in the middle is `Failed`.
 """
 
 from __future__ import annotations
@@ -91,19 +94,32 @@ class CurlWire:
             self._fetch(task)
 
     def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds for something to end; less where somebody calls `wake`."""
+        """Wait at most `timeout` seconds for something to end, or to have `arrived`, or for somebody to call `wake`."""
         until = time.monotonic() + timeout
-        is_over = bool(self._done)
+        arrived = self._buffers.arrived
+        is_over = bool(self._done or arrived)
         while not self._is_closed:
             deadline = self._resolver.next_deadline()
             latest = until if deadline is None else min(until, deadline)
             woken = self._poller.turn(0.0 if is_over else latest)
             self._collect()
-            is_over = bool(self._done) or woken or time.monotonic() >= until
+            is_over = bool(self._done or arrived) or woken or time.monotonic() >= until
             if is_over:
                 break
         done, self._done = self._done, []
         return done
+
+    def arrived(self) -> list[tuple[FetchTask, bytes]]:
+        """What came since this was last asked of bodies that are read while they arrive, in order.
+
+        That is of sitemaps, feeds and archives that were answered with 200, not encoded or gzipped. Ask after every
+        `finished`, before its outcomes are looked at: then an outcome comes after all that arrived of it.
+        """
+        buffers = self._buffers
+        if not buffers.arrived:
+            return []
+        parts, buffers.arrived, buffers.unasked = buffers.arrived, [], 0
+        return parts
 
     def wake(self) -> None:
         """Let `finished` return at once. May be called from any thread and any signal handler."""
