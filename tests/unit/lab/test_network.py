@@ -62,7 +62,7 @@ def shared(bandwidth: float, speeds: list[float]) -> list[float]:
     open_to_more = set(range(len(speeds)))
     left = bandwidth
     while open_to_more and left > 1e-9 * bandwidth:
-        step = min(left / len(open_to_more), min(speeds[number] - rates[number] for number in open_to_more))
+        step = min(left / len(open_to_more), *(speeds[number] - rates[number] for number in open_to_more))
         for number in open_to_more:
             rates[number] += step
         left -= step * len(open_to_more)
@@ -77,9 +77,7 @@ def plainly(bandwidth: float, wanted: list[Fetch]) -> list[float]:
     now = 0.0
     while any(math.isnan(end) for end in ended):
         flowing = [
-            number
-            for number, each in enumerate(wanted)
-            if math.isnan(ended[number]) and each.at + each.latency <= now
+            number for number, each in enumerate(wanted) if math.isnan(ended[number]) and each.at + each.latency <= now
         ]
         rates = shared(bandwidth, [wanted[number].speed for number in flowing])
         starts = [each.at + each.latency for each in wanted if each.at + each.latency > now]
@@ -110,7 +108,7 @@ def test_a_line_that_is_never_full_is_no_line(wanted: list[Fetch]) -> None:
 
 @given(fetches, st.integers(100, 50_000).map(float))
 def test_no_byte_is_lost_or_made(wanted: list[Fetch], bandwidth: float) -> None:
-    """A line is never faster than it is: all bytes take at least their sum over the bandwidth, no fetch less than alone."""
+    """All bytes take at least their sum over the bandwidth, and no fetch takes less than it would alone."""
     got = ends(SharedLine(bandwidth, len(wanted)), wanted)
     first = min(each.at + each.latency for each in wanted)
     assert max(got) - first >= sum(each.size for each in wanted) / bandwidth * (1 - 1e-9)
@@ -120,7 +118,7 @@ def test_no_byte_is_lost_or_made(wanted: list[Fetch], bandwidth: float) -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 100_000), st.integers(100, 50_000)), min_size=1, max_size=20))
 def test_a_full_line_stays_full(pages: list[tuple[int, int]]) -> None:
-    """While there is enough to send the line is used whole: those who send as fast as it carries end with the last byte."""
+    """While there is enough to send, the line is used whole: the last fetch ends with the last byte."""
     wanted = [Fetch(0.0, 0.0, float(size), 1e6) for size, _ in pages]
     got = ends(SharedLine(1000.0, len(wanted)), wanted)
     assert max(got) == pytest.approx(sum(size for size, _ in pages) / 1000.0)

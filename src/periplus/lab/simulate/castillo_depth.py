@@ -14,7 +14,7 @@ from .web import Web
 NEAR = 3
 """Clicks. Three or four of them away from the home page, the paper finds, PageRank hardly falls any more."""
 _FEW = 30
-"""Pages at a depth of which no mean is told."""
+"""So few pages at a depth have no mean that says anything: there the profile ends."""
 
 
 class DepthProfile(Struct, frozen=True):
@@ -38,7 +38,8 @@ def depth_profile(web: Web) -> DepthProfile:
     reached = depth >= 0
     pages = np.bincount(depth[reached])
     sums = np.bincount(depth[reached], weights=rank[reached])
-    shown = int(np.argmax(pages < _FEW)) if (pages < _FEW).any() else len(pages)
+    few = 2 + np.flatnonzero(pages[2:] < _FEW)
+    shown = int(few[0]) if len(few) else len(pages)
     return DepthProfile(
         (sums[:shown] / pages[:shown]).tolist(),
         pages[:shown].tolist(),

@@ -20,7 +20,7 @@ from .castillo_depth import DepthProfile, depth_profile
 from .generated import WebSettings, generate
 from .network import NetworkSettings
 from .orderings import OrderingJob, crawl_job
-from .policy_choice import PolicyChoice
+from .policy_choice import PolicyChoice, Value
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS, bounds
 from .stored_webs import ranked, store_web
@@ -125,7 +125,7 @@ def in_proportion(count: int, scale: int) -> int:
 
 def cases(scale: int) -> list[Case]:
     """Every crawl that is done for each seed; those on one web follow each other."""
-    every = {"every": in_proportion(50_000, scale)}
+    every: dict[str, Value] = {"every": in_proportion(50_000, scale)}
     length, depth, optimal = PolicyChoice("length"), PolicyChoice("depth"), PolicyChoice("optimal")
     ranked_orders = (PolicyChoice("batch", every), PolicyChoice("partial", every))
     alone, real = NetworkSettings(connections=1), _real_network(scale)

@@ -291,4 +291,5 @@ def _apart(one: Floats, other: Floats) -> float:
 def _in_time(one: OrderingResult, other: OrderingResult) -> tuple[float, float]:
     """The mean of both over the time that the first takes."""
     times = _GRID * one.makespan
-    return tuple(float(np.interp(times, each.over_time.x, each.over_time.y).mean()) for each in (one, other))  # type: ignore[return-value]
+    first, second = (float(np.interp(times, each.over_time.x, each.over_time.y).mean()) for each in (one, other))
+    return first, second

@@ -41,7 +41,7 @@ def _figure_5_in_time(evidence: Evidence) -> Plot:
         results = evidence.of("Figure 5", key)
         times = np.linspace(0.0, max(each.makespan for each in results), 300)
         curves.append(
-            mean_curve(name, times, [np.interp(times, each.over_time.x, each.over_time.y) for each in results])
+            mean_curve(name, times, [np.interp(times, each.over_time.x, each.over_time.y).tolist() for each in results])
         )
     return Plot(
         "Figure 5 against time: one robot",
@@ -157,7 +157,7 @@ def _mass_plot(title: str, curves: Sequence[Curve], caption: str) -> Plot:
 
 def _by_pages(name: str, results: Iterable[OrderingResult]) -> Curve:
     shares = np.linspace(0.0, 1.0, 301)
-    return mean_curve(name, shares, [np.interp(shares, each.curve.x, each.curve.y) for each in results])
+    return mean_curve(name, shares, [np.interp(shares, each.curve.x, each.curve.y).tolist() for each in results])
 
 
 def _caption(evidence: Evidence, said: str) -> str:
