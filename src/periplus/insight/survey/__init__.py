@@ -1,0 +1,41 @@
+"""The Berkeley study of web site metadata as a tool: what the robots.txt files and sitemaps of many domains say.
+
+A survey is a crawl of a list of domains that fetches no pages. Afterwards everything is in the collection, and
+
+    survey = Survey().extend(facts_of_collection(folder, domains))
+    write_survey(survey, folder / "survey")
+
+makes the report's tables of it, with the report's own numbers of 2008 beside (`paper`). A fact (`facts`) is what was
+found of one robots.txt or one sitemap; `collection` finds facts again in the tables and the archive of a crawl, with
+`answers`, `readings` and `trees` for its parts; `Survey` counts them in bounded memory; `tables_of` says what the
+counts mean, `figures_of` what a picture of them would show, and `write_survey` puts all of it into files.
+"""
+
+from .collection import facts_of_collection
+from .counting import Distribution, NameCounts
+from .facts import Fact, FileFact, RobotsFact, agent_name, robots_fact
+from .figures import Figure, FigureCurve, figures_of
+from .summing import summary_of, tables_of
+from .survey import Survey
+from .tables import Column, Table
+from .writing import write_survey
+
+__all__ = [
+    "Column",
+    "Distribution",
+    "Fact",
+    "Figure",
+    "FigureCurve",
+    "FileFact",
+    "NameCounts",
+    "RobotsFact",
+    "Survey",
+    "Table",
+    "agent_name",
+    "facts_of_collection",
+    "figures_of",
+    "robots_fact",
+    "summary_of",
+    "tables_of",
+    "write_survey",
+]

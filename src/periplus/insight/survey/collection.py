@@ -1,0 +1,215 @@
+"""The facts of a survey from a collection: its tables `fetches`, `sitemap_entries` and `discoveries`, and its archive.
+
+Nothing is fetched and nothing of the collection is changed. In memory are a few hundred bytes for each robots.txt and
+each sitemap file that was asked for or named, never an entry of a sitemap.
+
+A robots.txt is looked for as the crawl did: at the domain, where redirects lead, and, where a web page stands in its
+place, under `www.`; the whole chain is in `fetches`. Sitemaps stand in trees as `trees` says. A file that nobody named
+counts only if it could be read: that a guess was wrong says nothing of a domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from periplus.formats.robots import looks_like_html
+from periplus.formats.sitemap import Kind, read
+from periplus.model import Site, UsageError
+from periplus.policy.sitemaps import twin_key
+from periplus.store.tables import Spooled, scan
+from periplus.urls import canonical, site_of
+
+from .answers import Answers, Asked
+from .facts import (
+    FILE,
+    FILE_AT_WWW,
+    HTML_INSTEAD,
+    NOT_A_SITEMAP,
+    NOT_ASKED,
+    NOT_FETCHED,
+    READ,
+    REDIRECTED,
+    Fact,
+    FileFact,
+    RobotsFact,
+    robots_fact,
+)
+from .readings import FileReading, Readings
+from .trees import Place, Roots, grown
+
+MOST_HOPS: Final = 8
+"""Redirects in a row, and the step to `www.`, that are followed through the table."""
+_USABLE: Final = frozenset({Kind.URLSET, Kind.INDEX, Kind.TEXT, Kind.RSS, Kind.ATOM})
+_GZIP: Final = b"\x1f\x8b"
+_NOTHING: Final = FileReading()
+
+
+def facts_of_collection(
+    folder: Path, domains: Iterable[str] | None = None, *, spooled: Sequence[Spooled] = ()
+) -> Iterator[Fact]:
+    """A fact for each domain, in the order of the list, then one for each sitemap file.
+
+    `domains` are those of the survey, by rank; without them the seeds of the collection are, in the order in which they
+    were told. `spooled` is where the last rows of a crawl are that runs or was killed.
+    """
+    if not (folder / "tables").is_dir():
+        raise UsageError(f"{folder} is no collection: it has no tables", hint="give the folder of a survey or a crawl")
+    answers = Answers(folder, spooled, _key_of)
+    sites = list(dict.fromkeys(_sites(domains) if domains is not None else _seeds(folder, spooled)))
+    roots = Roots()
+    for rank, site in enumerate(sites, 1):
+        fact = replace(_robots(site, answers), rank=rank)
+        for url in fact.sitemaps:
+            roots.add(_key_of(url), url, site)
+        yield fact
+    yield from _files(roots, sites, answers, Readings(folder, spooled, _key_of))
+
+
+def _sites(domains: Iterable[str]) -> Iterator[Site]:
+    for domain in domains:
+        url = canonical(domain if "://" in domain else f"http://{domain.strip()}/")
+        if url is not None:
+            yield site_of(url)
+
+
+def _seeds(folder: Path, spooled: Sequence[Spooled]) -> Iterator[Site]:
+    for batch in scan(folder / "tables", "discoveries", spooled=spooled, columns=["url", "source"]):
+        for url, source in zip(batch["url"].to_pylist(), batch["source"].to_pylist(), strict=True):
+            if source == "seed":
+                yield site_of(url)
+
+
+# robots.txt
+
+
+def _robots(site: Site, answers: Answers) -> RobotsFact:
+    """What became of a domain's robots.txt, through redirects and `www.`."""
+    asked = answers.robots.get(f"http://{site}/robots.txt") or answers.robots.get(f"https://{site}/robots.txt")
+    is_html, last = False, asked
+    for _ in range(MOST_HOPS):
+        if asked is None:
+            break
+        last = asked
+        if asked.outcome == "redirected":
+            asked = answers.robots.get(asked.target or "")
+        elif asked.is_found and looks_like_html(body := answers.robots_body(asked)):
+            is_html, asked = True, _at_www(site, asked, answers) if not is_html else None
+        elif asked.is_found:
+            outcome = FILE_AT_WWW if is_html else FILE
+            return robots_fact(site, body, asked.url, outcome=outcome, status=asked.status, is_html=is_html)
+        else:
+            break
+    if last is None:
+        return RobotsFact(site, NOT_ASKED)
+    if is_html:
+        return RobotsFact(site, HTML_INSTEAD, last.status, is_html=True)
+    return RobotsFact(site, "too-many-redirects" if last.outcome == "redirected" else last.trouble, last.status)
+
+
+def _at_www(site: Site, page: Asked, answers: Answers) -> Asked | None:
+    """The answer of `www.`, where it was asked; a site that sends everybody to its front page is asked there, too."""
+    for scheme in ("http", "https") if page.url.startswith("http:") else ("https", "http"):
+        url = f"{scheme}://{site if site.startswith('www.') else f'www.{site}'}/robots.txt"
+        if url != page.url and url in answers.robots:
+            return answers.robots[url]
+    return None
+
+
+# sitemaps
+
+
+def _files(roots: Roots, sites: Sequence[Site], answers: Answers, readings: Readings) -> Iterator[FileFact]:
+    known: set[str] = set()
+    named = list(grown(roots, readings.children, known))
+    reached = {key for place in named for key in _hops(place.key, answers)}
+    for place in named:
+        yield _file(place, known, answers, readings)
+    guessed = (key for key in answers.sitemaps if key not in known and key not in reached)
+    owners = _Owners(sites)
+    unnamed = (Place(key, url, owners.of(url), url) for key in guessed for url in [answers.sitemaps[key].url])
+    for place in grown(unnamed, readings.children, known):
+        fact = _file(place, known, answers, readings)
+        if fact.is_read or place.parent is not None:
+            yield fact
+
+
+class _Owners:
+    """Which domain of the list a host belongs to; where none, the host itself is one."""
+
+    def __init__(self, sites: Sequence[Site]) -> None:
+        self._sites = set(sites)
+
+    def of(self, url: str) -> str:
+        site = url.partition("://")[2].partition("/")[0]
+        name = site
+        while name:
+            if name in self._sites:
+                return name
+            name = name.partition(".")[2]
+        return site
+
+
+def _hops(key: str, answers: Answers) -> Iterator[str]:
+    """Where redirects lead from a file, one after the other."""
+    for _ in range(MOST_HOPS):
+        asked = answers.sitemaps.get(key)
+        if asked is None or asked.outcome != "redirected" or asked.target is None:
+            return
+        key = _key_of(asked.target)
+        yield key
+
+
+def _file(place: Place, known: set[str], answers: Answers, readings: Readings) -> FileFact:
+    """What was found of a file. One that leads to a file that is known anyway has nothing of its own."""
+    asked, reading = answers.sitemaps.get(place.key), readings.files.get(place.key)
+    for key in _hops(place.key, answers):
+        if key in known:
+            break
+        asked, reading = answers.sitemaps.get(key), reading or readings.files.get(key)
+    fact = FileFact(place.url, place.domain, place.tree, place.parent, place.depth)
+    if asked is None:
+        return replace(fact, outcome=NOT_FETCHED)
+    if asked.outcome == "redirected":
+        return replace(fact, outcome=REDIRECTED, status=asked.status)
+    if not asked.is_found and not (asked.outcome == "not-modified" and reading):
+        return replace(fact, outcome=asked.trouble, status=asked.status)
+    return _read(fact, asked, reading or _NOTHING, answers.beginning(asked))
+
+
+def _read(fact: FileFact, asked: Asked, reading: FileReading, beginning: bytes) -> FileFact:
+    kind = _kind_of(beginning, reading)
+    is_read = kind in _USABLE or reading.entries > 0 or reading.named > 0
+    outcome = READ if is_read else HTML_INSTEAD if kind is Kind.HTML else NOT_A_SITEMAP
+    return replace(
+        fact,
+        kind=kind.value,
+        is_gzipped=beginning.startswith(_GZIP) or asked.url.partition("?")[0].endswith(".gz"),
+        outcome=outcome,
+        status=asked.status,
+        entries=reading.entries,
+        children=reading.named,
+        size=asked.size,
+        problems=reading.problems,
+        with_lastmod=reading.with_lastmod,
+        with_changefreq=reading.with_changefreq,
+        with_priority=reading.with_priority,
+    )
+
+
+def _kind_of(beginning: bytes, reading: FileReading) -> Kind:
+    """What a file is, by its first bytes; where they are not kept, by what was found in it."""
+    if not beginning and (reading.entries or reading.named):
+        return Kind.INDEX if reading.named else Kind.URLSET
+    values = read(beginning)
+    next(values, None)
+    return values.kind or Kind.UNKNOWN
+
+
+def _key_of(url: str) -> str:
+    """The name that a file and its twins share, whoever spells it."""
+    known = canonical(url)
+    return url if known is None else twin_key(known)

@@ -1,0 +1,105 @@
+"""The figures of the Berkeley report as values: what a picture of each would show. Drawing is left to whoever can.
+
+A figure has at most `MOST_POINTS` points a curve: of a longer one those are kept that lie evenly on a logarithmic axis,
+the first and the last among them, which is what these heavy tails are looked at on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+
+from .counting import Distribution
+from .robots_tables import ranks
+from .survey import DomainRow, Survey
+
+MOST_POINTS: Final = 1_000
+
+
+class FigureCurve(Struct, frozen=True):
+    """Points in the order of x."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+class Figure(Struct, frozen=True):
+    """Curves over two axes. `is_share`: y is from 0 to 1, to be shown as per cent."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[FigureCurve, ...]
+    log_x: bool = True
+    log_y: bool = True
+    is_share: bool = False
+
+
+def figures_of(survey: Survey) -> tuple[Figure, ...]:
+    """Those that have anything to show, in the order of the report."""
+    agents = [occurrences for _, _, occurrences in survey.agents.by_occurrences()]
+    figures = (
+        _ranks(survey),
+        _spread("robots_lines", "Size of robots.txt files", "lines", "files", survey.robots_lines),
+        _spread("robots_sections", "Sections of robots.txt files", "sections", "files", survey.robots_sections),
+        _spread("section_disallows", "Disallow rules", "rules of a section", "sections", survey.section_disallows),
+        _ranked("agents", "User agents by rank", "rank of the user agent", "occurrences", agents),
+        _spread("robots_sitemaps", "Sitemaps named", "sitemaps of a robots.txt", "files", survey.robots_sitemaps),
+        _of_domains(survey, "domain_files", "Sitemap files by domain", "sitemap files", lambda row: row.files_read),
+        _of_domains(survey, "domain_uris", "URIs by domain", "URIs", lambda row: row.uris),
+        _coverage(survey),
+        _of_domains(survey, "uris_per_file", "URIs per sitemap file, by domain", "URIs a file", _uris_per_file),
+    )
+    return tuple(figure for figure in figures if any(curve.x for curve in figure.curves))
+
+
+def _uris_per_file(row: DomainRow) -> float:
+    return row.uris / row.files_read if row.files_read else 0.0
+
+
+def _ranks(survey: Survey) -> Figure:
+    """Figure 4."""
+    numbers = [[float(value or 0) for value in row] for row in ranks(survey.domains.values()).rows]
+    middle = [(row[0] + row[1]) / 2 for row in numbers]
+    robots = _curve("with robots.txt", middle, [row[3] for row in numbers])
+    sitemaps = _curve("with sitemaps", middle, [row[4] for row in numbers])
+    title = "Site metadata by rank"
+    return Figure("ranks", title, "rank of the domain", "domains", (robots, sitemaps), False, False, is_share=True)
+
+
+def _spread(name: str, title: str, x_label: str, y_label: str, values: Distribution) -> Figure:
+    """How many have each number; those with none have no place on a logarithmic axis."""
+    items = [(value, count) for value, count in values.items() if value > 0]
+    curve = _curve(y_label, [value for value, _ in items], [count for _, count in items])
+    return Figure(name, title, x_label, y_label, (curve,))
+
+
+def _ranked(name: str, title: str, x_label: str, y_label: str, values: Sequence[float]) -> Figure:
+    """The greatest first."""
+    ranked = sorted((value for value in values if value > 0), reverse=True)
+    return Figure(name, title, x_label, y_label, (_curve(y_label, range(1, len(ranked) + 1), ranked),))
+
+
+def _of_domains(survey: Survey, name: str, title: str, y_label: str, value: Callable[[DomainRow], float]) -> Figure:
+    return _ranked(name, title, "rank of the domain", y_label, [value(row) for row in survey.domains.values()])
+
+
+def _coverage(survey: Survey) -> Figure:
+    """Figure 13."""
+    uris = np.array(sorted((row.uris for row in survey.domains.values() if row.uris), reverse=True), np.float64)
+    shares = np.cumsum(uris) / max(1.0, float(uris.sum()))
+    curve = _curve("URIs", range(1, len(shares) + 1), shares.tolist())
+    title = "Share of all URIs that the richest domains have"
+    return Figure("coverage", title, "domains, the richest first", "URIs", (curve,), log_y=False, is_share=True)
+
+
+def _curve(name: str, x: Sequence[float], y: Sequence[float]) -> FigureCurve:
+    places: Sequence[int] = range(len(x))
+    if len(x) > MOST_POINTS:
+        places = np.unique(np.geomspace(1, len(x), MOST_POINTS).round().astype(int) - 1).tolist()
+    return FigureCurve(name, tuple(float(x[at]) for at in places), tuple(float(y[at]) for at in places))

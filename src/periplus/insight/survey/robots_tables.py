@@ -1,0 +1,155 @@
+"""What robots.txt files say: the tables of section 3.2 and 3.3 of the Berkeley report, for any list of domains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from math import ceil
+from typing import Final
+
+from . import paper
+from .counting import Distribution, NameCounts
+from .survey import DomainRow, Survey
+from .tables import CLAIM, REAL, SHARE, TEXT, WHOLE, Row, Table, columns, share
+
+RANK_GROUPS: Final = 20
+"""Parts into which a ranked list is cut (Figure 4)."""
+
+
+def robots_tables(survey: Survey) -> Iterator[Table]:
+    """All of them, in the order of the report."""
+    yield _outcomes(survey)
+    yield _tlds(survey.domains.values())
+    yield ranks(survey.domains.values())
+    yield _fields(survey)
+    yield _agents(survey.agents)
+    yield histogram("robots_bytes", "Size of robots.txt files, in bytes", "bytes", "files", survey.robots_bytes)
+    yield histogram("robots_lines", "Size of robots.txt files, in lines", "lines", "files", survey.robots_lines)
+    yield histogram("robots_sections", "Sections of robots.txt files", "sections", "files", survey.robots_sections)
+    yield histogram(
+        "section_disallows", "Disallow rules of a section", "disallows", "sections", survey.section_disallows
+    )
+    yield histogram(
+        "robots_sitemaps", "Sitemaps that a robots.txt names, if any", "sitemaps", "files", survey.robots_sitemaps
+    )
+    yield problems("robots_problems", "What is wrong with robots.txt files", survey.robots_problems)
+
+
+def histogram(name: str, title: str, what: str, whose: str, distribution: Distribution) -> Table:
+    """How often each number occurs."""
+    note = "more different values than are told apart: three digits of each are kept" if distribution.is_rounded else ""
+    return Table(name, title, columns(**{what: WHOLE, whose: WHOLE}), tuple(distribution.items()), note)
+
+
+def problems(name: str, title: str, counts: NameCounts) -> Table:
+    """Reasons, in how many files, and how often."""
+    return Table(name, title, columns(reason=TEXT, files=WHOLE, occurrences=WHOLE), tuple(counts.by_files()))
+
+
+def counted(outcomes: Counter[str], name: str, title: str, whose: str) -> Table:
+    """What became of them, the commonest first."""
+    total = outcomes.total()
+    ranked = sorted(outcomes.items(), key=lambda item: (-item[1], item[0]))
+    rows = tuple((outcome, count, share(count, total)) for outcome, count in ranked)
+    return Table(name, title, columns(outcome=TEXT, **{whose: WHOLE}, share=SHARE), rows)
+
+
+def _outcomes(survey: Survey) -> Table:
+    outcomes = Counter(row.outcome for row in survey.domains.values())
+    return counted(outcomes, "robots_outcomes", "What became of each domain's robots.txt", "domains")
+
+
+def _tlds(rows: Iterable[DomainRow]) -> Table:
+    """Figure 3, and what those domains have."""
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        name = row.domain.partition(":")[0].rpartition(".")[2]
+        _count(counts.setdefault(name, [0, 0, 0]), row)
+    total = sum(count[0] for count in counts.values())
+    ranked = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
+    return Table(
+        "tlds",
+        "Top-level domains",
+        columns(tld=TEXT, domains=WHOLE, share=SHARE, with_robots=WHOLE, with_sitemaps=WHOLE),
+        tuple((name, of, share(of, total), robots, sitemaps) for name, (of, robots, sitemaps) in ranked),
+    )
+
+
+def _count(counts: list[int], row: DomainRow) -> None:
+    """One more domain; with a robots.txt; with sitemaps."""
+    counts[0] += 1
+    counts[1] += row.has_robots
+    counts[2] += row.sitemaps > 0
+
+
+def ranks(rows: Iterable[DomainRow]) -> Table:
+    """Figure 4: whether popular domains say more of themselves."""
+    ranked = [(row.rank, row) for row in rows if row.rank is not None]
+    width = max(1, ceil(max((rank for rank, _ in ranked), default=0) / RANK_GROUPS))
+    counts: dict[int, list[int]] = {}
+    for rank, row in ranked:
+        _count(counts.setdefault((rank - 1) // width, [0, 0, 0]), row)
+    return Table(
+        "ranks",
+        "Site metadata by rank of the domain",
+        columns(first=WHOLE, last=WHOLE, domains=WHOLE, with_robots=SHARE, with_sitemaps=SHARE),
+        tuple(
+            (part * width + 1, (part + 1) * width, of, share(robots, of), share(sitemaps, of))
+            for part, (of, robots, sitemaps) in sorted(counts.items())
+        ),
+    )
+
+
+def _fields(survey: Survey) -> Table:
+    """Table 2. Names are as they are spelt, misspelt ones too."""
+    rows: list[Row] = []
+    for name, files, occurrences in survey.fields.by_files():
+        of_files, fields = paper.FIELDS.get(name, (None, None))
+        portion = share(files, survey.robots_files)
+        rows.append((name, files, portion, occurrences, share(occurrences, files), of_files, fields))
+    return Table(
+        "fields",
+        "Fields of robots.txt files",
+        columns(field=TEXT, files=WHOLE, share=SHARE, occurrences=WHOLE, per_file=REAL)
+        + columns(paper_files=WHOLE, paper_occurrences=WHOLE),
+        tuple(rows),
+        _tail(survey.fields),
+    )
+
+
+def _agents(agents: NameCounts) -> Table:
+    """Table 3. One row for all spellings and versions of a name."""
+    return Table(
+        "agents",
+        "User agents of robots.txt files",
+        columns(agent=TEXT, occurrences=WHOLE, share=SHARE, files=WHOLE, paper_occurrences=WHOLE),
+        tuple(
+            (name, occurrences, share(occurrences, agents.occurrences), files, paper.AGENTS.get(name))
+            for name, files, occurrences in agents.by_occurrences()
+        ),
+        _tail(agents),
+    )
+
+
+def _tail(counts: NameCounts) -> str:
+    if not counts.error:
+        return ""
+    return f"{counts.folded:,} rare names are left out; counts of files may be too small by {counts.error:,} at most"
+
+
+def domain_table(survey: Survey) -> Table:
+    """A row for each domain, in the order of the list."""
+    rows = sorted(survey.domains.values(), key=lambda row: (row.rank is None, row.rank or 0, row.domain))
+    return Table(
+        "domains",
+        "Every domain",
+        columns(domain=TEXT, rank=WHOLE, outcome=TEXT, status=WHOLE, has_robots=CLAIM, is_html=CLAIM)
+        + columns(bytes=WHOLE, lines=WHOLE, sections=WHOLE, sitemaps=WHOLE, files=WHOLE, files_read=WHOLE, uris=WHOLE),
+        tuple(
+            (
+                row.domain, row.rank, row.outcome, row.status, row.has_robots, row.is_html,
+                row.size, row.lines, row.sections, row.sitemaps, row.files, row.files_read, row.uris,
+            )
+            for row in rows
+        ),
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""A survey as files: every table as Parquet and CSV, a page to read, and the numbers as JSON.
+
+    DIR/tables/fields.parquet, DIR/tables/fields.csv, ...
+    DIR/figures/coverage.svg, ...        where somebody draws
+    DIR/report.md
+    DIR/summary.json
+
+Each file is written whole under another name and then renamed: a reader never meets half of one. What domains wrote
+stands in Parquet and CSV as it is (a spreadsheet may take a hostile field name for a formula), and in the report
+without anything that would be markup.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .figures import Figure, figures_of
+from .summing import summary_of, tables_of
+from .survey import Survey
+from .tables import Table
+
+REPORT, SUMMARY, TABLES, FIGURES = "report.md", "summary.json", "tables", "figures"
+ROWS_IN_REPORT: Final = 20
+"""Of a longer table the report has the beginning, and says where the rest is."""
+
+Draw = Callable[[Figure], str]
+"""A figure as the text of an SVG."""
+
+_TYPES: Final = {
+    "text": pa.string(), "whole": pa.int64(), "real": pa.float64(), "share": pa.float64(), "claim": pa.bool_()
+}  # fmt: skip
+_MARKUP: Final = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>#|~!&"})
+
+
+def write_survey(survey: Survey, folder: Path, *, draw: Draw | None = None) -> list[Path]:
+    """Write everything into a folder, over what an earlier survey left there; says what was written."""
+    tables, figures = tables_of(survey), figures_of(survey)
+    (folder / TABLES).mkdir(parents=True, exist_ok=True)
+    written = []
+    for table in tables:
+        written += _write_table(table, folder / TABLES)
+    if draw is not None:
+        (folder / FIGURES).mkdir(exist_ok=True)
+        written += [_save(folder / FIGURES / f"{figure.name}.svg", draw(figure).encode()) for figure in figures]
+    report = "\n".join(_report(tables, figures if draw is not None else ()))
+    written.append(_save(folder / REPORT, report.encode("utf-8", "replace")))
+    written.append(_save(folder / SUMMARY, msgspec.json.format(msgspec.json.encode(summary_of(survey))) + b"\n"))
+    return written
+
+
+def _write_table(table: Table, folder: Path) -> list[Path]:
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    schema = pa.schema([(column.name, _TYPES[column.kind]) for column in table.columns])
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    parquet = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), parquet)
+    text = io.StringIO()
+    rows = csv.writer(text)
+    rows.writerow([column.name for column in table.columns])
+    rows.writerows(table.rows)
+    return [
+        _save(folder / f"{table.name}.parquet", parquet.getvalue().to_pybytes()),
+        _save(folder / f"{table.name}.csv", text.getvalue().encode("utf-8", "replace")),
+    ]
+
+
+def _save(path: Path, content: bytes) -> Path:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        return part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _report(tables: tuple[Table, ...], figures: tuple[Figure, ...]) -> Iterator[str]:
+    drawn = {figure.name: figure for figure in figures}
+    yield "# What domains say of themselves\n"
+    yield (
+        "robots.txt files and sitemaps of a list of domains, counted as the Berkeley report on web site metadata "
+        "(2008) did for the 100,000 most popular domains. Columns named `paper` are its numbers.\n"
+    )
+    for table in tables:
+        yield f"## {table.title}\n"
+        if table.note:
+            yield f"{table.note}.\n"
+        yield from _markdown(table)
+        if (figure := drawn.pop(table.name, None)) is not None:
+            yield _picture(figure)
+    for figure in drawn.values():
+        yield f"## {figure.title}\n"
+        yield _picture(figure)
+
+
+def _picture(figure: Figure) -> str:
+    return f"![{figure.title}]({FIGURES}/{figure.name}.svg)\n"
+
+
+def _markdown(table: Table) -> Iterator[str]:
+    if not table.rows:
+        yield "None.\n"
+        return
+    yield _line(column.name.replace("_", " ") for column in table.columns)
+    yield _line("---" if column.kind == "text" else "--:" for column in table.columns)
+    for cells in table.shown(ROWS_IN_REPORT):
+        yield _line(cell.translate(_MARKUP) for cell in cells)
+    if len(table.rows) > ROWS_IN_REPORT:
+        yield f"\nThe first {ROWS_IN_REPORT} of {len(table.rows):,}; all are in `{TABLES}/{table.name}.csv`."
+    yield ""
+
+
+def _line(cells: Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |"
