@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench policies format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -42,6 +42,9 @@ check: .venv/check ## style, types, the plan of the house, the docs
 
 bench: .venv/bench ## compare with every peer, in one run on this machine (QUICK=1: in two minutes, roughly)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)
+
+policies: .venv/core ## measure every ordering again, into docs/policies
+	@$(BIN)/python -m periplus.lab.simulate.policy_pages docs/policies
 
 format: .venv/check ## put the code in its one form
 	@$(BIN)/ruff format .
