@@ -61,6 +61,20 @@ def test_half_the_text_is_not_enough(state: State) -> None:
     assert one.cluster != other.cluster
 
 
+def test_a_list_in_another_order_is_the_same_list(state: State) -> None:
+    """Four fifths of the shingles are enough on one site where all links are the same, and not otherwise."""
+    items = [text(number, 30) for number in range(12)]
+    first = page("a.test/list", [word for item in items for word in item], links=7)
+    rest = [word for place in (3, 1, 4, 0, 5, 9, 2, 6, 8, 7, 11, 10) for word in items[place]]
+    kin, stranger, mirror = (page("a.test/s", rest, links=7), page("a.test/t", rest), page("b.test/", rest, links=7))
+    for each, size in ((mirror, 1), (stranger, 1), (kin, 2)):
+        state.sketches.remove([Url("https://b.test/"), Url("https://a.test/t")])
+        state.sketches.add([first])
+        (placed,) = state.sketches.add([each])
+        assert placed is not None
+        assert placed.size == size
+
+
 def test_nothing_to_say_is_no_cluster(state: State) -> None:
     """Pages without a text, or with hardly one, are not copies of each other."""
     thin = ["please", "enable", "scripts", "to", "see", "this", "page"]

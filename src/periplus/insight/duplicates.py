@@ -36,6 +36,7 @@ THRESHOLD: Final = 0.9
 MAX_PAIRS: Final = 10_000_000
 """A text that is there five thousand times makes twelve million pairs: whoever has such wants clusters."""
 _TEXTS_AT_ONCE: Final = 64
+_PAIRS_AT_ONCE: Final = 1 << 20
 _REMEMBERED: Final = 4_096
 """Texts whose shingles are held at a time."""
 _DEVIATIONS: Final = 4
@@ -63,18 +64,14 @@ def pairs(texts: Mapping[str, str], threshold: float = THRESHOLD) -> list[tuple[
         raise UsageError(f"a resemblance is more than 0 and at most 1, not {threshold}", hint="try 0.9")
     groups, sketches = _groups(texts)
     shingles = lru_cache(_REMEMBERED)(lambda number: shingles_of(texts[groups[number][0]]))
-    compared: set[tuple[int, int]] = set()
     found: list[tuple[str, str, float]] = []
     for group in groups:
         _note(found, combinations(group, 2), len(group) * (len(group) - 1) // 2, 1.0)
-    slack = _DEVIATIONS * sqrt(threshold * (1 - threshold) / VALUES)
-    for firsts, seconds in neighbours(sketches, threshold, slack):
-        for pair in set(zip(firsts.tolist(), seconds.tolist(), strict=True)) - compared:
-            compared.add(pair)
-            share = _resemblance(shingles(pair[0]), shingles(pair[1]))
-            if share >= threshold:
-                one, other = groups[pair[0]], groups[pair[1]]
-                _note(found, ((a, b) for a in one for b in other), len(one) * len(other), share)
+    for first, second in _likely(sketches, threshold):
+        share = _resemblance(shingles(first), shingles(second))
+        if share >= threshold:
+            one, other = groups[first], groups[second]
+            _note(found, ((a, b) for a in one for b in other), len(one) * len(other), share)
     return sorted(found)
 
 
@@ -93,6 +90,21 @@ def _groups(texts: Mapping[str, str]) -> tuple[list[list[str]], NDArray[np.uint3
             groups.append(group)
             rows.append(sketch)
     return groups, np.frombuffer(b"".join(rows), "<u4").reshape(-1, VALUES)
+
+
+def _likely(sketches: NDArray[np.uint32], threshold: float) -> Iterator[tuple[int, int]]:
+    """The pairs that are worth counting, each once and in order, so that few texts are needed at a time."""
+    slack = _DEVIATIONS * sqrt(threshold * (1 - threshold) / VALUES)
+    kept, portions, size = np.empty(0, np.int64), [], 0
+    for firsts, seconds in neighbours(sketches, threshold, slack):
+        portions.append(np.unique(firsts * len(sketches) + seconds))
+        size += len(portions[-1])
+        if size > len(kept) + _PAIRS_AT_ONCE:  # one pair comes once for each band that it shares
+            kept, portions, size = np.unique(np.concatenate((kept, *portions))), [], 0
+    kept = np.unique(np.concatenate((kept, *portions)))
+    for start in range(0, len(kept), _PAIRS_AT_ONCE):
+        firsts, seconds = np.divmod(kept[start : start + _PAIRS_AT_ONCE], len(sketches))
+        yield from zip(firsts.tolist(), seconds.tolist(), strict=True)
 
 
 def _same(names: list[str], texts: Mapping[str, str]) -> list[list[str]]:
@@ -118,7 +130,7 @@ def _note(
 def _resemblance(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
     """The share of common shingles; each is there once on either side."""
     both = np.concatenate((one, other))
-    both.sort()
+    both.sort(kind="stable")  # merges the two, which are sorted
     common = int(np.count_nonzero(both[1:] == both[:-1]))
     return common / (len(both) - common)
 
@@ -163,14 +175,16 @@ def _listed(folder: Path, spooled: Sequence[Spooled]) -> NDArray[np.uint64]:
 def _sketched(
     folder: Path, spooled: Sequence[Spooled], listed: NDArray[np.uint64], worth: Callable[[Url], float] | None
 ) -> Iterator[list[Sketched]]:
-    for batch in scan(folder, "pages", spooled=spooled, columns=["url", "canonical", "sketch"]):
-        urls, canonicals, sketches = (column.to_pylist() for column in batch.columns)
+    for batch in scan(folder, "pages", spooled=spooled, columns=["url", "canonical", "sketch", "links_digest"]):
+        urls, canonicals, sketches, links = (column.to_pylist() for column in batch.columns)
         marks = np.array(fingerprints(urls), np.uint64)
         places = np.searchsorted(listed, marks)
         is_listed = (np.take(listed, places, mode="clip") == marks) if len(listed) else np.zeros(len(marks), np.bool_)
         yield [
-            Sketched(url, sketch or b"", is_known, worth(url) if worth else 0.0, canonical)
-            for url, canonical, sketch, is_known in zip(urls, canonicals, sketches, is_listed.tolist(), strict=True)
+            Sketched(url, sketch or b"", is_known, worth(url) if worth else 0.0, canonical, digest or 0)
+            for url, canonical, sketch, digest, is_known in zip(
+                urls, canonicals, sketches, links, is_listed.tolist(), strict=True
+            )
         ]
 
 

@@ -133,7 +133,7 @@ class Sketched(Struct, frozen=True, gc=False):
     """A page as it is put with those that say the same: its sketch, and what speaks for knowing them by its URL.
 
     `is_listed`: its site lists it in a sitemap; `worth` is what links make of it; `canonical` is the URL by which it
-    says itself that it should be known.
+    says itself that it should be known; `links` the digest of where it leads, in whatever order (0: not known).
     """
 
     url: Url
@@ -141,6 +141,7 @@ class Sketched(Struct, frozen=True, gc=False):
     is_listed: bool = False
     worth: float = 0.0
     canonical: Url | None = None
+    links: int = 0
 
 
 class Placement(Struct, frozen=True, gc=False):

@@ -1,8 +1,8 @@
 """Clusters of pages that say nearly the same, on any three maps of bytes; and the port in memory.
 
-    pages      key of a URL -> number of its cluster, and whether it counts as the original
+    pages      key of a URL -> number of its cluster, whether it counts as the original, how like it is
     clusters   number -> brief of what its first page said, then the rest of the cluster
-    bands      band of a brief -> the numbers of clusters with that band (see `Bands`)
+    bands      band of a brief -> the numbers of clusters with that band (see `bands`)
 
 Only what the first page of a cluster said is filed under its bands: copies take no room there, and a new page is
 compared with clusters, not with pages. It is compared with at most `MAX_COMPARED`, those that share most bands first.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Final, Protocol
 
 import msgspec
@@ -24,25 +23,28 @@ from periplus.policy.duplicates import (
     VALUES,
     Cluster,
     DuplicateSettings,
+    are_thin,
     band_keys,
     brief_of,
     canonical,
     founded,
     is_like,
-    is_thin,
     joined,
     left,
     likenesses,
+    rows_of,
 )
 from periplus.urls import site_of
 
-NUMBER: Final = 4
-"""Bytes of the number of a cluster."""
-MAX_HOT: Final = 16
-"""Clusters that are filed under one band; who comes later is found by its other bands."""
+from .bands import NUMBER, Bands, MemoryBands, numbers_of
+
 MAX_COMPARED: Final = 16
 
+_BandsOfPage = tuple[Sequence[int], Sequence[int]]
+"""The key of each band, and the bands that may be known."""
 _FIRST, _COPY = b"\1", b"\0"
+_ALIKE: Final = b"\xff"
+"""How like a page is to its cluster takes a byte; this is all."""
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(Cluster).decode
 
@@ -63,20 +65,8 @@ class Shelf(Protocol):
         """Whether it was there."""
 
 
-class Bands(Protocol):
-    """Which clusters have a band, at most `MAX_HOT` of them: numbers of `NUMBER` bytes in a row."""
-
-    def look_up(self, keys: Iterable[bytes]) -> Mapping[bytes, bytes]:
-        """What lies where looking takes long: to be handed to `find`, for many at once."""
-
-    def find(self, keys: Sequence[bytes], looked_up: Mapping[bytes, bytes]) -> list[bytes]:
-        """The clusters of each of a page's bands."""
-
-    def add(self, number: bytes, keys: Sequence[bytes], found: Sequence[bytes]) -> None:
-        """File a cluster under its bands, of which `find` gave `found`."""
-
-    def remove(self, number: bytes, keys: Sequence[bytes]) -> None:
-        """Forget a cluster."""
+KeysOf = Callable[[Sequence[Url], bool], list[bytes]]
+"""Where each URL lies, or, as the second says, is to lie."""
 
 
 class SketchBook:
@@ -87,7 +77,7 @@ class SketchBook:
         pages: Shelf,
         clusters: Shelf,
         bands: Bands,
-        keys_of: Callable[[Sequence[Url]], list[bytes]],
+        keys_of: KeysOf,
         settings: DuplicateSettings | None = None,
     ) -> None:
         self._pages = pages
@@ -97,31 +87,29 @@ class SketchBook:
         self._settings = settings or DuplicateSettings()
         self._read: dict[bytes, bytes] = {}
         self._changed: dict[bytes, bytes] = {}
-        self._looked_up: Mapping[bytes, bytes] = {}
         self.count = 0
         self.next_number = 0
 
     def add(self, pages: Sequence[Sketched]) -> list[Placement | None]:
         """Put each with those that it resembles, one after the other."""
         briefs = [brief_of(page.sketch) for page in pages]
-        bands = [[] if is_thin(brief, self._settings) else band_keys(brief) for brief in briefs]
-        self._looked_up = self._bands.look_up(chain.from_iterable(bands))
-        places = self._keys_of([page.url for page in pages])
+        bands = self._bands_of(briefs)
+        places = self._keys_of([page.url for page in pages], True)
         known = self._pages.get_many(places)
         before = dict(known)
-        answers = [self._add(*each, known) for each in zip(pages, briefs, bands, places, strict=True)]
+        answers = [self._add(*each, known) for each in zip(pages, briefs, places, bands, strict=True)]
         self._keep(before, known)
         return answers
 
     def get(self, urls: Sequence[Url]) -> list[Placement | None]:
         """Where each is now, aligned with `urls`."""
-        places = self._keys_of(urls)
+        places = self._keys_of(urls, False)
         known = self._pages.get_many(places)
         return [self._placement_of(url, known.get(place)) for url, place in zip(urls, places, strict=True)]
 
     def remove(self, urls: Sequence[Url]) -> None:
         """Take out those that are no more."""
-        places = self._keys_of(urls)
+        places = self._keys_of(urls, False)
         known = self._pages.get_many(places)
         before = dict(known)
         for url, place in zip(urls, places, strict=True):
@@ -133,60 +121,71 @@ class SketchBook:
     def __len__(self) -> int:
         return self.count
 
+    def _bands_of(self, briefs: Sequence[bytes]) -> list[_BandsOfPage | None]:
+        """The bands of each, and which of them may be known; nothing for pages with hardly a text."""
+        rows = rows_of(briefs)
+        keys = band_keys(rows)
+        thin = are_thin(rows, self._settings).tolist()
+        both = zip(thin, keys.tolist(), self._bands.look(keys), strict=True)
+        return [None if is_thin else (mine, seen) for is_thin, mine, seen in both]
+
     # one page
 
     def _add(
-        self, page: Sketched, brief: bytes, bands: list[bytes], place: bytes, known: dict[bytes, bytes]
+        self, page: Sketched, brief: bytes, place: bytes, bands: _BandsOfPage | None, known: dict[bytes, bytes]
     ) -> Placement | None:
         site = site_of(page.url)
         row = known.get(place)
         if row is not None:
-            likeness = self._still_like(row[:NUMBER], brief, site) if bands else None
+            likeness = None if bands is None else self._still_like(row[:NUMBER], page, brief, site)
             if likeness is not None:
-                known[place], placement = self._join(row[:NUMBER], page, likeness, row[NUMBER:])
+                known[place], placement = self._join(row[:NUMBER], page, likeness, _standing(row))
                 return placement
             del known[place]
             self._leave(page.url, row)
-        if not bands:
+        if bands is None:
             return None
-        found = self._bands.find(bands, self._looked_up)
-        nearest = self._nearest(brief, site, found)
+        nearest = self._nearest(page, brief, site, self._bands.find(*bands)) if bands[1] else None
         if nearest is None:
-            known[place], placement = self._found(page, brief, site, bands, found)
+            known[place], placement = self._found(page, brief, site, bands)
         else:
-            known[place], placement = self._join(*nearest[:1], page, nearest[1], None)
+            number, likeness = nearest
+            known[place], placement = self._join(number, page, likeness, None)
         return placement
 
-    def _still_like(self, number: bytes, brief: bytes, site: Site) -> float | None:
+    def _still_like(self, number: bytes, page: Sketched, brief: bytes, site: Site) -> float | None:
         """How much a page resembles its cluster, if still enough."""
         row = self._row(number)
         if row is None:
             return None
         (likeness,) = likenesses(brief, [row[:VALUES]])
-        return likeness if is_like(likeness, _cluster(row).site == site, self._settings) else None
+        return likeness if self._is_like(likeness, row, page, site) else None
 
-    def _nearest(self, brief: bytes, site: Site, found: Sequence[bytes]) -> tuple[bytes, float] | None:
+    def _nearest(self, page: Sketched, brief: bytes, site: Site, found: bytes) -> tuple[bytes, float] | None:
         """The cluster that the page resembles most, if enough; of equals the oldest."""
-        numbers = _most_shared(b"".join(found))
+        numbers = _most_shared(found)
         rows = [(number, row) for number in numbers if (row := self._row(number)) is not None]
         if not rows:
             return None
         likeness = likenesses(brief, [row[:VALUES] for _, row in rows])
         near = sorted(zip([-each for each in likeness], rows, strict=True))
         for less, (number, row) in near:
-            if is_like(-less, _cluster(row).site == site, self._settings):
+            if self._is_like(-less, row, page, site):
                 return number, -less
         return None
 
-    def _found(
-        self, page: Sketched, brief: bytes, site: Site, bands: list[bytes], found: Sequence[bytes]
-    ) -> tuple[bytes, Placement]:
+    def _is_like(self, likeness: float, row: bytes, page: Sketched, site: Site) -> bool:
+        cluster = _cluster(row)
+        has_same_links = page.links != 0 and page.links == cluster.links
+        return is_like(likeness, self._settings, is_one_site=cluster.site == site, has_same_links=has_same_links)
+
+    def _found(self, page: Sketched, brief: bytes, site: Site, bands: _BandsOfPage) -> tuple[bytes, Placement]:
         number = self.next_number.to_bytes(NUMBER, "big")
         self.next_number += 1
         self.count += 1
         self._changed[number] = brief + _encode(founded(page, site))
-        self._bands.add(number, bands, found)
-        return number + _FIRST, Placement(self.next_number - 1, page.url, 1, 1.0, False)
+        self._bands.add(number, *bands)
+        return number + _FIRST + _ALIKE, Placement(self.next_number - 1, page.url, 1, 1.0, False)
 
     def _join(self, number: bytes, page: Sketched, likeness: float, was: bytes | None) -> tuple[bytes, Placement]:
         """`was`: what the page counted as there, if it is there already."""
@@ -195,30 +194,30 @@ class SketchBook:
         is_first = was == _FIRST or not cluster.has_first
         if is_first and not cluster.has_first:
             cluster = msgspec.structs.replace(cluster, has_first=True)
-        self._changed[number] = row[:VALUES] + _encode(cluster)
+        self._change(number, row, cluster)
         placement = _placement(number, cluster, page.url, likeness, not is_first)
-        return number + (_FIRST if is_first else _COPY), placement
+        return number + (_FIRST if is_first else _COPY) + bytes([round(likeness * _ALIKE[0])]), placement
 
     def _leave(self, url: Url, row: bytes) -> None:
         number = row[:NUMBER]
         kept = self._row(number)
         if kept is None:
             return
-        cluster = left(_cluster(kept), url, was_first=row[NUMBER:] == _FIRST)
+        cluster = left(_cluster(kept), url, was_first=_standing(row) == _FIRST)
         if cluster.size > 0:
-            self._changed[number] = kept[:VALUES] + _encode(cluster)
+            self._change(number, kept, cluster)
             return
         self.count -= 1
         self._changed.pop(number, None)
         del self._read[number]
         self._clusters.delete(number)
-        self._bands.remove(number, band_keys(kept[:VALUES]))
+        self._bands.remove(number, band_keys(rows_of([kept[:VALUES]]))[0].tolist())
 
     def _placement_of(self, url: Url, row: bytes | None) -> Placement | None:
         kept = None if row is None else self._clusters.get(row[:NUMBER])
         if row is None or kept is None:
             return None
-        return _placement(row[:NUMBER], _cluster(kept), url, 1.0, row[NUMBER:] != _FIRST)
+        return _placement(row[:NUMBER], _cluster(kept), url, row[-1] / _ALIKE[0], _standing(row) != _FIRST)
 
     # rows
 
@@ -229,6 +228,11 @@ class SketchBook:
             self._read[number] = row
         return row
 
+    def _change(self, number: bytes, row: bytes, cluster: Cluster) -> None:
+        changed = row[:VALUES] + _encode(cluster)
+        if changed != row:
+            self._changed[number] = changed
+
     def _keep(self, before: Mapping[bytes, bytes], known: Mapping[bytes, bytes]) -> None:
         """Write what has changed."""
         for place in before.keys() - known.keys():
@@ -237,14 +241,18 @@ class SketchBook:
         self._clusters.put_many(sorted(self._changed.items()))
         self._changed.clear()
         self._read.clear()
-        self._looked_up = {}
+
+
+def _standing(row: bytes) -> bytes:
+    """What a page counts as in its cluster."""
+    return row[NUMBER : NUMBER + 1]
 
 
 def _most_shared(numbers: bytes) -> list[bytes]:
     """Each number once, at most `MAX_COMPARED`: those that come most often, of equals the oldest."""
     if len(numbers) <= NUMBER:
         return [numbers] if numbers else []
-    counts = Counter([numbers[at : at + NUMBER] for at in range(0, len(numbers), NUMBER)])
+    counts = Counter(numbers_of(numbers))
     return sorted(counts, key=lambda number: (-counts[number], number))[:MAX_COMPARED]
 
 
@@ -274,44 +282,6 @@ class _Dict(dict[bytes, bytes]):
         return self.pop(key, None) is not None
 
 
-class MemoryBands:
-    """`Bands` in a dict."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[bytes, bytes] = {}
-
-    def look_up(self, keys: Iterable[bytes]) -> Mapping[bytes, bytes]:
-        """Nothing takes long here."""
-        del keys
-        return {}
-
-    def find(self, keys: Sequence[bytes], looked_up: Mapping[bytes, bytes]) -> list[bytes]:
-        """The clusters of each band."""
-        del looked_up
-        return [self._numbers.get(key, b"") for key in keys]
-
-    def add(self, number: bytes, keys: Sequence[bytes], found: Sequence[bytes]) -> None:
-        """File a cluster under its bands."""
-        for key, others in zip(keys, found, strict=True):
-            if len(others) < MAX_HOT * NUMBER:
-                self._numbers[key] = others + number
-
-    def remove(self, number: bytes, keys: Sequence[bytes]) -> None:
-        """Forget a cluster."""
-        for key in keys:
-            rest = without(self._numbers.get(key, b""), number)
-            if rest:
-                self._numbers[key] = rest
-            else:
-                self._numbers.pop(key, None)
-
-
-def without(numbers: bytes, number: bytes) -> bytes:
-    """Numbers in a row, without this one."""
-    parts = [numbers[at : at + NUMBER] for at in range(0, len(numbers), NUMBER)]
-    return b"".join([part for part in parts if part != number])
-
-
 class MemorySketches(SketchBook):
     """`Sketches` in dicts."""
 
@@ -319,5 +289,6 @@ class MemorySketches(SketchBook):
         super().__init__(_Dict(), _Dict(), MemoryBands(), _encoded, settings)
 
 
-def _encoded(urls: Sequence[Url]) -> list[bytes]:
+def _encoded(urls: Sequence[Url], is_new: bool) -> list[bytes]:
+    del is_new
     return [url.encode() for url in urls]

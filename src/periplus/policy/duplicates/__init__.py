@@ -13,7 +13,7 @@ Nothing here looks anything up or keeps anything: that is `store`.
 
 from .clusters import MAX_KEPT, Cluster, Member, canonical, founded, joined, left
 from .hints import Belief, Hint, HintKind, Target, believe
-from .likeness import BANDS, VALUES, DuplicateSettings, band_keys, brief_of, is_like, is_thin, likenesses
+from .likeness import BANDS, VALUES, DuplicateSettings, are_thin, band_keys, brief_of, is_like, likenesses, rows_of
 from .neighbours import neighbours, rows_for
 
 __all__ = [
@@ -27,16 +27,17 @@ __all__ = [
     "HintKind",
     "Member",
     "Target",
+    "are_thin",
     "band_keys",
     "believe",
     "brief_of",
     "canonical",
     "founded",
     "is_like",
-    "is_thin",
     "joined",
     "left",
     "likenesses",
     "neighbours",
     "rows_for",
+    "rows_of",
 ]

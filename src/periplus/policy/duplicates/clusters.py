@@ -32,17 +32,21 @@ class Member(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Cluster(Struct, frozen=True, array_like=True):
-    """Pages that say the same. `has_first`: one of them counts as the original, and the others as its copies."""
+    """Pages that say the same. `has_first`: one of them counts as the original, and the others as its copies.
+
+    `site` and `links` are those of the page that it began with.
+    """
 
     site: Site
     size: int
     has_first: bool
     members: tuple[Member, ...]
+    links: int = 0
 
 
 def founded(page: Sketched, site: Site) -> Cluster:
     """A cluster of one."""
-    return Cluster(site, 1, True, (_member(page),))
+    return Cluster(site, 1, True, (_member(page),), page.links)
 
 
 def joined(cluster: Cluster, page: Sketched, *, is_new: bool) -> Cluster:
@@ -52,13 +56,13 @@ def joined(cluster: Cluster, page: Sketched, *, is_new: bool) -> Cluster:
     members = _with_names([*others, replace(_member(page), is_named=was_named)])
     if len(members) > MAX_KEPT:
         members = sorted(members, key=_claim)[:MAX_KEPT]
-    return Cluster(cluster.site, cluster.size + is_new, cluster.has_first, tuple(members))
+    return replace(cluster, size=cluster.size + is_new, members=tuple(members))
 
 
 def left(cluster: Cluster, url: Url, *, was_first: bool) -> Cluster:
     """Without this page, which must have been counted."""
     members = tuple([each for each in cluster.members if each.url != url])
-    return Cluster(cluster.site, cluster.size - 1, cluster.has_first and not was_first, members)
+    return replace(cluster, size=cluster.size - 1, has_first=cluster.has_first and not was_first, members=members)
 
 
 def canonical(cluster: Cluster) -> Url | None:

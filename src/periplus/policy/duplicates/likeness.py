@@ -5,7 +5,7 @@ b = 8. Two values that differ agree in that byte once in 256 times, which is tak
 resemblance J is (E - 1/256) / (1 - 1/256) for a share E of equal bytes, as exact as that of the whole sketch for a
 quarter of the room.
 
-Eight bytes of a brief in a row are a band, a key of 64 bits as it stands. Pages that share one of the 16 are worth
+Eight bytes of a brief side by side are a band, a key of 64 bits as they stand. Pages that share one of the 16 are worth
 comparing: at J = .9 they do with probability .9999, at .7 with .61, at .5 with .06 (locality-sensitive hashing, Indyk
 & Motwani 1998).
 """
@@ -17,13 +17,14 @@ from typing import Final
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 VALUES: Final = 128
 BANDS: Final = 16
-ROWS: Final = VALUES // BANDS
 _VALUE_BYTES: Final = 4
 _BY_CHANCE: Final = 1 / 256
-_PLACES: Final = tuple((bytes([band]), band * ROWS, (band + 1) * ROWS) for band in range(BANDS))
+_FEW_REPEATS: Final = 4
+_NOTHING: Final = bytes(VALUES)
 
 
 class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,39 +34,55 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The share of common shingles from which pages of different sites are near-duplicates."""
     least_likeness_on_site: float = 0.9
     """The same for pages of one site, which share phrases without being copies of each other (Henzinger 2006)."""
+    least_likeness_reordered: float = 0.7
+    """The same for pages of one site that lead to the same places: a list in another order keeps less of its text."""
     fewest_values: int = 16
     """A sketch with fewer different values is of a page with hardly a sentence: only exact copies of it are told."""
 
 
 def brief_of(sketch: bytes) -> bytes:
-    """The lowest byte of each value; nothing for a page without words, or for what is no sketch."""
-    return sketch[::_VALUE_BYTES] if len(sketch) == VALUES * _VALUE_BYTES else b""
+    """The lowest byte of each value; all alike for a page without words, or for what is no sketch."""
+    return sketch[::_VALUE_BYTES] if len(sketch) == VALUES * _VALUE_BYTES else _NOTHING
 
 
-def is_thin(brief: bytes, settings: DuplicateSettings) -> bool:
-    """Whether there was hardly a text.
+def rows_of(briefs: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Briefs as an array, a row for each: on many at once, what follows costs little."""
+    return np.frombuffer(b"".join(briefs), np.uint8).reshape(-1, VALUES)
+
+
+def are_thin(rows: NDArray[np.uint8], settings: DuplicateSettings) -> NDArray[np.bool_]:
+    """Of which there was hardly a text.
 
     A page of n different shingles fills about 128 (1 - exp(-n/128)) places of its sketch, and the others repeat those.
     What a site says when it has nothing to say ("please enable scripts") must not make one page of all of them.
     """
-    return len(set(brief)) < settings.fewest_values
+    repeats = (rows[:, 1:] == rows[:, :-1]).sum(axis=1) + (rows[:, 2:] == rows[:, :-2]).sum(axis=1)
+    thin: NDArray[np.bool_] = repeats >= _FEW_REPEATS  # hardly a page with a text has so many: those are looked at
+    for row in np.flatnonzero(thin).tolist():
+        thin[row] = len(set(rows[row].tolist())) < settings.fewest_values
+    return thin
 
 
-def band_keys(brief: bytes) -> list[bytes]:
-    """A key of each band: its number, and its eight bytes."""
-    return [band + brief[start:end] for band, start, end in _PLACES]
+def band_keys(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The key of each band of each brief."""
+    return np.ascontiguousarray(rows).view(">u8").astype(np.uint64)
 
 
 def likenesses(brief: bytes, others: Sequence[bytes]) -> list[float]:
     """The resemblance to each of the others, as estimated; never less than 0."""
-    rows = np.frombuffer(b"".join(others), np.uint8).reshape(len(others), VALUES)
-    equal: list[int] = (rows == np.frombuffer(brief, np.uint8)).sum(axis=1).tolist()
+    equal: list[int] = (rows_of(others) == np.frombuffer(brief, np.uint8)).sum(axis=1).tolist()
     return [_resemblance(count) for count in equal]
 
 
-def is_like(likeness: float, is_one_site: bool, settings: DuplicateSettings) -> bool:
-    """Whether so much is enough."""
-    return likeness >= (settings.least_likeness_on_site if is_one_site else settings.least_likeness)
+def is_like(likeness: float, settings: DuplicateSettings, *, is_one_site: bool, has_same_links: bool) -> bool:
+    """Whether so much is enough.
+
+    A list in another order has other shingles wherever two items meet: of one that has ten words an item, a quarter.
+    But its links are the same, all of them.
+    """
+    if not is_one_site:
+        return likeness >= settings.least_likeness
+    return likeness >= (settings.least_likeness_reordered if has_same_links else settings.least_likeness_on_site)
 
 
 def _resemblance(equal: int) -> float:

@@ -1,0 +1,80 @@
+"""Which clusters have a band of a sketch in common with a page: the index of near-duplicates.
+
+Under each band lie the numbers of at most `MAX_HOT` clusters, four bytes each in a row. A phrase that thousands of
+pages share fills its bands; a copy of one of those pages is found by the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periplus.policy.duplicates import BANDS
+
+NUMBER: Final = 4
+"""Bytes of the number of a cluster."""
+MAX_HOT: Final = 16
+"""Clusters that lie under one band."""
+
+Keys = NDArray[np.uint64]
+"""A row for each page, a column for each band."""
+
+
+class Bands(Protocol):
+    """An index by bands. `seen` is what `look` says of a page: the bands under which something may lie."""
+
+    def look(self, keys: Keys) -> list[Sequence[int]]:
+        """For each page the bands that may be known, or are shared with another of these pages; mostly none."""
+
+    def find(self, keys: Sequence[int], seen: Sequence[int]) -> bytes:
+        """The clusters that share a band with this page, once for each that they share."""
+
+    def add(self, number: bytes, keys: Sequence[int], seen: Sequence[int]) -> None:
+        """Put a new cluster under its bands."""
+
+    def remove(self, number: bytes, keys: Sequence[int]) -> None:
+        """Forget a cluster."""
+
+
+class MemoryBands:
+    """`Bands` in a dict for each."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[int, bytes]] = [{} for _ in range(BANDS)]
+
+    def look(self, keys: Keys) -> list[Sequence[int]]:
+        """Any of them: looking is cheap."""
+        return [range(BANDS)] * len(keys)
+
+    def find(self, keys: Sequence[int], seen: Sequence[int]) -> bytes:
+        """The clusters that share a band with this page."""
+        rows = self._rows
+        return b"".join([rows[band].get(keys[band], b"") for band in seen])
+
+    def add(self, number: bytes, keys: Sequence[int], seen: Sequence[int]) -> None:
+        """Put a new cluster under its bands."""
+        del seen
+        for rows, key in zip(self._rows, keys, strict=True):
+            row = rows.get(key, b"")
+            if len(row) < MAX_HOT * NUMBER:
+                rows[key] = row + number
+
+    def remove(self, number: bytes, keys: Sequence[int]) -> None:
+        """Forget a cluster."""
+        for rows, key in zip(self._rows, keys, strict=True):
+            rest = without(rows.pop(key, b""), number)
+            if rest:
+                rows[key] = rest
+
+
+def without(row: bytes, number: bytes) -> bytes:
+    """A row of numbers, without this one."""
+    return b"".join([part for part in numbers_of(row) if part != number])
+
+
+def numbers_of(row: bytes) -> list[bytes]:
+    """The numbers of a row."""
+    return [row[at : at + NUMBER] for at in range(0, len(row), NUMBER)]
