@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from periplus.graph import pagerank
 from periplus.model import CollectionDamaged, Url
 
 from .tables import Spooled, scan
@@ -67,6 +66,8 @@ class KnownRanks:
 
 def known_ranks(tables: Path, spooled: Sequence[Spooled] = (), damping: float = 0.85) -> KnownRanks:
     """PageRank over all links of a collection."""
+    from periplus.graph import pagerank  # its libraries take a second to load, and few crawls ask
+
     pairs = [pair for pair in (*_links(tables, spooled), *_redirects(tables, spooled)) if len(pair[0])]
     if not pairs:
         return KnownRanks(np.empty(0, _ROW))

@@ -18,6 +18,7 @@ class MemoryStandings:
         self._standings: dict[Url, Standing] = {}
         self._numbers: dict[Url, int] = {}
         self._urls: list[Url] = []
+        self._in_order: list[Standing] = []
         self._sources = array("i")
         self._targets = array("i")
 
@@ -28,12 +29,18 @@ class MemoryStandings:
 
     def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
         """Keep these."""
-        known, urls = self._standings, self._urls
+        known = self._standings
         for url, standing in standings:
-            if url not in known:
-                self._numbers[url] = len(urls)
-                urls.append(url)
+            before = known.get(url)
+            if before is standing:
+                continue
             known[url] = standing
+            if before is None:
+                self._numbers[url] = len(self._urls)
+                self._urls.append(url)
+                self._in_order.append(standing)
+            else:
+                self._in_order[self._numbers[url]] = standing
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
         """Keep links; those whose end has no standing are left out."""
@@ -46,7 +53,7 @@ class MemoryStandings:
 
     def known(self) -> KnownLinks:
         """All of it, as numbers."""
-        standings = [self._standings[url] for url in self._urls]
+        standings = self._in_order
         return KnownLinks(
             np.array(self._sources, np.int32),
             np.array(self._targets, np.int32),
@@ -58,15 +65,14 @@ class MemoryStandings:
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, Standing]]:
         """Those that `known`, when last asked, gave these numbers."""
-        urls = [self._urls[number] for number in numbers]
-        return [(url, self._standings[url]) for url in urls]
+        return [(self._urls[number], self._in_order[number]) for number in numbers]
 
     def revalue(self, worth: NDArray[np.float64]) -> None:
         """Give each that `known` numbered its new worth."""
-        for url, value in zip(self._urls, worth.tolist(), strict=True):
-            self._standings[url].worth = value
+        for standing, value in zip(self._in_order, worth.tolist(), strict=True):
+            standing.worth = value
 
     @property
     def pooled(self) -> int:
         """How many wait for the next batch."""
-        return sum(standing.stage == Stage.POOLED for standing in self._standings.values())
+        return sum(standing.stage == Stage.POOLED for standing in self._in_order)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import pagerank
 from ...model import ConfigError, Discovery, KnownLinks, Source
 from .worth import ByWorth
 
@@ -51,6 +50,8 @@ class PartialPageRank(ByWorth):
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
         """PageRank over the links known, in multiples of its mean; begun where the last one ended."""
+        from ...graph import pagerank  # its libraries take a second to load, and most crawls never rank
+
         count = len(known.worth)
         start = np.maximum(known.worth, 1e-3)
         ranks = pagerank(

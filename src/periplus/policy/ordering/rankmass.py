@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from ...model import ConfigError, Discovery, KnownLinks, Source, Stage
 from .worth import ByWorth
@@ -55,6 +54,8 @@ class RankMass(ByWorth):
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
         """The mass of each URL that waits: what comes to it from the seeds over pages that are done."""
+        from scipy.sparse import csr_matrix  # it takes a second to load, and most crawls never rank
+
         count = len(known.worth)
         is_done = known.stage == Stage.DONE
         links = np.bincount(known.sources, minlength=count)

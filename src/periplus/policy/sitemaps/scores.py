@@ -13,17 +13,19 @@ and looked up by URL; what has been listed since has none yet.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from ...graph import Ranks, SitemapFile, pagerank, priority_rank
 from ...model import ConfigError, Url
 from ..names import nearest
 from .priorities import Priorities, given
+
+if TYPE_CHECKING:
+    from ...graph import Ranks, SitemapFile
 
 _DAMPING = 0.85
 UNRANKED = 1.0 - _DAMPING
@@ -133,6 +135,8 @@ def entry_ranks(
 
     `pagerank` is zero where no link leads, as the paper has it. `is_telling` says whether priorities count.
     """
+    from ...graph import pagerank, priority_rank  # their libraries take a second to load
+
     if name == "pagerank":
         ranks = pagerank(sources, targets, n, _DAMPING, tolerance=tolerance) * n
         ranks[np.bincount(np.asarray(targets, np.int64), minlength=n) == 0] = 0.0
