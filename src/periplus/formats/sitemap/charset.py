@@ -1,7 +1,8 @@
 """From bytes to text, in a stream: what the document declares, corrected by what its bytes show.
 
 The order is that of XML 1.0 appendix F: byte order mark, the pattern of the first bytes, the declaration, UTF-8. What a
-label means is in `formats.encodings`: Latin-1 is windows-1252 there.
+label means is in `formats.encodings`: Latin-1 is windows-1252 there. For a piece that has no character yet, the text is
+empty.
 
 Two kinds of dirt are repaired: single bytes of windows-1252 in UTF-8 become the characters they stand for, and UTF-8
 declared as Latin-1 is read as UTF-8, which no other text looks like. Reasons: "bad-encoding" (the bytes are not what
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import chain
 
 from periplus.formats.encodings import codec_of
@@ -36,23 +37,25 @@ _WIDE = re.compile(r"utf-?(?:16|32)|ucs-|iso-10646|unicode$", re.IGNORECASE)
 
 def decode(pieces: Iterator[bytes], outbox: Outbox) -> Iterator[str]:
     """The text of the document as it arrives."""
-    head = _take_head(pieces)
+    head = yield from _take_head(pieces)
     mark, codec = _sniff(head, outbox)
     rest = chain([head[mark:]], pieces)
     if codec == "utf-8":
-        return _Utf8(outbox).decode(rest)
-    if codec == "cp1252":
-        return _Latin1(outbox).decode(rest)
-    return _decode_other(rest, codec, outbox)
+        yield from _Utf8(outbox).decode(rest)
+    elif codec == "cp1252":
+        yield from _Latin1(outbox).decode(rest)
+    else:
+        yield from _decode_other(rest, codec, outbox)
 
 
-def _take_head(pieces: Iterator[bytes]) -> bytes:
+def _take_head(pieces: Iterator[bytes]) -> Generator[str, None, bytes]:
     """As much as is needed to see how the document is encoded, and no more: the rest may take long to arrive."""
     head = b""
     for piece in pieces:
         head += piece
         if len(head) >= _HEAD or not _may_declare_later(head):
             break
+        yield ""
     return head
 
 
@@ -75,11 +78,11 @@ def _sniff(head: bytes, outbox: Outbox) -> tuple[int, str]:
         return 0, "utf-8"
     label = declared[1].decode("ascii")
     if _WIDE.match(label):
-        outbox.complain("bad-encoding", f"declared {label}, but it cannot be")
+        outbox.complain_late("bad-encoding", f"declared {label}, but it cannot be")
         return 0, "utf-8"
     known = codec_of(label)
     if known is None:
-        outbox.complain("unknown-encoding", label)
+        outbox.complain_late("unknown-encoding", label)
     return 0, known or "utf-8"
 
 
@@ -94,8 +97,7 @@ class _Utf8:
         tail = b""
         for piece in pieces:
             text, tail = self._decode(tail + piece, is_last=False)
-            if text:
-                yield text
+            yield text
         if tail:
             yield self._decode(tail, is_last=True)[0]
 
@@ -110,7 +112,7 @@ class _Utf8:
     def _repair(self, text: str) -> str:
         if not self._has_complained:
             self._has_complained = True
-            self._outbox.complain("bad-encoding", "bytes that are no UTF-8")
+            self._outbox.complain_late("bad-encoding", "bytes that are no UTF-8")
         return _ESCAPED.sub(_from_windows_1252, text)
 
 
@@ -144,16 +146,15 @@ class _Latin1:
     def _notice(self, text: str) -> None:
         if not self._is_utf8 and not text.isascii():
             self._is_utf8 = True
-            self._outbox.complain("bad-encoding", "UTF-8 declared as Latin-1")
+            self._outbox.complain_late("bad-encoding", "UTF-8 declared as Latin-1")
 
 
 def _decode_other(pieces: Iterable[bytes], codec: str, outbox: Outbox) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(codec)("replace")
     has_complained = False
-    for data in chain(pieces, [b""]):
-        text = decoder.decode(data, final=not data)
+    for data in chain(pieces, [None]):
+        text = decoder.decode(data or b"", final=data is None)
         if "\ufffd" in text and not has_complained:
             has_complained = True
-            outbox.complain("bad-encoding", f"bytes that are no {codec}")
-        if text:
-            yield text
+            outbox.complain_late("bad-encoding", f"bytes that are no {codec}")
+        yield text

@@ -5,6 +5,9 @@ itself raises instead of handing out the last bytes, and a wrong sum is no reaso
 input goes in by small slices: an error costs the output of one slice. The library is zlib, not the faster isal, which
 loses bytes behind the end of a member when that lies near the edge of a slice; reading XML takes far longer anyway.
 
+Chunks come when they come: an empty one means "nothing yet", and an empty piece goes out for it, so that whoever pulls
+can do something else meanwhile. Empty pieces mean nothing else.
+
 Reasons: "gzip-truncated", "gzip-damaged", "gzip-checksum", "gzip-trailing" (something else follows), "gzip-nested",
 "ratio-limit", and of the decoded bytes "too-large" (the protocol's bound; reading goes on) and "size-limit" (ours).
 """
@@ -12,7 +15,7 @@ Reasons: "gzip-truncated", "gzip-damaged", "gzip-checksum", "gzip-trailing" (som
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import chain
 
 from .outbox import Outbox
@@ -32,22 +35,23 @@ def inflate(chunks: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterator
     """The bytes below every layer of gzip, in pieces of bounded size."""
     stream: Iterator[bytes] = iter(chunks)
     for _ in range(limits.gzip_layers + 1):
-        head = _head(stream)
+        head = yield from _head(stream)
         stream = chain([head], stream)
         if not head.startswith(_MAGIC):
-            return _metered(_pieces(stream, PIECE), outbox, limits)
+            yield from _metered(_pieces(stream, PIECE), outbox, limits)
+            return
         stream = _gunzip(stream, outbox, limits)
-    outbox.complain("gzip-nested", f"more than {limits.gzip_layers} layers")
-    return iter(())
+    outbox.complain_late("gzip-nested", f"more than {limits.gzip_layers} layers")
 
 
-def _head(stream: Iterator[bytes]) -> bytes:
+def _head(stream: Iterator[bytes]) -> Generator[bytes, None, bytes]:
     """Enough bytes to see what they are, if there are so many."""
     head = b""
     for chunk in stream:
         head += bytes(chunk)
         if len(head) >= len(_MAGIC):
             break
+        yield b""
     return head
 
 
@@ -67,11 +71,11 @@ def _metered(pieces: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterato
     for piece in pieces:
         before, size = size, size + len(piece)
         if before <= PROTOCOL_BYTES < size:
-            outbox.complain("too-large", f"more than {PROTOCOL_BYTES} bytes", PROTOCOL_BYTES)
+            outbox.complain_late("too-large", f"more than {PROTOCOL_BYTES} bytes", PROTOCOL_BYTES)
         if size > limits.size:
             outbox.is_cut = True
             yield piece[: limits.size - before]
-            outbox.complain("size-limit", f"reading ended after {limits.size} bytes", limits.size)
+            outbox.complain_late("size-limit", f"reading ended after {limits.size} bytes", limits.size)
             return
         yield piece
 
@@ -81,9 +85,9 @@ def _gunzip(stream: Iterator[bytes], outbox: Outbox, limits: Limits) -> Iterator
     source = _Source(_pieces(stream, _TAKEN))
     decoded = 0
     while True:
-        reason = source.skip_header()
+        reason = yield from source.skip_header()
         if reason:
-            outbox.complain(reason, at=decoded)
+            outbox.complain_late(reason, at=decoded)
             return
         member = _Member()
         for piece in member.decode(source):
@@ -91,12 +95,12 @@ def _gunzip(stream: Iterator[bytes], outbox: Outbox, limits: Limits) -> Iterator
             decoded += len(piece)
             if decoded > limits.ratio_from and decoded > source.consumed * limits.ratio:
                 outbox.is_cut = True
-                outbox.complain("ratio-limit", f"{decoded} bytes out of {source.consumed}", decoded)
+                outbox.complain_late("ratio-limit", f"{decoded} bytes out of {source.consumed}", decoded)
                 return
         if member.reason:
             outbox.is_cut = outbox.is_cut or not member.is_whole
-            outbox.complain(member.reason, at=decoded)
-        if member.reason in ("gzip-truncated", "gzip-damaged") or source.ends():
+            outbox.complain_late(member.reason, at=decoded)
+        if member.reason in ("gzip-truncated", "gzip-damaged") or (yield from source.ends()):
             return
 
 
@@ -109,26 +113,27 @@ class _Source:
         self._stream = stream
 
     def more(self) -> bool:
-        """Wait for another chunk; False at the end."""
+        """Take another chunk, if there is one yet; False at the end."""
         for chunk in self._stream:
             self.buffer += chunk
             self.consumed += len(chunk)
             return True
         return False
 
-    def skip_header(self) -> str:
+    def skip_header(self) -> Generator[bytes, None, str]:
         """Pass over a member's header; the reason if that cannot be done."""
         while (size := _header_size(self.buffer)) is None:
             if len(self.buffer) > _LONGEST_HEADER:
                 return "gzip-damaged"
             if not self.more():
                 return "gzip-truncated"
+            yield b""
         if not self.buffer.startswith(_MAGIC):
             return "gzip-trailing"
         self.buffer = self.buffer[size:]
         return ""
 
-    def ends(self) -> bool:
+    def ends(self) -> Generator[bytes, None, bool]:
         """Whether nothing but padding is left."""
         while True:
             self.buffer = self.buffer.lstrip(b"\0")
@@ -136,6 +141,7 @@ class _Source:
                 return False
             if not self.more():
                 return True
+            yield b""
 
 
 class _Member:
@@ -159,6 +165,7 @@ class _Member:
             if not source.more():
                 self.reason = "gzip-truncated"
                 return
+            yield b""
         trailer, source.buffer = source.buffer[:8], source.buffer[8:]
         if int.from_bytes(trailer[:4], "little") != checksum:
             self.reason = "gzip-checksum"
@@ -182,8 +189,7 @@ class _Member:
                         out, size = [], 0
             except zlib.error:
                 self.reason = "gzip-damaged"
-            if size:
-                yield b"".join(out)
+            yield b"".join(out)
             if self.reason:
                 return
             source.buffer = data[used:]

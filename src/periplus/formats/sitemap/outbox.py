@@ -1,7 +1,9 @@
 """Where everything that takes part in one reading puts what it found, in order.
 
 Stages work on whole windows of text, so values travel in lists: one generator at the very top hands them out, which
-costs a tenth of a chain of generators. Problems are bounded here, once for all stages.
+costs a tenth of a chain of generators. Problems are bounded here, once for all stages. Those of the stream (`inflate`,
+`charset`) are told when all text was read: these stages run ahead of the others, how far depends on how the bytes
+arrive, and on that nothing must depend that a reading says.
 """
 
 from __future__ import annotations
@@ -25,13 +27,23 @@ class Outbox:
         self._limits = limits
         self._values: list[Entry | Child | Problem] = []
         self._urls = 0
+        self._late: list[Problem] = []
         self._counts: dict[str, int] = {}
 
     def complain(self, reason: str, detail: str = "", at: int | None = None) -> None:
         """Tell of a problem, or only count it if there were many of its kind."""
-        count = self._counts[reason] = self._counts.get(reason, 0) + 1
-        if count <= self._limits.problems:
+        if self._counts_one(reason):
             self._values.append(Problem(reason, detail[:DETAIL], at))
+
+    def complain_late(self, reason: str, detail: str = "", at: int | None = None) -> None:
+        """Tell of a problem of the stream, when all text was read."""
+        if self._counts_one(reason):
+            self._late.append(Problem(reason, detail[:DETAIL], at))
+
+    def _counts_one(self, reason: str) -> bool:
+        """Whether one more of its kind is to be told."""
+        count = self._counts[reason] = self._counts.get(reason, 0) + 1
+        return count <= self._limits.problems
 
     def put(self, value: Entry | Child) -> None:
         """Add one entry or child."""
@@ -59,10 +71,15 @@ class Outbox:
         values, self._values = self._values, []
         return values
 
+    def tell_late(self) -> None:
+        """All text was read: tell of the stream."""
+        self._values += self._late
+        self._late = []
+
     def summary(self) -> list[Problem]:
-        """How many problems were counted without being told."""
+        """What was not told of the stream, and how many problems of any kind were only counted."""
         told = self._limits.problems
-        return [
+        return self._late + [
             Problem("more-problems", f"{reason}: {count - told} more")
             for reason, count in self._counts.items()
             if count > told

@@ -2,12 +2,15 @@
 
     chunks -> inflate -> charset -> windows of text -> sniff -> regular records | feeds | lists -> outbox -> values
 
-Every stage is a pull, so a caller who stops asking stops the reading, and no stage holds more than a window.
+Every stage is a pull, so a caller who stops asking stops the reading, and no stage holds more than a window. An empty
+chunk means that nothing has arrived yet: it passes through every stage as an empty piece, and comes out as an empty
+portion of values. So one who has other things to do than to wait reads by `portions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Protocol
 
 from periplus.model import Lastmod, Problem
@@ -40,7 +43,10 @@ class Reader(Protocol):
 
 
 class Reading(Iterator[Entry | Child | Problem]):
-    """The values of one sitemap, read when asked for; and, as they become known, its kind and its own date."""
+    """The values of one sitemap, read when asked for; and, as they become known, its kind and its own date.
+
+    `portions` are the same values in lists, as each chunk or window gives them: none, where nothing has arrived yet.
+    """
 
     def __init__(self, chunks: Iterable[bytes], url: str, limits: Limits) -> None:
         self.kind: Kind | None = None
@@ -48,7 +54,8 @@ class Reading(Iterator[Entry | Child | Problem]):
         self._fields = Fields(url, self._outbox, limits)
         self._reader: Reader | None = None
         self._head = ""
-        self._values = self._read(chunks, limits)
+        self.portions = self._read(chunks, limits)
+        self._values = chain.from_iterable(self.portions)
 
     @property
     def lastmod(self) -> Lastmod | None:
@@ -61,32 +68,47 @@ class Reading(Iterator[Entry | Child | Problem]):
     def __next__(self) -> Entry | Child | Problem:
         return next(self._values)
 
-    def _read(self, chunks: Iterable[bytes], limits: Limits) -> Iterator[Entry | Child | Problem]:
+    def _read(self, chunks: Iterable[bytes], limits: Limits) -> Iterator[Sequence[Entry | Child | Problem]]:
         texts = decode(inflate(chunks, self._outbox, limits), self._outbox)
         for text, is_last in self._windows(texts):
-            self._feed(text, is_last=is_last)
-            yield from self._outbox.drain()
-            if self._outbox.is_full or (self.kind is not None and self._reader is None):
+            if text:
+                self._feed(text)
+            if is_last and not self._is_done:
+                self._outbox.tell_late()
+                self._feed("", is_last=True)
+            yield self._outbox.drain()
+            if self._is_done:
                 break
-        yield from self._outbox.summary()
+        yield self._outbox.summary()
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether nothing that follows matters."""
+        return self._outbox.is_full or (self.kind is not None and self._reader is None)
 
     def _windows(self, texts: Iterator[str]) -> Iterator[tuple[str, bool]]:
-        """Text as it arrives, but never less than what already waits: so nothing is looked at more than a few times."""
+        """Text as it arrives, but never less than what already waits: so nothing is looked at more than a few times.
+
+        Where it is less, the window is empty.
+        """
         waiting: list[str] = []
         size = 0
         for text in texts:
-            waiting.append(text)
-            size += len(text)
+            if text:
+                waiting.append(text)
+                size += len(text)
             if size >= min(WINDOW, self._pending):
                 yield "".join(waiting), False
                 waiting, size = [], 0
+            else:
+                yield "", False
         yield "".join(waiting), True
 
     @property
     def _pending(self) -> int:
         return len(self._head) if self._reader is None else self._reader.pending
 
-    def _feed(self, text: str, *, is_last: bool) -> None:
+    def _feed(self, text: str, *, is_last: bool = False) -> None:
         if self._reader is not None:
             self._reader.feed(text, is_last=is_last)
             return

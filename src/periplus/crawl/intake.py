@@ -1,0 +1,121 @@
+"""Reading a sitemap while it arrives, a little at a time.
+
+The reader of `formats.sitemap` pulls, and a loop that serves many sites cannot wait for one of them. So an `Intake` is
+given the bytes as they come, and read from when there is time: each `take` reads for as long as some ten windows of
+text last, and not beyond what has arrived. No thread: where nothing has arrived the reader is told so, and comes back
+with nothing. Values and their order do not depend on how the bytes were cut, nor on how many were taken at a time.
+
+What is held is what has arrived and was not read yet, which the wire holds as well until the transfer is over, a window
+of text, and the values of one window. A file that lists more, or unpacks to more, than `INTAKE_LIMITS` ends there, with
+a `Problem` that says so.
+
+Not here: what the values mean (`policy.sitemaps`), and how a body is kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from periplus.formats.sitemap import Child, Entry, Kind, Limits, read
+from periplus.model import Lastmod, Problem
+
+INTAKE_LIMITS = Limits(size=256 * 1024**2, urls=1_000_000, ratio=200, problems=20)
+"""What one file may cost a crawl: five times the bytes and twenty times the URLs that the protocol allows."""
+
+_ENOUGH = 32 * 1024
+"""Bytes that are worth reading before all has arrived. Packets one by one would take more than twice the time."""
+_WINDOWS = 8
+"""How often `take` reads on before it lets others have their turn."""
+
+Value = Entry | Child | Problem
+
+
+class Intake:
+    """One file. `feed` it until it is over, `close` it then, and `take` what was read, at any time."""
+
+    def __init__(self, url: str, limits: Limits = INTAKE_LIMITS) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._reading = read(self._arriving(), url, limits)
+        self._ready: list[Value] = []
+        self._is_closed = False
+        self._is_starved = True
+        self._is_read = False
+        self.waiting = 0
+        """Bytes that were fed and not read yet."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """What the file turned out to be, as soon as that is known."""
+        return self._reading.kind
+
+    @property
+    def lastmod(self) -> Lastmod | None:
+        """When a feed says that it was last changed; known at the end."""
+        return self._reading.lastmod
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `take` may give something before anything else arrives."""
+        return bool(self._ready) or not (self._is_read or self._is_starved)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all was read and taken."""
+        return self._is_read and not self._ready
+
+    def feed(self, chunk: bytes) -> None:
+        """Take in what arrived. Behind the end of what is read, it does not matter any more."""
+        if chunk and not (self._is_read or self._is_closed):
+            self._chunks.append(chunk)
+            self.waiting += len(chunk)
+            self._is_starved = self.waiting < _ENOUGH
+
+    def close(self) -> None:
+        """Nothing more will arrive."""
+        self._is_closed = True
+        self._is_starved = False
+
+    def abort(self) -> None:
+        """Nobody wants the rest: it is over."""
+        self._ready.clear()
+        self._end()
+
+    def take(self, limit: int) -> list[Value]:
+        """What was read, at most `limit` values; none where more must arrive, or where there was much to read for none.
+
+        `is_ready` tells which.
+        """
+        windows = 0
+        while windows < _WINDOWS and len(self._ready) < limit and not (self._is_read or self._is_starved):
+            self._read_on()
+            windows += 1
+        taken, self._ready = self._ready[:limit], self._ready[limit:]
+        return taken
+
+    def _read_on(self) -> None:
+        portion = next(self._reading.portions, None)
+        if portion is None:
+            self._end()
+        elif portion:
+            self._ready.extend(portion)
+
+    def _end(self) -> None:
+        self._is_read = self._is_closed = True
+        self._chunks.clear()
+        self.waiting = 0
+
+    def _arriving(self) -> Iterator[bytes]:
+        """What the reader pulls: some chunks, or an empty one for "nothing yet"."""
+        while self._chunks or not self._is_closed:
+            self._is_starved = not self._is_closed and self.waiting < _ENOUGH
+            yield b"" if self._is_starved else self._next()
+
+    def _next(self) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while self._chunks and size < _ENOUGH:
+            parts.append(self._chunks.popleft())
+            size += len(parts[-1])
+        self.waiting -= size
+        return parts[0] if len(parts) == 1 else b"".join(parts)
