@@ -45,8 +45,11 @@ class MemoryStandings:
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
         """Keep links; those whose end has no standing are left out."""
         number = self._numbers.get
+        last, start = None, None
         for source, target in links:
-            start, end = number(source), number(target)
+            if source is not last:  # mostly, all are of one page
+                last, start = source, number(source)
+            end = number(target)
             if start is not None and end is not None:
                 self._sources.append(start)
                 self._targets.append(end)

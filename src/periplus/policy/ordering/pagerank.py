@@ -64,3 +64,7 @@ class BatchPageRank(PartialPageRank):
     """The same, but nothing is fetched until it is chosen for a batch."""
 
     is_batch = True
+
+    def share(self, worth: float, links: int) -> float:  # noqa: ARG002
+        """Nothing: between two batches nobody looks."""
+        return 0.0

@@ -81,6 +81,10 @@ class WindowedRankMass(RankMass):
             raise ConfigError(f"a window of {share} of the frontier is none", hint="Give it a `share` of 0 to 1")
         self._share = share
 
+    def share(self, worth: float, links: int) -> float:  # noqa: ARG002
+        """Nothing: between two windows nobody looks."""
+        return 0.0
+
     def batch_size(self, waiting: int) -> int:
         """The share of it, but not too few."""
         return min(waiting, max(self.every, round(self._share * waiting)))
