@@ -219,6 +219,22 @@ def test_what_nobody_asks_for_has_a_bound(make_wire: MakeWire) -> None:
     assert isinstance(outcome, Fetched)
 
 
+def test_a_list_may_take_longer_than_a_page(make_wire: MakeWire) -> None:
+    """Fifty megabytes are not there in the time that a page may take; the same handle keeps the two apart."""
+    wire = make_wire(timeout=0.2, sitemap_timeout=20.0, connect_timeout=0.2, accept_types=("*/*",))
+    kinds: list[type[FetchOutcome]] = []
+    for purpose in (Purpose.SITEMAP, Purpose.PAGE, Purpose.SITEMAP):
+        with Paused(ok(b"half", length=8), b"more") as server:
+            server.go()
+            wire.start(server.task(purpose))
+            pause = threading.Timer(0.4, server.go)
+            pause.start()
+            _, [outcome] = watch(wire, lambda _, done: bool(done))
+            pause.cancel()
+            kinds.append(type(outcome))
+    assert kinds == [Fetched, Failed, Fetched]
+
+
 def test_a_wire_that_is_cancelled_or_closed_shows_what_came(make_wire: MakeWire) -> None:
     """And waits for nothing more."""
     wire = make_wire()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from periplus.model import ConfigError, Purpose
+
+STREAMED: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
+"""What is read while it arrives: lists, which may be long, and of which every line counts for itself."""
 
 _MIB = 1 << 20
 
@@ -20,6 +25,8 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """For TCP and TLS together."""
     timeout: float = 30.0
     """For the whole transfer, connecting included."""
+    sitemap_timeout: float = 120.0
+    """The same for a sitemap, a feed or an archive, which may be long: 50 MiB at 3.5 Mbit/s."""
     low_speed_limit: int = 100
     """Bytes a second below which a server is too slow..."""
     low_speed_time: int = 10
@@ -62,8 +69,12 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
         for name in ("max_transfers", "max_page_bytes", "max_robots_bytes", "max_head_bytes", "max_head_fields"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1", hint=f"Leave {name} out for the default")
-        if self.timeout <= 0 or self.connect_timeout <= 0:
-            raise ConfigError("a time limit must be more than 0 seconds", hint="The defaults are 10 and 30")
+        if min(self.timeout, self.connect_timeout, self.sitemap_timeout) <= 0:
+            raise ConfigError("a time limit must be more than 0 seconds", hint="The defaults are 10, 30 and 120")
+
+    def max_time(self, purpose: Purpose) -> float:
+        """How long a transfer may take."""
+        return self.sitemap_timeout if purpose in STREAMED else self.timeout
 
     def max_body(self, purpose: Purpose) -> int:
         """How much of a body is kept."""

@@ -13,13 +13,13 @@ from periplus.model import FetchTask, Purpose, Url
 from periplus.urls import site_of
 
 from .identity import Identity
+from .limits import STREAMED
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 """What `content.decode_body` can take off again."""
 
 STREAMED_ENCODING = "gzip"
 """Of what is read while it arrives: the reader of sitemaps takes off gzip, which shows in the first bytes."""
-_STREAMED = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
 
 _ACCEPT = {
     Purpose.PAGE: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
@@ -68,7 +68,7 @@ class Requests:
 
 
 def _accept_encoding(purpose: Purpose) -> str:
-    return f"Accept-Encoding: {STREAMED_ENCODING if purpose in _STREAMED else ACCEPT_ENCODING}"
+    return f"Accept-Encoding: {STREAMED_ENCODING if purpose in STREAMED else ACCEPT_ENCODING}"
 
 
 def target_of(url: Url) -> str:

@@ -27,7 +27,7 @@ from periplus.urls import canonical
 
 from .addresses import AddressGuard
 from .head import STOP, Head, WantedTypes
-from .limits import WireSettings
+from .limits import STREAMED, WireSettings
 from .reasons import PRIVATE_ADDRESS, reason_of
 from .request import Requests, without_credentials
 from .trust import authorities
@@ -43,8 +43,6 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 _MAX_IDLE: Final = 4
 """Seconds after which a kept connection is not used again: servers let go of theirs after 5 and more."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
-_STREAMED: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
-"""What is read while it arrives: lists, which may be long, and of which every line counts for itself."""
 _SELF_EVIDENT: Final = (None, "", "identity", "gzip", "x-gzip")
 """Encodings of a body that its reader need not be told of: gzip shows in its first bytes."""
 
@@ -81,6 +79,8 @@ class Transfer:
         self._buffers = buffers
         self._head = Head(settings.max_head_bytes, settings.max_head_fields, self._is_welcome)
         self._limits = {purpose: settings.max_body(purpose) for purpose in Purpose}
+        self._times = {purpose: max(1, round(settings.max_time(purpose) * 1000)) for purpose in Purpose}
+        self._time = self._times[Purpose.PAGE]
         self._fields: list[str] | None = None
         self._pinned = ""
         self._is_downgraded = False
@@ -102,7 +102,7 @@ class Transfer:
             pycurl.PREREQFUNCTION: self._on_request,
             pycurl.HTTP_VERSION: self._version(),
             pycurl.CONNECTTIMEOUT_MS: max(1, round(chosen.connect_timeout * 1000)),
-            pycurl.TIMEOUT_MS: max(1, round(chosen.timeout * 1000)),
+            pycurl.TIMEOUT_MS: self._time,
             pycurl.LOW_SPEED_LIMIT: chosen.low_speed_limit,
             pycurl.LOW_SPEED_TIME: chosen.low_speed_time,
             pycurl.SSL_VERIFYPEER: int(chosen.verify_tls),
@@ -140,6 +140,9 @@ class Transfer:
         if task.ip is not None and not self._settings.proxy and task.ip != self._pinned:
             handle.setopt(pycurl.CONNECT_TO, [f"::[{task.ip}]:" if ":" in task.ip else f"::{task.ip}:"])
             self._pinned = task.ip
+        if self._times[task.purpose] != self._time:
+            self._time = self._times[task.purpose]
+            handle.setopt(pycurl.TIMEOUT_MS, self._time)
         is_downgraded = task.attempt > 1
         if is_downgraded != self._is_downgraded:
             handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if is_downgraded else self._version())
@@ -198,7 +201,7 @@ class Transfer:
     def _may_stream(self) -> bool:
         """Whether the body is of use while it arrives. In another encoding than gzip it must be decoded first."""
         encoding = self._head.value(b"content-encoding:")
-        return self.task.purpose in _STREAMED and (encoding and encoding.lower()) in _SELF_EVIDENT
+        return self.task.purpose in STREAMED and (encoding and encoding.lower()) in _SELF_EVIDENT
 
     def _on_body(self, part: bytes) -> int | None:
         room = self._limit - self._size
