@@ -89,24 +89,24 @@ def _seeds(folder: Path, spooled: Sequence[Spooled]) -> Iterator[Site]:
 def _robots(site: Site, answers: Answers) -> RobotsFact:
     """What became of a domain's robots.txt, through redirects and `www.`."""
     asked = answers.robots.get(f"http://{site}/robots.txt") or answers.robots.get(f"https://{site}/robots.txt")
-    is_html, last = False, asked
+    last = page = None
     for _ in range(MOST_HOPS):
         if asked is None:
             break
         last = asked
         if asked.outcome == "redirected":
             asked = answers.robots.get(asked.target or "")
-        elif asked.is_found and looks_like_html(body := answers.robots_body(asked)):
-            is_html, asked = True, _at_www(site, asked, answers) if not is_html else None
-        elif asked.is_found:
-            outcome = FILE_AT_WWW if is_html else FILE
-            return robots_fact(site, body, asked.url, outcome=outcome, status=asked.status, is_html=is_html)
-        else:
+        elif not asked.is_found:
             break
+        elif not looks_like_html(body := answers.robots_body(asked)):
+            outcome = FILE_AT_WWW if page else FILE
+            return robots_fact(site, body, asked.url, outcome=outcome, status=asked.status, is_html=page is not None)
+        else:
+            page, asked = asked, _at_www(site, asked, answers) if page is None else None
     if last is None:
         return RobotsFact(site, NOT_ASKED)
-    if is_html:
-        return RobotsFact(site, HTML_INSTEAD, last.status, is_html=True)
+    if page is not None:
+        return RobotsFact(site, HTML_INSTEAD, page.status, is_html=True)
     return RobotsFact(site, "too-many-redirects" if last.outcome == "redirected" else last.trouble, last.status)
 
 

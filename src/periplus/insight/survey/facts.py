@@ -34,6 +34,7 @@ READ, NOT_A_SITEMAP, REDIRECTED, NOT_FETCHED = "read", "not-a-sitemap", "redirec
 LONGEST_AGENT = 80
 """Characters of an agent that are looked at; what is longer is no name."""
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BEFORE_VERSION = re.compile(r"[^/(;]*")
 _VERSION = re.compile(r"(?<=[^\s.])[\s_-]+v?\d[\d.]*$")
 
@@ -118,7 +119,7 @@ def robots_fact(
         outcome,
         status,
         size=len(body),
-        lines=len(body.splitlines()),
+        lines=len(body.removeprefix(_BYTE_ORDER_MARK).splitlines()),
         is_html=is_html,
         sections=len(robots.groups),
         agents=tuple(name for group in robots.groups for name in map(agent_name, group.agents) if name),

@@ -64,7 +64,9 @@ def _whole(value: Value) -> str:
 def _real(value: Value) -> str:
     if value is None or isinstance(value, str):
         return ""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if abs(value) >= 1 else f"{value:.3f}"
 
 
 def _share(value: Value) -> str:

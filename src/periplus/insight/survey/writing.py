@@ -29,7 +29,7 @@ from .survey import Survey
 from .tables import Table
 
 REPORT, SUMMARY, TABLES, FIGURES = "report.md", "summary.json", "tables", "figures"
-ROWS_IN_REPORT: Final = 20
+ROWS_IN_REPORT: Final = 40
 """Of a longer table the report has the beginning, and says where the rest is."""
 
 Draw = Callable[[Figure], str]
