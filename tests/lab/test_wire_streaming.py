@@ -13,6 +13,8 @@ import pytest
 
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.crawl.intake import Intake
+from periplus.formats.sitemap import Entry, Kind
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 
@@ -217,6 +219,35 @@ def test_what_nobody_asks_for_has_a_bound(make_wire: MakeWire) -> None:
     with Paused(ok(b"x" * 60_000)) as server:
         _, outcome = whole(wire, server)
     assert isinstance(outcome, Fetched)
+
+
+@pytest.mark.parametrize("packing", [bytes, gzip.compress])
+def test_entries_are_known_before_the_file_is_whole(make_wire: MakeWire, packing: Callable[[bytes], bytes]) -> None:
+    """From the socket to entries, in order, each once, while the rest of the file has not been sent yet."""
+    wire = make_wire()
+    lines = b"".join(b"http://a.test/%d\n" % number for number in range(40_000))
+    body = packing(lines)
+    half = len(body) // 2
+    with Paused(ok(body[:half], length=len(body)), body[half:]) as server:
+        intake = Intake(server.task().url)
+        values: list[object] = []
+        wire.start(server.task())
+        server.go()
+        while len(values) < 5_000:
+            assert wire.finished(20.0) == []
+            for _, part in wire.arrived():
+                intake.feed(part)
+            while intake.is_ready:
+                values += intake.take(500)
+        server.go()
+        parts, [outcome] = watch(wire, lambda _, done: bool(done))
+    intake.feed(parts)
+    intake.close()
+    while not intake.is_over:
+        values += intake.take(500)
+    assert isinstance(outcome, Fetched)
+    assert values == [Entry(line.decode()) for line in lines.split()]
+    assert intake.kind is Kind.TEXT
 
 
 def test_a_list_may_take_longer_than_a_page(make_wire: MakeWire) -> None:

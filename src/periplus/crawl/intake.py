@@ -1,9 +1,9 @@
 """Reading a sitemap while it arrives, a little at a time.
 
 The reader of `formats.sitemap` pulls, and a loop that serves many sites cannot wait for one of them. So an `Intake` is
-given the bytes as they come, and read from when there is time: each `take` reads for as long as some ten windows of
-text last, and not beyond what has arrived. No thread: where nothing has arrived the reader is told so, and comes back
-with nothing. Values and their order do not depend on how the bytes were cut, nor on how many were taken at a time.
+given the bytes as they come, and read from when there is time: each `take` reads a few windows of text at the most, and
+not beyond what has arrived. No thread: where nothing has arrived the reader is told so, and comes back with nothing.
+Values and their order do not depend on how the bytes were cut, nor on how many were taken at a time.
 
 What is held is what has arrived and was not read yet, which the wire holds as well until the transfer is over, a window
 of text, and the values of one window. A file that lists more, or unpacks to more, than `INTAKE_LIMITS` ends there, with

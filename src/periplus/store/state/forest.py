@@ -87,15 +87,16 @@ class DiskForest:
 
     def put(self, rows: Sequence[ForestRow]) -> None:
         """Keep these."""
+        if not rows:
+            return
         times = [sortable(row.due_at) for row in rows]
         tables = self._begin()
         sequence = int.from_bytes(self._counters.get(SEQUENCE) or b"", "big")
-        placed: dict[str, tuple[ForestRow, bytes]] = {}
+        placed: dict[str, tuple[ForestRow, bytes]] = {}  # of a file that is there twice, the last
         for number, (row, time) in enumerate(zip(rows, times, strict=True), sequence + 1):
             placed[row.key] = row, time + number.to_bytes(8, "big") if row.due_at < math.inf else _NEVER
-        if placed:
-            self._counters.put(SEQUENCE, (sequence + len(rows)).to_bytes(8, "big"))
-            self._write(tables, list(placed.values()))
+        self._counters.put(SEQUENCE, (sequence + len(rows)).to_bytes(8, "big"))
+        self._write(tables, list(placed.values()))
 
     def _write(self, tables: _Tables, placed: Sequence[tuple[ForestRow, bytes]]) -> None:
         digests = [_digest(row.key) for row, _ in placed]
