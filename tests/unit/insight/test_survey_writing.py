@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pandas
@@ -63,6 +64,15 @@ def test_every_table_is_there_in_both_forms(survey: Survey, tmp_path: Path) -> N
         ]
 
 
+def test_every_table_and_column_is_documented() -> None:
+    """docs/survey.md has a row for each table, with all of its columns in their order."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "survey.md").read_text()
+    rows = {line.split("|")[1].strip(): line.split("|")[2] for line in text.splitlines() if line.startswith("| `")}
+    for table in tables_of(Survey()):
+        named = re.findall(r"`(\w+)`", rows[f"`{table.name}`"])
+        assert named == [column.name for column in table.columns], table.name
+
+
 def test_the_papers_numbers_stand_beside(survey: Survey) -> None:
     """What the report printed is where the same is counted now."""
     tables = {table.name: table for table in tables_of(survey)}
@@ -87,6 +97,19 @@ def test_the_report_holds_nothing_of_a_domains_markup(survey: Survey, tmp_path: 
     assert "\x1b" not in report
     widths = {line.replace("\\|", "").count("|") for line in report.split("## Fields")[1].split("##")[0].splitlines()}
     assert widths == {0, 8}
+
+
+def test_long_histograms_are_told_in_classes(tmp_path: Path) -> None:
+    """Nobody reads a thousand rows of ones: the report has classes, and no domain is lost between them."""
+    survey = Survey()
+    for number in range(1_001):
+        survey.add(FileFact(f"http://d{number}.test/s.xml", f"d{number}.test", "", kind="urlset", entries=number))
+    write_survey(survey, tmp_path)
+    part = (tmp_path / "report.md").read_text().split("## URIs of a sitemap file")[1].split("##")[0]
+    rows = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("| ")][2:]
+    assert rows[:5] == [["0", "1"], ["1", "1"], ["2 to 4", "3"], ["5 to 9", "5"], ["10 to 19", "10"]]
+    assert rows[-1] == ["1,000 to 1,999", "1"]
+    assert sum(int(row[1].replace(",", "")) for row in rows) == 1_001
 
 
 def test_the_summary_is_json(survey: Survey, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from sys import intern
 from typing import Any, Final
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ _COLUMNS: Final = (
     "digest", "warc_file", "warc_offset", "warc_length", "is_revisit",
 )  # fmt: skip
 _PLACES: Final = ("digest", "warc_file", "warc_offset", "warc_length", "is_revisit")
+_ROWS_AT_ONCE: Final = 4_096
 _HEAD: Final = 256 << 10
 """Bytes of a record by which one can tell what a sitemap is."""
 
@@ -105,7 +107,9 @@ class Answers:
 def _rows(tables: Path, spooled: Sequence[Spooled]) -> Iterator[dict[str, Any]]:
     for batch in scan(tables, "fetches", spooled=spooled, columns=_COLUMNS):
         is_ours = pc.is_in(_plain(batch["purpose"]), pa.array(["robots", "sitemap"]))
-        yield from batch.filter(is_ours).to_pylist()
+        ours = batch.filter(is_ours)
+        for start in range(0, ours.num_rows, _ROWS_AT_ONCE):
+            yield from ours.slice(start, _ROWS_AT_ONCE).to_pylist()
 
 
 def _keep(answers: dict[str, Asked], key: str, asked: Asked) -> None:
@@ -115,14 +119,17 @@ def _keep(answers: dict[str, Asked], key: str, asked: Asked) -> None:
 
 
 def _asked(row: dict[str, Any]) -> Asked:
+    """Words that repeat from row to row are held once: there may be a million rows."""
     stored = None if row["warc_file"] is None else _stored(row)
-    size, target = row["bytes"] or 0, row["target"]
-    return Asked(row["url"], row["outcome"], row["status"], row["reason"] or "", size, target, stored)
+    outcome, reason = intern(row["outcome"]), intern(row["reason"] or "")
+    return Asked(row["url"], outcome, row["status"], reason, row["bytes"] or 0, row["target"], stored)
 
 
 def _stored(row: dict[str, Any]) -> Stored:
-    digest, file, offset, length, is_revisit = (row[name] for name in _PLACES)
-    return Stored(file, offset, length, digest or "", bool(is_revisit))
+    """Where it lies; the digest only where that is somewhere else."""
+    is_revisit = bool(row["is_revisit"])
+    digest = (row["digest"] or "") if is_revisit else ""
+    return Stored(intern(row["warc_file"]), row["warc_offset"], row["warc_length"], digest, is_revisit)
 
 
 def _originals(tables: Path, spooled: Sequence[Spooled], digests: set[str]) -> dict[str, Stored]:

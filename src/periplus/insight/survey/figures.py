@@ -7,6 +7,7 @@ the first and the last among them, which is what these heavy tails are looked at
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -73,9 +74,13 @@ def _ranks(survey: Survey) -> Figure:
 
 
 def _spread(name: str, title: str, x_label: str, y_label: str, values: Distribution) -> Figure:
-    """How many have each number; those with none have no place on a logarithmic axis."""
+    """How many have at least each number: what a heavy tail is seen by, since its single counts are all ones.
+
+    The number 0 has no place on a logarithmic axis.
+    """
     items = [(value, count) for value, count in values.items() if value > 0]
-    curve = _curve(y_label, [value for value, _ in items], [count for _, count in items])
+    at_least = list(accumulate(count for _, count in reversed(items)))[::-1]
+    curve = _curve("at least so many", [value for value, _ in items], at_least)
     return Figure(name, title, x_label, y_label, (curve,))
 
 

@@ -38,7 +38,9 @@ def robots_tables(survey: Survey) -> Iterator[Table]:
 def histogram(name: str, title: str, what: str, whose: str, distribution: Distribution) -> Table:
     """How often each number occurs."""
     note = "more different values than are told apart: three digits of each are kept" if distribution.is_rounded else ""
-    return Table(name, title, columns(**{what: WHOLE, whose: WHOLE}), tuple(distribution.items()), note)
+    return Table(
+        name, title, columns(**{what: WHOLE, whose: WHOLE}), tuple(distribution.items()), note, is_histogram=True
+    )
 
 
 def problems(name: str, title: str, counts: NameCounts) -> Table:

@@ -33,6 +33,8 @@ class Table(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     note: str = ""
+    is_histogram: bool = False
+    """Whether it has two columns: a number, and how often it occurs."""
 
     def shown(self, limit: int | None = None) -> list[tuple[str, ...]]:
         """The first rows as a person reads them: for a terminal, or a page."""

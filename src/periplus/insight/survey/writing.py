@@ -15,11 +15,12 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -29,8 +30,8 @@ from .survey import Survey
 from .tables import Table
 
 REPORT, SUMMARY, TABLES, FIGURES = "report.md", "summary.json", "tables", "figures"
-ROWS_IN_REPORT: Final = 40
-"""Of a longer table the report has the beginning, and says where the rest is."""
+ROWS_IN_REPORT: Final = 20
+"""Of a longer table the report has the beginning, and says where the rest is; of a longer histogram, its classes."""
 
 Draw = Callable[[Figure], str]
 """A figure as the text of an SVG."""
@@ -109,14 +110,30 @@ def _markdown(table: Table) -> Iterator[str]:
     if not table.rows:
         yield "None.\n"
         return
+    is_long = len(table.rows) > ROWS_IN_REPORT and table.name != "summary"
     yield _line(column.name.replace("_", " ") for column in table.columns)
     yield _line("---" if column.kind == "text" else "--:" for column in table.columns)
-    for cells in table.shown(ROWS_IN_REPORT):
+    rows = _classes(table) if is_long and table.is_histogram else table.shown(ROWS_IN_REPORT if is_long else None)
+    for cells in rows:
         yield _line(cell.translate(_MARKUP) for cell in cells)
-    if len(table.rows) > ROWS_IN_REPORT:
-        yield f"\nThe first {ROWS_IN_REPORT} of {len(table.rows):,}; all are in `{TABLES}/{table.name}.csv`."
+    if is_long:
+        what = "In classes" if table.is_histogram else f"The first {ROWS_IN_REPORT}"
+        yield f"\n{what}; all {len(table.rows):,} rows are in `{TABLES}/{table.name}.csv`."
     yield ""
 
 
-def _line(cells: Iterator[str]) -> str:
+def _classes(table: Table) -> list[tuple[str, str]]:
+    """A histogram in classes that begin at 1, 2, 5, 10, 20, 50, ..., those that are empty left out."""
+    values = np.array(table.rows, np.int64)
+    greatest = len(str(values[-1, 0]))
+    edges = np.array([0, *(step * 10**power for power in range(greatest) for step in (1, 2, 5)), 10**greatest])
+    sums = np.bincount(np.searchsorted(edges, values[:, 0], "right") - 1, values[:, 1], len(edges)).astype(np.int64)
+    return [
+        (f"{first:,}" if first == last else f"{first:,} to {last:,}", f"{count:,}")
+        for first, last, count in zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), sums.tolist(), strict=False)
+        if count
+    ]
+
+
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
