@@ -282,6 +282,38 @@ def test_a_packed_file_is_told_from_one_that_was_packed_for_the_way(crawled: Cra
     assert (file.kind, file.is_gzipped) == ("urlset", not is_coded)
 
 
+@pytest.mark.parametrize(
+    ("body", "is_coded", "is_gzipped"),
+    [(gzip.compress(URLSET), True, True), (gzip.compress(URLSET), False, True), (URLSET, False, False)],
+    ids=["labelled as a coding", "as it should be", "not packed"],
+)
+def test_a_name_in_gz_is_believed_if_the_bytes_agree(
+    crawled: Crawled, body: bytes, is_coded: bool, is_gzipped: bool
+) -> None:
+    """Servers that call their `.gz` files a coding have gzipped sitemaps all the same; a plain file has not."""
+    crawled.robots("http://a.test/robots.txt", b"Sitemap: http://a.test/s.xml.gz\n")
+    crawled.sitemap("http://a.test/s.xml.gz", body, headers=(("Content-Encoding", "gzip"),) if is_coded else ())
+    crawled.read("http://a.test/s.xml.gz", SitemapEntry("http://a.test/1"))
+    (file,) = files_of(crawled.facts("a.test"))
+    assert (file.kind, file.is_gzipped) == ("urlset", is_gzipped)
+
+
+def test_a_bomb_is_looked_at_no_longer_than_it_takes(crawled: Crawled) -> None:
+    """A file that unpacks to far more than it is gets its kind from its beginning."""
+    crawled.robots("http://a.test/robots.txt", ROBOTS)
+    crawled.sitemap("http://a.test/s.xml", gzip.compress(URLSET[:-9] + b" " * (64 << 20)))
+    crawled.read("http://a.test/s.xml", problems=("ratio-limit",))
+    (file,) = files_of(crawled.facts("a.test"))
+    assert (file.outcome, file.kind, file.is_gzipped) == ("read", "urlset", True)
+
+
+def test_a_line_that_is_no_domain_is_told(crawled: Crawled) -> None:
+    """What cannot be asked for has its row, and domains that are written twice have one."""
+    crawled.robots("http://a.test/robots.txt", ROBOTS)
+    facts = robots_of(crawled.facts("A.test", "http://a.test/x", "no domain", "", "a.test"))
+    assert [(fact.domain, fact.outcome) for fact in facts] == [("a.test", "file"), ("no domain", "not-asked")]
+
+
 def test_a_lost_archive_costs_what_was_in_it_alone(crawled: Crawled) -> None:
     """Without bodies nobody knows what a robots.txt says; what the tables say of sitemaps stands."""
     crawled.robots("http://a.test/robots.txt", ROBOTS)

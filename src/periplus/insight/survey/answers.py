@@ -20,7 +20,7 @@ from periplus.formats.headers import Headers
 from periplus.formats.robots import MAX_BYTES
 from periplus.model import CollectionDamaged, Stored
 from periplus.store.tables import Spooled, scan
-from periplus.store.warc import read_record
+from periplus.store.warc import MAX_BLOCK, read_record
 
 _COLUMNS: Final = (
     "url", "purpose", "outcome", "status", "reason", "bytes", "target",
@@ -78,25 +78,24 @@ class Answers:
 
     def robots_body(self, asked: Asked) -> bytes:
         """The robots.txt, without content codings; as much as a reader would look at."""
-        return self._body(asked, None, MAX_BYTES)
+        return self._body(asked, MAX_BLOCK, MAX_BYTES)[0]
 
-    def beginning(self, asked: Asked) -> bytes:
-        """The first bytes of a sitemap, without content codings; none where they are not kept."""
+    def beginning(self, asked: Asked) -> tuple[bytes, bool]:
+        """The first bytes of a sitemap, none where they are not kept; and whether a content coding was taken off."""
         return self._body(asked, _HEAD, _HEAD)
 
-    def _body(self, asked: Asked, most_read: int | None, most: int) -> bytes:
+    def _body(self, asked: Asked, most_read: int, most: int) -> tuple[bytes, bool]:
         place = asked.stored
         if place is not None and place.is_revisit:
             place = self._originals.get(place.digest)
         if place is None:
-            return b""
+            return b"", False
         try:
-            record = read_record(self._archive, place, **({} if most_read is None else {"max_block": most_read}))
+            message = read_record(self._archive, place, max_block=most_read).message()
         except CollectionDamaged:
-            return b""
-        message = record.message()
+            return b"", False
         codings = ",".join(Headers(message.fields).all("content-encoding"))
-        return decode_body(message.body, codings, max_size=most)[0] if codings else message.body[:most]
+        return (decode_body(message.body, codings, max_size=most)[0], True) if codings else (message.body[:most], False)
 
     def _references(self) -> set[str]:
         """Digests of bodies that lie with another answer."""

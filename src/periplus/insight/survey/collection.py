@@ -17,7 +17,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from periplus.formats.robots import looks_like_html
-from periplus.formats.sitemap import Kind, read
+from periplus.formats.sitemap import Kind, Limits, read
 from periplus.model import Site, UsageError
 from periplus.policy.sitemaps import twin_key
 from periplus.store.tables import Spooled, scan
@@ -45,6 +45,8 @@ MOST_HOPS: Final = 8
 """Redirects in a row, and the step to `www.`, that are followed through the table."""
 _USABLE: Final = frozenset({Kind.URLSET, Kind.INDEX, Kind.TEXT, Kind.RSS, Kind.ATOM})
 _GZIP: Final = b"\x1f\x8b"
+_SNIFFING: Final = Limits(size=1 << 20)
+"""What a beginning may unpack to: a bomb is told by less."""
 _NOTHING: Final = FileReading()
 
 
@@ -70,10 +72,11 @@ def facts_of_collection(
 
 
 def _sites(domains: Iterable[str]) -> Iterator[Site]:
-    for domain in domains:
-        url = canonical(domain if "://" in domain else f"http://{domain.strip()}/")
-        if url is not None:
-            yield site_of(url)
+    """As the crawl would know them. A line that is no domain stays as it is: nobody can have been asked for it."""
+    for domain in map(str.strip, domains):
+        url = canonical(domain if "://" in domain else f"http://{domain}/")
+        if domain:
+            yield Site(domain) if url is None else site_of(url)
 
 
 def _seeds(folder: Path, spooled: Sequence[Spooled]) -> Iterator[Site]:
@@ -177,17 +180,18 @@ def _file(place: Place, known: set[str], answers: Answers, readings: Readings) -
         return replace(fact, outcome=REDIRECTED, status=asked.status)
     if not asked.is_found and not (asked.outcome == "not-modified" and reading):
         return replace(fact, outcome=asked.trouble, status=asked.status)
-    return _read(fact, asked, reading or _NOTHING, answers.beginning(asked))
+    return _read(fact, asked, reading or _NOTHING, *answers.beginning(asked))
 
 
-def _read(fact: FileFact, asked: Asked, reading: FileReading, beginning: bytes) -> FileFact:
+def _read(fact: FileFact, asked: Asked, reading: FileReading, beginning: bytes, is_coded: bool) -> FileFact:
     kind = _kind_of(beginning, reading)
+    is_named_so = asked.url.partition("?")[0].lower().endswith(".gz")
     is_read = kind in _USABLE or reading.entries > 0 or reading.named > 0
     outcome = READ if is_read else HTML_INSTEAD if kind is Kind.HTML else NOT_A_SITEMAP
     return replace(
         fact,
         kind=kind.value,
-        is_gzipped=beginning.startswith(_GZIP) or asked.url.partition("?")[0].endswith(".gz"),
+        is_gzipped=beginning.startswith(_GZIP) or (is_named_so and (is_coded or not beginning)),
         outcome=outcome,
         status=asked.status,
         entries=reading.entries,
@@ -204,7 +208,7 @@ def _kind_of(beginning: bytes, reading: FileReading) -> Kind:
     """What a file is, by its first bytes; where they are not kept, by what was found in it."""
     if not beginning and (reading.entries or reading.named):
         return Kind.INDEX if reading.named else Kind.URLSET
-    values = read(beginning)
+    values = read(beginning, limits=_SNIFFING)
     next(values, None)
     return values.kind or Kind.UNKNOWN
 

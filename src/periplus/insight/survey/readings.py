@@ -24,6 +24,8 @@ from .facts import counted
 _COLUMNS: Final = (
     "url", "kind", "sitemap", "lastmod", "changefreq", "priority", "entries", "children", "problems"
 )  # fmt: skip
+MOST_CHILDREN: Final = 50_000
+"""Children of one index that are known by name, as many as the protocol allows; all of them are counted."""
 
 
 class FileReading(Struct, gc=False):
@@ -87,7 +89,9 @@ class Readings:
             return
         urls = batch["url"].take(pa.array(places)).to_pylist()
         for place, url in zip(places.tolist(), urls, strict=True):
-            self.children.setdefault(names[codes[place]], {}).setdefault(self._key_of(url or ""), url or "")
+            children = self.children.setdefault(names[codes[place]], {})
+            if len(children) < MOST_CHILDREN:
+                children.setdefault(self._key_of(url or ""), url or "")
 
 
 def _close(reading: FileReading, row: dict[str, Any]) -> None:
