@@ -2,7 +2,7 @@
 
     with ServedDomains(count=1000, seed=7) as served:
         served.plan.domains       with the server's port in them
-        served.addresses          what a name server would say of every host
+        served.settings           for a crawl that finds every host, by a table of addresses or through the proxy
 
 Bodies leave as they are, without content codings, so that their sizes are those of the plan.
 """
@@ -28,6 +28,7 @@ class ServedDomains:
     """Serves a plan until the block ends. As a proxy (`by_proxy`), names carry no port and need no addresses."""
 
     def __init__(self, count: int = 1000, seed: int = 1, *, by_proxy: bool = False, **plan: Any) -> None:
+        self._by_proxy = by_proxy
         self._socket = socket.create_server((HOME, 0), backlog=1024)
         self.port: int = self._socket.getsockname()[1]
         self.plan = SurveyedDomains(count, seed, port=None if by_proxy else self.port, **plan)
@@ -48,6 +49,16 @@ class ServedDomains:
     def proxy(self) -> str:
         """Where every host is found without its address."""
         return f"http://{HOME}:{self.port}/"
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """For a crawl that finds them, and is in a hurry: nobody rests, and nothing is tried twice."""
+        hurried: dict[str, object] = {
+            "politeness.delay": 0.0, "politeness.patience": 0.0, "politeness.ip_delay": 0.0,
+            "retries.max_attempts": 1, "retries.backoff": 0.01, "wire.timeout": 2.0, "scope.kind": "host",
+        }  # fmt: skip
+        where: dict[str, object] = {"wire.proxy": self.proxy} if self._by_proxy else {"dns.hosts": self.addresses}
+        return hurried | where
 
     def __enter__(self) -> Self:
         self._thread.start()
