@@ -43,10 +43,14 @@ BATCH = 40
 
 
 class PlayedSurvey:
-    """Writes a collection while it asks the plan."""
+    """Writes a collection while it asks the plan.
 
-    def __init__(self, plan: SurveyedDomains, folder: Path) -> None:
+    What a file says is told under the name by which it was asked for or, with `tells_place`, that of where it lay.
+    """
+
+    def __init__(self, plan: SurveyedDomains, folder: Path, *, tells_place: bool = False) -> None:
         self._plan = plan
+        self._tells_place = tells_place
         self._at = NOW
         self._archive = Archive(
             folder / "warc", WarcSettings(), shard=0, software="Periplus", fields={}, end=None,
@@ -107,12 +111,13 @@ class PlayedSurvey:
         return outcome
 
     def _read_sitemap(self, url: Url) -> list[Url]:
-        """The files that a file names. What it says is told under the name by which it was asked for."""
+        """The files that a file names."""
         found = self._ask(url, Purpose.SITEMAP)
         if not isinstance(found, Fetched) or found.status != 200:
             return []
         children: list[Url] = []
-        self._tables.record(list(self._events(url, found.body, children)))
+        name = found.task.url if self._tells_place else url
+        self._tables.record(list(self._events(name, found.body, children)))
         return children
 
     def _events(self, url: Url, body: bytes, children: list[Url]) -> Iterator[Event]:

@@ -156,7 +156,7 @@ class Grove:
 
     # files with files
 
-    def _write_index(self, file: PlannedFile) -> None:
+    def _write_index(self, file: PlannedFile, loops: float = 0.15) -> None:
         """Children of every sort; some indexes name themselves, or what is above them, or a child twice."""
         file.kind = "index"
         children = [
@@ -164,7 +164,7 @@ class Grove:
             for _ in range(self._chance.randint(1, 7))
         ]
         named = [child.url for child in children]
-        if self._chance.random() < 0.15:
+        if self._chance.random() < loops:
             named.append(self._chance.choice([file.url, file.tree]))
         if self._chance.random() < 0.15:
             named.append(named[0])
@@ -178,11 +178,16 @@ class Grove:
             self._fill(child, "index" if is_index else self._weighted(_LEAVES))
 
     def _move(self, file: PlannedFile) -> None:
-        """It lies somewhere else, which nobody names."""
+        """It lies somewhere else, which nobody names; its children are those of the name that is known."""
         url, target = file.url, self._new_url()
         file.url = target
-        self._write_urlset(file, "urlset")
+        if file.depth < 3 and self._chance.random() < 0.3:
+            self._write_index(file, loops=0.0)
+        else:
+            self._write_urlset(file, "urlset")
         file.url = url
+        for other in self.files:
+            other.parent = url if other.parent == target else other.parent
         self.answers[url] = Said(301, "text/html", b"", target)
 
     # files that are none

@@ -28,6 +28,13 @@ def test_every_table_is_the_truth(plan: SurveyedDomains, tmp_path: Path) -> None
     assert differences(survey, plan) == []
 
 
+def test_moved_files_are_known_under_either_name(tmp_path: Path) -> None:
+    """Behind a redirect a file may be told of by the name that others know or by where it lies: it is the same file."""
+    plan = SurveyedDomains(200, 10, naming=0.9)
+    PlayedSurvey(plan, tmp_path, tells_place=True).run()
+    assert differences(Survey().extend(facts_of_collection(tmp_path, plan.domains)), plan) == []
+
+
 def test_the_seeds_are_the_domains_where_none_are_given(tmp_path: Path) -> None:
     """A collection knows whom it was asked to survey, and in which order."""
     plan = SurveyedDomains(200, 4)

@@ -10,7 +10,7 @@ counts only if it could be read: that a guess was wrong says nothing of a domain
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -127,14 +127,20 @@ def _at_www(site: Site, page: Asked, answers: Answers) -> Asked | None:
 
 def _files(roots: Roots, sites: Sequence[Site], answers: Answers, readings: Readings) -> Iterator[FileFact]:
     known: set[str] = set()
-    named = list(grown(roots, readings.children, known))
+
+    def children(key: str) -> Mapping[str, str]:
+        """What a file names, if it lies where it is said to lie or somewhere else."""
+        places = (hop for hop in (key, *_hops(key, answers)) if hop == key or hop not in known)
+        return next((readings.children[hop] for hop in places if hop in readings.children), {})
+
+    named = list(grown(roots, children, known))
     reached = {key for place in named for key in _hops(place.key, answers)}
     for place in named:
         yield _file(place, known, answers, readings)
     guessed = (key for key in answers.sitemaps if key not in known and key not in reached)
     owners = _Owners(sites)
     unnamed = (Place(key, url, owners.of(url), url) for key in guessed for url in [answers.sitemaps[key].url])
-    for place in grown(unnamed, readings.children, known):
+    for place in grown(unnamed, children, known):
         fact = _file(place, known, answers, readings)
         if fact.is_read or place.parent is not None:
             yield fact

@@ -53,12 +53,10 @@ class Readings:
                 self._count(batch)
 
     def _count(self, batch: pa.RecordBatch) -> None:
-        sitemaps = _encoded(batch["sitemap"])
+        names, codes = self._coded(batch["sitemap"])
         kinds = _plain(batch["kind"])
         is_summary, is_child = _mask(pc.equal(kinds, "summary")), _mask(pc.equal(kinds, "sitemap"))
         is_page = ~(is_summary | is_child)
-        names = [self._key_of(name or "") for name in sitemaps.dictionary.to_pylist()]
-        codes = sitemaps.indices.to_numpy(zero_copy_only=False)
         self._note_children(batch, names, codes, np.flatnonzero(is_child))
         order = np.argsort(codes, kind="stable")
         closes = is_summary[order]
@@ -75,6 +73,12 @@ class Readings:
             if closes[end]:
                 _close(reading, batch.slice(int(order[end]), 1).to_pylist()[0])
 
+    def _coded(self, sitemaps: pa.Array) -> tuple[list[str], NDArray[np.intp]]:
+        """The keys of the sitemaps of a batch, and for each row which of them: a dictionary may hold many others."""
+        encoded = sitemaps if pa.types.is_dictionary(sitemaps.type) else sitemaps.dictionary_encode()
+        used, codes = np.unique(encoded.indices.to_numpy(zero_copy_only=False), return_inverse=True)
+        return [self._key_of(name) for name in encoded.dictionary.take(pa.array(used)).to_pylist()], codes
+
     def _open(self, key: str) -> FileReading:
         """The reading that goes on, or a new one in place of one that was closed."""
         reading = self.files.get(key)
@@ -83,7 +87,7 @@ class Readings:
         return reading
 
     def _note_children(
-        self, batch: pa.RecordBatch, names: list[str], codes: NDArray[np.int32], places: NDArray[np.intp]
+        self, batch: pa.RecordBatch, names: list[str], codes: NDArray[np.intp], places: NDArray[np.intp]
     ) -> None:
         if not len(places):
             return
@@ -110,7 +114,7 @@ def _claims(batch: pa.RecordBatch, is_page: NDArray[np.bool_], is_child: NDArray
     return [is_page, *said, is_child]
 
 
-def _segments(codes: NDArray[np.int32], closes: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _segments(codes: NDArray[np.intp], closes: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Where readings begin: at another sitemap, or behind a summary."""
     begins = np.ones(len(codes), np.bool_)
     begins[1:] = (codes[1:] != codes[:-1]) | closes[:-1]
@@ -120,10 +124,6 @@ def _segments(codes: NDArray[np.int32], closes: NDArray[np.bool_]) -> NDArray[np
 def _mask(column: pa.Array) -> NDArray[np.bool_]:
     mask: NDArray[np.bool_] = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
     return mask.astype(np.bool_)
-
-
-def _encoded(column: pa.Array) -> pa.DictionaryArray:
-    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 def _plain(column: pa.Array) -> pa.Array:

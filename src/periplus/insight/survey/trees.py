@@ -8,7 +8,7 @@ index names (a guess, a submission) begins a tree of its own, and is of the doma
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -40,8 +40,11 @@ class Roots:
         return iter(self._places.values())
 
 
-def grown(roots: Iterable[Place], children: Mapping[str, Mapping[str, str]], known: set[str]) -> Iterator[Place]:
-    """Every file of the trees, level by level; `known` are keys that stand elsewhere already, and grows."""
+def grown(roots: Iterable[Place], children: Callable[[str], Mapping[str, str]], known: set[str]) -> Iterator[Place]:
+    """Every file of the trees, level by level; `known` are keys that stand elsewhere already, and grows.
+
+    `children` gives what a file names: URLs by their keys.
+    """
     level: deque[Place] = deque()
     for root in roots:
         if root.key not in known:
@@ -50,7 +53,7 @@ def grown(roots: Iterable[Place], children: Mapping[str, Mapping[str, str]], kno
     while level:
         place = level.popleft()
         yield place
-        for key, url in children.get(place.key, {}).items():
+        for key, url in children(place.key).items():
             if key not in known:
                 known.add(key)
                 level.append(Place(key, url, place.domain, place.tree, place.url, place.depth + 1))
