@@ -58,7 +58,7 @@ def hard(text: str) -> str:
 def finished(text: str) -> str:
     """The whole, as a file has it."""
     text = tidy(text).replace(_SPACE, " ").replace(_LINE, "\n").replace(_CELL, " ")
-    return _BLANK.sub("", text)
+    return _BLANK.sub("", text).strip("\n")
 
 
 def tidy(text: str) -> str:
