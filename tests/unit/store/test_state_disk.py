@@ -215,3 +215,18 @@ def test_batches_are_offered_only_once_committed(tmp_path: Path) -> None:
     (batch,) = state.exchange.unsent(9)
     assert (batch.sender, batch.receiver, batch.number) == (4, 1, 1)
     state.close()
+
+
+def test_room_that_was_taken_and_given_back_is_no_damage(tmp_path: Path) -> None:
+    """A transaction that writes much and removes it again leaves a file that can be opened."""
+    state = DiskState(tmp_path)
+    state.queues.push([entry(1)])
+    for turn in range(8):
+        state.forest.remember(f"file {turn}", b"x" * 600_000)
+    for turn in range(8):
+        state.forest.remember(f"file {turn}", b"")
+    state.commit()
+    state.close()
+    again = DiskState(tmp_path)
+    assert len(again.queues) == 1
+    again.close()

@@ -92,6 +92,8 @@ class Environment:
             transaction.commit()
         except lmdb.Error as error:
             raise self.failed(error) from error
+        if not self._readonly:
+            _lengthen(self._folder, self._lmdb)
         self.uncommitted = 0
         self._commits += 1
         if self._commits % COMMITS_BETWEEN_CHECKS == 0 and not self._readonly:
@@ -250,10 +252,23 @@ def _is_too_large(error: Exception) -> bool:
     return isinstance(error, lmdb.MemoryError | OverflowError)
 
 
+def _needed(environment: lmdb.Environment) -> int:
+    return int((environment.info()["last_pgno"] + 1) * environment.stat()["psize"])
+
+
+def _lengthen(folder: Path, environment: lmdb.Environment) -> None:
+    """Pages at the end that were taken and given back in one transaction are counted, but never written.
+
+    Without them the file would pass for one that was cut short.
+    """
+    needed, path = _needed(environment), folder / "data.mdb"
+    if path.stat().st_size < needed:
+        os.truncate(path, needed)
+
+
 def _check_length(folder: Path, environment: lmdb.Environment) -> None:
     """A file cut short would end the process with a bus error, at some later time."""
-    needed = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
-    if (folder / "data.mdb").stat().st_size < needed:
+    if (folder / "data.mdb").stat().st_size < _needed(environment):
         environment.close()
         raise CollectionDamaged(
             f"{folder / 'data.mdb'} is shorter than it should be", hint="restore it from a copy, or begin a new crawl"
