@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_the_oracle_must_be_there() -> None:
         ("rankmass_windowed", {"share": 0.0}),
     ],
 )
-def test_settings_without_sense_are_refused(name: str, settings: dict[str, int | float]) -> None:
+def test_settings_without_sense_are_refused(name: str, settings: dict[str, Any]) -> None:
     """At once, and not in the middle of a crawl."""
     with pytest.raises(ConfigError):
         ordering(name, **settings)
