@@ -25,9 +25,11 @@ from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
 from periplus.crawl.frontier import PolitenessSettings
 from periplus.crawl.journal import Journal
 from periplus.crawl.local import Crawl
+from periplus.crawl.placement import Placement
 from periplus.crawl.reading import PageReader
 from periplus.crawl.scheduler import CrawlScheduler
 from periplus.crawl.shard import Shard
+from periplus.crawl.sitemaps import Forester, ForesterSettings
 from periplus.crawl.tally import Counting, Tally
 from periplus.model import ConfigError, Discovery, Learning, Ranking, Site, Source, State, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
@@ -217,6 +219,7 @@ def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int
     try:
         shard, engine = _assemble(config, layout, seeds, number, count, state, clock)
         engine.recover()
+        engine.submit()
     except BaseException:
         state.close()
         raise
@@ -243,6 +246,7 @@ def _assemble(
         politeness=_among(config, count),
         retries=config.retries,
         frontier=config.frontier,
+        balance=config.balance,
         pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
     )
     courier = Courier(
@@ -254,10 +258,28 @@ def _assemble(
         state=state,
         events=events,
     )
+    wire = _wire(config, seeds, clock)
+    placement = Placement(count)
+    forester = Forester(
+        ForesterSettings(
+            config.sitemaps,
+            config.forest,
+            config.authority,
+            config.revisit,
+            config.retirement,
+            config.difference,
+            config.scores,
+        ),
+        state=state,
+        scheduler=scheduler,
+        deliver=courier.deliver,
+        is_ours=lambda site: placement.owner(site) == number,
+        events=events,
+    )
     engine = Engine(
         config.engine,
         scheduler=scheduler,
-        wire=_wire(config, seeds, clock),
+        wire=wire,
         archive=_archive(config, layout, number, state, journal),
         tables=tables,
         events=events,
@@ -266,6 +288,7 @@ def _assemble(
         reader=PageReader(config.reading, keeps_links=scheduler.keeps_links),
         clock=clock,
         courier=courier,
+        forester=forester,
         warc_folder=layout.warc,
         pace=Pace(config.crawl.rate, clock.now(), number, count),
     )

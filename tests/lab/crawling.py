@@ -47,9 +47,9 @@ def by_proxy(lab: RunningLab) -> dict[str, object]:
 
 
 def crawl(folder: Path, seeds: Iterable[str], options: dict[str, object], workers: int = 1) -> list[Status]:
-    """Crawl to the end, or continue to the end: how every shard was doing then."""
+    """Crawl to the end, or continue to the end: how every shard was doing then. Sitemaps are read only if asked for."""
     folder.mkdir(exist_ok=True)
-    config = Config().with_options(options)
+    config = Config().with_options({"sitemaps.follow": False} | options)
     config.check()
     statuses = open_crawl(config, folder, seeds_from(list(seeds)), workers).run()
     settle(folder)

@@ -55,7 +55,7 @@ def words(web: RunningLab, tmp_path: Path) -> list[str]:
     """What every crawl of this web begins with."""
     settings = tmp_path / "settings.toml"
     settings.write_text(SETTINGS)
-    return ["crawl", "--proxy", web.base, "--config", str(settings), "--workers", "1"]
+    return ["crawl", "--proxy", web.base, "--config", str(settings), "--workers", "1", "--no-sitemaps"]
 
 
 @pytest.fixture

@@ -34,9 +34,11 @@ from periplus.crawl.journal import Journal
 from periplus.crawl.local.messages import Told
 from periplus.crawl.local.serving import obey
 from periplus.crawl.local.team import Team
+from periplus.crawl.placement import Placement
 from periplus.crawl.reading import PageReader
 from periplus.crawl.scheduler import CrawlScheduler
 from periplus.crawl.shard import Shard
+from periplus.crawl.sitemaps import Forester, ForesterSettings, SitemapSettings
 from periplus.crawl.tally import Counting, Tally
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
@@ -111,6 +113,9 @@ class Wire:
         done, self._tasks = self._tasks[:1], self._tasks[1:]
         self._asked.update(task.url for task in done if task.purpose is Purpose.PAGE)
         return [self._web.answer(task, self._clock.at) for task in done]
+
+    def arrived(self) -> list[tuple[FetchTask, bytes]]:
+        return []
 
     def cancel_all(self) -> None:
         self._tasks.clear()
@@ -222,6 +227,11 @@ class Shards(RuleBasedStateMachine):
         courier = Courier(
             number, self.workers, scheduler=scheduler, screen=screen, scope=scope, state=state, events=events
         )
+        placement = Placement(self.workers)
+        forester = Forester(
+            ForesterSettings(SitemapSettings(follow=False)), state=state, scheduler=scheduler, deliver=courier.deliver,
+            is_ours=lambda site: placement.owner(site) == number, events=events,
+        )  # fmt: skip
         kept = state.marked("archive")
         end = WarcEnd() if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
         engine = Engine(
@@ -233,7 +243,7 @@ class Shards(RuleBasedStateMachine):
                 end=journal.mend(commits_of(state), end), payloads=state.payloads,
             ),
             tables=tables, events=events, state=state, journal=journal, reader=PageReader(), clock=self.clock,
-            courier=courier, warc_folder=folder / "warc", pace=Pace(0.0, 0.0),
+            forester=forester, courier=courier, warc_folder=folder / "warc", pace=Pace(0.0, 0.0),
         )  # fmt: skip
         engine.recover()
         return Shard(number, scheduler=scheduler, engine=engine, courier=courier)

@@ -61,6 +61,7 @@ def asked(lab: RunningLab, workers: int = 1, **options: object) -> Asked:
         "politeness.patience": 0.0,
         "retries.backoff": 0.05,
         "wire.proxy": lab.base,
+        "sitemaps.follow": False,
         "archive.max_file_size": 60_000,
         "tables.rows_per_group": 20,
         "tables.rows_per_file": 60,

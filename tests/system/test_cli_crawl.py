@@ -72,7 +72,7 @@ def seed(web: RunningLab, number: int = 0) -> str:
 
 
 def into(web: RunningLab, out: Path, *args: str) -> tuple[str, ...]:
-    return ("crawl", "-o", str(out), "--proxy", web.base, *args)
+    return ("crawl", "-o", str(out), "--proxy", web.base, "--no-sitemaps", *args)
 
 
 def summary(said: Said) -> dict[str, Any]:

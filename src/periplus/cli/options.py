@@ -89,6 +89,18 @@ OrderBy = Annotated[
         help="For --order optimal: an earlier collection of the same web, by whose PageRank to go.",
     ),
 ]
+Sitemap = Annotated[
+    list[str] | None,
+    typer.Option("--sitemap", metavar="URL", rich_help_panel=_FAR, help="Read this sitemap, too. May be repeated."),
+]
+Sitemaps = Annotated[
+    bool | None,
+    typer.Option(
+        "--sitemaps/--no-sitemaps",
+        rich_help_panel=_FAR,
+        help="Read what sites publish about themselves, too; by default links alone are followed.",
+    ),
+]
 Delay = Annotated[
     str | None,
     typer.Option(

@@ -17,7 +17,9 @@ from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings
 from periplus.crawl.reading import ReadingSettings
 from periplus.crawl.scheduler import FrontierSettings
+from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import ConfigError, Ordering, Url
+from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import (
     BudgetSettings,
     Extensions,
@@ -35,6 +37,14 @@ from periplus.policy.filters import (
     TrapSettings,
 )
 from periplus.policy.ordering import ALIASES, ordering
+from periplus.policy.sitemaps import (
+    AuthoritySettings,
+    DifferenceSettings,
+    ForestSettings,
+    RetirementSettings,
+    RevisitSettings,
+    ScoreSettings,
+)
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
@@ -114,6 +124,22 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """What is no page by its name."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
+    sitemaps: SitemapSettings = SitemapSettings()
+    """What sites publish about themselves, and whether it is read."""
+    forest: ForestSettings = ForestSettings()
+    """How far trees of sitemaps are followed."""
+    authority: AuthoritySettings = AuthoritySettings()
+    """Whose pages a sitemap may list."""
+    revisit: RevisitSettings = RevisitSettings()
+    """When sitemap files are read again. Times are in seconds."""
+    retirement: RetirementSettings = RetirementSettings()
+    """When sitemap files are given up."""
+    difference: DifferenceSettings = DifferenceSettings()
+    """How much is remembered of what sitemaps said."""
+    scores: ScoreSettings = ScoreSettings()
+    """How pages that sitemaps list are ordered among each other."""
+    balance: BalanceSettings = BalanceSettings()
+    """How a site's budget is shared between what links lead to and what sitemaps list."""
     wire: WireSettings = WireSettings()
     """The bounds of every transfer. Times are in seconds, sizes in bytes as sent."""
     dns: ResolverSettings = ResolverSettings()

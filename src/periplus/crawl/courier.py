@@ -19,6 +19,7 @@ from periplus.model import (
     Discovery,
     EventSink,
     Filter,
+    Purpose,
     Redirected,
     Refused,
     Reject,
@@ -89,7 +90,7 @@ class Courier:
             self._scheduler.discover(own, now)
 
     def _send(self, owner: int, discovery: Discovery) -> None:
-        verdict = self._screen.judge(discovery)
+        verdict = self._screen.judge(discovery) if discovery.purpose is Purpose.PAGE else None
         if isinstance(verdict, Reject):
             if not discovery.is_more:
                 self._events.record([Refused(discovery, verdict.reason, verdict.rule)])

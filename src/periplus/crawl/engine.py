@@ -13,6 +13,7 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeGuard
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,7 @@ from periplus.model import (
     Fetched,
     FetchEnded,
     FetchOutcome,
+    Lane,
     Located,
     NotModified,
     Page,
@@ -48,6 +50,7 @@ from .fetch import CurlWire
 from .journal import BatchNote, Journal, Note, with_body
 from .reading import PageReader, redirection
 from .scheduler import CrawlScheduler
+from .sitemaps import Forester
 from .tally import Counting, Tally
 
 log = logging.getLogger(__name__)
@@ -90,6 +93,7 @@ class Engine:
         reader: PageReader,
         clock: Clock,
         courier: Courier,
+        forester: Forester,
         warc_folder: Path,
         pace: Pace,
     ) -> None:
@@ -104,6 +108,7 @@ class Engine:
         self._reader = reader
         self._clock = clock
         self._courier = courier
+        self._forester = forester
         self._warc_folder = warc_folder
         self._pace = pace
         self._commits = commits_of(state)
@@ -123,12 +128,33 @@ class Engine:
                     self._pace.begin(now)
                 self._wire.start(task)
         notes = self._keep(self._wire.finished(self._time_to_wait(now, patience)))
+        for task, chunk in self._wire.arrived():
+            self._forester.arrived(task, chunk, self._clock.now())
         for start in range(0, len(notes), _READ_TOGETHER):
             self._handle_all(notes[start : start + _READ_TOGETHER])
+        self._tend()
         if self._is_checkpoint_due():
             self.checkpoint()
 
+    def _tend(self) -> None:
+        """Read on in files, and let queues have what they list. A file ends for the scheduler when it was read."""
+        now = self._clock.now()
+        if self._scheduler.is_idle and not self._scheduler.is_satisfied:
+            self._forester.sweep()
+        for outcome in self._forester.step(now):
+            self._scheduler.report(outcome, now)
+            self._uncommitted += 1
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits and nothing is under way; or all that was allowed has been fetched."""
+        if not self._scheduler.is_idle:
+            return False
+        return self._scheduler.is_satisfied or self._forester.is_idle(self._clock.now())
+
     def _time_to_wait(self, now: float, patience: float) -> float:
+        if self._forester.is_busy:
+            return 0.0
         if self.is_stopping or not self._wire.free_slots:
             return patience
         if not self._pace.room(now):
@@ -157,10 +183,14 @@ class Engine:
         read = [pages.get(note.outcome.task.url) if _is_page(note.outcome) else None for note in notes]
         self._record(notes, read)
         for note, page in zip(notes, read, strict=True):
+            if _is_file(note.outcome):
+                self._forester.read(note.outcome, note.at)
+                continue
             reading = None if page is None else self._reading(page, note.at)
             self._scheduler.report(note.outcome, note.at, reading)
         for note, page in zip(notes, read, strict=True):
             self._pass_on(note, page)
+            self._tell_forester(note, page)
         self._uncommitted += len(notes)
 
     def _record(self, notes: Sequence[Note], pages: Sequence[Page | None]) -> None:
@@ -188,6 +218,18 @@ class Engine:
         if self._reader.gaining >= _GAINING:
             self._deliver_gains()
 
+    def _tell_forester(self, note: Note, page: Page | None) -> None:
+        """What an answer means for the files of its site."""
+        task = note.outcome.task
+        if task.purpose is Purpose.SITEMAP and not _is_file(note.outcome):
+            self._forester.ended(note.outcome, note.at)
+        elif task.purpose is Purpose.ROBOTS and task.ip is not None:
+            self._forester.naming.robots(task.site, task.url, note.at)
+        elif page is not None:
+            self._forester.naming.linked(page, note.at)
+        if task.lane is Lane.SITEMAPS:
+            self._forester.fetched(task.site)
+
     def _deliver_gains(self) -> None:
         """What links met lately have brought. Before every commit, so that it holds what all pages in it pass on."""
         if self._reader.gaining:
@@ -211,12 +253,12 @@ class Engine:
     def _reading(self, page: Page, now: float) -> Reading:
         """Whether the text of a page is known by another URL."""
         if not page.text:
-            return Reading(page.digests)
+            return Reading(page.digests, is_indexable=not page.directives.noindex)
         digest = b"text" + page.digests.main.to_bytes(8, "big")
         first = self._state.payloads.add_new(Payload(digest, page.url, now, ""))
         is_copy = first is not None and first.url != page.url
         self._events.tally.copies += is_copy
-        return Reading(page.digests, is_copy)
+        return Reading(page.digests, is_copy, not page.directives.noindex)
 
     # what others see
 
@@ -239,6 +281,7 @@ class Engine:
         """A batch of another shard."""
         note = BatchNote(batch, self._clock.now())
         self._journal.append([note])
+        self._forester.naming.received(batch.discoveries, note.at)
         self._courier.receive(batch, note.at)
         self._uncommitted += 1
 
@@ -246,6 +289,11 @@ class Engine:
         """What somebody tells us of; durable at once."""
         self._courier.deliver(discoveries, self._clock.now())
         self.checkpoint()
+
+    def submit(self) -> None:
+        """Have the files fetched that a person has named."""
+        self._forester.naming.submit(self._clock.now())
+        self._uncommitted += 1
 
     def widen(self, places: Sequence[Url]) -> None:
         """Take places into the scope. Durable at once: what is noted later was judged with them."""
@@ -270,6 +318,7 @@ class Engine:
         for index, note in enumerate(self._journal.read(self._commits)):
             self._journal.trying(self._commits, index)
             if isinstance(note, BatchNote):
+                self._forester.naming.received(note.batch.discoveries, note.at)
                 self._courier.receive(note.batch, note.at)
             else:
                 recovered += self._recover(note, is_read=index not in deadly)
@@ -331,6 +380,7 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the wire and of every file."""
+        self._forester.close()
         self._wire.close()
         self._archive.close()
         self._journal.close()
@@ -346,6 +396,11 @@ def commits_of(state: State) -> int:
 def _is_page(outcome: FetchOutcome) -> bool:
     """Whether there is a page to be read."""
     return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.PAGE and 200 <= outcome.status < 300
+
+
+def _is_file(outcome: FetchOutcome) -> TypeGuard[Fetched]:
+    """Whether there is a file to be read: it is over when that is done."""
+    return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.SITEMAP and outcome.status == 200
 
 
 def _is_nothing(outcome: FetchOutcome) -> bool:

@@ -26,10 +26,12 @@ from periplus.model import (
     FetchTask,
     Guard,
     InvariantError,
+    Lane,
     Learning,
     NotModified,
     Ordering,
     Purpose,
+    Queued,
     Ranking,
     Reading,
     Reject,
@@ -37,7 +39,9 @@ from periplus.model import (
     State,
     Ticket,
     Url,
+    UrlRecord,
 )
+from periplus.policy.balance import BalanceSettings
 from periplus.urls import site_of
 
 from .census import Census
@@ -55,8 +59,10 @@ from .frontier import (
     RetrySettings,
     RobotsGate,
     Rounds,
+    Sources,
     after_failure,
     after_visit,
+    is_settled,
     reason_of,
     retry_for,
 )
@@ -91,6 +97,7 @@ class CrawlScheduler:
         politeness: PolitenessSettings | None = None,
         retries: RetrySettings | None = None,
         frontier: FrontierSettings | None = None,
+        balance: BalanceSettings | None = None,
         pages_done: int = 0,
         allowance: int | None = None,
     ) -> None:
@@ -110,7 +117,9 @@ class CrawlScheduler:
             politeness=self._politeness,
             retries=self._retries,
             capacity=(frontier or FrontierSettings()).max_sites,
+            balance=balance,
         )
+        self._sources = Sources(self._rounds)
         self._esteem: Esteem | None = None
         if isinstance(ordering, Learning | Ranking):
             self._esteem = Esteem(state, self._rounds, ordering, is_out=self._leases.holds, pages=pages_done)
@@ -124,6 +133,20 @@ class CrawlScheduler:
     def discover(self, discoveries: Sequence[Discovery], now: float) -> None:  # noqa: ARG002 - the verb has it
         """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
         self._rounds.call(self._admission.admit(discoveries))
+
+    def queue_again(self, urls: Sequence[Url], lane: Lane) -> None:
+        """Let URLs that are known wait in a lane once more, before all others there."""
+        entries = [Queued(url, site_of(url), lane, 0) for url in urls]
+        self._state.queues.push(entries)
+        self._rounds.call(entries)
+
+    def tries_again(self, record: UrlRecord, reason: str) -> bool:
+        """Whether a URL whose last attempt ended like this is tried again by itself."""
+        return bool(reason) and retry_for(reason).again and 0 < record.failures < self._retries.max_attempts
+
+    def note_priorities(self, site: Site, said: bytes) -> None:
+        """What a site has said of priorities is kept with the site."""
+        self._rounds.note_priorities(site, said)
 
     @property
     def learns(self) -> bool:
@@ -149,7 +172,7 @@ class CrawlScheduler:
         self._rounds.refill(now)
         self._excluded = 0
         tasks: list[FetchTask] = []
-        while len(tasks) < limit and self._excluded < _EXCLUDED_A_TAKE and not self._is_satisfied:
+        while len(tasks) < limit and self._excluded < _EXCLUDED_A_TAKE and not self.is_satisfied:
             active = self._rounds.bench.pop_ready(now)
             if active is None:
                 break
@@ -168,7 +191,8 @@ class CrawlScheduler:
         return True
 
     @property
-    def _is_satisfied(self) -> bool:
+    def is_satisfied(self) -> bool:
+        """Whether all that was allowed has been fetched, or is under way."""
         return self.allowance is not None and self.pages_done + self._pages_out >= self.allowance
 
     def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
@@ -187,14 +211,20 @@ class CrawlScheduler:
     def _lend_pages(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
         tasks: list[FetchTask] = []
         excluded = 0
-        while len(tasks) < limit and excluded < EXCLUDED_AT_ONCE and not self._is_satisfied:
+        while len(tasks) < limit and excluded < EXCLUDED_AT_ONCE and not self.is_satisfied:
             heads = self._heads(active, frozenset(task.url for task in tasks) if tasks else frozenset())
             if not heads:
                 break
-            active.level = heads[-1].entry.level
-            task = self._page_task(heads[0], active, now)
+            active.level = self._rounds.urgency(heads[-1].entry)
+            record = self._rounds.known(heads[0].entry.url)
+            if is_settled(heads[0].entry.lane, record, self._retries):
+                self._rounds.remove(active, heads[0])
+                excluded += 1
+                continue
+            task = self._task(heads[0], record, active, now)
             refusal = self._refusal(task, now)
             if refusal is None:
+                self._sources.took(active, heads[0].entry, record)
                 tasks.append(self._lend(active, Lease(task, heads[0], active.site), now))
             else:
                 self._rounds.exclude(active, heads[0], *refusal, now)
@@ -214,13 +244,12 @@ class CrawlScheduler:
                 heads = self._rounds.heads(active, 2, out)
         return heads
 
-    def _page_task(self, ticket: Ticket, active: ActiveSite, now: float) -> FetchTask:
+    def _task(self, ticket: Ticket, record: UrlRecord, active: ActiveSite, now: float) -> FetchTask:
         entry = ticket.entry
-        record = self._rounds.known(entry.url)
         return FetchTask(
             entry.url,
             entry.site,
-            Purpose.PAGE,
+            Purpose.SITEMAP if entry.lane is Lane.FILES else Purpose.PAGE,
             entry.lane,
             now + self._politeness.lease,
             record.validators,
@@ -234,16 +263,17 @@ class CrawlScheduler:
 
     def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
         """Why a URL is not fetched although it waited: a trap was found out since, or robots.txt forbids it."""
-        discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
-        verdict = self._guard.reconsider(discovery)
-        if isinstance(verdict, Reject):
-            return verdict.reason, verdict.rule
+        if task.purpose is Purpose.PAGE:
+            discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
+            verdict = self._guard.reconsider(discovery)
+            if isinstance(verdict, Reject):
+                return verdict.reason, verdict.rule
         return self._gate.refusal(task.site, task.url)
 
     def _lend(self, active: ActiveSite, lease: Lease, now: float) -> FetchTask:
         self._leases.grant(lease)
         active.flying += 1
-        self._pages_out += lease.ticket is not None
+        self._pages_out += lease.is_of_page
         self._rounds.bench.visit(active, lease.task.ip, now)
         return lease.task
 
@@ -267,7 +297,7 @@ class CrawlScheduler:
         if lease.ticket is None:
             self._permission.answered(active, outcome, now)
         else:
-            self._pages_out -= 1
+            self._pages_out -= lease.is_of_page
             self._page_answered(active, lease, lease.ticket, outcome, reading, now)
 
     def _page_answered(
@@ -294,6 +324,7 @@ class CrawlScheduler:
                 self._rounds.remove(active, ticket)
                 self._state.records.put([after_visit(record, outcome, reading, reason)])
                 self._learn(outcome, reading, reason)
+                self._sources.learnt(active, outcome, reading, reason)
         self._rounds.rest(active, outcome, reason, now)
 
     def _set_aside(self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, failures: int, now: float) -> None:
@@ -308,7 +339,7 @@ class CrawlScheduler:
     def _learn(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
         if reason:
             return
-        if not isinstance(outcome, NotModified | Fetched):
+        if not isinstance(outcome, NotModified | Fetched) or outcome.task.purpose is not Purpose.PAGE:
             return
         self.pages_done += 1
         if self._esteem is not None:
@@ -320,8 +351,8 @@ class CrawlScheduler:
         """Lend a task again that was out when a process ended, to be reported at once; or say that it was not out."""
         while self._release(now):
             pass
-        ticket = self._ticket(task) if task.purpose is Purpose.PAGE else None
-        if ticket is None and task.purpose is Purpose.PAGE:
+        ticket = None if task.purpose is Purpose.ROBOTS else self._ticket(task)
+        if ticket is None and task.purpose is not Purpose.ROBOTS:
             return False
         visited = self._rounds.summon(site_of(task.url))
         if task.site != visited.site:
@@ -350,7 +381,7 @@ class CrawlScheduler:
         if len(self._leases):
             return False
         is_empty = len(self._state.queues) == 0 and len(self._rounds.bench) == 0
-        return self._is_satisfied or (is_empty and self._pooled == 0)
+        return self.is_satisfied or (is_empty and self._pooled == 0)
 
     @property
     def _pooled(self) -> int:
@@ -359,7 +390,7 @@ class CrawlScheduler:
     @property
     def next_at(self) -> float | None:
         """When `take` may have something to give again; `None`: not before something is reported or discovered."""
-        if self._is_satisfied:
+        if self.is_satisfied:
             return self._leases.next_end
         if self._rounds.is_short or (self._esteem is not None and self._esteem.is_due):
             return 0.0
@@ -396,5 +427,5 @@ class CrawlScheduler:
                 raise InvariantError(f"{active.site} has {active.flying} requests under way, but other leases")
         if flying:
             raise InvariantError(f"{next(iter(flying))} is visited but not at hand")
-        if self._pages_out != sum(lease.ticket is not None for lease in self._leases):
+        if self._pages_out != sum(lease.is_of_page for lease in self._leases):
             raise InvariantError("pages under way were miscounted")

@@ -86,7 +86,7 @@ class Shard:
     @property
     def is_idle(self) -> bool:
         """Whether nothing waits here and nothing is under way."""
-        return self._scheduler.is_idle
+        return self._engine.is_idle
 
     def status(self) -> Status:
         """How it is going."""
@@ -94,7 +94,7 @@ class Shard:
             self.number,
             self._engine.census(),
             self._engine.tally,
-            self._scheduler.is_idle,
+            self._engine.is_idle,
             self._courier.is_quiet and not self._engine.has_uncommitted,
         )
 

@@ -234,6 +234,25 @@ class Forest(Protocol):
         """How many files are known."""
 
 
+class Listings(Protocol):
+    """What files list and nobody has queued yet: slices by site and level, which only the crawl understands.
+
+    A site may list a hundred million pages. Until their turn comes they cost the few bytes that they take here.
+    """
+
+    def add(self, site: Site, level: int, slices: Sequence[bytes]) -> None:
+        """Keep slices of what is listed of a site, at the end of a level."""
+
+    def take(self, site: Site) -> bytes | None:
+        """The first slice of a site, lowest level first. It is no longer here then."""
+
+    def sites(self) -> Iterator[Site]:
+        """Every site of which something is listed, each once."""
+
+    def __len__(self) -> int:
+        """How many slices there are."""
+
+
 class Sites(Protocol):
     """What is known of each site."""
 
@@ -339,6 +358,10 @@ class State(Protocol):
     @property
     def forest(self) -> Forest:
         """The files that sites publish about themselves."""
+
+    @property
+    def listings(self) -> Listings:
+        """What files list and nobody has queued yet."""
 
     @property
     def sites(self) -> Sites:

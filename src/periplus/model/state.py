@@ -84,8 +84,9 @@ class SiteState(Struct):
 
     `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
     `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
-    guards have learnt. While its robots.txt is being asked for, `robots_at` is where it was last said to be, after
-    `robots_redirects` of them, and `robots_tries` how often asking failed.
+    guards have learnt; `balance` how its budget is shared between its sources, `priorities` what its sitemaps have said
+    of those, and `files` how many of its files were fetched. While its robots.txt is being asked for, `robots_at` is
+    where it was last said to be, after `robots_redirects` of them, and `robots_tries` how often asking failed.
     """
 
     site: Site
@@ -103,6 +104,9 @@ class SiteState(Struct):
     robots_at: Url | None = None
     robots_redirects: int = 0
     robots_tries: int = 0
+    balance: bytes = b""
+    priorities: bytes = b""
+    files: int = 0
 
 
 class RobotsFile(Struct, frozen=True):
@@ -159,10 +163,11 @@ class Placement(Struct, frozen=True, gc=False):
 
 
 class Reading(Struct, frozen=True):
-    """What was made of a body: its digests, and whether its text was known by another URL before."""
+    """What was made of a body: its digests, whether its text was known by another URL before, and may it be indexed."""
 
     digests: Digests
     is_copy: bool = False
+    is_indexable: bool = True
 
 
 class Stored(Struct, frozen=True, gc=False):

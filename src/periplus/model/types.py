@@ -42,13 +42,14 @@ class Source(Enum):
 
 
 class Lane(Enum):
-    """Which budget a fetch is paid from."""
+    """Which budget a fetch is paid from. `FILES` are what sites publish about themselves, not pages."""
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
     DISCOVERY = "discovery"
     SITEMAPS = "sitemaps"
     REFRESH = "refresh"
+    FILES = "files"
 
 
 class Purpose(Enum):
@@ -155,6 +156,8 @@ class Discovery(Struct, frozen=True, gc=False):
 
     `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row. `gain` is
     what its referrer passes on to it, where the ordering learns from links; several referrers may be added up.
+    `purpose` is what it is to be fetched for: a page, or a file that tells of pages. `score` is how much the source
+    wants it, where sources say so: 1 is the mean.
     """
 
     url: Url
@@ -165,6 +168,8 @@ class Discovery(Struct, frozen=True, gc=False):
     hints: Hints = NO_HINTS
     redirects: int = 0
     gain: float = 0.0
+    purpose: Purpose = Purpose.PAGE
+    score: float = 1.0
 
     @property
     def is_more(self) -> bool:

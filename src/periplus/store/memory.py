@@ -31,6 +31,7 @@ from periplus.model import (
 from periplus.urls import site_of
 
 from .forest import MemoryForest
+from .listings import MemoryListings
 from .sketches import MemorySketches
 from .standings import MemoryStandings
 
@@ -341,6 +342,7 @@ class MemoryState:
         self.queues = MemoryQueues()
         self.standings = MemoryStandings()
         self.forest = MemoryForest()
+        self.listings = MemoryListings()
         self.sites = MemorySites()
         self.robots = MemoryRobotsFiles()
         self.payloads = MemoryPayloads()

@@ -39,6 +39,7 @@ class Collection:
         self.seeds = seeds_from([f"http://{host}/" for host in lab.world.hosts[:3]])
         options = {
             "wire.proxy": lab.base,
+            "sitemaps.follow": False,
             "politeness.delay": 0.0,
             "politeness.patience": 0.0,
             "engine.checkpoint_interval": 1e6,

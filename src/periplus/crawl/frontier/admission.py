@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from periplus.model import (
+    Accept,
     Discovered,
     Discovery,
     Event,
@@ -19,6 +20,7 @@ from periplus.model import (
     Guard,
     Lane,
     Ordering,
+    Purpose,
     Queued,
     Refused,
     Reject,
@@ -44,6 +46,12 @@ LANES = {
     Source.ARCHIVE: Lane.SITEMAPS,
 }
 """Which budget pays for what was told by whom."""
+ACCEPTED = Accept()
+
+
+def lane_of(discovery: Discovery) -> Lane:
+    """Which budget pays for a discovery."""
+    return LANES[discovery.source] if discovery.purpose is Purpose.PAGE else Lane.FILES
 
 
 class Admission:
@@ -84,6 +92,8 @@ class Admission:
                 events.append(Discovered(discovery, False))
                 if self._esteem is not None:
                     self._esteem.also(discovery)
+                elif self._is_wanted_here_too(discovery, known):
+                    queued.append(self._entry(discovery))
         if changed:
             self._state.records.put(changed.values())
         if events:
@@ -97,9 +107,24 @@ class Admission:
         self._state.queues.push(entries)
         return entries
 
+    def _is_wanted_here_too(self, discovery: Discovery, known: UrlRecord) -> bool:
+        """Whether a URL that waits in one lane is to wait in this source's as well; it is fetched once all the same."""
+        lane = lane_of(discovery)
+        is_waiting = not known.visits and not known.reason
+        return is_waiting and all(LANES[seen.source] is not lane for seen in known.first_seen)
+
+    def _entry(self, discovery: Discovery) -> tuple[Discovery, float, Queued]:
+        """The place that a URL gets: listed ones are in the order of their source, others in that of the ordering."""
+        lane = lane_of(discovery)
+        score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
+        return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level_of(score))
+
     def _judge(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
         wanted = []
         for discovery in discoveries:
+            if discovery.purpose is not Purpose.PAGE:
+                wanted.append(discovery)
+                continue
             verdict = self._guard.judge(discovery)
             if isinstance(verdict, Reject):
                 if not discovery.is_more:  # it was said when it was told of
@@ -117,14 +142,12 @@ class Admission:
         changed: dict[Url, UrlRecord],
         events: list[Event],
     ) -> None:
-        verdict = self._guard.admit(discovery)
+        verdict = self._guard.admit(discovery) if discovery.purpose is Purpose.PAGE else ACCEPTED
         if isinstance(verdict, Reject):
             changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
             return
-        score = self._ordering.score(discovery)
-        entry = Queued(discovery.url, site_of(discovery.url), LANES[discovery.source], level_of(score))
-        queued.append((discovery, score, entry))
+        queued.append(self._entry(discovery))
         events.append(Discovered(discovery, True))
 
 

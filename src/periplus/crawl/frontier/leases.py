@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from periplus.model import FetchTask, Site, Ticket, Url
+from periplus.model import FetchTask, Purpose, Site, Ticket, Url
 from periplus.urls import site_of
 
 from .agenda import Agenda
@@ -26,6 +26,11 @@ class Lease(Struct, frozen=True):
     ticket: Ticket | None
     visited: Site
     is_resumed: bool = False
+
+    @property
+    def is_of_page(self) -> bool:
+        """Whether it counts as a page: robots.txt and what else sites publish about themselves does not."""
+        return self.task.purpose is Purpose.PAGE
 
 
 class Leases:

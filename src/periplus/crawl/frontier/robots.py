@@ -50,11 +50,17 @@ def robots_url(url: Url) -> Url:
 
 
 def www_sibling(url: Url) -> Url | None:
-    """The same file under `www.`; `None` for a host that has it already, or is an address."""
+    """The file under `www.`, where a page came in its place; `None` if that was asked, or the host is an address.
+
+    Often the page is that of `www.` itself, to which everything at the bare name leads (the Berkeley report's case).
+    """
     host = host_of(url)
-    if host.startswith(("www.", "[")) or host.rpartition(".")[2].isdigit() or "." not in host:
+    if host.startswith("[") or host.rpartition(".")[2].isdigit() or "." not in host:
         return None
-    return canonical(url.replace(f"://{host}", f"://www.{host}", 1))
+    sibling = canonical(
+        "/robots.txt", url if host.startswith("www.") else url.replace(f"://{host}", f"://www.{host}", 1)
+    )
+    return sibling if sibling != url else None
 
 
 class Ask(Struct, frozen=True):

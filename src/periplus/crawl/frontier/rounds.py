@@ -35,6 +35,8 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.policy.balance import BalanceSettings, SiteBalance
+from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
 from .politeness import PolitenessSettings, rest_after
 from .retries import Retry, RetrySettings, back_off, retry_for
@@ -47,6 +49,17 @@ SOON = 0.01
 
 _LOOKED_AT = 200
 _WITH_BODY = (Fetched, Redirected)
+
+
+_OF_LISTS = (Lane.SITEMAPS, Lane.FILES)
+
+
+def _level_of_listed(ordering: Ordering) -> int:
+    """At which level a site waits for what a list names: that of a link from a seed. Or, of an ordering by worth, -1.
+
+    There the score of a list counts: both are multiples of a mean.
+    """
+    return -1 if isinstance(ordering, ByWorth) else ZERO_LEVEL + 1
 
 
 class Rounds:
@@ -63,6 +76,7 @@ class Rounds:
         politeness: PolitenessSettings,
         retries: RetrySettings,
         capacity: int,
+        balance: BalanceSettings | None = None,
     ) -> None:
         self._state = state
         self._events = events
@@ -75,6 +89,8 @@ class Rounds:
         self._is_continued = len(state.queues) > 0
         self._opened_at: float | None = None
         self._ordering = ordering
+        self._balance = balance or BalanceSettings()
+        self._listed_level = _level_of_listed(ordering)
         self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity, key=self._key)
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
         self.on_removed: Callable[[Url], None] | None = None
@@ -106,13 +122,14 @@ class Rounds:
         for entry in entries:
             active = self.bench.get(entry.site)
             if active is not None:
-                active.level = min(active.level, entry.level)
+                active.level = min(active.level, self.urgency(entry))
                 active.waiting += 1
                 if entry.lane not in active.lanes:
                     active.lanes.append(entry.lane)
                 grown[entry.site] = active
             else:
-                absent[entry.site] = min(entry.level, absent.get(entry.site, entry.level))
+                level = self.urgency(entry)
+                absent[entry.site] = min(level, absent.get(entry.site, level))
         for active in grown.values():
             self.bench.renew(active)
         if absent:
@@ -185,16 +202,43 @@ class Rounds:
 
     # what waits
 
+    def urgency(self, entry: Queued) -> int:
+        """The level at which a site waits for a URL: lists are ordered by what they say, which compares within one."""
+        return self._listed_level if entry.lane in _OF_LISTS and self._listed_level >= 0 else entry.level
+
     def heads(self, active: ActiveSite, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
-        """The best URLs of a site but those that are out, from the lane whose first is the most wanted."""
-        best: list[Ticket] = []
-        for lane in active.lanes:
-            heads = self._state.queues.heads(active.site, lane, limit + len(out))
-            if out:
-                heads = [head for head in heads if head.entry.url not in out][:limit]
-            if heads and (not best or heads[0].entry.level < best[0].entry.level):
-                best = heads
-        return best
+        """The best URLs of a site but those that are out, from the lane whose turn it is."""
+        if len(active.lanes) == 1:
+            return self._heads(active.site, active.lanes[0], limit, out)
+        if Lane.FILES in active.lanes and active.state.files < active.state.pages:
+            files = self._heads(active.site, Lane.FILES, limit, out)
+            if files:
+                return files
+        pages = self._heads_of_pages(active, limit, out)
+        return pages or self._heads(active.site, Lane.FILES, limit, out)
+
+    def _heads(self, site: Site, lane: Lane, limit: int, out: frozenset[Url]) -> list[Ticket]:
+        heads = self._state.queues.heads(site, lane, limit + len(out))
+        return [head for head in heads if head.entry.url not in out][:limit] if out else heads
+
+    def _heads_of_pages(self, active: ActiveSite, limit: int, out: frozenset[Url]) -> list[Ticket]:
+        """From the source whose turn it is by the balance of the site; what comes again goes by its level."""
+        first, second = Lane.DISCOVERY, Lane.SITEMAPS
+        if Lane.SITEMAPS in active.lanes:
+            lengths = [self._state.queues.length(active.site, lane) for lane in (first, second)]
+            if self.balance(active).choose(*lengths) is Lane.SITEMAPS:
+                first, second = second, first
+        pages = self._heads(active.site, first, limit, out) or self._heads(active.site, second, limit, out)
+        if Lane.REFRESH not in active.lanes:
+            return pages
+        again = self._heads(active.site, Lane.REFRESH, limit, out)
+        return again if again and (not pages or again[0].entry.level < pages[0].entry.level) else pages
+
+    def balance(self, active: ActiveSite) -> SiteBalance:
+        """How the budget of a site is shared between its sources."""
+        if active.balance is None:
+            active.balance = SiteBalance.unpack(active.state.balance, self._balance)
+        return active.balance
 
     def remove(self, active: ActiveSite, ticket: Ticket) -> None:
         """A URL leaves its queue."""
@@ -238,6 +282,7 @@ class Rounds:
         if isinstance(outcome, _WITH_BODY):
             state.downloaded += len(outcome.body)
         state.pages += outcome.task.purpose is Purpose.PAGE
+        state.files += outcome.task.lane is Lane.FILES
         retry = retry_for(reason)
         state.failures = state.failures + 1 if retry.again else 0
         if state.failures >= self._retries.max_site_failures:
@@ -311,8 +356,17 @@ class Rounds:
 
     def keep(self, active: ActiveSite) -> None:
         """Write what is known of one site to the state; the caller commits."""
+        if active.balance is not None:
+            active.state.balance = active.balance.pack()
         self._state.sites.put([active.state])
         active.is_changed = False
+
+    def note_priorities(self, site: Site, said: bytes) -> None:
+        """Keep what a site's lists have said of priorities."""
+        active = self.bench.get(site)
+        state = active.state if active else self._state.sites.get([site])[0] or SiteState(site)
+        state.priorities = said
+        self._state.sites.put([state])
 
     def save(self) -> None:
         """Write what is known of sites, and what the guard has learnt of them, to the state; the caller commits."""

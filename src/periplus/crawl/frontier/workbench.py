@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 
 from periplus.model import InvariantError, Lane, Site, SiteState, Url
+from periplus.policy.balance import SiteBalance
 
 from .agenda import Agenda
 
@@ -34,11 +35,12 @@ class ActiveSite:
     pages of this visit; `flying` the requests under way, and `not_before` is until when those of them that have ended
     want it left alone; `lookups` counts failed searches for its address. `errands` are robots files wanted here by
     other sites, with the number of redirects that led to each; `is_expected`: the answer about its own is to come from
-    another site. `is_guest`: it came for an errand when there was no room.
+    another site. `is_guest`: it came for an errand when there was no room. `balance` shares its budget between its
+    sources, once it has two.
     """
 
     __slots__ = (
-        "address", "errands", "flying", "is_changed", "is_expected", "is_guest", "lanes", "level", "lookups",
+        "address", "balance", "errands", "flying", "is_changed", "is_expected", "is_guest", "lanes", "level", "lookups",
         "not_before", "place", "ready_at", "site", "state", "taken", "waiting",
     )  # fmt: skip
 
@@ -48,6 +50,7 @@ class ActiveSite:
         self.level = level
         self.waiting = 0
         self.lanes: list[Lane] = []
+        self.balance: SiteBalance | None = None
         self.place = Place.GONE
         self.address: _Address | None = None
         self.ready_at = state.ready_at

@@ -21,6 +21,7 @@ from .pagerank import BatchPageRank, PartialPageRank
 from .random_order import RandomOrder
 from .rankmass import RankMass, WindowedRankMass
 from .registry import ALIASES, ordering, orderings
+from .worth import ByWorth
 
 __all__ = [
     "ALIASES",
@@ -29,6 +30,7 @@ __all__ = [
     "AdaptiveOpic",
     "BatchPageRank",
     "BreadthFirst",
+    "ByWorth",
     "InDegree",
     "LargestSite",
     "Opic",

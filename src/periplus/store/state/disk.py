@@ -10,6 +10,7 @@ from periplus.model import CollectionDamaged
 from .environment import MAP_SIZE, Environment
 from .exchange import DiskExchange
 from .forest import DiskForest
+from .listings import DiskListings
 from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
@@ -52,6 +53,7 @@ class DiskState:
             self.queues = DiskQueues(environment, names)
             self.standings = DiskStandings(environment, names)
             self.forest = DiskForest(environment, names)
+            self.listings = DiskListings(environment, names)
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
@@ -78,6 +80,7 @@ class DiskState:
     def commit(self) -> None:
         """Make everything since the last commit durable, all or nothing."""
         self.queues.flush()
+        self.listings.flush()
         self.standings.flush()
         self.sketches.flush()
         self._environment.commit()

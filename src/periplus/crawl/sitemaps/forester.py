@@ -1,0 +1,352 @@
+"""Whoever is told of files has them fetched, read, and read again; and feeds queues with what they list."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.formats.headers import Headers, validators_of
+from periplus.formats.sitemap import Child
+from periplus.model import (
+    Discovery,
+    EventSink,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    Lane,
+    NotModified,
+    Redirected,
+    Site,
+    SitemapEntriesRead,
+    SitemapRead,
+    State,
+    Url,
+)
+from periplus.policy.sitemaps import (
+    AuthoritySettings,
+    Comparison,
+    DifferenceSettings,
+    FileReading,
+    ForestSettings,
+    IndexTrust,
+    Origin,
+    Priorities,
+    RetirementSettings,
+    RevisitSettings,
+    ScoreSettings,
+    SitemapNode,
+    Voice,
+    after_failure,
+    after_reading,
+    after_same,
+    dated,
+    follow,
+    is_appended,
+    sitemap_score,
+    trust_after,
+    twin_key,
+    unlisted,
+    unpack,
+)
+from periplus.urls import site_of
+
+from ..frontier import reason_of
+from ..intake import INTAKE_LIMITS, Intake
+from ..scheduler import CrawlScheduler
+from .naming import Naming, SitemapSettings
+from .nodes import Nodes
+from .reading import FileInProgress
+from .slices import unpack_slice
+
+_AT_ONCE = 2000
+"""Values of all files together that are handled in one step of the crawl."""
+_DUE_AT_ONCE = 100
+
+
+class ForesterSettings(Struct, frozen=True):
+    """The settings of everything that has to do with files, together."""
+
+    sitemaps: SitemapSettings = SitemapSettings()
+    forest: ForestSettings = ForestSettings()
+    authority: AuthoritySettings = AuthoritySettings()
+    revisit: RevisitSettings = RevisitSettings()
+    retirement: RetirementSettings = RetirementSettings()
+    difference: DifferenceSettings = DifferenceSettings()
+    scores: ScoreSettings = ScoreSettings()
+
+
+class Forester:
+    """Keeps the forest of a shard."""
+
+    def __init__(
+        self,
+        settings: ForesterSettings,
+        *,
+        state: State,
+        scheduler: CrawlScheduler,
+        deliver: Callable[[Sequence[Discovery], float], None],
+        is_ours: Callable[[Site], bool],
+        events: EventSink,
+        is_fetching: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._state = state
+        self._scheduler = scheduler
+        self._deliver = deliver
+        self._is_ours = is_ours
+        self._events = events
+        self._is_fetching = is_fetching
+        self._nodes = Nodes(state)
+        self.naming = Naming(settings.sitemaps, settings.forest.max_children, state, self._nodes, deliver, is_ours)
+        self._score = sitemap_score(settings.scores)
+        self._reading: dict[Url, FileInProgress] = {}
+        self._listed = set(state.listings.sites())
+        self._hungry = set(self._listed)
+        self.is_busy = False
+        self._priorities: dict[Site, Priorities] = {}
+
+    # what is due
+
+    def release(self, now: float) -> None:
+        """Let files wait whose time has come."""
+        due_at = self._state.forest.next_due()
+        if due_at is None or due_at > now:
+            return
+        for node in self._nodes.due(now, _DUE_AT_ONCE):
+            self._nodes.put(node, is_queued=True)
+            if self._state.records.get([node.url])[0] is None:
+                self.naming.plant(node, now)
+            else:
+                self._scheduler.queue_again([node.url], Lane.FILES)
+
+    # while it arrives
+
+    def arrived(self, task: FetchTask, chunk: bytes, now: float) -> None:
+        """Some bytes of a file."""
+        reading = self._reading.get(task.url) or self._begin(task, now)
+        reading.intake.feed(chunk)
+
+    def _begin(self, task: FetchTask, now: float) -> FileInProgress:
+        node = self._nodes.get(task.url) or SitemapNode(task.url, task.url, Origin.SUBMITTED, now, due_at=now)
+        voice = Voice(node.url, self._nodes.above(node), self.naming.named_by, self._settings.authority)
+        before = unpack(self._state.forest.memory(twin_key(node.url)))
+        reading = self._reading[task.url] = FileInProgress(
+            task,
+            node,
+            Intake(task.url, INTAKE_LIMITS),
+            voice=voice,
+            before=Comparison(before, self._settings.difference),
+            score=self._score,
+            said=self._said,
+            found_at=now,
+        )
+        return reading
+
+    def _said(self, site: Site) -> Priorities:
+        """What a site has said of priorities, in files that are being read and before."""
+        said = self._priorities.get(site)
+        if said is None:
+            state = self._state.sites.get([site])[0]
+            said = self._priorities[site] = Priorities.unpack(b"" if state is None else state.priorities)
+        return said
+
+    def step(self, now: float) -> list[Fetched]:
+        """Read on in every file that has something, and feed the queues that have run dry; the files read to the end.
+
+        `is_busy` says whether there was something to do, and so there may be more.
+        """
+        self.release(now)
+        self.is_busy = False
+        room = max(1, _AT_ONCE // max(1, len(self._reading)))
+        finished: list[Fetched] = []
+        for reading in list(self._reading.values()):
+            entries = reading.take(room, self._state.listings)
+            if entries:
+                self._events.record([SitemapEntriesRead(reading.node.url, now, tuple(entries))])
+                self._listed.update(reading.sites)
+                self._hungry.update(reading.sites)
+                reading.sites.clear()
+            self.is_busy |= reading.intake.is_ready
+            if reading.intake.is_over and reading.outcome is not None:
+                self._finish(reading, reading.outcome, now)
+                finished.append(reading.outcome)
+        self._feed(now)
+        return finished
+
+    def _feed(self, now: float) -> None:
+        """One slice for every queue that has run dry; those of other shards, and of lists that nobody fetches, flow."""
+        for site in list(self._hungry):
+            is_fed = self._is_ours(site) and self._state.queues.length(site, Lane.SITEMAPS) > 0
+            packed = None if is_fed else self._state.listings.take(site)
+            if packed is None:
+                self._hungry.discard(site)
+                if not is_fed:
+                    self._listed.discard(site)
+                continue
+            self.is_busy = True
+            if self._is_fetching:
+                self._deliver(unpack_slice(packed).discoveries(), now)
+
+    def fetched(self, site: Site) -> None:
+        """A page that a file had listed was fetched: its queue may have run dry."""
+        if site in self._listed and not self._state.queues.length(site, Lane.SITEMAPS):
+            self._hungry.add(site)
+
+    def sweep(self) -> None:
+        """Nothing is under way: let every queue be looked at of which something is listed."""
+        self._hungry |= self._listed
+
+    def is_idle(self, now: float) -> bool:
+        """Whether no file is being read or due, and nothing is listed that waits for its queue."""
+        due_at = self._state.forest.next_due()
+        return not self._reading and not self._listed and (due_at is None or due_at > now)
+
+    def close(self) -> None:
+        """Let go of what is being read: it is fetched again another time."""
+        for url in list(self._reading):
+            self._drop(url)
+
+    # what became of it
+
+    def read(self, outcome: Fetched, now: float) -> None:
+        """All of a file has arrived; `step` says when it was read."""
+        reading = self._reading.get(outcome.task.url)
+        if reading is None:
+            reading = self._begin(outcome.task, now)
+            reading.intake.feed(outcome.body)
+        reading.outcome = outcome
+        reading.intake.close()
+
+    def ended(self, outcome: FetchOutcome, now: float) -> None:
+        """A file did not come, or not anew."""
+        task = outcome.task
+        node = self._nodes.get(task.url)
+        self._drop(task.url)
+        if node is None or self._is_tried_again(task.url, outcome):
+            return
+        settings = self._settings
+        match outcome:
+            case NotModified():
+                self._nodes.put(after_same(node, now, settings.revisit, self._trust(node, False, now)))
+            case Redirected(target=target):
+                self._moved(node, target, now)
+            case _:
+                status = getattr(outcome, "status", None)
+                after = after_failure(
+                    node, reason_of(outcome) or "excluded", now, settings.revisit, settings.retirement, status
+                )
+                self._nodes.put(after)
+                if node.origin is Origin.WELL_KNOWN and node.read_at is None:
+                    self.naming.guess_on(node, now)
+
+    def _is_tried_again(self, url: Url, outcome: FetchOutcome) -> bool:
+        """Whether the scheduler is not done with it: then nothing has come of it yet."""
+        record = self._state.records.get([url])[0]
+        reason = reason_of(outcome)
+        return reason == "cancelled" or (record is not None and self._scheduler.tries_again(record, reason))
+
+    def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
+        """The file is elsewhere: what it says there counts as if it were here."""
+        self._nodes.put(replace(node, outcome="redirected", retired="moved"))
+        if self._nodes.get(target) is None and self._is_ours(site_of(target)):
+            moved = replace(node, url=target, parent=node.url, depth=node.depth + 1, first_seen_at=now, due_at=now)
+            if moved.depth <= self._settings.forest.max_depth:
+                self.naming.plant(moved, now)
+
+    def _drop(self, url: Url) -> None:
+        reading = self._reading.pop(url, None)
+        if reading is not None:
+            reading.intake.abort()
+
+    def _finish(self, reading: FileInProgress, outcome: Fetched, now: float) -> None:
+        """A file was read to its end."""
+        del self._reading[reading.task.url]
+        node = self._nodes.get(reading.node.url) or reading.node
+        is_whole = not outcome.is_truncated and "truncated" not in reading.problems
+        compared = reading.end(is_whole=is_whole)
+        key = twin_key(node.url)
+        before = unpack(self._state.forest.memory(key))
+        self._state.forest.remember(key, compared.memory.pack())
+        followed = self._follow(node, reading.children, now, is_whole=is_whole)
+        problems = reading.problems + followed
+        result = FileReading(
+            kind=reading.kind,
+            entries=reading.entries,
+            children=len(reading.children),
+            wanted=reading.wanted + len(reading.children),
+            size=len(outcome.body),
+            status=outcome.status,
+            problems=tuple(sorted((reason, count) for reason, count in problems.items() if count)),
+            validators=validators_of(Headers(outcome.headers)),
+            is_changed=compared.is_changed or bool(followed["new"]),
+            is_appended=is_appended(before, compared.memory),
+        )
+        settings = self._settings
+        trust = self._trust(node, result.is_changed, now)
+        self._nodes.put(after_reading(node, result, now, settings.revisit, settings.retirement, trust))
+        spending = self._nodes.spending(node.tree).read(reading.entries, len(outcome.body))
+        self._nodes.spent(node.tree, spending)
+        self._keep_priorities()
+        self._events.record(
+            [
+                SitemapRead(
+                    node.url, now, reading.entries, len(reading.children), reading.intake.lastmod, tuple(reading.told)
+                )
+            ]
+        )
+
+    def _trust(self, node: SitemapNode, is_changed: bool, now: float) -> IndexTrust | None:
+        """How far the index of a file is believed; and the index learns from what came of the file."""
+        index = None if node.parent is None else self._nodes.get(node.parent)
+        if index is None:
+            return None
+        after = trust_after(index, node, is_changed, now)
+        if after != index:
+            self._nodes.put(after)
+        return after.trust
+
+    def _follow(self, index: SitemapNode, children: Sequence[Child], now: float, *, is_whole: bool) -> Counter[str]:
+        """Plant what an index names anew; what it says of those known is a hint; who is named no more retires."""
+        if not children:
+            return Counter()
+        above = {twin_key(index.url), *map(twin_key, self._nodes.above(index))}
+        followed = follow(
+            index,
+            children,
+            above=above,
+            is_known=self._nodes.has,
+            spent=self._nodes.spending(index.tree),
+            settings=self._settings.forest,
+            now=now,
+        )
+        self._nodes.spent(index.tree, followed.spent)
+        for node in followed.new:
+            self.naming.plant(node, now)
+        for key, child in followed.known:
+            self._date(key, index, child, now)
+        if is_whole and index.read_at is not None:
+            self._unlist(index, {key for key, _ in followed.known} | {twin_key(node.url) for node in followed.new})
+        return Counter(dict(followed.refused)) + Counter(new=len(followed.new))
+
+    def _date(self, key: str, index: SitemapNode, child: Child, now: float) -> None:
+        row = self._nodes.by_key(key)
+        if row is None or row.parent != index.url:
+            return
+        if math.isinf(row.due_at):  # it waits to be fetched already
+            self._nodes.put(replace(row, lastmod=child.lastmod))
+        else:
+            self._nodes.put(dated(row, child.lastmod, now, self._settings.revisit, index.trust))
+
+    def _unlist(self, index: SitemapNode, named: Collection[str]) -> None:
+        for child in self._nodes.children(index):
+            if not child.retired and twin_key(child.url) not in named:
+                self._nodes.put(unlisted(child))
+
+    def _keep_priorities(self) -> None:
+        for site, said in self._priorities.items():
+            self._scheduler.note_priorities(site, said.pack())
+        self._priorities.clear()

@@ -1,0 +1,78 @@
+"""The nodes of the forest, kept in the state: what is known of each file, and what its tree has used of its budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from periplus.model import ForestRow, Site, State, Url
+from periplus.policy.sitemaps import SitemapNode, TreeSpending, twin_key
+from periplus.urls import site_of
+
+_decode = msgspec.msgpack.Decoder(SitemapNode).decode
+_decode_spending = msgspec.msgpack.Decoder(TreeSpending).decode
+_MOST_ABOVE = 64
+"""Indexes above a file that are looked at: deeper ones are not followed."""
+
+
+class Nodes:
+    """Nodes by URL, whichever of its twins is named."""
+
+    def __init__(self, state: State) -> None:
+        self._forest = state.forest
+        self._state = state
+
+    def get(self, url: Url) -> SitemapNode | None:
+        """What is known of a file."""
+        return self.by_key(twin_key(url))
+
+    def by_key(self, key: str) -> SitemapNode | None:
+        """The same, by the name that twins share."""
+        row = self._forest.get([key])[0]
+        return None if row is None else _decode(row)
+
+    def has(self, key: str) -> bool:
+        """Whether there is a node by this key."""
+        return self._forest.get([key])[0] is not None
+
+    def put(self, node: SitemapNode, *, is_queued: bool = False) -> None:
+        """Keep a node. One that waits in a queue is due at no time, nor is one that has retired."""
+        if is_queued:
+            node = replace(node, due_at=math.inf)
+        due_at = math.inf if node.retired else node.due_at
+        self._forest.put([ForestRow(twin_key(node.url), site_of(node.url), due_at, msgspec.msgpack.encode(node))])
+
+    def due(self, now: float, limit: int) -> list[SitemapNode]:
+        """Files that are due."""
+        rows = self._forest.get(self._forest.due(now, limit))
+        return [_decode(row) for row in rows if row is not None]
+
+    def above(self, node: SitemapNode) -> list[Url]:
+        """The indexes that led to a file, the nearest first."""
+        found: list[Url] = []
+        parent = node.parent
+        while parent is not None and parent not in found and len(found) < _MOST_ABOVE:
+            found.append(parent)
+            above = self.get(parent)
+            parent = None if above is None else above.parent
+        return found
+
+    def of_site(self, site: Site) -> Iterator[SitemapNode]:
+        """The files that lie at a site."""
+        return map(_decode, self._forest.of_site(site))
+
+    def children(self, index: SitemapNode) -> list[SitemapNode]:
+        """The files at its own site that an index led to."""
+        return [node for node in self.of_site(site_of(index.url)) if node.parent == index.url]
+
+    def spending(self, tree: Url) -> TreeSpending:
+        """What a tree has used."""
+        kept = self._state.marked(f"tree {twin_key(tree)}")
+        return TreeSpending() if kept is None else _decode_spending(kept)
+
+    def spent(self, tree: Url, spending: TreeSpending) -> None:
+        """Keep what a tree has used."""
+        self._state.mark(f"tree {twin_key(tree)}", msgspec.msgpack.encode(spending))
