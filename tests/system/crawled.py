@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import random
 import signal
 import sys
 import time
@@ -247,6 +248,24 @@ def wait_for(count: int, lab: RunningLab, process: BaseProcess) -> None:
     until = time.monotonic() + PATIENCE
     while lab.log.total < count and process.is_alive() and time.monotonic() < until:
         time.sleep(0.002)
+
+
+def killed_and_whole(lab: RunningLab, folder: Path, what: Asked, *, kills: int, seed: int) -> list[float]:
+    """The same crawl twice, in one piece and killed at some moments: when each of the later lives began."""
+    finish(folder / "whole", what)
+    requests = lab.log.total
+    lab.log.clear()
+    chance = random.Random(seed)
+    births = []
+    for number in range(kills):
+        process = begin(folder / "killed", what)
+        wait_for(requests * number // kills + chance.randrange(requests // kills), lab, process)
+        time.sleep(chance.random() * 0.05)
+        process.kill()
+        process.join()
+        births.append(time.time())
+    finish(folder / "killed", what)
+    return births
 
 
 def small_world(pages: int = 150) -> World:

@@ -22,6 +22,7 @@ from tests.system.crawled import (
     begin,
     crawled,
     finish,
+    killed_and_whole,
     lost,
     same,
     shards_of,
@@ -78,20 +79,7 @@ def test_killed_in_front_of_many_operations_on_the_disk(lab: RunningLab, tmp_pat
 
 
 def kill_and_compare(lab: RunningLab, folder: Path, what: Asked, *, kills: int, seed: int) -> None:
-    finish(folder / "whole", what)
-    requests = lab.log.total
-    lab.log.clear()
-    chance = random.Random(seed)
-    births = []
-    for number in range(kills):
-        process = begin(folder / "killed", what)
-        wait_for(requests * number // kills + chance.randrange(requests // kills), lab, process)
-        time.sleep(chance.random() * 0.05)
-        process.kill()
-        process.join()
-        births.append(time.time())
-    finish(folder / "killed", what)
-    check(lab, folder, births)
+    check(lab, folder, killed_and_whole(lab, folder, what, kills=kills, seed=seed))
 
 
 def strike_and_compare(lab: RunningLab, folder: Path, *, lives: int, seed: int) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.system.crawled import Asked, asked, begin, crawled, finish, lost, small_world, wait_for
+from tests.system.crawled import Asked, asked, crawled, killed_and_whole, lost, small_world
 
 from periplus.assembly import Layout
 from periplus.lab.web.clock import SteppedClock
@@ -28,21 +26,9 @@ def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
-def killed_and_whole(lab: RunningLab, folder: Path, what: Asked, seed: int) -> None:
-    """The same crawl twice: in one piece, and killed at some moments; nothing is lost of the second."""
-    finish(folder / "whole", what)
-    requests = lab.log.total
-    lab.log.clear()
-    chance = random.Random(seed)
-    births = []
-    for number in range(KILLS):
-        process = begin(folder / "killed", what)
-        wait_for(requests * number // KILLS + chance.randrange(requests // KILLS), lab, process)
-        time.sleep(chance.random() * 0.1)
-        process.kill()
-        process.join()
-        births.append(time.time())
-    finish(folder / "killed", what)
+def compare(lab: RunningLab, folder: Path, what: Asked, seed: int) -> None:
+    """Nothing is lost of a crawl that was killed."""
+    births = killed_and_whole(lab, folder, what, kills=KILLS, seed=seed)
     killed, whole = crawled(folder / "killed"), crawled(folder / "whole")
     assert killed.pages == whole.pages
     assert max(killed.pages.values()) == 1
@@ -62,17 +48,17 @@ def worths(folder: Path) -> dict[str, float]:
 
 def test_in_degrees_are_what_they_would_have_been(lab: RunningLab, tmp_path: Path) -> None:
     """Each link of each page counts once, whoever dies: the one ordering whose worths do not depend on the order."""
-    killed_and_whole(lab, tmp_path, asked(lab, crawl__ordering="indegree", engine__checkpoint_interval=0.5), seed=5)
+    compare(lab, tmp_path, asked(lab, crawl__ordering="indegree", engine__checkpoint_interval=0.5), seed=5)
     assert worths(tmp_path / "killed") == worths(tmp_path / "whole")
 
 
 def test_cash_is_neither_made_nor_lost(lab: RunningLab, tmp_path: Path) -> None:
     """OPIC: what is there in the end came from the seeds."""
-    killed_and_whole(lab, tmp_path, asked(lab, crawl__ordering="opic"), seed=6)
+    compare(lab, tmp_path, asked(lab, crawl__ordering="opic"), seed=6)
     assert 2.0 < sum(worths(tmp_path / "killed").values()) <= 4.0 + 1e-9
 
 
 def test_batches_go_on(lab: RunningLab, tmp_path: Path) -> None:
     """Also one that was formed after the last commit, and whose pages are in the journal."""
     what = asked(lab, crawl__ordering="batch", ordering__every=15, engine__checkpoint_interval=0.5)
-    killed_and_whole(lab, tmp_path, what, seed=7)
+    compare(lab, tmp_path, what, seed=7)

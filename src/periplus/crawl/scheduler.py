@@ -63,6 +63,8 @@ from .frontier import (
     after_failure,
     after_visit,
     is_settled,
+    is_tried_again,
+    purpose_of,
     reason_of,
     retry_for,
 )
@@ -142,7 +144,7 @@ class CrawlScheduler:
 
     def tries_again(self, record: UrlRecord, reason: str) -> bool:
         """Whether a URL whose last attempt ended like this is tried again by itself."""
-        return bool(reason) and retry_for(reason).again and 0 < record.failures < self._retries.max_attempts
+        return is_tried_again(self._retries, reason, record.failures)
 
     def note_priorities(self, site: Site, said: bytes) -> None:
         """What a site has said of priorities is kept with the site."""
@@ -249,7 +251,7 @@ class CrawlScheduler:
         return FetchTask(
             entry.url,
             entry.site,
-            Purpose.SITEMAP if entry.lane is Lane.FILES else Purpose.PAGE,
+            purpose_of(entry.lane),
             entry.lane,
             now + self._politeness.lease,
             record.validators,
@@ -316,7 +318,7 @@ class CrawlScheduler:
             return
         if reason != "cancelled":
             record, retry = self._rounds.known(ticket.entry.url), retry_for(reason)
-            if retry.again and record.failures + 1 < self._retries.max_attempts:
+            if is_tried_again(self._retries, reason, record.failures + 1):
                 self._state.records.put([after_failure(record, outcome, reason)])
                 if not retry.is_of_site and not lease.is_resumed:
                     self._set_aside(active, ticket, outcome, record.failures + 1, now)

@@ -23,9 +23,9 @@ from .history import after_failure, after_visit
 from .leases import Lease, Leases
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
-from .retries import Retry, RetrySettings, reason_of, retry_for
+from .retries import Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate
-from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds
+from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, purpose_of
 from .sources import Sources, is_settled
 from .workbench import ActiveSite, Place, Workbench
 
@@ -50,7 +50,9 @@ __all__ = [
     "after_failure",
     "after_visit",
     "is_settled",
+    "is_tried_again",
     "lane_of",
+    "purpose_of",
     "reason_of",
     "rest_after",
     "retry_for",

@@ -89,6 +89,11 @@ def retry_for(reason: str) -> Retry:
     return TABLE.get(reason, _NEVER)
 
 
+def is_tried_again(settings: RetrySettings, reason: str, failures: int) -> bool:
+    """Whether a URL whose attempts failed so often, the last for this reason, gets another."""
+    return retry_for(reason).again and 0 < failures < settings.max_attempts
+
+
 def back_off(settings: RetrySettings, outcome: FetchOutcome, failures: int, now: float, random: Random) -> float:
     """How many seconds to wait after the `failures`-th failure in a row."""
     asked = _asked_for(outcome, now)

@@ -54,6 +54,11 @@ _WITH_BODY = (Fetched, Redirected)
 _OF_LISTS = (Lane.SITEMAPS, Lane.FILES)
 
 
+def purpose_of(lane: Lane) -> Purpose:
+    """What those are fetched for that wait in a lane."""
+    return Purpose.SITEMAP if lane is Lane.FILES else Purpose.PAGE
+
+
 def _level_of_listed(ordering: Ordering) -> int:
     """At which level a site waits for what a list names: that of a link from a seed. Or, of an ordering by worth, -1.
 
@@ -251,7 +256,7 @@ class Rounds:
         """A URL will not be fetched: it leaves the queue, its record says why, and those who watch are told."""
         record, entry = self.forgo(active, ticket, reason), ticket.entry
         task = FetchTask(
-            entry.url, entry.site, Purpose.PAGE, entry.lane, now, None, record.failures + 1, None,
+            entry.url, entry.site, purpose_of(entry.lane), entry.lane, now, None, record.failures + 1, None,
             record.first_seen[0].source, record.depth, record.redirects,
         )  # fmt: skip
         self._events.record([FetchEnded(Excluded(task, reason, rule), now)])

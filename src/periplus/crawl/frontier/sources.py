@@ -10,7 +10,7 @@ from periplus.model import Fetched, FetchOutcome, Lane, Purpose, Queued, Reading
 from periplus.urls import fingerprint
 
 from .admission import LANES
-from .retries import RetrySettings, retry_for
+from .retries import RetrySettings, is_tried_again
 from .rounds import Rounds
 from .workbench import ActiveSite
 
@@ -21,8 +21,7 @@ def is_settled(lane: Lane, record: UrlRecord, retries: RetrySettings) -> bool:
     """Whether a URL that waits for its first visit has had it: it waited in two lanes, and the other was sooner."""
     if lane not in _OF_NEW or not (record.visits or record.reason):
         return False
-    may_go_on = retry_for(record.reason).again and 0 < record.failures < retries.max_attempts
-    return record.visits > 0 or not may_go_on
+    return record.visits > 0 or not is_tried_again(retries, record.reason, record.failures)
 
 
 class Sources:

@@ -28,7 +28,6 @@ from periplus.model import (
 )
 from periplus.policy.sitemaps import (
     AuthoritySettings,
-    Comparison,
     DifferenceSettings,
     FileReading,
     ForestSettings,
@@ -91,7 +90,6 @@ class Forester:
         deliver: Callable[[Sequence[Discovery], float], None],
         is_ours: Callable[[Site], bool],
         events: EventSink,
-        is_fetching: bool = True,
     ) -> None:
         self._settings = settings
         self._state = state
@@ -99,7 +97,6 @@ class Forester:
         self._deliver = deliver
         self._is_ours = is_ours
         self._events = events
-        self._is_fetching = is_fetching
         self._nodes = Nodes(state)
         self.naming = Naming(settings.sitemaps, settings.forest.max_children, state, self._nodes, deliver, is_ours)
         self._score = sitemap_score(settings.scores)
@@ -133,13 +130,13 @@ class Forester:
     def _begin(self, task: FetchTask, now: float) -> FileInProgress:
         node = self._nodes.get(task.url) or SitemapNode(task.url, task.url, Origin.SUBMITTED, now, due_at=now)
         voice = Voice(node.url, self._nodes.above(node), self.naming.named_by, self._settings.authority)
-        before = unpack(self._state.forest.memory(twin_key(node.url)))
         reading = self._reading[task.url] = FileInProgress(
             task,
             node,
             Intake(task.url, INTAKE_LIMITS),
             voice=voice,
-            before=Comparison(before, self._settings.difference),
+            before=unpack(self._state.forest.memory(twin_key(node.url))),
+            difference=self._settings.difference,
             score=self._score,
             said=self._said,
             found_at=now,
@@ -178,7 +175,7 @@ class Forester:
         return finished
 
     def _feed(self, now: float) -> None:
-        """One slice for every queue that has run dry; those of other shards, and of lists that nobody fetches, flow."""
+        """One slice for every queue that has run dry; to other shards all of them flow."""
         for site in list(self._hungry):
             is_fed = self._is_ours(site) and self._state.queues.length(site, Lane.SITEMAPS) > 0
             packed = None if is_fed else self._state.listings.take(site)
@@ -188,8 +185,7 @@ class Forester:
                     self._listed.discard(site)
                 continue
             self.is_busy = True
-            if self._is_fetching:
-                self._deliver(unpack_slice(packed).discoveries(), now)
+            self._deliver(unpack_slice(packed).discoveries(), now)
 
     def fetched(self, site: Site) -> None:
         """A page that a file had listed was fetched: its queue may have run dry."""
@@ -268,11 +264,9 @@ class Forester:
         node = self._nodes.get(reading.node.url) or reading.node
         is_whole = not outcome.is_truncated and "truncated" not in reading.problems
         compared = reading.end(is_whole=is_whole)
-        key = twin_key(node.url)
-        before = unpack(self._state.forest.memory(key))
-        self._state.forest.remember(key, compared.memory.pack())
-        followed = self._follow(node, reading.children, now, is_whole=is_whole)
-        problems = reading.problems + followed
+        self._state.forest.remember(twin_key(node.url), compared.memory.pack())
+        planted, refused = self._follow(node, reading.children, now, is_whole=is_whole)
+        problems = reading.problems + refused
         result = FileReading(
             kind=reading.kind,
             entries=reading.entries,
@@ -282,8 +276,8 @@ class Forester:
             status=outcome.status,
             problems=tuple(sorted((reason, count) for reason, count in problems.items() if count)),
             validators=validators_of(Headers(outcome.headers)),
-            is_changed=compared.is_changed or bool(followed["new"]),
-            is_appended=is_appended(before, compared.memory),
+            is_changed=compared.is_changed or planted > 0,
+            is_appended=is_appended(reading.before, compared.memory),
         )
         settings = self._settings
         trust = self._trust(node, result.is_changed, now)
@@ -309,10 +303,15 @@ class Forester:
             self._nodes.put(after)
         return after.trust
 
-    def _follow(self, index: SitemapNode, children: Sequence[Child], now: float, *, is_whole: bool) -> Counter[str]:
-        """Plant what an index names anew; what it says of those known is a hint; who is named no more retires."""
+    def _follow(
+        self, index: SitemapNode, children: Sequence[Child], now: float, *, is_whole: bool
+    ) -> tuple[int, Counter[str]]:
+        """Plant what an index names anew; what it says of those known is a hint; who is named no more retires.
+
+        How many are new, and why others were not followed.
+        """
         if not children:
-            return Counter()
+            return 0, Counter()
         above = {twin_key(index.url), *map(twin_key, self._nodes.above(index))}
         followed = follow(
             index,
@@ -330,7 +329,7 @@ class Forester:
             self._date(key, index, child, now)
         if is_whole and index.read_at is not None:
             self._unlist(index, {key for key, _ in followed.known} | {twin_key(node.url) for node in followed.new})
-        return Counter(dict(followed.refused)) + Counter(new=len(followed.new))
+        return len(followed.new), Counter(dict(followed.refused))
 
     def _date(self, key: str, index: SitemapNode, child: Child, now: float) -> None:
         row = self._nodes.by_key(key)

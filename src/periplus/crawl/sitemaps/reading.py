@@ -12,6 +12,8 @@ from periplus.policy.sitemaps import (
     Change,
     Compared,
     Comparison,
+    DifferenceSettings,
+    FileMemory,
     Priorities,
     SitemapNode,
     SitemapScore,
@@ -40,7 +42,8 @@ class FileInProgress:
         intake: Intake,
         *,
         voice: Voice,
-        before: Comparison,
+        before: FileMemory,
+        difference: DifferenceSettings,
         score: SitemapScore,
         said: Callable[[Site], Priorities],
         found_at: float,
@@ -56,7 +59,8 @@ class FileInProgress:
         self.outcome: Fetched | None = None
         self.told: list[Problem] = []
         self._voice = voice
-        self._comparison = before
+        self.before = before
+        self._comparison = Comparison(before, difference)
         self._score = score
         self._said = said
 

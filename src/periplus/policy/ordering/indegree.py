@@ -6,16 +6,11 @@ of its pages from every other gets them all fetched first.
 
 from __future__ import annotations
 
-from ...model import Discovery, Source
-from .worth import ByWorth
+from .worth import ByGain
 
 
-class InDegree(ByWorth):
+class InDegree(ByGain):
     """The worth of a URL is the number of fetched pages that lead to it; a seed counts as led to once."""
-
-    def score(self, discovery: Discovery) -> float:
-        """What it gained so far."""
-        return discovery.gain + (discovery.source is Source.SEED)
 
     def share(self, worth: float, links: int) -> float:  # noqa: ARG002
         """Every link counts alike."""

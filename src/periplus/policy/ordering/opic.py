@@ -15,16 +15,12 @@ waited for ever and gained little. Time is counted in pages fetched.
 
 from __future__ import annotations
 
-from ...model import ConfigError, Discovery, Source
-from .worth import ByWorth
+from ...model import ConfigError
+from .worth import ByGain
 
 
-class Opic(ByWorth):
+class Opic(ByGain):
     """The worth of a URL is its cash."""
-
-    def score(self, discovery: Discovery) -> float:
-        """What it was given; a seed has one unit of its own."""
-        return discovery.gain + (discovery.source is Source.SEED)
 
     def share(self, worth: float, links: int) -> float:
         """An equal part of all it has."""

@@ -11,30 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import ConfigError, Discovery, KnownLinks, Source
-from .worth import ByWorth
+from ...model import KnownLinks
+from .worth import ByRank
 
 _TOLERANCE = 1e-4
 """Of the sum of all errors: an order needs no ten digits."""
 
 
-class PartialPageRank(ByWorth):
+class PartialPageRank(ByRank):
     """The worth of a URL is its PageRank when last reckoned, in multiples of the mean, and what it gained since."""
-
-    is_batch = False
-
-    def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
-        if every < 1 or not 0.0 < damping < 1.0:
-            raise ConfigError(
-                f"PageRank every {every} pages with damping {damping} cannot be reckoned",
-                hint="Give it `every` of 1 or more, and a `damping` between 0 and 1",
-            )
-        self.every = every
-        self._damping = damping
-
-    def score(self, discovery: Discovery) -> float:
-        """What was passed on to it; all seeds are alike."""
-        return discovery.gain + (discovery.source is Source.SEED)
 
     def share(self, worth: float, links: int) -> float:
         """An equal part of its rank."""

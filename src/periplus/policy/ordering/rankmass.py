@@ -15,30 +15,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import ConfigError, Discovery, KnownLinks, Source, Stage
-from .worth import ByWorth
+from ...model import ConfigError, KnownLinks, Stage
+from .worth import ByRank
 
 _STEPS = 60
 """What is left of the mass after so many links is 0.85^60 of it: less than a level."""
 
 
-class RankMass(ByWorth):
+class RankMass(ByRank):
     """The worth of a URL is the mass that arrives there over fetched pages; a seed has one unit of its own."""
-
-    is_batch = False
-
-    def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
-        if every < 1 or not 0.0 < damping < 1.0:
-            raise ConfigError(
-                f"RankMass every {every} pages with damping {damping} cannot be reckoned",
-                hint="Give it `every` of 1 or more, and a `damping` between 0 and 1",
-            )
-        self.every = every
-        self._damping = damping
-
-    def score(self, discovery: Discovery) -> float:
-        """What was passed on to it, and a unit for a seed."""
-        return discovery.gain + (discovery.source is Source.SEED)
 
     def share(self, worth: float, links: int) -> float:
         """An equal part of what the surfer who goes on brings."""

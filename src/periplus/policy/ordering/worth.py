@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...model import ConfigError, Discovery, Source
+
 
 class ByWorth:
     """The priority of a URL is what it is worth, however long it has waited."""
@@ -13,3 +15,26 @@ class ByWorth:
     def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:  # noqa: ARG002
         """The level of the head of its queue; among equals who has waited longest."""
         return float(level), ready_at
+
+
+class ByGain(ByWorth):
+    """What a URL is worth comes from the pages that lead to it."""
+
+    def score(self, discovery: Discovery) -> float:
+        """What it was given; a seed has one unit of its own."""
+        return discovery.gain + (discovery.source is Source.SEED)
+
+
+class ByRank(ByGain):
+    """And it is reckoned anew, over all that is known, after `every` so many pages."""
+
+    is_batch = False
+
+    def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
+        if every < 1 or not 0.0 < damping < 1.0:
+            raise ConfigError(
+                f"ranks every {every} pages with damping {damping} cannot be reckoned",
+                hint="Give it `every` of 1 or more, and a `damping` between 0 and 1",
+            )
+        self.every = every
+        self._damping = damping
