@@ -33,9 +33,7 @@ from periplus.model import (
     NotModified,
     Page,
     PageRead,
-    Payload,
     Purpose,
-    Reading,
     Redirected,
     State,
     Url,
@@ -45,6 +43,7 @@ from periplus.store.tables import Tables
 
 from .census import Census
 from .clock import Pace
+from .copies import Answer, Copies
 from .courier import Courier
 from .fetch import CurlWire
 from .journal import BatchNote, Journal, Note, with_body
@@ -111,6 +110,7 @@ class Engine:
         self._forester = forester
         self._warc_folder = warc_folder
         self._pace = pace
+        self._copies = Copies(state, knows_worth=scheduler.learns)
         self._commits = commits_of(state)
         self._uncommitted = 0
         self._commit_at = clock.now() + settings.checkpoint_interval
@@ -182,11 +182,12 @@ class Engine:
         pages = self._read([note.outcome for note in notes if _is_page(note.outcome)]) if is_read else {}
         read = [pages.get(note.outcome.task.url) if _is_page(note.outcome) else None for note in notes]
         self._record(notes, read)
-        for note, page in zip(notes, read, strict=True):
+        answers = [Answer(note.outcome, note.at, page) for note, page in zip(notes, read, strict=True)]
+        for note, reading in zip(notes, self._copies.judge(answers), strict=True):
             if _is_file(note.outcome):
                 self._forester.read(note.outcome, note.at)
                 continue
-            reading = None if page is None else self._reading(page, note.at)
+            self._events.tally.copies += reading is not None and reading.is_copy
             self._scheduler.report(note.outcome, note.at, reading)
         for note, page in zip(notes, read, strict=True):
             self._pass_on(note, page)
@@ -249,16 +250,6 @@ class Engine:
         except Exception:
             log.exception("%s could not be read", ", ".join(answer.task.url for answer in pages))
         return {} if len(pages) < 2 else {url: page for one in pages for url, page in self._read([one]).items()}
-
-    def _reading(self, page: Page, now: float) -> Reading:
-        """Whether the text of a page is known by another URL."""
-        if not page.text:
-            return Reading(page.digests, is_indexable=not page.directives.noindex)
-        digest = b"text" + page.digests.main.to_bytes(8, "big")
-        first = self._state.payloads.add_new(Payload(digest, page.url, now, ""))
-        is_copy = first is not None and first.url != page.url
-        self._events.tally.copies += is_copy
-        return Reading(page.digests, is_copy, not page.directives.noindex)
 
     # what others see
 
