@@ -215,7 +215,7 @@ def with_scheme(text: str) -> str:
 def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int, count: int) -> Shard:
     """Put a shard together and bring it to where the last process left it."""
     clock = SystemClock()
-    state = DiskState(layout.shard(number), shard=number)
+    state = DiskState(layout.shard(number), shard=number, duplicates=config.duplicates)
     try:
         shard, engine = _assemble(config, layout, seeds, number, count, state, clock)
         engine.recover()

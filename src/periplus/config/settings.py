@@ -20,6 +20,7 @@ from periplus.crawl.scheduler import FrontierSettings
 from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import ConfigError, Ordering, Url
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.duplicates import DuplicateSettings
 from periplus.policy.filters import (
     BudgetSettings,
     Extensions,
@@ -140,6 +141,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages that sitemaps list are ordered among each other."""
     balance: BalanceSettings = BalanceSettings()
     """How a site's budget is shared between what links lead to and what sitemaps list."""
+    duplicates: DuplicateSettings = DuplicateSettings()
+    """Which pages are taken to say the same. It holds for pages that are read from then on."""
     wire: WireSettings = WireSettings()
     """The bounds of every transfer. Times are in seconds, sizes in bytes as sent."""
     dns: ResolverSettings = ResolverSettings()

@@ -27,7 +27,7 @@ from xxhash import xxh3_128_digest
 
 from periplus.content import shingles_of, sketches_of
 from periplus.model import Sketched, Sketches, Source, Url, UsageError
-from periplus.policy.duplicates import VALUES, neighbours
+from periplus.policy.duplicates import VALUES, DuplicateSettings, neighbours
 from periplus.store import DiskState
 from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints
@@ -139,7 +139,11 @@ def _resemblance(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
 
 
 def clusters(
-    folder: Path, *, spooled: Sequence[Spooled] = (), worth: Callable[[Url], float] | None = None
+    folder: Path,
+    *,
+    spooled: Sequence[Spooled] = (),
+    worth: Callable[[Url], float] | None = None,
+    settings: DuplicateSettings | None = None,
 ) -> Iterator[PageCluster]:
     """The clusters of two or more pages, from the tables in a folder; the largest first.
 
@@ -149,7 +153,7 @@ def clusters(
     """
     listed = _listed(folder, spooled)
     with TemporaryDirectory(prefix="periplus-duplicates-") as name:
-        state = DiskState(Path(name))
+        state = DiskState(Path(name), duplicates=settings)
         try:
             for pages in _sketched(folder, spooled, listed, worth):
                 state.sketches.add(pages)

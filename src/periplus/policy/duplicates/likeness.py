@@ -19,6 +19,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from periplus.model import ConfigError
+
 VALUES: Final = 128
 BANDS: Final = 16
 _VALUE_BYTES: Final = 4
@@ -38,6 +40,14 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The same for pages of one site that lead to the same places: a list in another order keeps less of its text."""
     fewest_values: int = 16
     """A sketch with fewer different values is of a page with hardly a sentence: only exact copies of it are told."""
+
+    def __post_init__(self) -> None:
+        """Refuse a likeness that all pages have, or none."""
+        for name in ("least_likeness", "least_likeness_on_site", "least_likeness_reordered"):
+            if not 0.0 < getattr(self, name) <= 1.0:
+                raise ConfigError(f"{name} cannot be {getattr(self, name)}", hint="Give it more than 0, up to 1")
+        if not 0 <= self.fewest_values <= VALUES:
+            raise ConfigError(f"a sketch has {VALUES} values, not {self.fewest_values}", hint="Give fewest_values less")
 
 
 def brief_of(sketch: bytes) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from periplus.model import CollectionDamaged
+from periplus.policy.duplicates import DuplicateSettings
 
 from .environment import MAP_SIZE, Environment
 from .exchange import DiskExchange
@@ -29,8 +30,10 @@ class DiskState:
     process ends. Not for use after a fork, nor from several threads.
     """
 
-    def __init__(self, folder: Path, *, shard: int = 0, map_size: int = MAP_SIZE) -> None:
-        self._set_up(Environment(folder, map_size=map_size), shard)
+    def __init__(
+        self, folder: Path, *, shard: int = 0, map_size: int = MAP_SIZE, duplicates: DuplicateSettings | None = None
+    ) -> None:
+        self._set_up(Environment(folder, map_size=map_size), shard, duplicates)
 
     @classmethod
     def read_only(cls, folder: Path, *, shard: int = 0) -> Self:
@@ -43,7 +46,7 @@ class DiskState:
         state._set_up(Environment(folder, readonly=True), shard)
         return state
 
-    def _set_up(self, environment: Environment, shard: int) -> None:
+    def _set_up(self, environment: Environment, shard: int, duplicates: DuplicateSettings | None = None) -> None:
         self._environment = environment
         try:
             self._marks = environment.table("marks")
@@ -57,7 +60,7 @@ class DiskState:
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
-            self.sketches = DiskSketches(environment, names)
+            self.sketches = DiskSketches(environment, names, duplicates)
             self.exchange = DiskExchange(environment, shard)
             environment.commit()
         except BaseException:
