@@ -1,0 +1,50 @@
+"""When to come back to a page, so that each fetch buys as much freshness as it can.
+
+Pages change as they please, and a crawler sees it when it comes, or is told by signals that may be wrong: a `lastmod`
+that moved, a feed, a ping. This room learns how often each page changes and how far each site's signals can be trusted,
+and says from that what a visit is worth now, and when it will be worth its price.
+
+*Estimation.* `change_rate` has what one page's visits say, `group_prior` what pages of a kind share. `evidence` is what
+is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes rates and trust of all of them at
+once.
+
+Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: whoever crawls and whoever
+simulates call the same lines.
+"""
+
+from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest, most_probable, naive
+from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
+from .evidence import PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
+from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
+from .signals import KindEvidence, SiteEvidence, unpack_site
+
+__all__ = [
+    "PAGE",
+    "SAID_RATE",
+    "ByChance",
+    "Estimates",
+    "EstimationSettings",
+    "GroupPrior",
+    "KindEvidence",
+    "Observations",
+    "PageEvidence",
+    "RunningRate",
+    "SignalKind",
+    "SiteBeliefs",
+    "SiteEvidence",
+    "estimate",
+    "estimate_pages",
+    "first_prior",
+    "fit_prior",
+    "from_dates",
+    "group_rates",
+    "improved",
+    "likeliest",
+    "most_probable",
+    "naive",
+    "observation",
+    "observations_of",
+    "parts",
+    "unpack_page",
+    "unpack_site",
+]

@@ -1,0 +1,204 @@
+"""What is kept of a page's visits and signals, so that its change rate can be reckoned again: 64 bytes.
+
+The last eight visits are kept as they were (how long after the one before, whether it found a change, how many signals
+of each kind had come by then), four bytes each; older ones are folded into two sums, as many changes as are expected in
+so many days, which fade. Estimates from all visits are better than any that go from one to the next, and eight with a
+memory of the rest are nearly all (see `estimation`).
+
+A record in memory is a `PageEvidence`; a million of them are an array of `PAGE`, whose bytes are those of `pack`.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from enum import IntEnum
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from ...model import CollectionDamaged
+
+DAY = 86_400.0
+
+
+class SignalKind(IntEnum):
+    """Who says that a page changed. Each kind has a worth of its own on each site."""
+
+    SITEMAP = 0
+    """its `lastmod` in a sitemap moved"""
+    INDEX = 1
+    """the `lastmod` of its sitemap moved in an index"""
+    FEED = 2
+    """a feed lists it anew"""
+    PING = 3
+    """somebody told us (IndexNow, WebSub, the API)"""
+    HEADER = 4
+    """`Last-Modified` moved, in answer to a HEAD request"""
+    HUB = 5
+    """a page that leads to it changed"""
+
+
+KINDS = len(SignalKind)
+RING = 8
+"""Visits kept as they were."""
+MOST_SIGNALS = 7
+"""Signals of a kind between two visits, beyond which more say nothing new: three bits."""
+MEMORY = 50.0
+"""Visits after which what was folded counts half."""
+PAGE = np.dtype(
+    [
+        ("visited_at", "<f8"),
+        ("watched_from", "<u4"),
+        ("heard", "<f4"),
+        ("pending", "<u4"),
+        ("old_changes", "<f4"),
+        ("old_days", "<f4"),
+        ("rate", "<f4"),
+        ("ring", "<u4", (RING,)),
+    ]
+)
+"""`PageEvidence` as a column for a million pages. An empty place of the ring is 0."""
+
+_BYTES = struct.Struct(f"<dIfIfff{RING}I")
+_STEPS = 128.0
+"""Steps of an interval in an octave: half a per cent."""
+_LENGTH_BITS, _SIGNAL_BITS = 12, 3
+_LONGEST = (1 << _LENGTH_BITS) - 1
+_CHANGED = 1 << _LENGTH_BITS
+_FIRST_SIGNAL = _LENGTH_BITS + 1
+_USED = 1 << 31
+"""Set in every observation, so that 0 is none."""
+_KEEP = 0.5 ** (1.0 / MEMORY)
+
+
+class PageEvidence(Struct, frozen=True, gc=False):
+    """What is known of how often a page changes, at its last visit and since.
+
+    `pending` are the signals since then, three bits for each kind, and `heard` is how many there were ever, since
+    `watched_from`; `ring` are the last visits, the oldest first, `old_changes` in `old_days` those before. `rate` is
+    the last estimate of changes a day that no signal tells.
+    """
+
+    visited_at: float = 0.0
+    watched_from: int = 0
+    heard: float = 0.0
+    pending: int = 0
+    old_changes: float = 0.0
+    old_days: float = 0.0
+    rate: float = 0.0
+    ring: tuple[int, ...] = ()
+
+    def pack(self) -> bytes:
+        """64 bytes."""
+        ring = self.ring + (0,) * (RING - len(self.ring))
+        return _BYTES.pack(
+            self.visited_at, self.watched_from, self.heard, self.pending,
+            self.old_changes, self.old_days, self.rate, *ring,
+        )  # fmt: skip
+
+    @property
+    def signals(self) -> tuple[int, ...]:
+        """Since the last visit, by kind."""
+        return signals_of(self.pending)
+
+    def told(self, kind: SignalKind) -> PageEvidence:
+        """Somebody says that it changed. Several changes between two polls are one signal: estimation knows."""
+        shift = _FIRST_SIGNAL + _SIGNAL_BITS * kind
+        heard = min(self.heard + 1.0, 1e9)
+        if self.pending >> shift & MOST_SIGNALS == MOST_SIGNALS:
+            return replace(self, heard=heard)
+        return replace(self, heard=heard, pending=self.pending + (1 << shift))
+
+    def first_visited(self, now: float, age: float | None = None) -> PageEvidence:
+        """Visited for the first time; if it says when it last changed, that is one change in so many seconds."""
+        dated = age is not None and age > 0.0
+        return replace(
+            self,
+            visited_at=now,
+            watched_from=self.watched_from or _second(now),
+            pending=0,
+            old_changes=1.0 if dated else 0.0,
+            old_days=age / DAY if age is not None and dated else 0.0,
+        )
+
+    def visited(self, is_changed: bool, now: float) -> tuple[PageEvidence, int]:
+        """After one more visit: the evidence, and the oldest observation, if there was no room for it any more.
+
+        Who has that folds it (`folded`), with what it believes of the site's signals.
+        """
+        code = observation(now - self.visited_at, is_changed, self.pending)
+        dropped, ring = (self.ring[0], self.ring[1:]) if len(self.ring) == RING else (0, self.ring)
+        return replace(self, visited_at=now, pending=0, ring=(*ring, code)), dropped
+
+    def folded(self, changes: float, days: float) -> PageEvidence:
+        """With an observation that left the ring: so many changes that no signal told, in so many days."""
+        return replace(self, old_changes=_KEEP * self.old_changes + changes, old_days=_KEEP * self.old_days + days)
+
+
+def unpack_page(kept: bytes) -> PageEvidence:
+    """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
+    if not kept:
+        return UNSEEN
+    if len(kept) != _BYTES.size:
+        raise CollectionDamaged(
+            f"the evidence of a page has {len(kept)} bytes, not {_BYTES.size}",
+            hint="restore the collection from a copy",
+        )
+    visited_at, watched_from, heard, pending, changes, days, rate, *ring = _BYTES.unpack(kept)
+    seen = tuple(code for code in ring if code)
+    return PageEvidence(visited_at, watched_from, heard, pending, changes, days, rate, seen)
+
+
+UNSEEN = PageEvidence()
+
+
+def observation(interval: float, is_changed: bool, pending: int) -> int:
+    """A visit in four bytes: seconds since the one before (to half a per cent), changed or not, signals by kind."""
+    length = min(round(math.log2(max(interval, 1.0)) * _STEPS), _LONGEST)
+    return _USED | pending | (_CHANGED if is_changed else 0) | length
+
+
+def days_of(code: int) -> float:
+    """The interval of an observation."""
+    return float(2.0 ** ((code & _LONGEST) / _STEPS)) / DAY
+
+
+def is_changed_of(code: int) -> bool:
+    """Whether that visit found a change."""
+    return bool(code & _CHANGED)
+
+
+def signals_of(code: int) -> tuple[int, ...]:
+    """Signals by kind, of an observation or of what is pending."""
+    return tuple(code >> (_FIRST_SIGNAL + _SIGNAL_BITS * kind) & MOST_SIGNALS for kind in range(KINDS))
+
+
+class Observations(Struct, frozen=True):
+    """Visits as columns: of which page, days since the one before, signals by kind, whether a change was found."""
+
+    page: NDArray[np.int64]
+    days: NDArray[np.float64]
+    signals: NDArray[np.uint8]
+    is_changed: NDArray[np.bool_]
+
+
+def observations_of(pages: NDArray[np.void]) -> Observations:
+    """The rings of many pages (an array of `PAGE`) as columns, in the order of the pages."""
+    ring = pages["ring"]
+    used = ring != 0
+    code = ring[used]
+    shifts = _FIRST_SIGNAL + _SIGNAL_BITS * np.arange(KINDS, dtype=np.uint32)
+    return Observations(
+        np.repeat(np.arange(len(pages)), used.sum(axis=1)),
+        np.exp2((code & _LONGEST) / _STEPS) / DAY,
+        (code[:, None] >> shifts & MOST_SIGNALS).astype(np.uint8),
+        (code & _CHANGED) != 0,
+    )
+
+
+def _second(at: float) -> int:
+    """A time in 32 bits, which last until 2106."""
+    return min(max(int(at), 1), (1 << 32) - 1)

@@ -1,0 +1,229 @@
+"""How far can a site's signals be trusted? Precision, recall and delay of each kind, and the lies that are known.
+
+`lastmod` of sitemaps is "not yet consistently trustworthy" (Schonfeld & Shivakumar 2009), feeds are better and seldom
+complete, and what is right on one site is noise on the next. So each kind of signal has its record on each site. What
+visits say of it is reckoned by `estimation`, over all pages at once; here is what is kept of it, what is heard while
+nobody visits, and what is made of both:
+
+* `honest`: at least 80 % of its signals are right, most likely
+* `useful`: worth listening to, though often wrong
+* `useless`: visits after a signal find hardly more changes than others
+* `always-now`: nearly every page is said to have changed at nearly every poll
+* `build-time`: most pages bear one and the same time, that of the file's own making, again and again
+* `silent`: nothing was ever said
+* `unknown`: not enough visits to tell
+
+A signal of the lying kinds is not refused: it begins with little trust (`prior`) and has to earn more, so that it can
+do no harm, and a site that mends its ways is believed again.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...model import CollectionDamaged
+from .evidence import DAY, KINDS, SignalKind, days_of, is_changed_of, signals_of
+
+HONEST, USEFUL, USELESS = "honest", "useful", "useless"
+ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", "unknown"
+
+_BYTES = struct.Struct("<ffffffIB3x")
+_HEAD = struct.Struct("<ffI")
+_KEEP = 0.5 ** (1.0 / 500.0)
+"""What was folded of a site fades: after 500 visits it counts half. Sites change their ways."""
+_POLL_WEIGHT = 0.3
+"""Of the last poll, in the share of pages that polls say changed."""
+_LYING_POLLS = 2
+"""Polls in a row whose times are those of the file's making, before it is called a lie."""
+_EVERYTHING, _FEW_PAGES = 0.9, 20
+"""A poll that says so of this share of a site, if it lists so many pages, says nothing."""
+_JUDGED_ENOUGH = 10.0
+
+
+class KindEvidence(Struct, frozen=True, gc=False):
+    """One kind of signal on one site.
+
+    `right` of `judged` signals are what estimation last made of it all, without the prior; `old_right` of `old_judged`
+    are of visits that are no longer kept one by one. `moved` is the share of the pages listed that a poll says changed,
+    lately; `lag` is the mean of the days between the time that a signal names and our hearing it.
+    """
+
+    right: float = 0.0
+    judged: float = 0.0
+    old_right: float = 0.0
+    old_judged: float = 0.0
+    moved: float = 0.0
+    lag: float = 0.0
+    polls: int = 0
+    lying_polls: int = 0
+
+    @property
+    def is_lying(self) -> bool:
+        """Whether what it says is known to be of its own making."""
+        return self.lying_polls >= _LYING_POLLS or self.says_all
+
+    @property
+    def says_all(self) -> bool:
+        """Whether polls say of nearly every page that it changed."""
+        return self.polls >= _LYING_POLLS and self.moved >= _EVERYTHING
+
+    @property
+    def prior(self) -> tuple[float, float]:
+        """Right and judged signals that are believed in before any was seen: Beta(1, 1), or of a liar Beta(1, 19)."""
+        return (1.0, 20.0) if self.is_lying else (1.0, 2.0)
+
+    @property
+    def precision(self) -> float:
+        """The share of its signals that are right: the mean."""
+        right, judged = self.prior
+        return min(max((right + self.right) / (judged + self.judged), 0.02), 0.995)
+
+    @property
+    def kappa(self) -> float:
+        """What one signal adds to the reasons to expect a change: -ln(1 - p)."""
+        return -math.log1p(-self.precision)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between these the precision lies with 95 % probability, nearly: the normal form of the Beta posterior."""
+        total = self.prior[1] + self.judged
+        half = 1.96 * math.sqrt(self.precision * (1 - self.precision) / (total + 1))
+        return max(self.precision - half, 0.0), min(self.precision + half, 1.0)
+
+    @property
+    def verdict(self) -> str:
+        """In a word (see the top)."""
+        if not self.judged and not self.polls:
+            return SILENT
+        if self.says_all:
+            return ALWAYS_NOW
+        if self.lying_polls >= _LYING_POLLS:
+            return BUILD_TIME
+        if not self.judged and not self.moved:
+            return SILENT
+        if self.judged < _JUDGED_ENOUGH:
+            return UNKNOWN
+        if self.precision >= 0.8:
+            return HONEST
+        return USEFUL if self.precision >= 0.2 else USELESS
+
+    def polled(self, listed: int, moved: int, *, is_generated: bool = False) -> KindEvidence:
+        """A file was read again: of so many pages that it lists so many are said to have changed.
+
+        `is_generated`: most bear one time, that of its making. A few pages may well all have changed.
+        """
+        share = moved / listed if listed >= _FEW_PAGES else 0.0
+        weight = max(_POLL_WEIGHT, 1.0 / (self.polls + 1))
+        lying = min(self.lying_polls + 1, 255) if is_generated and listed >= _FEW_PAGES else 0
+        if not is_generated and not moved:
+            lying = self.lying_polls
+        return replace(
+            self,
+            polls=min(self.polls + 1, 1 << 31),
+            moved=(1 - weight) * self.moved + weight * min(share, 1.0),
+            lying_polls=lying,
+        )
+
+    def heard(self, named_at: float, now: float) -> KindEvidence:
+        """A signal named a time; how long ago was that?"""
+        days = min(max(now - named_at, 0.0), 3650 * DAY) / DAY
+        return replace(self, lag=0.9 * self.lag + 0.1 * days if self.lag else days)
+
+
+NOTHING_HEARD = KindEvidence()
+
+
+class SiteEvidence(Struct, frozen=True, gc=False):
+    """All kinds on one site, and what its pages have in common: untold changes (`rate`) and signals (`signals`) a day.
+
+    `pages` is how many these are the means of; 0: nothing is known.
+    """
+
+    kinds: tuple[KindEvidence, ...] = (NOTHING_HEARD,) * KINDS
+    rate: float = 0.0
+    signals: float = 0.0
+    pages: int = 0
+
+    def pack(self) -> bytes:
+        """204 bytes; kinds that were never heard of at the end take none."""
+        used = max((n + 1 for n, kind in enumerate(self.kinds) if kind != NOTHING_HEARD), default=0)
+        return _HEAD.pack(self.rate, self.signals, self.pages) + b"".join(
+            _BYTES.pack(
+                k.right, k.judged, k.old_right, k.old_judged, k.moved, k.lag, min(k.polls, (1 << 32) - 1), k.lying_polls
+            )
+            for k in self.kinds[:used]
+        )
+
+    def of(self, kind: SignalKind) -> KindEvidence:
+        """One kind."""
+        return self.kinds[kind]
+
+    def with_kind(self, kind: SignalKind, evidence: KindEvidence) -> SiteEvidence:
+        """With what is now known of one kind."""
+        return replace(self, kinds=(*self.kinds[:kind], evidence, *self.kinds[kind + 1 :]))
+
+    @property
+    def kappas(self) -> tuple[float, ...]:
+        """What one signal of each kind adds to the reasons to expect a change."""
+        return tuple(kind.kappa for kind in self.kinds)
+
+    def recall(self, kind: SignalKind) -> float:
+        """The share of the changes of its pages that this kind tells, if a page changes and is told as in the mean."""
+        told = self.precision_rate(kind)
+        every = self.rate + sum(self.precision_rate(SignalKind(each)) for each in range(KINDS))
+        return told / every if every > 0.0 else 0.0
+
+    def precision_rate(self, kind: SignalKind) -> float:
+        """Right signals a day of a page."""
+        total = sum(each.judged for each in self.kinds)
+        return self.signals * self.kinds[kind].judged / total * self.kinds[kind].precision if total else 0.0
+
+    @property
+    def mean_kappa(self) -> float:
+        """Of the kinds as they come: each weighs as much as it was heard."""
+        total = sum(kind.judged for kind in self.kinds)
+        if not total:
+            return max((kind.kappa for kind in self.kinds if kind.polls), default=NOTHING_HEARD.kappa)
+        return sum(kind.judged * kind.kappa for kind in self.kinds) / total
+
+    def fold(self, code: int, rate: float) -> tuple[SiteEvidence, float, float]:
+        """An observation leaves a page's ring: what it taught of signals stays here.
+
+        Also the untold changes that were expected in it and the days it took, for the page.
+        """
+        days, counts = days_of(code), signals_of(code)
+        kappas = self.kappas
+        reasons = rate * days + sum(n * kappa for n, kappa in zip(counts, kappas, strict=True))
+        chance = -math.expm1(-max(reasons, 1e-12)) if is_changed_of(code) else 0.0
+        site = self
+        if any(counts):
+            site = replace(
+                self, kinds=tuple(_folded(kind, n, chance) for kind, n in zip(self.kinds, counts, strict=True))
+            )
+        return site, rate * days / chance if chance else 0.0, days
+
+
+def _folded(kind: KindEvidence, count: int, chance: float) -> KindEvidence:
+    right = min(float(count), count * kind.precision / chance) if chance else 0.0
+    return replace(kind, old_right=_KEEP * kind.old_right + right, old_judged=_KEEP * kind.old_judged + count)
+
+
+def unpack_site(kept: bytes) -> SiteEvidence:
+    """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
+    if not kept:
+        return NEW_SITE
+    used, rest = divmod(len(kept) - _HEAD.size, _BYTES.size)
+    if rest or not 0 <= used <= KINDS:
+        raise CollectionDamaged(
+            f"the evidence of a site's signals has {len(kept)} bytes", hint="restore the collection from a copy"
+        )
+    rate, signals, pages = _HEAD.unpack_from(kept)
+    kinds = tuple(KindEvidence(*_BYTES.unpack_from(kept, _HEAD.size + n * _BYTES.size)) for n in range(used))
+    return SiteEvidence(kinds + (NOTHING_HEARD,) * (KINDS - used), rate, signals, pages)
+
+
+NEW_SITE = SiteEvidence()
