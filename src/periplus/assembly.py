@@ -22,7 +22,7 @@ from periplus.crawl.clock import Pace, SystemClock
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
-from periplus.crawl.frontier import PolitenessSettings
+from periplus.crawl.frontier import PolitenessSettings, robots_url
 from periplus.crawl.journal import Journal
 from periplus.crawl.local import Crawl
 from periplus.crawl.placement import Placement
@@ -31,7 +31,7 @@ from periplus.crawl.scheduler import CrawlScheduler
 from periplus.crawl.shard import Shard
 from periplus.crawl.sitemaps import Forester, ForesterSettings
 from periplus.crawl.tally import Counting, Tally
-from periplus.model import ConfigError, Discovery, Learning, Ranking, Site, Source, State, Url
+from periplus.model import ConfigError, Discovery, Learning, Purpose, Ranking, Site, Source, State, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
 from periplus.store import Archive, DiskState, KnownRanks, WarcEnd, known_ranks
@@ -123,10 +123,17 @@ def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int)
     return Crawl(
         ShardMaker(config, folder, tuple(seeds)),
         workers,
-        seeds=[Discovery(seed, Source.SEED, now) for seed in seeds],
+        seeds=[_begun(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
     )
+
+
+def _begun(config: Config, seed: Url, now: float) -> Discovery:
+    """A seed; where no pages are wanted, the robots.txt of its site in its place."""
+    if config.sitemaps.only:
+        return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
+    return Discovery(seed, Source.SEED, now)
 
 
 def _found(layout: Layout, workers: int) -> None:

@@ -46,7 +46,7 @@ from .clock import Pace
 from .copies import Answer, Copies
 from .courier import Courier
 from .fetch import CurlWire
-from .journal import BatchNote, Journal, Note, with_body
+from .journal import BatchNote, FileNote, Journal, Note, with_body
 from .reading import PageReader, redirection
 from .scheduler import CrawlScheduler
 from .sitemaps import Forester
@@ -111,6 +111,7 @@ class Engine:
         self._warc_folder = warc_folder
         self._pace = pace
         self._copies = Copies(state, knows_worth=scheduler.learns)
+        self._unread: dict[Url, FileNote] = {}
         self._commits = commits_of(state)
         self._uncommitted = 0
         self._commit_at = clock.now() + settings.checkpoint_interval
@@ -141,7 +142,10 @@ class Engine:
         now = self._clock.now()
         if self._scheduler.is_idle and not self._scheduler.is_satisfied:
             self._forester.sweep()
+        for refused in self._scheduler.refused_files():
+            self._forester.ended(refused, now)
         for outcome in self._forester.step(now):
+            self._unread.pop(outcome.task.url, None)
             self._scheduler.report(outcome, now)
             self._uncommitted += 1
 
@@ -184,7 +188,8 @@ class Engine:
         self._record(notes, read)
         answers = [Answer(note.outcome, note.at, page) for note, page in zip(notes, read, strict=True)]
         for note, reading in zip(notes, self._copies.judge(answers), strict=True):
-            if _is_file(note.outcome):
+            if is_read and _is_file(note.outcome):
+                self._unread[note.outcome.task.url] = FileNote(note.outcome, note.at, note.stored)
                 self._forester.read(note.outcome, note.at)
                 continue
             self._events.tally.copies += reading is not None and reading.is_copy
@@ -222,7 +227,7 @@ class Engine:
     def _tell_forester(self, note: Note, page: Page | None) -> None:
         """What an answer means for the files of its site."""
         task = note.outcome.task
-        if task.purpose is Purpose.SITEMAP and not _is_file(note.outcome):
+        if task.purpose is Purpose.SITEMAP and task.url not in self._unread:
             self._forester.ended(note.outcome, note.at)
         elif task.purpose is Purpose.ROBOTS and task.ip is not None:
             self._forester.naming.robots(task.site, task.url, note.at)
@@ -307,16 +312,26 @@ class Engine:
         recovered = 0
         deadly = self._journal.deadly(self._commits)
         for index, note in enumerate(self._journal.read(self._commits)):
+            self._read_up()
             self._journal.trying(self._commits, index)
             if isinstance(note, BatchNote):
                 self._forester.naming.received(note.batch.discoveries, note.at)
                 self._courier.receive(note.batch, note.at)
+            elif isinstance(note, FileNote):
+                recovered += self._read_again(note, is_read=index not in deadly)
             else:
                 recovered += self._recover(note, is_read=index not in deadly)
+        self._read_up()
         if recovered:
             self._journal.trying(self._commits, None)
         self.checkpoint()
         return recovered
+
+    def _read_up(self) -> None:
+        """Read all files that are here to their end: what was noted next may be of pages that they list."""
+        self._tend()
+        while self._forester.is_busy:
+            self._tend()
 
     def _recover(self, note: Note, *, is_read: bool) -> bool:
         outcome, record = with_body(note, self._warc_folder)
@@ -327,6 +342,19 @@ class Engine:
         if not is_read:
             log.error("%s is kept but not read: processes that read it died", outcome.task.url)
         self._handle_all([replace(note, outcome=outcome)], is_read=is_read)
+        return True
+
+    def _read_again(self, note: FileNote, *, is_read: bool) -> bool:
+        outcome, _ = with_body(note, self._warc_folder)
+        if not isinstance(outcome, Fetched) or not self._scheduler.resume(outcome.task, note.at):
+            return False
+        if is_read:
+            self._unread[outcome.task.url] = replace(note, outcome=outcome)
+            self._forester.read(outcome, note.at)
+        else:
+            log.error("%s is kept but not read: processes that read it died", outcome.task.url)
+            self._scheduler.report(outcome, note.at)
+            self._forester.ended(outcome, note.at)
         return True
 
     def _is_checkpoint_due(self) -> bool:
@@ -351,6 +379,7 @@ class Engine:
         self._state.mark("tally", self._events.tally.encoded())
         self._state.mark("pages", self._scheduler.pages_done.to_bytes(8, "big"))
         self._state.mark("commits", self._commits.to_bytes(8, "big"))
+        self._journal.prepare(self._commits, list(self._unread.values()))
         self._state.commit()
         self._journal.begin(self._commits)
         self._courier.after_commit()

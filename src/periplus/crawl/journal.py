@@ -21,7 +21,7 @@ import os
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -68,7 +68,15 @@ class BatchNote(msgspec.Struct, frozen=True, array_like=True, tag="batch"):
     at: float
 
 
-AnyNote = Note | BatchNote
+class FileNote(msgspec.Struct, frozen=True, array_like=True, tag="file"):
+    """A file that has arrived and is not read to its end; all else about it is committed."""
+
+    outcome: Fetched
+    at: float
+    stored: Stored | None
+
+
+AnyNote = Note | BatchNote | FileNote
 
 _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[AnyNote] = msgspec.msgpack.Decoder(AnyNote)
@@ -86,21 +94,30 @@ class Journal:
 
     # what is written
 
+    def prepare(self, number: int, unread: Sequence[FileNote]) -> None:
+        """Before a commit: what the notes after it begin with."""
+        path = self._path(number)
+        path.unlink(missing_ok=True)
+        if unread:
+            file = self._open(path)
+            try:
+                self._write(file, _framed(unread))
+            finally:
+                os.close(file)
+
     def begin(self, number: int) -> None:
         """Everything before this commit is safe elsewhere."""
         self.close()
         for path in [*self._folder.glob(f"*{_SUFFIX}"), *self._folder.glob(f"*{_TRIED}")]:
-            path.unlink()
+            if path != self._path(number):
+                path.unlink()
         self._file = self._open(self._path(number))
 
     def append(self, notes: Iterable[AnyNote]) -> None:
         """Note all, in one write."""
-        frames = []
-        for note in notes:
-            body = _encode(_without_body(note) if isinstance(note, Note) else note)
-            frames += [_HEAD.pack(len(body), xxh3_64_intdigest(body)), body]
-        if frames and self._file is not None:
-            self._write(self._file, b"".join(frames))
+        framed = _framed(notes)
+        if framed and self._file is not None:
+            self._write(self._file, framed)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -191,7 +208,15 @@ class Journal:
         )
 
 
-def with_body(note: Note, archive: Path) -> tuple[FetchOutcome, str]:
+def _framed(notes: Iterable[AnyNote]) -> bytes:
+    frames = []
+    for note in notes:
+        body = _encode(note if isinstance(note, BatchNote) else _without_body(note))
+        frames += [_HEAD.pack(len(body), xxh3_64_intdigest(body)), body]
+    return b"".join(frames)
+
+
+def with_body(note: Note | FileNote, archive: Path) -> tuple[FetchOutcome, str]:
     """The outcome as it was when it arrived: its body comes from the archive. And the name of the record there."""
     if not isinstance(note.outcome, Fetched | Redirected) or note.stored is None or note.stored.is_revisit:
         return note.outcome, ""
@@ -199,7 +224,7 @@ def with_body(note: Note, archive: Path) -> tuple[FetchOutcome, str]:
     return replace(note.outcome, body=record.message().body), record.id
 
 
-def _without_body(note: Note) -> Note:
+def _without_body(note: Note | FileNote) -> Note | FileNote:
     is_kept = note.stored is not None and not note.stored.is_revisit
     if is_kept and isinstance(note.outcome, Fetched | Redirected) and note.outcome.body:
         return replace(note, outcome=replace(note.outcome, body=b""))

@@ -64,6 +64,7 @@ from .frontier import (
     after_visit,
     is_settled,
     is_tried_again,
+    place_of,
     purpose_of,
     reason_of,
     retry_for,
@@ -74,8 +75,6 @@ _LOOKED_AT = 8
 """So many heads of a queue are looked at again before one is taken as it stands."""
 _EXCLUDED_A_TAKE = 2000
 """When so many URLs were refused, those who wait for the answer get it, and the rest is refused next time."""
-_RESUMED_FROM = (100, 10_000, 200_000)
-"""What was out is among so many at the front of its queue; the more, the more was refused and not yet committed."""
 
 
 class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,6 +149,11 @@ class CrawlScheduler:
         """What a site has said of priorities is kept with the site."""
         self._rounds.note_priorities(site, said)
 
+    def refused_files(self) -> list[Excluded]:
+        """The files that were not fetched after all, since this was last asked."""
+        refused, self._rounds.refused_files = self._rounds.refused_files, []
+        return refused
+
     @property
     def learns(self) -> bool:
         """Whether every link matters, also one to a URL that is known."""
@@ -220,7 +224,7 @@ class CrawlScheduler:
             active.level = self._rounds.urgency(heads[-1].entry)
             record = self._rounds.known(heads[0].entry.url)
             if is_settled(heads[0].entry.lane, record, self._retries):
-                self._rounds.remove(active, heads[0])
+                self._sources.pass_by(active, heads[0])
                 excluded += 1
                 continue
             task = self._task(heads[0], record, active, now)
@@ -353,7 +357,7 @@ class CrawlScheduler:
         """Lend a task again that was out when a process ended, to be reported at once; or say that it was not out."""
         while self._release(now):
             pass
-        ticket = None if task.purpose is Purpose.ROBOTS else self._ticket(task)
+        ticket = None if task.purpose is Purpose.ROBOTS else self._ticket(task) or self._ticket_of_listed(task, now)
         if ticket is None and task.purpose is not Purpose.ROBOTS:
             return False
         visited = self._rounds.summon(site_of(task.url))
@@ -364,14 +368,14 @@ class CrawlScheduler:
 
     def _ticket(self, task: FetchTask) -> Ticket | None:
         """The place that a URL keeps in its queue."""
-        if self._esteem is not None:
-            return self._esteem.recall(task.url)
-        for limit in _RESUMED_FROM:
-            heads = self._state.queues.heads(task.site, task.lane, limit)
-            found = next((head for head in heads if head.entry.url == task.url), None)
-            if found is not None or len(heads) < limit:
-                return found
-        return None
+        return place_of(self._state.queues, task) if self._esteem is None else self._esteem.recall(task.url)
+
+    def _ticket_of_listed(self, task: FetchTask, now: float) -> Ticket | None:
+        """The file that listed this URL was lost with the process: not all of it had arrived. The page had."""
+        if task.lane is not Lane.SITEMAPS or self._state.records.get([task.url])[0] is not None:
+            return None
+        self.discover([Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)], now)
+        return self._ticket(task)
 
     def save(self) -> None:
         """Write what is known of the sites at hand to the state; the caller commits."""

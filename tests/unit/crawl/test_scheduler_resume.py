@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
 from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import START, Crawl
 
@@ -44,6 +45,16 @@ def test_a_page_that_nobody_knows_is_not_resumed() -> None:
     """And leaves nothing behind that would keep the crawl from ending."""
     crawl = Crawl(World.plain(1, 1))
     assert not crawl.scheduler.resume(page_task(crawl, Url("https://s0.test/unknown")), crawl.now)
+    assert crawl.scheduler.is_idle
+
+
+def test_a_page_of_a_list_that_was_lost_is_resumed() -> None:
+    """Of a file that was still arriving nothing is noted; of the first pages that it listed all is."""
+    crawl = Crawl(World.plain(1, 1))
+    task = replace(page_task(crawl, crawl.world.urls[0]), lane=Lane.SITEMAPS, source=Source.SITEMAP)
+    assert crawl.scheduler.resume(task, crawl.now)
+    crawl.tell(Fetched(task, 200, (), b"", crawl.now, 0.1, task.ip))
+    assert crawl.scheduler.pages_done == 1
     assert crawl.scheduler.is_idle
 
 

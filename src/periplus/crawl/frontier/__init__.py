@@ -24,9 +24,9 @@ from .leases import Lease, Leases
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
 from .retries import Retry, RetrySettings, is_tried_again, reason_of, retry_for
-from .robots import RobotsGate
+from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, purpose_of
-from .sources import Sources, is_settled
+from .sources import Sources, is_settled, place_of
 from .workbench import ActiveSite, Place, Workbench
 
 __all__ = [
@@ -52,8 +52,10 @@ __all__ = [
     "is_settled",
     "is_tried_again",
     "lane_of",
+    "place_of",
     "purpose_of",
     "reason_of",
     "rest_after",
     "retry_for",
+    "robots_url",
 ]

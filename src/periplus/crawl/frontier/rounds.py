@@ -99,6 +99,7 @@ class Rounds:
         self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity, key=self._key)
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
         self.on_removed: Callable[[Url], None] | None = None
+        self.refused_files: list[Excluded] = []
 
     def _key(self, active: ActiveSite) -> tuple[float, float]:
         """Who is next. A visit that has begun goes on: its connection is open."""
@@ -259,7 +260,10 @@ class Rounds:
             entry.url, entry.site, purpose_of(entry.lane), entry.lane, now, None, record.failures + 1, None,
             record.first_seen[0].source, record.depth, record.redirects,
         )  # fmt: skip
-        self._events.record([FetchEnded(Excluded(task, reason, rule), now)])
+        excluded = Excluded(task, reason, rule)
+        self._events.record([FetchEnded(excluded, now)])
+        if task.purpose is Purpose.SITEMAP:
+            self.refused_files.append(excluded)
 
     def forgo(self, active: ActiveSite, ticket: Ticket, reason: str) -> UrlRecord:
         """The same of a URL of which all who watch know already; its record as it was."""

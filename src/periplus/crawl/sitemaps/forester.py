@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
+from xxhash import xxh3_64_intdigest
 
 from periplus.formats.headers import Headers, validators_of
 from periplus.formats.sitemap import Child
@@ -101,6 +102,9 @@ class Forester:
         self.naming = Naming(settings.sitemaps, settings.forest.max_children, state, self._nodes, deliver, is_ours)
         self._score = sitemap_score(settings.scores)
         self._reading: dict[Url, FileInProgress] = {}
+        self._known: set[Url] = set()
+        self._same: list[Fetched] = []
+        self._listings = None if settings.sitemaps.only else state.listings
         self._listed = set(state.listings.sites())
         self._hungry = set(self._listed)
         self.is_busy = False
@@ -123,12 +127,19 @@ class Forester:
     # while it arrives
 
     def arrived(self, task: FetchTask, chunk: bytes, now: float) -> None:
-        """Some bytes of a file."""
-        reading = self._reading.get(task.url) or self._begin(task, now)
-        reading.intake.feed(chunk)
+        """Some bytes of a file. One that was read before may be the same again, which shows when all is there."""
+        reading = self._reading.get(task.url)
+        if reading is None and task.url not in self._known:
+            node = self._nodes.get(task.url)
+            if node is not None and node.digest:
+                self._known.add(task.url)
+            else:
+                reading = self._begin(task, node, now)
+        if reading is not None:
+            reading.intake.feed(chunk)
 
-    def _begin(self, task: FetchTask, now: float) -> FileInProgress:
-        node = self._nodes.get(task.url) or SitemapNode(task.url, task.url, Origin.SUBMITTED, now, due_at=now)
+    def _begin(self, task: FetchTask, node: SitemapNode | None, now: float) -> FileInProgress:
+        node = node or SitemapNode(task.url, task.url, Origin.SUBMITTED, now, due_at=now)
         voice = Voice(node.url, self._nodes.above(node), self.naming.named_by, self._settings.authority)
         reading = self._reading[task.url] = FileInProgress(
             task,
@@ -159,11 +170,11 @@ class Forester:
         self.release(now)
         self.is_busy = False
         room = max(1, _AT_ONCE // max(1, len(self._reading)))
-        finished: list[Fetched] = []
+        finished, self._same = self._same, []
         for reading in list(self._reading.values()):
-            entries = reading.take(room, self._state.listings)
+            entries = reading.take(room, self._listings)
             if entries:
-                self._events.record([SitemapEntriesRead(reading.node.url, now, tuple(entries))])
+                self._events.record([SitemapEntriesRead(reading.node.url, reading.found_at, tuple(entries))])
                 self._listed.update(reading.sites)
                 self._hungry.update(reading.sites)
                 reading.sites.clear()
@@ -199,7 +210,7 @@ class Forester:
     def is_idle(self, now: float) -> bool:
         """Whether no file is being read or due, and nothing is listed that waits for its queue."""
         due_at = self._state.forest.next_due()
-        return not self._reading and not self._listed and (due_at is None or due_at > now)
+        return not (self._reading or self._same or self._listed) and (due_at is None or due_at > now)
 
     def close(self) -> None:
         """Let go of what is being read: it is fetched again another time."""
@@ -209,10 +220,17 @@ class Forester:
     # what became of it
 
     def read(self, outcome: Fetched, now: float) -> None:
-        """All of a file has arrived; `step` says when it was read."""
-        reading = self._reading.get(outcome.task.url)
+        """All of a file has arrived; `step` says when it was read. What says the same as before is not read again."""
+        url = outcome.task.url
+        self._known.discard(url)
+        reading = self._reading.get(url)
         if reading is None:
-            reading = self._begin(outcome.task, now)
+            node = self._nodes.get(url)
+            if node is not None and node.digest and node.digest == _digest(outcome):
+                self._nodes.put(after_same(node, now, self._settings.revisit, self._trust(node, False, now)))
+                self._same.append(outcome)
+                return
+            reading = self._begin(outcome.task, node, now)
             reading.intake.feed(outcome.body)
         reading.outcome = outcome
         reading.intake.close()
@@ -254,6 +272,7 @@ class Forester:
                 self.naming.plant(moved, now)
 
     def _drop(self, url: Url) -> None:
+        self._known.discard(url)
         reading = self._reading.pop(url, None)
         if reading is not None:
             reading.intake.abort()
@@ -275,6 +294,7 @@ class Forester:
             size=len(outcome.body),
             status=outcome.status,
             problems=tuple(sorted((reason, count) for reason, count in problems.items() if count)),
+            digest=_digest(outcome),
             validators=validators_of(Headers(outcome.headers)),
             is_changed=compared.is_changed or planted > 0,
             is_appended=is_appended(reading.before, compared.memory),
@@ -288,7 +308,12 @@ class Forester:
         self._events.record(
             [
                 SitemapRead(
-                    node.url, now, reading.entries, len(reading.children), reading.intake.lastmod, tuple(reading.told)
+                    node.url,
+                    reading.found_at,
+                    reading.entries,
+                    len(reading.children),
+                    reading.intake.lastmod,
+                    tuple(reading.told),
                 )
             ]
         )
@@ -349,3 +374,8 @@ class Forester:
         for site, said in self._priorities.items():
             self._scheduler.note_priorities(site, said.pack())
         self._priorities.clear()
+
+
+def _digest(outcome: Fetched) -> int:
+    """Of the bytes as sent; never 0, which stands for a file that was not read. What was cut off resembles nothing."""
+    return 0 if outcome.is_truncated else xxh3_64_intdigest(outcome.body) or 1

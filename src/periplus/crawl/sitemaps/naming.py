@@ -12,6 +12,7 @@ from periplus.model import Discovery, Page, Purpose, Site, Source, State, Url
 from periplus.policy.sitemaps import WELL_KNOWN, Origin, SitemapNode, twin_key, woken
 from periplus.urls import canonical, site_of
 
+from ..frontier import robots_url
 from .nodes import Nodes
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
@@ -23,7 +24,7 @@ _FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
 
-    follow: bool = False
+    follow: bool = True
     """Read the sitemaps that robots.txt files name, and what they list."""
     well_known: bool = True
     """Look where sitemaps usually lie, if robots.txt names none."""
@@ -31,6 +32,8 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Read feeds that pages link to, as sitemaps of what is new."""
     submitted: tuple[str, ...] = ()
     """Sitemaps that are known otherwise."""
+    only: bool = False
+    """Fetch no pages: robots.txt files and sitemaps are read, and what they say goes to the tables alone."""
 
 
 class Naming:
@@ -78,7 +81,7 @@ class Naming:
         """Somebody names files: each is fetched, unless it was lately."""
         for name in names[: self._most]:
             url = canonical(name, base)
-            if url is None:
+            if url is None or url == robots_url(url):
                 continue
             if not self._is_ours(site_of(url)):
                 self._deliver([Discovery(url, Source.SITEMAP, now, 0, base, purpose=Purpose.SITEMAP)], now)

@@ -74,8 +74,8 @@ class FileInProgress:
         """What it is, as far as is known by now."""
         return Source.FEED if self.intake.kind in _FEEDS else Source.SITEMAP
 
-    def take(self, limit: int, listings: Listings) -> list[SitemapEntry]:
-        """Read on: at most so many values. What they list goes to the listings; the rows that tell of them."""
+    def take(self, limit: int, listings: Listings | None) -> list[SitemapEntry]:
+        """Read on: at most so many values. What they list goes to the listings, if any; the rows that tell of them."""
         values = self.intake.take(limit)
         entries = [value for value in values if isinstance(value, Entry)]
         children = [value for value in values if isinstance(value, Child)]
@@ -89,7 +89,7 @@ class FileInProgress:
         rows = [SitemapEntry(e.url, e.lastmod, e.changefreq, e.priority, e.title) for e in entries]
         return rows + [SitemapEntry(child.url, child.lastmod, is_sitemap=True) for child in children]
 
-    def _list(self, entries: Sequence[Entry], listings: Listings) -> None:
+    def _list(self, entries: Sequence[Entry], listings: Listings | None) -> None:
         self.entries += len(entries)
         found = resolve_all([entry.url for entry in entries], self.node.url)
         pairs = [(url, entry) for url, entry in zip(found, entries, strict=True) if url is not None]
@@ -106,8 +106,9 @@ class FileInProgress:
             self.wanted += 1
             if code != Change.SAME:
                 news.setdefault(site_of(url), []).append((url, entry))
-        for site, some in news.items():
-            self._slice(site, some, listings)
+        if listings is not None:
+            for site, some in news.items():
+                self._slice(site, some, listings)
 
     def _slice(self, site: Site, entries: Sequence[tuple[Url, Entry]], listings: Listings) -> None:
         """By score, so that the best of a site come first."""
