@@ -14,6 +14,9 @@ S, D = Lane.SITEMAPS, Lane.DISCOVERY
 SETTINGS = st.builds(
     BalanceSettings,
     epoch=st.integers(2, 30),
+    first_epoch=st.integers(2, 30),
+    share=st.floats(0.0, 1.0),
+    is_fixed=st.booleans(),
     step=st.floats(0.01, 0.5),
     decay=st.floats(0.0, 0.9),
     is_slowing=st.booleans(),
@@ -24,7 +27,7 @@ EVENTS = st.lists(
         st.integers(0, 3),  # waiting in discovery
         st.integers(0, 3),  # waiting in sitemaps
         st.integers(0, 255),
-        st.none() | st.integers(0, 255),
+        st.booleans(),  # whether the other source knows it, too
         st.integers(0, 3),  # how many results arrive now
         st.booleans(),
     ),
@@ -34,13 +37,13 @@ EVENTS = st.lists(
 
 @given(SETTINGS, EVENTS, st.randoms(use_true_random=False))
 def test_quotas_hold_and_restarts_change_nothing(
-    settings: BalanceSettings, events: list[tuple[int, int, int, int | None, int, bool]], random: Random
+    settings: BalanceSettings, events: list[tuple[int, int, int, bool, int, bool]], random: Random
 ) -> None:
-    """At any moment: the quotas make an epoch and leave delta to each, no empty queue is named while the other has
+    """At any moment: the quotas make an epoch and leave a sample to each, no empty queue is named while the other has
     something, and a balance that was packed and unpacked at every step decides and ends like one that was not."""
     balance, restarted = SiteBalance(settings), SiteBalance(settings)
     out: list[int] = []
-    for page, (discovery, sitemaps, level, other, results, is_good) in enumerate(events):
+    for page, (discovery, sitemaps, level, is_shared, results, is_good) in enumerate(events):
         restarted = SiteBalance.unpack(restarted.pack(), settings)
         lane = balance.choose(discovery, sitemaps)
         assert restarted.choose(discovery, sitemaps) is lane
@@ -48,12 +51,13 @@ def test_quotas_hold_and_restarts_change_nothing(
         out.append(page)
         arrived = [out.pop(random.randrange(len(out))) for _ in range(min(results, len(out)))]
         for each in (balance, restarted):
-            each.took(lane, level, page, other)
+            each.took(lane, level, page, is_shared=is_shared)
             for key in arrived:
                 each.learnt(key, is_good)
+                each.came_to(S if lane is D else D, level, key)
             each.check_invariants()
-            assert sum(each.quotas) == settings.epoch
-            assert min(each.quotas) >= settings.delta
+            assert sum(each.quotas) == settings.length(each.judged)
+            assert min(each.quotas) >= settings.sample(sum(each.quotas))
     assert balance.pack() == restarted.pack()
     assert balance.history == restarted.history
 

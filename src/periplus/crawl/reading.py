@@ -26,6 +26,8 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     max_decoded_bytes: int = 32 * 2**20
     """Of a page after its content codings are taken off; the rest is cut off."""
+    follow_links: bool = True
+    """Whether links are followed at all; without, only what is named: seeds, redirects, and what sitemaps list."""
     follow_nofollow: bool = False
     """Follow links also where a page asks crawlers not to."""
     remembered_links: int = 200_000
@@ -67,13 +69,17 @@ class PageReader:
 
     def links(self, page: Page, depth: int, now: float) -> list[Discovery]:
         """Where the page leads, but for what was met lately."""
-        if page.directives.nofollow and not self._settings.follow_nofollow:
+        if not self._leads_on(page):
             return []
         news = {link.url for link in page.links}
         news.update(_relatives(page))
         news -= self._young
         news -= self._old
         return self._tell(page, news, depth, now) if news else []  # most pages of a site lead where the others do
+
+    def _leads_on(self, page: Page) -> bool:
+        settings = self._settings
+        return settings.follow_links and (settings.follow_nofollow or not page.directives.nofollow)
 
     def _tell(self, page: Page, news: set[Url], depth: int, now: float, gain: float = 0.0) -> list[Discovery]:
         found = []
@@ -88,7 +94,7 @@ class PageReader:
 
     def learn(self, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
         """The same, where every link passes something on; what those met lately gain is kept for `gains`."""
-        if page.directives.nofollow and not self._settings.follow_nofollow:
+        if not self._leads_on(page):
             return []
         if self._keeps_links:
             told = dict(self._ways(page))

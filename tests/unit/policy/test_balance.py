@@ -6,6 +6,7 @@ import math
 import statistics
 from random import Random
 
+import msgspec
 import pytest
 
 from periplus.model import CollectionDamaged, ConfigError, Lane
@@ -13,6 +14,8 @@ from periplus.policy.balance import HISTORY, BalanceSettings, Move, SiteBalance
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
 MANY = 10**9
+FULL = BalanceSettings(first_epoch=100, is_slowing=False)
+"""Figure 8 with its guards: every epoch of full length, every step of one length."""
 
 
 def crawl_epoch(
@@ -32,12 +35,12 @@ def crawl_epoch(
 
 def test_first_epoch_is_half_and_half() -> None:
     """Before anything is known, nothing is moved; and quotas are kept to the page."""
-    assert crawl_epoch(SiteBalance(), {S: True, D: True}) == {S: 50, D: 50}
+    assert crawl_epoch(SiteBalance(FULL), {S: True, D: True}) == {S: 50, D: 50}
 
 
 def test_better_source_gets_a_step_more() -> None:
     """Lines 10-15: the budget moves by delta to whose last pages were worth more."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     crawl_epoch(balance, {S: False, D: True})
     assert balance.quotas == (40, 60)
     assert crawl_epoch(balance, {S: False, D: True}) == {S: 40, D: 60}
@@ -47,7 +50,7 @@ def test_better_source_gets_a_step_more() -> None:
 
 def test_neither_source_is_given_up() -> None:
     """A clamp leaves a sample to the worse source, so that it can prove itself again."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     for _ in range(8):
         crawl_epoch(balance, {S: True, D: False})
     assert balance.quotas == (90, 10)
@@ -56,7 +59,7 @@ def test_neither_source_is_given_up() -> None:
 
 def test_tie_moves_nothing_unless_strict() -> None:
     """Figure 8 moves to sitemaps on a tie, already before the first epoch; the guarded form does not."""
-    balance, strict = SiteBalance(), SiteBalance(BalanceSettings(is_strict=True))
+    balance, strict = SiteBalance(FULL), SiteBalance(BalanceSettings(is_strict=True))
     assert strict.quotas == (60, 40)
     for each in (balance, strict):
         crawl_epoch(each, {S: True, D: True})
@@ -67,7 +70,7 @@ def test_tie_moves_nothing_unless_strict() -> None:
 def test_short_queue_spills_and_gets_no_more() -> None:
     """Line 18: what one queue cannot use the other gets, without counting in its sample; and nobody is given more
     than it could use."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     assert crawl_epoch(balance, {S: True, D: False}, sitemaps=20) == {S: 20, D: 80}
     assert (balance.quotas, balance.history[0].move) == ((50, 50), Move.UNUSED)
     assert crawl_epoch(balance, {S: True, D: True}, sitemaps=0) == {S: 0, D: 100}
@@ -76,7 +79,7 @@ def test_short_queue_spills_and_gets_no_more() -> None:
 
 def test_spilled_pages_are_in_no_sample() -> None:
     """The sample is of the best kD pages; what was taken beyond them says nothing of the marginal page of the quota."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     for page in range(100):
         balance.took(D, page, page)
         balance.learnt(page, page < 50)
@@ -85,7 +88,7 @@ def test_spilled_pages_are_in_no_sample() -> None:
 
 def test_sample_is_the_lowest_scored_although_better_pages_arrive_late() -> None:
     """Pages found in the middle of an epoch may stand above those taken: the sample is by score, not by time."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     for page in range(50):
         balance.took(D, 200 if page < 10 else 100, page)
         balance.learnt(page, page < 10)
@@ -96,7 +99,7 @@ def test_sample_is_the_lowest_scored_although_better_pages_arrive_late() -> None
 
 def test_results_may_come_late_and_in_any_order() -> None:
     """The epoch is judged when both samples are complete; pages taken meanwhile belong to none."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     for page in range(50):
         balance.took(D, 1, page)
         balance.took(S, 1, 1000 + page)
@@ -111,7 +114,7 @@ def test_results_may_come_late_and_in_any_order() -> None:
 
 def test_results_that_never_come_are_not_waited_for() -> None:
     """A lost page must not stop a site's balance: after a sample's worth of pages the rest is judged."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     for page in range(110):
         balance.took(balance.choose(1, 1), 1, page)
         if page % 2:
@@ -122,7 +125,7 @@ def test_results_that_never_come_are_not_waited_for() -> None:
 
 def test_waiting_for_results_favours_nobody() -> None:
     """Pages taken before the last results are in are shared out like others."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     for page in range(100):
         balance.took(balance.choose(1, 1), 1, page)
     lanes = []
@@ -133,24 +136,59 @@ def test_waiting_for_results_favours_nobody() -> None:
 
 
 def test_page_of_both_is_credited_to_both() -> None:
-    """One fetch, two accounts: the result counts for both sources."""
-    balance = SiteBalance(BalanceSettings(epoch=10))
+    """One fetch, two accounts: the other source is credited when its queue comes to the page."""
+    balance = SiteBalance(BalanceSettings(epoch=10, first_epoch=10))
     for page in range(10):
-        balance.took(S, 5, page, other=7)
-        balance.learnt(page, True)
+        balance.took(S, 5, page, is_shared=True)
+        if page < 9:
+            balance.learnt(page, True)
+            balance.came_to(D, 7, page)
+    balance.learnt(9, True)
     assert (balance.history[0].sitemaps_good, balance.history[0].discovery_good) == (1, 1)
 
 
-def test_page_of_both_far_down_in_the_other_queue_does_not_speak_for_it() -> None:
-    """A page that the other source would not have come to is not one of its best kD."""
-    balance = SiteBalance(BalanceSettings(epoch=4, step=0.5))
-    balance.took(D, 10, 1)
-    balance.learnt(1, False)
+def test_page_of_both_counts_in_its_epoch_alone() -> None:
+    """What the other queue does not come to is no page of its best kD; nor is what it comes to an epoch later, nor what
+    one source alone knows, nor a page whose result is not in."""
+    balance = SiteBalance(BalanceSettings(epoch=4, first_epoch=4, step=0.5))
+    for page in (1, 2, 3):
+        balance.took(S, 5, page, is_shared=page < 3)
+    balance.came_to(D, 10, 1)
+    balance.learnt(1, True)
+    balance.came_to(D, 10, 3)
+    balance.took(D, 10, 4)
     for page in (2, 3, 4):
-        balance.took(S, 5, page, other=10 if page == 2 else 11)
+        balance.learnt(page, False)
+    balance.came_to(D, 10, 2)
+    assert (balance.history[0].discovery_good, balance.history[0].discovery_known) == (0, 1)
+    for page in range(5, 9):
+        balance.took(S, 5, page)
         balance.learnt(page, True)
-    epoch = balance.history[0]
-    assert (epoch.discovery_good, epoch.discovery_known) == (1, 2)
+    assert balance.history[1].discovery_known == 0
+
+
+def test_epochs_begin_short_and_grow() -> None:
+    """A source that is bad is found out after some dozen pages; a sample has five of them at least."""
+    balance = SiteBalance()
+    lengths = [sum(crawl_epoch(balance, {S: False, D: True}).values()) for _ in range(6)]
+    assert lengths == [20, 30, 45, 67, 100, 100]
+    assert [epoch.discovery_known for epoch in balance.history] == [5, 5, 5, 7, 10, 10]
+    assert [epoch.discovery for epoch in balance.history] == [10, 21, 40, 60, 90, 90]
+
+
+def test_strict_form_has_epochs_of_one_length() -> None:
+    """Figure 8 knows of no others."""
+    assert sum(crawl_epoch(SiteBalance(BalanceSettings(is_strict=True)), {S: True, D: True}).values()) == 100
+
+
+def test_shares_can_be_fixed() -> None:
+    """Whoever fixes them gets them, in every epoch; what came of the pages is told all the same."""
+    balance = SiteBalance(BalanceSettings(first_epoch=100, share=0.3, is_fixed=True))
+    for _ in range(3):
+        assert crawl_epoch(balance, {S: True, D: False}) == {S: 30, D: 70}
+    assert balance.history[-1].move.word == "fixed"
+    assert balance.history[-1].sitemaps_utility == 1.0
+    assert SiteBalance(BalanceSettings(first_epoch=100, share=0.0)).quotas == (10, 90)
 
 
 def run_toy(settings: BalanceSettings, seed: int, epochs: int) -> list[int]:
@@ -185,13 +223,13 @@ def test_stays_within_a_step_of_the_best_split() -> None:
 
 
 def test_full_steps_until_the_first_turn() -> None:
-    """Steps shrink only where the budget moves back: a bad source loses its budget in four epochs."""
+    """Steps shrink only where the budget moves back: a bad source loses its budget in two epochs of fifty pages."""
     settings = BalanceSettings()
-    assert [settings.step_after(turns) for turns in (0, 1, 3, 15, 10_000)] == [10, 8, 5, 3, 3]
+    assert [settings.step_after(turns) for turns in (0, 1, 3, 15, 10_000)] == [20, 10, 6, 3, 3]
     balance = SiteBalance(settings)
-    for _ in range(4):
+    for _ in range(2):
         crawl_epoch(balance, {S: False, D: True})
-    assert balance.quotas == (10, 90)
+    assert balance.quotas == (5, 40)
 
 
 def test_history_is_short_and_packed_small() -> None:
@@ -206,11 +244,11 @@ def test_history_is_short_and_packed_small() -> None:
 
 def test_other_settings_keep_the_proportion() -> None:
     """Whoever changes the epoch between two runs keeps what was learnt."""
-    balance = SiteBalance()
+    balance = SiteBalance(FULL)
     crawl_epoch(balance, {S: True, D: False})
-    again = SiteBalance.unpack(balance.pack(), BalanceSettings(epoch=1000))
+    again = SiteBalance.unpack(balance.pack(), BalanceSettings(epoch=1000, first_epoch=1000))
     assert again.quotas == (600, 400)
-    assert SiteBalance.unpack(b"").quotas == (50, 50)
+    assert SiteBalance.unpack(b"").quotas == (10, 10)
 
 
 @pytest.mark.parametrize("kept", [b"\x00", b"\x98", SiteBalance().pack()[:-1], SiteBalance().pack() + b"\x00"])
@@ -226,3 +264,10 @@ def test_settings_that_cannot_be(epoch: int, step: float, decay: float) -> None:
     """A setting that makes no sense is refused when it is read."""
     with pytest.raises(ConfigError):
         BalanceSettings(epoch=epoch, step=step, decay=decay)
+
+
+@pytest.mark.parametrize("settings", [{"first_epoch": 1}, {"share": 1.1}, {"share": -0.1}])
+def test_beginnings_that_cannot_be(settings: dict[str, float]) -> None:
+    """Nor can a first epoch without two pages, nor a share of more than all."""
+    with pytest.raises(ConfigError):
+        msgspec.convert(settings, BalanceSettings)

@@ -36,6 +36,9 @@ class Move(IntEnum):
     AT_BOUND = 6
     """The better source has all that it can get: the other one keeps a sample."""
 
+    FIXED = 7
+    """The shares were fixed by the settings."""
+
     @property
     def word(self) -> str:
         """In kebab case."""

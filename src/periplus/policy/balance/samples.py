@@ -19,24 +19,24 @@ from ...model import InvariantError
 
 WORST = 255
 _BAD, _GOOD, _PENDING = 0, 1, 2
-_KEY = (1 << 32) - 1
+KEY = (1 << 32) - 1
+"""The part of a page's name that is kept."""
 
 
 class Sample(Struct, array_like=True):
     """What one source gave in this epoch. Packed as it is.
 
-    `taken` counts pages put to its account; `reached` is the level of the page that was last taken from its queue;
-    `levels` are sorted, the best first; `marks` are what came of the same pages: bad, good, or whose result is awaited.
+    `taken` counts pages put to its account; `levels` are sorted, the best first; `marks` are what came of the same
+    pages: bad, good, or whose result is awaited.
     """
 
     taken: int = 0
-    reached: int = WORST
     levels: bytearray = field(default_factory=bytearray)
     marks: list[int] = field(default_factory=list)
 
     def add(self, level: int, key: int, limit: int) -> None:
         """A page was taken. If the sample is full, the best page leaves it; a page tried again has its place."""
-        mark = (key & _KEY) + _PENDING
+        mark = (key & KEY) + _PENDING
         if mark in self.marks:
             return
         place = bisect_right(self.levels, level)
@@ -51,12 +51,12 @@ class Sample(Struct, array_like=True):
 
     def settle(self, key: int, is_good: bool) -> None:
         """The result of a page, if it is (still) one of the sample."""
-        mark = (key & _KEY) + _PENDING
+        mark = (key & KEY) + _PENDING
         if mark in self.marks:
             self.marks[self.marks.index(mark)] = _GOOD if is_good else _BAD
 
     def clear(self) -> None:
-        """A new epoch. The queue goes on where it was."""
+        """A new epoch."""
         self.taken = 0
         self.levels.clear()
         self.marks.clear()

@@ -8,6 +8,10 @@ from msgspec import Struct
 
 from ...model import ConfigError
 
+_GROWTH, _GROWN = 1.5, 30
+"""Epochs grow by this, and not after so many: then they have their length, whatever it is."""
+_LEAST_SAMPLE = 5
+"""Fewer pages say next to nothing."""
 _LARGEST_EPOCH = 100_000
 """Pages; a sample of half of it is what the largest site could have to remember."""
 
@@ -17,13 +21,20 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     epoch: int = 100
     """Pages of a site between two looks at what came of them (the paper's Ncrawl)."""
+    first_epoch: int = 20
+    """Pages of the first epoch. Each is half as long again as the one before, until they are `epoch` long, so that a
+    bad source is found out after some dozen pages of a site."""
     step: float = 0.1
     """Share of an epoch that moves at once, and that is looked at of either source (the paper's epsilon)."""
+    share: float = 0.5
+    """What sitemaps get of the first epoch; neither source gets less than a step."""
+    is_fixed: bool = False
+    """Whether it stays at that. What came of the pages is looked at all the same."""
     decay: float = 0.7
     """What an epoch's findings still count one epoch later; 0: only the last epoch counts."""
     is_slowing: bool = True
-    """Whether steps get smaller, down to a quarter, each time that the budget moves back: then it is near the best
-    split, and large steps only lead past it. Without, the split swings by two steps for ever."""
+    """Whether steps are twice as long until the budget first moves back, and get smaller, down to a quarter, each time
+    that it does: then it is near the best split, and large steps only lead past it. Without, it swings for ever."""
     is_strict: bool = False
     """Figure 8 as printed: the first step before anything is known, none but the last epoch counts, and a tie moves
     the budget to sitemaps. Even so no source is left without a step."""
@@ -34,15 +45,33 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
             raise ConfigError(
                 f"an epoch of {self.epoch} pages cannot be shared out", hint=f"Give it 2 to {_LARGEST_EPOCH} pages"
             )
+        if self.first_epoch < 2:
+            raise ConfigError(
+                f"an epoch of {self.first_epoch} pages cannot be shared out", hint="Give the first one 2 pages at least"
+            )
         if not 0.0 < self.step <= 0.5:
             raise ConfigError(f"a step of {self.step} of an epoch is none", hint="Give it more than 0, up to 0.5")
+        if not 0.0 <= self.share <= 1.0:
+            raise ConfigError(f"sitemaps cannot have {self.share} of an epoch", hint="Give them 0 to 1 of it")
         if not 0.0 <= self.decay < 1.0:
             raise ConfigError(f"findings cannot count {self.decay} of what they did", hint="Give it 0 to less than 1")
 
     @property
     def delta(self) -> int:
-        """Pages of a step, and of a sample (line 3); never more than half of an epoch."""
+        """Pages of a step, and of a sample (line 3), in an epoch of full length; never more than half of it."""
         return min(max(round(self.step * self.epoch), 1), self.epoch // 2)
+
+    def length(self, judged: int) -> int:
+        """Pages of the epoch that comes after so many."""
+        if self.is_strict or judged >= _GROWN:
+            return self.epoch
+        return min(self.epoch, int(self.first_epoch * _GROWTH**judged))
+
+    def sample(self, length: int) -> int:
+        """Pages that are looked at of either source in an epoch of this length: of a short one more than its share."""
+        if length >= self.epoch:
+            return self.delta
+        return max(min(max(round(self.step * length), _LEAST_SAMPLE), length // 4), 1)
 
     def step_after(self, turns: int) -> int:
         """Pages that move at once, after the budget moved back so often.
@@ -52,7 +81,9 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """
         if not self.is_slowing or self.is_strict:
             return self.delta
-        return max(1, math.ceil(max(self.delta / 4, self.delta / math.sqrt(turns + 1))))
+        if not turns:
+            return 2 * self.delta
+        return max(1, math.ceil(max(self.delta / 4, self.delta / math.sqrt(turns))))
 
     def clamped(self, quota: int) -> int:
         """The nearest share of an epoch that leaves a sample to either source, so that both can still be judged."""

@@ -5,13 +5,16 @@ less than Ncrawl; then it judges. Here pages leave one by one, so the two quotas
 (Webster's rule, which ends at exactly kS and kD), and a queue that is empty leaves its turn to the other (line 18).
 Pages taken beyond a quota are in no sample.
 
+Epochs begin short and grow (`BalanceSettings.length`): half of a budget of some hundred pages would otherwise be spent
+before the first look at what came of it. The strict form has none of that.
+
 An epoch is judged when its pages were taken and the results of both samples are in. The site need not wait for that:
 what is taken meanwhile is shared out as before and is in no sample. Results that never come are not waited for
 longer than a sample takes.
 
-A page that both sources know is fetched once and put to both accounts, if the other source would have come to it by
-now: if it stood no lower there than the page last taken from there. A page further down is no page of that source's
-best kS or kD, and must not speak for its last ones.
+A page that both sources know is fetched once and put to both accounts: to the other one when its queue comes to it in
+the same epoch (`came_to`), at the place where it stands there. A page further down is no page of that source's best kS
+or kD, and must not speak for its last ones.
 """
 
 from __future__ import annotations
@@ -23,15 +26,16 @@ from msgspec import Struct, field
 
 from ...model import CollectionDamaged, InvariantError, Lane
 from .epochs import HISTORY, Epoch, Move, utility
-from .samples import WORST, Sample
+from .samples import KEY, WORST, Sample
 from .settings import BalanceSettings
 
 
 class _Kept(Struct, array_like=True):
     """What is packed.
 
-    `size` is the epoch that `quota` is a part of; `pages` is past it while results are awaited. `judged` counts epochs
-    for ever, `turns` how often the budget moved back.
+    `quota` is what sitemaps get of an epoch of full length, which is `size`; `pages` is past the epoch while results
+    are awaited. `judged` counts epochs for ever, `turns` how often the budget moved back. `shared` are the pages of
+    this epoch that both sources know, and what came of each.
     """
 
     size: int
@@ -42,6 +46,7 @@ class _Kept(Struct, array_like=True):
     sitemaps: Sample = field(default_factory=Sample)
     discovery: Sample = field(default_factory=Sample)
     history: list[Epoch] = field(default_factory=list)
+    shared: dict[int, bool | None] = field(default_factory=dict)
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -81,8 +86,14 @@ class SiteBalance:
 
     @property
     def quotas(self) -> tuple[int, int]:
-        """Pages of an epoch for (sitemaps, discovery)."""
-        return self._kept.quota, self._settings.epoch - self._kept.quota
+        """Pages of this epoch for (sitemaps, discovery)."""
+        length, least = self._length, self._settings.sample(self._length)
+        sitemaps = min(max(round(self._kept.quota * length / self._settings.epoch), least), length - least)
+        return sitemaps, length - sitemaps
+
+    @property
+    def _length(self) -> int:
+        return self._settings.length(self._kept.judged)
 
     @property
     def history(self) -> tuple[Epoch, ...]:
@@ -102,40 +113,46 @@ class SiteBalance:
         is_behind = (2 * kept.sitemaps.taken + 1) * for_discovery <= (2 * kept.discovery.taken + 1) * for_sitemaps
         return Lane.SITEMAPS if is_behind else Lane.DISCOVERY
 
-    def took(self, lane: Lane, level: int, key: int, other: int | None = None) -> None:
-        """A page was taken from this queue, where it stood at `level`.
+    def took(self, lane: Lane, level: int, key: int, *, is_shared: bool = False) -> None:
+        """A page was taken from this queue, where it stood at `level`; `is_shared`: the other source knows it, too.
 
-        `other` is its level in the other queue, if it is known there too. `key` is the page's fingerprint, or any
-        number by which `learnt` will know it.
+        `key` is the page's fingerprint, or any number by which `learnt` and `came_to` will know it.
         """
-        kept, (for_sitemaps, for_discovery) = self._kept, self.quotas
-        own, foreign = (kept.sitemaps, for_sitemaps), (kept.discovery, for_discovery)
-        if lane is not Lane.SITEMAPS:
-            own, foreign = foreign, own
-        own[0].reached = min(level, WORST)
-        self._account(*own, level, key)
-        if other is not None and other <= foreign[0].reached:
-            self._account(*foreign, other, key)
-        kept.pages += 1
+        self._account(lane, level, key)
+        if is_shared and len(self._kept.shared) < self._length:
+            self._kept.shared[key & KEY] = None
+        self._kept.pages += 1
         self._judge_if_over()
 
-    def _account(self, sample: Sample, quota: int, level: int, key: int) -> None:
-        if sample.taken < quota and self._kept.pages < self._settings.epoch:
-            sample.add(min(level, WORST), key, self._settings.delta)
+    def came_to(self, lane: Lane, level: int, key: int) -> None:
+        """The queue has come to a page that was fetched in the other's turn: in the same epoch it counts for both."""
+        is_good = self._kept.shared.pop(key & KEY, None)
+        if is_good is not None:
+            self._account(lane, level, key).settle(key, is_good)
+
+    def _account(self, lane: Lane, level: int, key: int) -> Sample:
+        kept, (for_sitemaps, for_discovery) = self._kept, self.quotas
+        is_sitemaps = lane is Lane.SITEMAPS
+        sample, quota = (kept.sitemaps, for_sitemaps) if is_sitemaps else (kept.discovery, for_discovery)
+        if sample.taken < quota and kept.pages < self._length:
+            sample.add(min(level, WORST), key, self._settings.sample(self._length))
         sample.taken += 1
+        return sample
 
     def learnt(self, key: int, is_good: bool) -> None:
         """What came of a page: whether it entered the collection as unique and indexable."""
         self._kept.sitemaps.settle(key, is_good)
         self._kept.discovery.settle(key, is_good)
+        if key & KEY in self._kept.shared:
+            self._kept.shared[key & KEY] = is_good
         self._judge_if_over()
 
     def _judge_if_over(self) -> None:
-        kept, settings = self._kept, self._settings
-        if kept.pages < settings.epoch:
+        kept, length = self._kept, self._length
+        if kept.pages < length:
             return
         is_settled = kept.sitemaps.is_settled and kept.discovery.is_settled
-        if is_settled or kept.pages >= settings.epoch + settings.delta:
+        if is_settled or kept.pages >= length + self._settings.sample(length):
             self._judge()
 
     def _judge(self) -> None:
@@ -152,15 +169,23 @@ class SiteBalance:
         if move.direction:
             last = next((past.move.direction for past in reversed(kept.history) if past.move.direction), move.direction)
             kept.turns += last != move.direction
-            kept.quota = settings.clamped(sitemaps + move.direction * settings.step_after(kept.turns))
+            kept.quota = settings.clamped(kept.quota + move.direction * settings.step_after(kept.turns))
         kept.history = [*kept.history, epoch][-HISTORY:]
+        self._begin()
+
+    def _begin(self) -> None:
+        """A new epoch."""
+        kept = self._kept
         kept.pages = 0
+        kept.shared.clear()
         kept.sitemaps.clear()
         kept.discovery.clear()
 
     def _move(self) -> Move:
         """Whose last pages were worth more, and what speaks against giving it more."""
         kept, settings = self._kept, self._settings
+        if settings.is_fixed:
+            return Move.FIXED
         sitemaps, discovery = self._utilities()
         if settings.is_strict:
             if sitemaps < discovery:
@@ -175,13 +200,12 @@ class SiteBalance:
 
     def _hindrance(self, move: Move) -> Move | None:
         """Why the better source gets no more."""
-        settings, (for_sitemaps, for_discovery) = self._settings, self.quotas
+        kept, settings, (for_sitemaps, for_discovery) = self._kept, self._settings, self.quotas
         is_sitemaps = move is Move.TO_SITEMAPS
-        quota = for_sitemaps if is_sitemaps else for_discovery
-        taken = (self._kept.sitemaps if is_sitemaps else self._kept.discovery).taken
-        if taken < quota:
+        if (kept.sitemaps.taken < for_sitemaps) if is_sitemaps else (kept.discovery.taken < for_discovery):
             return Move.UNUSED
-        return Move.AT_BOUND if quota >= settings.epoch - settings.delta else None
+        share = kept.quota if is_sitemaps else settings.epoch - kept.quota
+        return Move.AT_BOUND if share >= settings.epoch - settings.delta else None
 
     def _utilities(self) -> tuple[float, float]:
         kept, settings = self._kept, self._settings
@@ -203,30 +227,28 @@ class SiteBalance:
         kept, settings = self._kept, self._settings
         if kept.size != settings.epoch:
             kept.quota = round(kept.quota * settings.epoch / max(kept.size, 1))
-            kept.size, kept.pages = settings.epoch, 0
-            kept.sitemaps.clear()
-            kept.discovery.clear()
+            kept.size = settings.epoch
+            self._begin()
+        length, sample = self._length, settings.sample(self._length)
         kept.quota = settings.clamped(kept.quota)
-        kept.pages = min(kept.pages, settings.epoch + settings.delta - 1)
-        for sample in (kept.sitemaps, kept.discovery):
-            sample.trim(settings.delta)
+        kept.pages = min(kept.pages, length + sample - 1)
+        for each in (kept.sitemaps, kept.discovery):
+            each.trim(sample)
 
     def check_invariants(self) -> None:
         """The quotas make an epoch, either source has its part of it, and no more is remembered than is needed."""
-        kept, settings = self._kept, self._settings
-        if sum(self.quotas) != settings.epoch or min(self.quotas) < settings.delta:
-            raise InvariantError(
-                f"{self.quotas} does not share out {settings.epoch} pages in steps of {settings.delta}"
-            )
-        if not 0 <= kept.pages < settings.epoch + settings.delta or len(kept.history) > HISTORY:
+        kept, length, sample = self._kept, self._length, self._settings.sample(self._length)
+        if sum(self.quotas) != length or min(self.quotas) < sample:
+            raise InvariantError(f"{self.quotas} does not share out {length} pages, {sample} to each at least")
+        if not 0 <= kept.pages < length + sample or max(len(kept.history) - HISTORY, len(kept.shared) - length) > 0:
             raise InvariantError(f"an epoch of {kept.pages} pages, a history of {len(kept.history)} epochs")
-        kept.sitemaps.check_invariants(settings.delta)
-        kept.discovery.check_invariants(settings.delta)
+        kept.sitemaps.check_invariants(sample)
+        kept.discovery.check_invariants(sample)
 
 
 def _first(settings: BalanceSettings) -> _Kept:
-    """Lines 1-4: half and half. The strict form finds a tie before the first epoch, and moves."""
-    quota = settings.epoch // 2
-    if settings.is_strict:
+    """Lines 1-4: half and half, if not told otherwise. The strict form finds a tie before the first epoch: it moves."""
+    quota = int(settings.epoch * settings.share)
+    if settings.is_strict and not settings.is_fixed:
         quota += settings.delta
     return _Kept(settings.epoch, settings.clamped(quota))
