@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from periplus.formats.sitemap import Child, Entry, Kind
-from periplus.model import Fetched, FetchTask, Hints, Listings, Problem, Site, SitemapEntry, Source, Url
-from periplus.policy.ordering import level_of
+from periplus.model import Fetched, FetchTask, Listings, Problem, Site, SitemapEntry, Source, Url
 from periplus.policy.sitemaps import (
     Change,
     Compared,
@@ -24,9 +27,11 @@ from periplus.policy.sitemaps import (
 from periplus.urls import resolve_all, site_of
 
 from ..intake import Intake
-from .slices import pack
+from .slices import Listed, pack
 
 _FEEDS = (Kind.RSS, Kind.ATOM)
+_WORTH = 1000
+"""Values below which handling them by columns takes longer to set up than it saves."""
 
 
 class FileInProgress:
@@ -75,8 +80,11 @@ class FileInProgress:
         return Source.FEED if self.intake.kind in _FEEDS else Source.SITEMAP
 
     def take(self, limit: int, listings: Listings | None) -> list[SitemapEntry]:
-        """Read on: at most so many values. What they list goes to the listings, if any; the rows that tell of them."""
-        values = self.intake.take(limit)
+        """Read on: about so many values. What they list goes to the listings, if any; the rows that tell of them."""
+        values = self.intake.take(max(limit, _WORTH))
+        kinds = set(map(type, values))
+        if kinds == {Entry}:
+            return self._list(cast("list[Entry]", values), listings)
         entries = [value for value in values if isinstance(value, Entry)]
         children = [value for value in values if isinstance(value, Child)]
         for value in values:
@@ -84,51 +92,65 @@ class FileInProgress:
                 self.problems[value.reason] += 1
                 self.told.append(value)
         self.children += children
-        if entries:
-            self._list(entries, listings)
-        rows = [SitemapEntry(e.url, e.lastmod, e.changefreq, e.priority, e.title) for e in entries]
+        rows = self._list(entries, listings) if entries else []
         return rows + [SitemapEntry(child.url, child.lastmod, is_sitemap=True) for child in children]
 
-    def _list(self, entries: Sequence[Entry], listings: Listings | None) -> None:
+    def _list(self, entries: Sequence[Entry], listings: Listings | None) -> list[SitemapEntry]:
         self.entries += len(entries)
-        found = resolve_all([entry.url for entry in entries], self.node.url)
-        pairs = [(url, entry) for url, entry in zip(found, entries, strict=True) if url is not None]
-        self.problems["not-a-url"] += len(entries) - len(pairs)
-        times, bad = times_of([entry.lastmod for _, entry in pairs], self.found_at)
+        names = [entry.url for entry in entries]
+        lastmods = [entry.lastmod for entry in entries]
+        rows = list(
+            map(
+                SitemapEntry,
+                names,
+                lastmods,
+                [entry.changefreq for entry in entries],
+                [entry.priority for entry in entries],
+                [entry.title for entry in entries],
+            )
+        )
+        found = resolve_all(names, self.node.url)
+        if None in found:
+            entries = [entry for url, entry in zip(found, entries, strict=True) if url is not None]
+            lastmods = [entry.lastmod for entry in entries]
+            self.problems["not-a-url"] += len(found) - len(entries)
+        urls = [url for url in found if url is not None] if len(found) > len(entries) else cast("list[Url]", found)
+        times, bad = times_of(lastmods, self.found_at)
         self.problems["future-lastmod"] += bad
-        codes = self._comparison.compare(prints_of([url for url, _ in pairs]), times)
-        news: dict[Site, list[tuple[Url, Entry]]] = {}
-        for (url, entry), code in zip(pairs, codes.tolist(), strict=True):
+        is_new = self._comparison.compare(prints_of(urls), times) != Change.SAME
+        news = self._news(urls, is_new)
+        if news and listings is not None:
+            listed = Listed.of(urls, entries)
+            for site, positions in news.items():
+                self._slice(site, listed if len(positions) == len(urls) else listed[positions], listings)
+        return rows
+
+    def _news(self, urls: Sequence[Url], is_new: NDArray[np.bool_]) -> dict[Site, NDArray[np.intp]]:
+        """Where those stand that are new, of each site for which the file may speak."""
+        own = self._voice.own_site(urls)
+        if own is not None:
+            self.wanted += len(urls)
+            return {own: np.flatnonzero(is_new)} if is_new.any() else {}
+        news: dict[Site, list[int]] = {}
+        for position, (url, is_one) in enumerate(zip(urls, is_new.tolist(), strict=True)):
             refusal = self._voice.refusal(url)
             if refusal:
                 self.problems[refusal] += 1
                 continue
             self.wanted += 1
-            if code != Change.SAME:
-                news.setdefault(site_of(url), []).append((url, entry))
-        if listings is not None:
-            for site, some in news.items():
-                self._slice(site, some, listings)
+            if is_one:
+                news.setdefault(site_of(url), []).append(position)
+        return {site: np.array(positions, np.intp) for site, positions in news.items()}
 
-    def _slice(self, site: Site, entries: Sequence[tuple[Url, Entry]], listings: Listings) -> None:
+    def _slice(self, site: Site, listed: Listed, listings: Listings) -> None:
         """By score, so that the best of a site come first."""
         self.sites.add(site)
         said = self._said(site)
-        priorities = [entry.priority for _, entry in entries]
-        said.observe(priorities)
-        scores = self._score.scores([url for url, _ in entries], priorities, said)
-        by_score: dict[float, list[int]] = {}
-        for position, score in enumerate(scores):
-            by_score.setdefault(score, []).append(position)
-        for score, positions in by_score.items():
-            urls = [entries[position][0] for position in positions]
-            hints = [_hints_of(entries[position][1]) for position in positions]
-            listings.add(site, level_of(score), pack(self.node.url, self.source, self.found_at, score, urls, hints))
+        said.observe(listed.priorities)
+        scores = self._score.scores(listed.urls, listed.priorities, said)
+        for level, slices in pack(self.node.url, self.source, self.found_at, listed, scores):
+            listings.add(site, level, slices)
 
     def end(self, *, is_whole: bool) -> Compared:
         """The difference to the last reading."""
         return self._comparison.end(is_whole=is_whole)
-
-
-def _hints_of(entry: Entry) -> Hints:
-    return Hints(entry.lastmod, entry.changefreq, entry.priority)

@@ -1,49 +1,117 @@
-"""Some hundred entries of a file on their way to the queue of their site, as one value of few bytes."""
+"""What files list, column by column; and some hundred entries on their way to the queue of their site, as few bytes.
+
+A file lists up to 50,000 pages and a site may have thousands of files: what is done for each entry by itself is most of
+the cost of reading. So entries become columns once (`Listed`), and a slice keeps them as such.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Self, cast
 
 import msgspec
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from periplus.model import ChangeFreq, Discovery, Granularity, Hints, Lastmod, Source, Url
+from periplus.policy.ordering import levels_of
+
+if TYPE_CHECKING:
+    from periplus.formats.sitemap import Entry
 
 LENGTH = 500
-"""Entries of a slice: so many are queued at once when a site's queue has run dry."""
+"""Entries of a slice, at most: so many are queued at once when a site's queue has run dry."""
+
+_FREQUENCIES: Final = (None, *ChangeFreq)
+_CODES: Final = {None: 0} | {frequency.value: code for code, frequency in enumerate(ChangeFreq, 1)}
+_BREAK: Final = "\n"
+"""No canonical URL has one."""
+
+Reals = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+Positions = NDArray[np.intp]
+
+
+class Listed(Struct, frozen=True):
+    """Pages and what a file says of them. Where it says nothing, a number is no number and a code is 0."""
+
+    urls: Sequence[Url]
+    priorities: Sequence[float | None]
+    at: Reals
+    grains: Bytes
+    frequencies: Bytes
+
+    @classmethod
+    def of(cls, urls: Sequence[Url], entries: Sequence[Entry]) -> Self:
+        """Entries as columns, by the canonical names of their pages."""
+        lastmods = [entry.lastmod for entry in entries]
+        frequencies = [entry.changefreq for entry in entries]
+        words = [None if frequency is None else frequency._value_ for frequency in frequencies]
+        return cls(
+            urls,
+            [entry.priority for entry in entries],
+            np.array([None if lastmod is None else lastmod.at for lastmod in lastmods], np.float64),
+            _bytes(bytes([0 if lastmod is None else lastmod.granularity for lastmod in lastmods])),
+            _bytes(bytes([_CODES[word] for word in words])),
+        )
+
+    def __getitem__(self, positions: Positions) -> Listed:
+        """Some of them."""
+        chosen = positions.tolist()
+        return Listed(
+            [self.urls[position] for position in chosen],
+            [self.priorities[position] for position in chosen],
+            self.at[positions],
+            self.grains[positions],
+            self.frequencies[positions],
+        )
 
 
 class Slice(Struct, frozen=True, array_like=True):
-    """What a file lists of one site at one level. Columns; `dates` and `words` are empty where nobody said anything."""
+    """What a file lists of one site at one level. A column is empty where nobody said anything; `scores` may be one."""
 
     file: Url
     source: Source
     found_at: float
-    score: float
-    urls: tuple[Url, ...]
-    dates: tuple[tuple[float, int] | None, ...] = ()
-    words: tuple[tuple[str | None, float | None], ...] = ()
+    lines: str
+    scores: bytes
+    at: bytes = b""
+    grains: bytes = b""
+    frequencies: bytes = b""
+    priorities: bytes = b""
+
+    @property
+    def urls(self) -> list[Url]:
+        """The pages."""
+        return cast("list[Url]", self.lines.split(_BREAK))
 
     def discoveries(self) -> list[Discovery]:
         """Every entry as it was found."""
-        dates = self.dates or (None,) * len(self.urls)
-        words = self.words or ((None, None),) * len(self.urls)
+        urls = self.urls
+        scores = _reals(self.scores).tolist()
+        if len(scores) == 1:
+            scores *= len(urls)
         return [
-            Discovery(url, self.source, self.found_at, 1, self.file, _hints(date, word), score=self.score)
-            for url, date, word in zip(self.urls, dates, words, strict=True)
+            Discovery(url, self.source, self.found_at, 1, self.file, hints, score=score)
+            for url, score, hints in zip(urls, scores, self._hints(len(urls)), strict=True)
+        ]
+
+    def _hints(self, count: int) -> Iterator[Hints]:
+        nothing = [None] * count
+        frequencies = [_FREQUENCIES[code] for code in self.frequencies] or nothing
+        priorities = _said(self.priorities) or nothing
+        return map(Hints, self._lastmods() or nothing, frequencies, priorities)
+
+    def _lastmods(self) -> list[Lastmod | None]:
+        return [
+            None if at is None else Lastmod(at, Granularity(grain))
+            for at, grain in zip(_said(self.at), self.grains, strict=True)
         ]
 
 
-def _hints(date: tuple[float, int] | None, word: tuple[str | None, float | None]) -> Hints:
-    frequency, priority = word
-    return Hints(
-        None if date is None else Lastmod(date[0], Granularity(date[1])),
-        None if frequency is None else ChangeFreq(frequency),
-        priority,
-    )
-
-
 _decode = msgspec.msgpack.Decoder(Slice).decode
+_encode = msgspec.msgpack.Encoder().encode
 
 
 def unpack_slice(packed: bytes) -> Slice:
@@ -52,27 +120,49 @@ def unpack_slice(packed: bytes) -> Slice:
 
 
 def pack(
-    file: Url, source: Source, found_at: float, score: float, urls: Sequence[Url], hints: Sequence[Hints]
-) -> list[bytes]:
-    """Entries of one site and one score, as slices."""
-    packed = []
-    for start in range(0, len(urls), LENGTH):
-        some = hints[start : start + LENGTH]
-        dates = tuple(
-            None if hint.lastmod is None else (hint.lastmod.at, int(hint.lastmod.granularity)) for hint in some
+    file: Url, source: Source, found_at: float, listed: Listed, scores: Sequence[float]
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Entries of one site as slices, by level: each level and its slices."""
+    worth = np.array(scores, np.float64)
+    levels = levels_of(worth)
+    for level in np.unique(levels).tolist():
+        places = np.flatnonzero(levels == level)
+        yield (
+            level,
+            [
+                _packed(file, source, found_at, listed[some], worth[some])
+                for start in range(0, len(places), LENGTH)
+                for some in [places[start : start + LENGTH]]
+            ],
         )
-        words = tuple((None if hint.changefreq is None else hint.changefreq.value, hint.priority) for hint in some)
-        packed.append(
-            msgspec.msgpack.encode(
-                Slice(
-                    file,
-                    source,
-                    found_at,
-                    score,
-                    tuple(urls[start : start + LENGTH]),
-                    dates if any(dates) else (),
-                    words if any(map(any, words)) else (),
-                )
-            )
+
+
+def _packed(file: Url, source: Source, found_at: float, listed: Listed, worth: Reals) -> bytes:
+    is_dated = not np.isnan(listed.at).all()
+    priorities = np.array(listed.priorities, np.float64)
+    return _encode(
+        Slice(
+            file,
+            source,
+            found_at,
+            _BREAK.join(listed.urls),
+            worth[:1].tobytes() if (worth == worth[0]).all() else worth.tobytes(),
+            listed.at.tobytes() if is_dated else b"",
+            listed.grains.tobytes() if is_dated else b"",
+            listed.frequencies.tobytes() if listed.frequencies.any() else b"",
+            b"" if np.isnan(priorities).all() else priorities.tobytes(),
         )
-    return packed
+    )
+
+
+def _bytes(values: bytes) -> Bytes:
+    return np.frombuffer(values, np.uint8)
+
+
+def _reals(values: bytes) -> Reals:
+    return np.frombuffer(values, np.float64)
+
+
+def _said(values: bytes) -> list[float | None]:
+    """Numbers; None for what is none."""
+    return [None if value != value else value for value in _reals(values).tolist()]

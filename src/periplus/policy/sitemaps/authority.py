@@ -11,7 +11,8 @@ Reasons: `sitemap-foreign-host`: the other host names no such file; `sitemap-unp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from itertools import repeat
 
 from msgspec import Struct
 
@@ -75,6 +76,11 @@ class Voice:
                 self._answers.clear()
             answer = self._answers[site] = self._of(site)
         return answer
+
+    def own_site(self, pages: Iterable[Url]) -> Site | None:
+        """Its own site, if all of these lie there and it may list them; else each is to be asked for."""
+        is_own = not self._is_bound and all(map(str.startswith, pages, repeat(self._home)))
+        return self._site if is_own else None
 
     def _of(self, site: Site) -> str:
         way = self._settings.cross_host

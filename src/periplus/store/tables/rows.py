@@ -30,7 +30,7 @@ from .fetches import fetch_row
 from .links import LinkRows
 from .pages import page_row
 from .schemas import SCHEMAS
-from .sitemaps import entry_rows, summary_row
+from .sitemaps import sitemaps_batch
 
 _MOST_UNREAD = 64
 _HEAVIEST_UNREAD = 8 << 20
@@ -101,11 +101,12 @@ class Rows:
         self.weight += len(page.links) * (_LINK_WEIGHT + len(page.base))
 
     def _take_entries(self, event: SitemapEntriesRead) -> None:
-        self._rows["sitemap_entries"].extend(entry_rows(event))
-        self.weight += sum(_ROW_WEIGHT + len(entry.url) for entry in event.entries)
+        self._rows["sitemap_entries"].append(event)
+        self.weight += _ROW_WEIGHT * len(event.entries) + sum([len(entry.url) for entry in event.entries])
 
     def _take_sitemap(self, event: SitemapRead) -> None:
-        self._add("sitemap_entries", summary_row(event))
+        self._rows["sitemap_entries"].append(event)
+        self.weight += _ROW_WEIGHT + len(event.url)
 
     def _take_change(self, event: ChangeSeen) -> None:
         self._add("changes", change_row(event))
@@ -115,8 +116,16 @@ class Rows:
         self.weight += _ROW_WEIGHT + len(row[0])
 
 
+_BATCHES: Mapping[str, Callable[[list[Any]], pa.RecordBatch]] = {
+    "discoveries": discoveries_batch,
+    "sitemap_entries": sitemaps_batch,
+}
+"""Tables whose rows are made of events, column by column."""
+
+
 def _batch(table: str, rows: list[Any]) -> pa.RecordBatch:
-    return discoveries_batch(rows) if table == "discoveries" else batch_of(SCHEMAS[table], zip(*rows, strict=True))
+    make = _BATCHES.get(table)
+    return batch_of(SCHEMAS[table], zip(*rows, strict=True)) if make is None else make(rows)
 
 
 def _weight(event: Event) -> int:
