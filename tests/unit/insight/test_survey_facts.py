@@ -255,19 +255,22 @@ def test_a_moved_file_counts_where_it_is_named(crawled: Crawled) -> None:
 
 
 def test_what_is_no_sitemap_is_told(crawled: Crawled) -> None:
-    """Pages, words, failures, prohibitions: each with its word."""
-    names = ("html", "words", "gone", "late", "forbidden")
+    """Pages, words, failures, prohibitions, files in the middle of being read: each with its word."""
+    names = ("html", "words", "gone", "late", "forbidden", "begun")
     lines = b"".join(f"Sitemap: http://a.test/{name}.xml\n".encode() for name in names)
     crawled.robots("http://a.test/robots.txt", lines)
     crawled.sitemap("http://a.test/html.xml", PAGE)
     crawled.read("http://a.test/html.xml", problems=("html",))
     crawled.sitemap("http://a.test/words.xml", b"Nothing here")
+    crawled.read("http://a.test/words.xml", problems=("not-a-sitemap",))
+    crawled.sitemap("http://a.test/begun.xml", b"<urlset></urlset>")
     crawled.sitemap("http://a.test/gone.xml", PAGE, 410)
     crawled.failed("http://a.test/late.xml", Purpose.SITEMAP)
     crawled.told(Excluded(crawled.task("http://a.test/forbidden.xml", Purpose.SITEMAP), "robots", "/"))
     facts = {fact.url[14:-4]: fact.outcome for fact in files_of(crawled.facts("a.test"))}
     assert facts == {
-        "html": "html-instead", "words": "not-a-sitemap", "gone": "http-410", "late": "timeout", "forbidden": "robots"
+        "html": "html-instead", "words": "not-a-sitemap", "gone": "http-410", "late": "timeout", "forbidden": "robots",
+        "begun": "not-read",
     }  # fmt: skip
 
 

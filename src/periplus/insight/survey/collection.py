@@ -31,6 +31,7 @@ from .facts import (
     NOT_A_SITEMAP,
     NOT_ASKED,
     NOT_FETCHED,
+    NOT_READ,
     READ,
     REDIRECTED,
     Fact,
@@ -48,6 +49,8 @@ _GZIP: Final = b"\x1f\x8b"
 _SNIFFING: Final = Limits(size=1 << 20)
 """What a beginning may unpack to: a bomb is told by less."""
 _NOTHING: Final = FileReading()
+_WHOLE: Final = 200
+"""The status of an answer whose body is read."""
 
 
 def facts_of_collection(
@@ -186,6 +189,8 @@ def _file(place: Place, known: set[str], answers: Answers, readings: Readings) -
         return replace(fact, outcome=REDIRECTED, status=asked.status)
     if not asked.is_found and not (asked.outcome == "not-modified" and reading):
         return replace(fact, outcome=asked.trouble, status=asked.status)
+    if reading is None and asked.status == _WHOLE:
+        return replace(fact, outcome=NOT_READ, status=asked.status)
     return _read(fact, asked, reading or _NOTHING, *answers.beginning(asked))
 
 

@@ -16,6 +16,7 @@ What became of a sitemap file (`FileFact.outcome`):
 * `html-instead`: a web page in its place; `not-a-sitemap`: something else, or nothing
 * `http-404` and its kin; the reasons of the wire; `robots`: its site does not want us to read it
 * `redirected`: it leads to a file that is known anyway, or nowhere; `not-fetched`: named, but never asked for
+* `not-read`: it came, but was not read to its end, because the crawl was stopped or is under way
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from msgspec import Struct
 from periplus.formats.robots import parse
 
 FILE, FILE_AT_WWW, HTML_INSTEAD, NOT_ASKED = "file", "file-at-www", "html-instead", "not-asked"
-READ, NOT_A_SITEMAP, REDIRECTED, NOT_FETCHED = "read", "not-a-sitemap", "redirected", "not-fetched"
+READ, NOT_A_SITEMAP, REDIRECTED = "read", "not-a-sitemap", "redirected"
+NOT_FETCHED, NOT_READ = "not-fetched", "not-read"
 
 LONGEST_AGENT = 80
 """Characters of an agent that are looked at; what is longer is no name."""

@@ -1,8 +1,10 @@
 """What sitemaps were found to say, counted from the rows of `sitemap_entries` without holding any of them.
 
-A reading is the rows of one sitemap up to its `summary`; of several readings the last counts. Rows of several sitemaps
-may be mixed, those of one are in order. The table may have hundreds of millions of rows: they are counted a batch at a
-time with array operations, and only a few numbers for each sitemap stay, besides the files that indexes name.
+A reading is the rows of one sitemap with one `read_at`, up to its `summary`; of several readings the last counts. One
+without a summary was broken off when its crawl was killed, or is under way: it counts for nothing, since the file is
+read again. Rows of several sitemaps may be mixed, those of one are in order. The table may have hundreds of millions of
+rows: they are counted a batch at a time with array operations, and only a few numbers for each sitemap stay, besides
+the files that indexes name.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ from periplus.store.tables import Spooled, scan
 from .facts import counted
 
 _COLUMNS: Final = (
-    "url", "kind", "sitemap", "lastmod", "changefreq", "priority", "entries", "children", "problems"
+    "url", "kind", "sitemap", "read_at", "lastmod", "changefreq", "priority", "entries", "children", "problems"
 )  # fmt: skip
 MOST_CHILDREN: Final = 50_000
 """Children of one index that are known by name, as many as the protocol allows; all of them are counted."""
 
 
 class FileReading(Struct, gc=False):
-    """A sitemap as it was last read. Until its summary comes, the numbers grow."""
+    """A sitemap as it was last read."""
 
     entries: int = 0
     with_lastmod: int = 0
@@ -37,7 +39,14 @@ class FileReading(Struct, gc=False):
     with_priority: int = 0
     named: int = 0
     problems: tuple[tuple[str, int], ...] = ()
-    is_closed: bool = False
+
+
+class _Open(Struct):
+    """A reading whose summary has not come yet: its numbers grow. `children` are URLs by their keys."""
+
+    read_at: int
+    reading: FileReading
+    children: dict[str, str]
 
 
 class Readings:
@@ -47,31 +56,32 @@ class Readings:
         self.files: dict[str, FileReading] = {}
         self.children: dict[str, dict[str, str]] = {}
         """Of an index: the URL of each child by its key. What any reading named is a child."""
+        self._open: dict[str, _Open] = {}
         self._key_of = key_of
         for batch in scan(folder / "tables", "sitemap_entries", spooled=spooled, columns=_COLUMNS):
             if batch.num_rows:
                 self._count(batch)
+        self._open.clear()
 
     def _count(self, batch: pa.RecordBatch) -> None:
         names, codes = self._coded(batch["sitemap"])
-        kinds = _plain(batch["kind"])
+        kinds, times = _plain(batch["kind"]), _times(batch["read_at"])
         is_summary, is_child = _mask(pc.equal(kinds, "summary")), _mask(pc.equal(kinds, "sitemap"))
-        is_page = ~(is_summary | is_child)
-        self._note_children(batch, names, codes, np.flatnonzero(is_child))
         order = np.argsort(codes, kind="stable")
         closes = is_summary[order]
-        starts = _segments(codes[order], closes)
-        sums = [np.add.reduceat(column[order].astype(np.int64), starts) for column in _claims(batch, is_page, is_child)]
-        ends = np.append(starts[1:], len(order)) - 1
-        for start, end, *numbers in zip(starts.tolist(), ends.tolist(), *(one.tolist() for one in sums), strict=True):
-            reading = self._open(names[codes[order[start]]])
-            reading.entries += numbers[0]
-            reading.with_lastmod += numbers[1]
-            reading.with_changefreq += numbers[2]
-            reading.with_priority += numbers[3]
-            reading.named += numbers[4]
-            if closes[end]:
-                _close(reading, batch.slice(int(order[end]), 1).to_pylist()[0])
+        starts = _segments(codes[order], times[order], closes)
+        claims = _claims(batch, ~(is_summary | is_child), is_child)
+        sums = [np.add.reduceat(column[order].astype(np.int64), starts) for column in claims]
+        ends = np.append(starts[1:], len(order)).tolist()
+        for start, end, *numbers in zip(starts.tolist(), ends, *(one.tolist() for one in sums), strict=True):
+            rows = order[start:end]
+            key = names[codes[rows[0]]]
+            under_way = self._under_way(key, int(times[rows[0]]))
+            _add(under_way.reading, numbers)
+            if numbers[-1]:
+                self._note_children(under_way.children, batch["url"].take(pa.array(rows[is_child[rows]])).to_pylist())
+            if closes[end - 1]:
+                self._close(key, batch.slice(int(rows[-1]), 1).to_pylist()[0])
 
     def _coded(self, sitemaps: pa.Array) -> tuple[list[str], NDArray[np.intp]]:
         """The keys of the sitemaps of a batch, and for each row which of them: a dictionary may hold many others."""
@@ -79,33 +89,41 @@ class Readings:
         used, codes = np.unique(encoded.indices.to_numpy(zero_copy_only=False), return_inverse=True)
         return [self._key_of(name) for name in encoded.dictionary.take(pa.array(used)).to_pylist()], codes
 
-    def _open(self, key: str) -> FileReading:
-        """The reading that goes on, or a new one in place of one that was closed."""
-        reading = self.files.get(key)
-        if reading is None or reading.is_closed:
-            reading = self.files[key] = FileReading()
-        return reading
+    def _under_way(self, key: str, read_at: int) -> _Open:
+        """The reading that goes on, or a new one in place of one that was closed or broken off."""
+        found = self._open.get(key)
+        if found is None or found.read_at != read_at:
+            found = self._open[key] = _Open(read_at, FileReading(), {})
+        return found
 
-    def _note_children(
-        self, batch: pa.RecordBatch, names: list[str], codes: NDArray[np.intp], places: NDArray[np.intp]
-    ) -> None:
-        if not len(places):
-            return
-        urls = batch["url"].take(pa.array(places)).to_pylist()
-        for place, url in zip(places.tolist(), urls, strict=True):
-            children = self.children.setdefault(names[codes[place]], {})
+    def _note_children(self, children: dict[str, str], urls: list[str | None]) -> None:
+        for url in urls:
             if len(children) < MOST_CHILDREN:
                 children.setdefault(self._key_of(url or ""), url or "")
 
+    def _close(self, key: str, row: dict[str, Any]) -> None:
+        """The end of a file: what its reader counted holds."""
+        closed = self._open.pop(key)
+        reading = self.files[key] = closed.reading
+        if row["entries"] is not None:
+            reading.entries = row["entries"]
+        if row["children"] is not None:
+            reading.named = row["children"]
+        reading.problems = counted(row["problems"] or ())
+        if closed.children:
+            children = self.children.setdefault(key, {})
+            for child, url in closed.children.items():
+                if len(children) < MOST_CHILDREN:
+                    children.setdefault(child, url)
 
-def _close(reading: FileReading, row: dict[str, Any]) -> None:
-    """The end of a file: what its reader counted holds."""
-    if row["entries"] is not None:
-        reading.entries = row["entries"]
-    if row["children"] is not None:
-        reading.named = row["children"]
-    reading.problems = counted(row["problems"] or ())
-    reading.is_closed = True
+
+def _add(reading: FileReading, numbers: Sequence[int]) -> None:
+    """What some rows say, in the order of `_claims`."""
+    reading.entries += numbers[0]
+    reading.with_lastmod += numbers[1]
+    reading.with_changefreq += numbers[2]
+    reading.with_priority += numbers[3]
+    reading.named += numbers[4]
 
 
 def _claims(batch: pa.RecordBatch, is_page: NDArray[np.bool_], is_child: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
@@ -114,11 +132,16 @@ def _claims(batch: pa.RecordBatch, is_page: NDArray[np.bool_], is_child: NDArray
     return [is_page, *said, is_child]
 
 
-def _segments(codes: NDArray[np.intp], closes: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Where readings begin: at another sitemap, or behind a summary."""
+def _segments(codes: NDArray[np.intp], times: NDArray[np.int64], closes: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Where readings begin: at another sitemap, at another time, or behind a summary."""
     begins = np.ones(len(codes), np.bool_)
-    begins[1:] = (codes[1:] != codes[:-1]) | closes[:-1]
+    begins[1:] = (codes[1:] != codes[:-1]) | (times[1:] != times[:-1]) | closes[:-1]
     return np.flatnonzero(begins)
+
+
+def _times(column: pa.Array) -> NDArray[np.int64]:
+    times: NDArray[np.int64] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return times
 
 
 def _mask(column: pa.Array) -> NDArray[np.bool_]:
