@@ -149,6 +149,37 @@ def test_the_best_claim_makes_the_canonical_url(state: State) -> None:
         assert placed.canonical == expected
 
 
+def test_a_page_that_is_listed_later_makes_the_canonical_url(state: State) -> None:
+    """Also one that is no longer known by name in a large cluster; what a page says of itself is still known."""
+    words = text(1)
+    crowd = [page(f"a.test/{number}", words, worth=1.0) for number in range(20)]
+    odd = page("a.test/odd/name", words, canonical=Url("https://a.test/1"))
+    state.sketches.add([page("b.test/", text(2)), odd, *crowd])
+    state.sketches.mark_listed([odd.url, Url("https://b.test/"), Url("https://x.test/")])
+    state.commit()
+    placed, first, alone, unknown = state.sketches.get(
+        [odd.url, crowd[0].url, Url("https://b.test/"), Url("https://x/")]
+    )
+    assert placed is not None
+    assert first is not None
+    assert alone is not None
+    assert unknown is None
+    assert placed.canonical == first.canonical == odd.url
+    assert (placed.size, alone.canonical) == (21, "https://b.test/")
+
+
+def test_what_a_page_says_of_its_own_name_is_known(state: State) -> None:
+    """From the first on, and as it last said."""
+    name = Url("https://a.test/1")
+    (placed,) = state.sketches.add([page("a.test/2", text(1), canonical=name)])
+    assert placed is not None
+    assert placed.names == name
+    assert state.sketches.get([Url("https://a.test/2")]) == [placed]
+    (again,) = state.sketches.add([page("a.test/2", text(1))])
+    assert again is not None
+    assert again.names is None
+
+
 def test_a_chain_is_no_cluster(state: State) -> None:
     """Each resembles the one before; those at the ends do not, and are not dragged together."""
     words, clusters = text(1), set()

@@ -57,6 +57,11 @@ class Clusters(RuleBasedStateMachine):
         self.disk.sketches.remove(urls)
         self.memory.sketches.remove(urls)
 
+    @rule(urls=st.lists(st.sampled_from(URLS), max_size=3))
+    def mark_listed(self, urls: list[Url]) -> None:
+        self.disk.sketches.mark_listed(urls)
+        self.memory.sketches.mark_listed(urls)
+
     @rule()
     def commit(self) -> None:
         self.disk.commit()

@@ -296,6 +296,9 @@ class Sketches(Protocol):
     def get(self, urls: Sequence[Url]) -> list[Placement | None]:
         """Where each is now, aligned with `urls`."""
 
+    def mark_listed(self, urls: Sequence[Url]) -> None:
+        """Their sites list these now, which speaks for knowing a cluster by them; others do not matter."""
+
     def remove(self, urls: Sequence[Url]) -> None:
         """Take out those that are no more; others do not matter."""
 

@@ -152,7 +152,8 @@ class Placement(Struct, frozen=True, gc=False):
     """Where a page was put: a cluster of `size` pages that say the same, best known by `canonical`.
 
     `likeness` is how much the page resembles what the first of them said, from 0 to 1; `is_copy`: another page said it
-    before, and still does as far as is known.
+    before, and still does as far as is known. `names` is the URL by which the page says itself that it should be known;
+    of a large cluster that is kept only for the few pages that may stand for it.
     """
 
     cluster: int
@@ -160,6 +161,7 @@ class Placement(Struct, frozen=True, gc=False):
     size: int
     likeness: float
     is_copy: bool
+    names: Url | None = None
 
 
 class Reading(Struct, frozen=True):

@@ -30,8 +30,10 @@ from periplus.policy.duplicates import (
     founded,
     is_like,
     joined,
+    known_as,
     left,
     likenesses,
+    listed,
     rows_of,
 )
 from periplus.urls import site_of
@@ -106,6 +108,16 @@ class SketchBook:
         places = self._keys_of(urls, False)
         known = self._pages.get_many(places)
         return [self._placement_of(url, known.get(place)) for url, place in zip(urls, places, strict=True)]
+
+    def mark_listed(self, urls: Sequence[Url]) -> None:
+        """Their sites list these now."""
+        known = self._pages.get_many(places := self._keys_of(urls, False))
+        for url, place in zip(urls, places, strict=True):
+            number = known[place][:NUMBER] if place in known else b""
+            kept = self._row(number) if number else None
+            if kept is not None:
+                self._change(number, kept, listed(_cluster(kept), url))
+        self._keep(known, known)
 
     def remove(self, urls: Sequence[Url]) -> None:
         """Take out those that are no more."""
@@ -185,7 +197,7 @@ class SketchBook:
         self.count += 1
         self._changed[number] = brief + _encode(founded(page, site))
         self._bands.add(number, *bands)
-        return number + _FIRST + _ALIKE, Placement(self.next_number - 1, page.url, 1, 1.0, False)
+        return number + _FIRST + _ALIKE, Placement(self.next_number - 1, page.url, 1, 1.0, False, page.canonical)
 
     def _join(self, number: bytes, page: Sketched, likeness: float, was: bytes | None) -> tuple[bytes, Placement]:
         """`was`: what the page counted as there, if it is there already."""
@@ -266,7 +278,9 @@ def _cluster(row: bytes) -> Cluster:
 
 
 def _placement(number: bytes, cluster: Cluster, url: Url, likeness: float, is_copy: bool) -> Placement:
-    return Placement(int.from_bytes(number, "big"), canonical(cluster) or url, cluster.size, likeness, is_copy)
+    known = known_as(cluster, url)
+    names = None if known is None else known.names
+    return Placement(int.from_bytes(number, "big"), canonical(cluster) or url, cluster.size, likeness, is_copy, names)
 
 
 class _Dict(dict[bytes, bytes]):

@@ -96,6 +96,7 @@ class Admission:
                     queued.append(self._entry(discovery))
         if changed:
             self._state.records.put(changed.values())
+            self._state.sketches.mark_listed([url for url, record in changed.items() if _is_read_and_listed(record)])
         if events:
             self._events.record(events)
         return self._push(queued) if queued else []
@@ -159,6 +160,11 @@ def _record(discovery: Discovery) -> UrlRecord:
         discovery.hints.lastmod,
         redirects=discovery.redirects,
     )
+
+
+def _is_read_and_listed(record: UrlRecord) -> bool:
+    """Whether a page was read, and may have been put with others that say the same, before a sitemap listed it."""
+    return record.visits > 0 and record.first_seen[-1].source is Source.SITEMAP
 
 
 def _with_source(known: UrlRecord, discovery: Discovery) -> UrlRecord:

@@ -11,7 +11,7 @@ text (`periplus.content`), since the frame that the pages of a site share makes 
 Nothing here looks anything up or keeps anything: that is `store`.
 """
 
-from .clusters import MAX_KEPT, Cluster, Member, canonical, founded, joined, left
+from .clusters import MAX_KEPT, Cluster, Member, canonical, founded, joined, known_as, left, listed
 from .hints import Belief, Hint, HintKind, Target, believe
 from .likeness import BANDS, VALUES, DuplicateSettings, are_thin, band_keys, brief_of, is_like, likenesses, rows_of
 from .neighbours import neighbours, rows_for
@@ -35,8 +35,10 @@ __all__ = [
     "founded",
     "is_like",
     "joined",
+    "known_as",
     "left",
     "likenesses",
+    "listed",
     "neighbours",
     "rows_for",
     "rows_of",

@@ -51,18 +51,25 @@ def founded(page: Sketched, site: Site) -> Cluster:
 
 def joined(cluster: Cluster, page: Sketched, *, is_new: bool) -> Cluster:
     """With this page; `is_new`: it was not counted yet. One that was there is known as what it claims to be now."""
-    others = [each for each in cluster.members if each.url != page.url]
-    was_named = any(each.url == page.url and each.is_named for each in cluster.members)
-    members = _with_names([*others, replace(_member(page), is_named=was_named)])
-    if len(members) > MAX_KEPT:
-        members = sorted(members, key=_claim)[:MAX_KEPT]
-    return replace(cluster, size=cluster.size + is_new, members=tuple(members))
+    was = known_as(cluster, page.url)
+    member = replace(_member(page), is_named=was is not None and was.is_named)
+    return replace(_with(cluster, member), size=cluster.size + is_new)
+
+
+def listed(cluster: Cluster, url: Url) -> Cluster:
+    """The same, now that the site of this page lists it. It must have been counted."""
+    return _with(cluster, replace(known_as(cluster, url) or Member(url), is_listed=True))
 
 
 def left(cluster: Cluster, url: Url, *, was_first: bool) -> Cluster:
     """Without this page, which must have been counted."""
     members = tuple([each for each in cluster.members if each.url != url])
     return replace(cluster, size=cluster.size - 1, has_first=cluster.has_first and not was_first, members=members)
+
+
+def known_as(cluster: Cluster, url: Url) -> Member | None:
+    """What speaks for this page, if it is one of those that the cluster knows by name."""
+    return next((each for each in cluster.members if each.url == url), None)
 
 
 def canonical(cluster: Cluster) -> Url | None:
@@ -72,6 +79,13 @@ def canonical(cluster: Cluster) -> Url | None:
 
 def _member(page: Sketched) -> Member:
     return Member(page.url, page.is_listed, page.worth, page.canonical)
+
+
+def _with(cluster: Cluster, member: Member) -> Cluster:
+    members = _with_names([*[each for each in cluster.members if each.url != member.url], member])
+    if len(members) > MAX_KEPT:
+        members = sorted(members, key=_claim)[:MAX_KEPT]
+    return replace(cluster, members=tuple(members))
 
 
 def _with_names(members: list[Member]) -> list[Member]:

@@ -73,6 +73,11 @@ class DiskSketches:
         """Where each is now, aligned with `urls`."""
         return self._book.get(urls) if len(self) else [None] * len(urls)
 
+    def mark_listed(self, urls: Sequence[Url]) -> None:
+        """Their sites list these now."""
+        if urls and len(self):
+            self._book.mark_listed(urls)
+
     def remove(self, urls: Sequence[Url]) -> None:
         """Take out those that are no more."""
         if len(self):
