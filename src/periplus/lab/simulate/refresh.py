@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 from periplus.policy.names import nearest
+from periplus.policy.refresh.allocation import frequencies_for_freshness
 
-from .allocation import frequencies_for_freshness
 from .window import Floats, Ints, Window
 
 

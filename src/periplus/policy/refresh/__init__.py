@@ -8,43 +8,61 @@ and says from that what a visit is worth now, and when it will be worth its pric
 is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes rates and trust of all of them at
 once.
 
+*Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
+what a visit is worth now, and at what age it is worth a price. `noisy_signals` is the model behind them in closed form;
+`allocation` shares out budgets the way the literature does, and `adaptive` the way Nutch does.
+
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: whoever crawls and whoever
 simulates call the same lines.
 """
 
+from .adaptive import AdaptiveSettings, adapted
 from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest, most_probable, naive
+from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
+from .noisy_signals import SignalModel
+from .objectives import Objective, fragment_index, objective, objectives, profile_index
 from .signals import KindEvidence, SiteEvidence, unpack_site
 
 __all__ = [
     "PAGE",
     "SAID_RATE",
+    "AdaptiveSettings",
     "ByChance",
+    "CrawlValue",
     "Estimates",
     "EstimationSettings",
     "GroupPrior",
     "KindEvidence",
+    "Objective",
     "Observations",
+    "Outlook",
     "PageEvidence",
     "RunningRate",
     "SignalKind",
+    "SignalModel",
     "SiteBeliefs",
     "SiteEvidence",
+    "adapted",
     "estimate",
     "estimate_pages",
     "first_prior",
     "fit_prior",
+    "fragment_index",
     "from_dates",
     "group_rates",
     "improved",
     "likeliest",
     "most_probable",
     "naive",
+    "objective",
+    "objectives",
     "observation",
     "observations_of",
     "parts",
+    "profile_index",
     "unpack_page",
     "unpack_site",
 ]

@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from periplus.lab.simulate.allocation import (
+from periplus.policy.refresh.allocation import (
     expected_age,
     expected_freshness,
     frequencies_for_age,
     frequencies_for_freshness,
+    harmonic_frequencies,
+    polite_frequencies,
+    random_frequencies,
 )
 
 FIVE = np.arange(1.0, 6.0)
@@ -88,3 +91,48 @@ def test_spent_and_not_to_be_bettered(pages: list[tuple[float, float]], budget: 
             moved[source] -= share[source] * 1e-3
             moved[(source + 1) % len(share)] += share[source] * 1e-3
             assert weights @ value(rates, moved) <= best + 1e-9 * max(1, abs(best))
+
+
+def test_random_visits() -> None:
+    """Azar et al.: five pages of rates 1 to 5, five visits."""
+    share = random_frequencies(FIVE, 5)
+    assert share == pytest.approx([1.3860, 1.3743, 1.1326, 0.7719, 0.3352], abs=1e-4)
+    assert (share / (share + FIVE)).mean() == pytest.approx(0.29737, abs=1e-5)
+    assert FIVE / (share + FIVE) ** 2 == pytest.approx([0.175659] * 5, abs=1e-6)
+
+
+def test_random_visits_to_few() -> None:
+    """Pages that change too often for the budget get none, and nothing of it is left."""
+    share = random_frequencies(FIVE, 0.5)
+    assert share[-1] == 0
+    assert share.sum() == pytest.approx(0.5)
+
+
+def test_lambda_crawl() -> None:
+    """Pages that must be polled: all of them are; and pages whose changes are announced."""
+    polled, _ = harmonic_frequencies(FIVE, 5)
+    assert polled == pytest.approx([0.7829, 0.9472, 1.0372, 1.0956, 1.1371], abs=1e-4)
+    assert np.log1p(FIVE / polled).mean() == pytest.approx(1.30801, abs=1e-5)
+    assert FIVE / (polled * (polled + FIVE)) == pytest.approx([0.71646] * 5, abs=1e-5)
+    none, followed = harmonic_frequencies(FIVE, 5, is_announced=True)
+    assert none.sum() == 0
+    assert followed == pytest.approx([1, 0.5, 1 / 3, 0.25, 0.2], abs=1e-9)
+    assert -np.log(followed).mean() == pytest.approx(0.95750, abs=1e-5)
+
+
+def test_lambda_crawl_of_both_kinds() -> None:
+    """One price for both: together they spend the budget."""
+    polled, followed = harmonic_frequencies(FIVE, 4, is_announced=[True, False, True, False, True])
+    assert polled.sum() + (followed * FIVE).sum() == pytest.approx(4)
+    price = FIVE[1] / (polled[1] * (polled[1] + FIVE[1]))
+    assert followed[4] == pytest.approx(1 / (price * 5))
+
+
+def test_polite_visits() -> None:
+    """A host with a bound shares it out alone; the others share the rest."""
+    share = polite_frequencies(FIVE, 5, [0, 0, 0, 1, 1], [1.5, 10])
+    assert share == pytest.approx([0.8089, 0.5581, 0.1330, 1.9017, 1.5983], abs=1e-4)
+    assert (share / (share + FIVE)).sum() == pytest.approx(1.272257, abs=1e-6)
+    price = FIVE / (share + FIVE) ** 2
+    assert price[:3] == pytest.approx([0.30563] * 3, abs=1e-5)
+    assert price[3:] == pytest.approx([0.11484] * 2, abs=1e-5)

@@ -1,0 +1,234 @@
+"""What a visit is worth now, and when it will be worth its price: every objective as tables that are looked up.
+
+An index is weight x rate^-power x phi(e), where e is how many changes a copy would have to expect without any signal to
+cost as much as it does: `rate x age` if none came, and more if some did. phi depends on how often signals come for each
+untold change (gamma/alpha) and on what each is worth (kappa), so that pages fall into 64 x 32 classes, and one for
+those that hear nothing; a class is tabled when its first page comes, and a page's rate there is such that it changes as
+often as it does. For any cost c,
+
+    psi(x) = (alpha/gamma) sum over i of R^i(gamma/alpha m_i(x)),   phi(x) = integral of psi from 0 to x,
+
+where m_i(x) are the untold changes with which, after i signals, the cost is x: psi is the mean time until then, since
+the threshold is not reached before that moment as long as no more than i signals came. For binary freshness that is the
+closed form of `noisy_signals`.
+
+Signals that are right less than one time in ten are not heard: they are noise, and what they tell counts as untold.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from .noisy_signals import LEAST_UNTOLD, poisson_tail
+from .objectives import Floats, Objective, objective
+
+Ints = NDArray[np.int64]
+
+_SHARES, _WORTHS = 64, 32
+_LEAST_SHARE, _MOST_SHARE = 0.03, 3000.0
+LEAST_KAPPA, _MOST_KAPPA = 0.105, 5.5
+_SHARE_STEP = math.log(_MOST_SHARE / _LEAST_SHARE) / (_SHARES - 1)
+_WORTH_STEP = math.log(_MOST_KAPPA / LEAST_KAPPA) / (_WORTHS - 1)
+_POINTS, _FIRST, _LAST = 200, 1e-4, 1e4
+_STEP = math.log(_LAST / _FIRST) / (_POINTS - 2)
+_GRID: Floats = np.concatenate(([0.0], _FIRST * np.exp(_STEP * np.arange(_POINTS - 1))))
+_GRID_LIST: list[float] = _GRID.tolist()
+_MOST_SIGNALS = 8
+"""As many signals have a row of their own; more are as good as eight."""
+_MOST_TERMS, _SATURATED = 128, 16.0
+"""So many signals are told apart: more than it takes until a copy is stale but for one chance in millions."""
+QUIET = 0
+"""The class of pages that hear nothing."""
+CLASSES = 1 + _SHARES * _WORTHS
+
+
+class Outlook(Struct, frozen=True, gc=False):
+    """A page as the tables see it: its class, the rate that counts there, and what its pending signals add."""
+
+    kind: int
+    rate: float
+    boost: float = 0.0
+
+
+class CrawlValue:
+    """An objective's tables. Ages are in days; a `boost` is the sum of kappa over the signals since the last visit."""
+
+    def __init__(self, aim: Objective | str) -> None:
+        self.objective = objective(aim) if isinstance(aim, str) else aim
+        self._phi: Floats = np.full((CLASSES, _POINTS), np.nan)
+        self._rows: dict[int, list[float]] = {}
+        self._quiet: dict[int, Floats] = {}
+        self._quiet_rows: dict[int, list[list[float]]] = {}
+        self._phi[QUIET] = self.objective.phi(_GRID)
+        self._rows[QUIET] = self._phi[QUIET].tolist()
+        self._is_plain = self.objective.name in ("binary", "capture")
+
+    # one page
+
+    def outlook(self, alpha: float, gamma: float, kappa: float, boost: float = 0.0) -> Outlook:
+        """How the tables see a page of these rates, whose signals are worth `kappa` each."""
+        told = -math.expm1(-kappa) * gamma
+        if self.objective.cost is None or kappa < LEAST_KAPPA or gamma <= 0.0:
+            return Outlook(QUIET, alpha + told)
+        alpha = max(alpha, LEAST_UNTOLD * (alpha + told))
+        share = min(max(round(math.log(gamma / alpha / _LEAST_SHARE) / _SHARE_STEP), 0), _SHARES - 1)
+        worth = min(round(math.log(kappa / LEAST_KAPPA) / _WORTH_STEP), _WORTHS - 1)
+        told_there = -math.expm1(-_kappa(worth)) * _LEAST_SHARE * math.exp(share * _SHARE_STEP)
+        return Outlook(1 + worth * _SHARES + share, (alpha + told) / (1.0 + told_there), boost)
+
+    def value(self, kind: int, rate: float, weight: float, age: float, boost: float = 0.0) -> float:
+        """What a visit is worth, so long after the last."""
+        expected = rate * age
+        if boost and kind:
+            expected = self._with_signals(kind, expected, boost)
+        if not self.objective.is_weighted:
+            weight = 1.0
+        return weight * float(rate**-self.objective.power) * _between(_GRID_LIST, self._row(kind), expected)
+
+    def ripe_age(self, kind: int, rate: float, weight: float, price: float, boost: float = 0.0) -> float:
+        """The age at which a visit is worth the price; 0 if it is already, infinity if it never is."""
+        if not self.objective.is_weighted:
+            weight = 1.0
+        if weight <= 0.0 or rate <= 0.0:
+            return math.inf
+        goal, row = price * rate**self.objective.power / weight, self._row(kind)
+        if not goal < row[-1]:
+            return math.inf
+        expected = _between(row, _GRID_LIST, goal)
+        if boost and kind:
+            expected = self._without_signals(kind, expected, boost)
+        return expected / rate
+
+    # many pages
+
+    def outlooks(self, alpha: Floats, gamma: Floats, kappa: Floats) -> tuple[Ints, Floats]:
+        """Classes and rates of many pages."""
+        told = -np.expm1(-kappa) * gamma
+        deaf = (kappa < LEAST_KAPPA) | (gamma <= 0.0) | (self.objective.cost is None)
+        untold = np.maximum(alpha, LEAST_UNTOLD * (alpha + told))
+        share = np.rint(np.log(np.where(deaf, 1.0, gamma / untold) / _LEAST_SHARE) / _SHARE_STEP)
+        worth = np.rint(np.log(np.maximum(kappa, LEAST_KAPPA) / LEAST_KAPPA) / _WORTH_STEP)
+        worth, share = np.clip(worth, 0, _WORTHS - 1), np.clip(share, 0, _SHARES - 1)
+        kappa_there = LEAST_KAPPA * np.exp(worth * _WORTH_STEP)
+        told_there = -np.expm1(-kappa_there) * _LEAST_SHARE * np.exp(share * _SHARE_STEP)
+        rate = np.where(deaf, alpha + told, (alpha + told) / (1.0 + told_there))
+        return np.where(deaf, QUIET, 1 + worth * _SHARES + share).astype(np.int64), rate
+
+    def values(self, kind: Ints, rate: Floats, weight: Floats, age: Floats, boost: Floats | None = None) -> Floats:
+        """What a visit to each is worth."""
+        expected = rate * age
+        if boost is not None:
+            self._hear(kind, expected, boost)
+        for each in np.unique(kind):
+            self._row(int(each))
+        with np.errstate(divide="ignore"):
+            place = np.clip(np.log(expected / _FIRST) / _STEP + 1.0, 0.0, _POINTS - 2.0).astype(np.int64)
+        low, high = _GRID[place], _GRID[place + 1]
+        share = np.clip((expected - low) / (high - low), 0.0, 1.0)
+        phi = self._phi[kind, place] * (1 - share) + self._phi[kind, place + 1] * share
+        scaled: Floats = rate**-self.objective.power * phi
+        return scaled * weight if self.objective.is_weighted else scaled
+
+    def ripe_ages(self, kind: Ints, rate: Floats, weight: Floats, price: float, boost: Floats | None = None) -> Floats:
+        """The age of each at which a visit is worth the price."""
+        worth = weight if self.objective.is_weighted else np.ones(len(rate))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            goal = price * rate**self.objective.power / worth
+        expected = np.full(len(rate), np.inf)
+        for each in np.unique(kind):
+            row, mine = np.asarray(self._row(int(each))), np.flatnonzero(kind == each)
+            found = np.interp(goal[mine], row, _GRID)
+            expected[mine] = np.where(goal[mine] < row[-1], found, np.inf)
+        if boost is not None:
+            for page in np.flatnonzero((boost > 0.0) & (kind > 0) & np.isfinite(expected)):
+                expected[page] = self._without_signals(int(kind[page]), float(expected[page]), float(boost[page]))
+        return expected / rate
+
+    def _hear(self, kind: Ints, expected: Floats, boost: Floats) -> None:
+        told = (boost > 0.0) & (kind > 0)
+        if self._is_plain:
+            expected[told] += boost[told]
+            return
+        for page in np.flatnonzero(told):
+            expected[page] = self._with_signals(int(kind[page]), float(expected[page]), float(boost[page]))
+
+    # signals
+
+    def _with_signals(self, kind: int, changes: float, boost: float) -> float:
+        """The changes that one would have to expect without a signal for the same cost."""
+        if self._is_plain:
+            return changes + boost
+        row = self._signals(kind, boost)
+        return changes if row is None else _between(row, _GRID_LIST, changes)
+
+    def _without_signals(self, kind: int, expected: float, boost: float) -> float:
+        """The other way: the untold changes with which these signals cost as much; 0 if they alone do."""
+        if self._is_plain:
+            return max(expected - boost, 0.0)
+        row = self._signals(kind, boost)
+        return expected if row is None else _between(_GRID_LIST, row, expected)
+
+    def _signals(self, kind: int, boost: float) -> list[float] | None:
+        """The row of so many signals of the class's own worth as are worth as much; None: not even half of one."""
+        worth = (kind - 1) // _SHARES
+        count = min(round(boost / _kappa(worth)), _MOST_SIGNALS)
+        if not count:
+            return None
+        rows = self._quiet_rows.get(worth)
+        if rows is None:
+            rows = self._quiet_rows[worth] = self._quiet_times(worth)[: _MOST_SIGNALS + 1].tolist()
+        return rows[count]
+
+    # tables
+
+    def _row(self, kind: int) -> list[float]:
+        row = self._rows.get(kind)
+        if row is None:
+            self._phi[kind] = self._tabled(*divmod(kind - 1, _SHARES))
+            row = self._rows[kind] = self._phi[kind].tolist()
+        return row
+
+    def _tabled(self, worth: int, share: int) -> Floats:
+        """Phi of a class on the grid: the integral of psi over the cost."""
+        aim = self.objective
+        if aim.is_greedy or aim.cost is None:
+            return aim.phi(_GRID)
+        signals = _LEAST_SHARE * math.exp(share * _SHARE_STEP)
+        times = self._quiet_times(worth)
+        psi = poisson_tail(np.arange(len(times))[:, None], signals * times).sum(axis=0) / signals
+        cost = aim.cost(_GRID, np.zeros(1), 0.0)
+        area = np.diff(cost) * (psi[1:] + psi[:-1]) / 2
+        return np.concatenate(([0.0], np.cumsum(area)))
+
+    def _quiet_times(self, worth: int) -> Floats:
+        """m_i(x) for the cost x of each point of the grid, a row for each number of signals; 0: they alone cost it."""
+        times = self._quiet.get(worth)
+        if times is None:
+            assert self.objective.cost is not None  # noqa: S101 - only such objectives have classes
+            precision = -math.expm1(-_kappa(worth))
+            terms = min(int(_SATURATED / _kappa(worth)) + 2, _MOST_TERMS)
+            costs = self.objective.cost(_GRID[None, :], np.arange(float(terms))[:, None], precision)
+            times = np.array([np.interp(costs[0], row, _GRID, left=0.0) for row in costs])
+            times[0] = _GRID
+            self._quiet[worth] = times
+        return times
+
+
+def _kappa(worth: int) -> float:
+    return LEAST_KAPPA * math.exp(worth * _WORTH_STEP)
+
+
+def _between(at: list[float], values: list[float], x: float) -> float:
+    """On the line between two points of a table; its ends hold beyond it."""
+    place = bisect_right(at, x)
+    if place == 0:
+        return values[0]
+    if place == len(at):
+        return values[-1]
+    low, high = at[place - 1], at[place]
+    return values[place - 1] + (values[place] - values[place - 1]) * (x - low) / (high - low)
