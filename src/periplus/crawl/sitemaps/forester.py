@@ -140,7 +140,7 @@ class Forester:
 
     def _begin(self, task: FetchTask, node: SitemapNode | None, now: float) -> FileInProgress:
         node = node or SitemapNode(task.url, task.url, Origin.SUBMITTED, now, due_at=now)
-        voice = Voice(node.url, self._nodes.above(node), self.naming.named_by, self._settings.authority)
+        voice = Voice(node.url, self._nodes.vouching(node), self._settings.authority)
         reading = self._reading[task.url] = FileInProgress(
             task,
             node,
@@ -266,7 +266,11 @@ class Forester:
     def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
         """The file is elsewhere: what it says there counts as if it were here."""
         self._nodes.put(replace(node, outcome="redirected", retired="moved"))
-        if self._nodes.get(target) is None and self._is_ours(site_of(target)):
+        if not self._is_ours(site_of(target)):
+            self.naming.named([target], node.url, node.origin, now)
+            for site in node.vouching:
+                self.naming.named([target], node.url, node.origin, now, by=site)
+        elif self._nodes.get(target) is None:
             moved = replace(node, url=target, parent=node.url, depth=node.depth + 1, first_seen_at=now, due_at=now)
             if moved.depth <= self._settings.forest.max_depth:
                 self.naming.plant(moved, now)
@@ -301,7 +305,10 @@ class Forester:
         )
         settings = self._settings
         trust = self._trust(node, result.is_changed, now)
-        self._nodes.put(after_reading(node, result, now, settings.revisit, settings.retirement, trust))
+        after = after_reading(node, result, now, settings.revisit, settings.retirement, trust)
+        self._nodes.put(after)
+        if self._nodes.vouching(node) != reading.voice.vouching:  # a host has spoken up for it meanwhile
+            self.naming.read_anew(after, now)
         spending = self._nodes.spending(node.tree).read(reading.entries, len(outcome.body))
         self._nodes.spent(node.tree, spending)
         self._keep_priorities()

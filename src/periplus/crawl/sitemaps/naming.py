@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.formats import robots
 from periplus.model import Discovery, Page, Purpose, Site, Source, State, Url
-from periplus.policy.sitemaps import WELL_KNOWN, Origin, SitemapNode, twin_key, woken
+from periplus.policy.sitemaps import WELL_KNOWN, Origin, SitemapNode, twin_key, unread, vouched_for, woken
 from periplus.urls import canonical, site_of
 
 from ..frontier import robots_url
@@ -55,17 +55,15 @@ class Naming:
         self._deliver = deliver
         self._is_ours = is_ours
         self._met: set[Url] = set()
-        self.named_by = lru_cache(maxsize=10_000)(self._named_by_robots)
 
     def robots(self, site: Site, asked: Url, now: float) -> None:
         """A site's robots.txt was just read, or is not there."""
         file = self._state.robots.get(site)
         if file is None or not self._settings.follow or not self._is_ours(site):
             return
-        self.named_by.cache_clear()
         named = robots.parse(file.body).sitemaps if file.access == "rules" else ()
         if named:
-            self.named(named, asked, Origin.ROBOTS, now)
+            self.named(named, asked, Origin.ROBOTS, now, by=site)
         elif self._settings.well_known and file.access != "none":
             self._guess(asked, 0, now)
 
@@ -77,20 +75,46 @@ class Naming:
                 self.named([url], at, Origin.WELL_KNOWN, now)
                 return
 
-    def named(self, names: Sequence[str], base: Url, origin: Origin, now: float) -> None:
-        """Somebody names files: each is fetched, unless it was lately."""
+    def named(self, names: Sequence[str], base: Url, origin: Origin, now: float, *, by: Site | None = None) -> None:
+        """Somebody names files: each is fetched, unless it was lately. `by`: it was the robots.txt of this host."""
         for name in names[: self._most]:
             url = canonical(name, base)
             if url is None or url == robots_url(url):
                 continue
             if not self._is_ours(site_of(url)):
-                self._deliver([Discovery(url, Source.SITEMAP, now, 0, base, purpose=Purpose.SITEMAP)], now)
+                teller = base if by is None else _rules_of(by, base)
+                self._deliver([Discovery(url, Source.SITEMAP, now, 0, teller, purpose=Purpose.SITEMAP)], now)
                 continue
             node = self._nodes.get(url)
             if node is None:
-                self.plant(SitemapNode(url, url, origin, now, due_at=now), now)
-            elif origin in _SURE or (node.retired and origin is Origin.ROBOTS):
-                self._nodes.put(woken(node, now))
+                vouching = () if by is None else (by,)
+                self.plant(SitemapNode(url, url, origin, now, vouching=vouching, due_at=now), now)
+                continue
+            if origin in _SURE or (node.retired and origin is Origin.ROBOTS):
+                node = woken(node, now)
+                self._nodes.put(node)
+            if by is not None:
+                self._vouch(node, by, now)
+
+    def _vouch(self, node: SitemapNode, site: Site, now: float) -> None:
+        """A host speaks up for a file. What the file says of that host was not believed until now: it is read anew."""
+        vouched = vouched_for(node, site)
+        if vouched == node:
+            return
+        self._nodes.put(vouched)
+        if site == site_of(node.url):
+            return
+        for below in self._nodes.below(vouched):
+            if below.read_at is not None and not below.retired:
+                self.read_anew(below, now)
+
+    def read_anew(self, node: SitemapNode, now: float) -> None:
+        """Have a file read again, though it may say what it said."""
+        self._nodes.put(unread(node, now))
+        self._state.forest.remember(twin_key(node.url), b"")
+        record = self._state.records.get([node.url])[0]
+        if record is not None and record.validators is not None:
+            self._state.records.put([replace(record, validators=None)])
 
     def plant(self, node: SitemapNode, now: float) -> None:
         """Keep a node, and let its file wait to be fetched."""
@@ -101,9 +125,18 @@ class Naming:
     def received(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Other shards tell of files here; of the tree that they belong to nothing is known but who named them."""
         for discovery in discoveries:
-            if discovery.purpose is Purpose.SITEMAP and self._nodes.get(discovery.url) is None:
-                node = SitemapNode(discovery.url, discovery.url, Origin.INDEX, now, discovery.referrer, due_at=now)
-                self._nodes.put(node, is_queued=True)
+            if discovery.purpose is Purpose.SITEMAP:
+                self._receive(discovery.url, discovery.referrer, now)
+
+    def _receive(self, url: Url, teller: Url | None, now: float) -> None:
+        by = site_of(teller) if teller is not None and teller == robots_url(teller) else None
+        node = self._nodes.get(url)
+        if node is None:
+            origin, parent = (Origin.INDEX, teller) if by is None else (Origin.ROBOTS, None)
+            vouching = () if by is None else (by,)
+            self._nodes.put(SitemapNode(url, url, origin, now, parent, vouching=vouching, due_at=now), is_queued=True)
+        elif by is not None:
+            self._vouch(node, by, now)
 
     def submit(self, now: float) -> None:
         """Plant what a person has named."""
@@ -132,8 +165,7 @@ class Naming:
         if path in WELL_KNOWN:
             self._guess(node.url, WELL_KNOWN.index(path) + 1, now)
 
-    def _named_by_robots(self, site: Site) -> Collection[str] | None:
-        file = self._state.robots.get(site)
-        if file is None:
-            return None
-        return frozenset(twin_key(url) for name in robots.parse(file.body).sitemaps if (url := canonical(name)))
+
+def _rules_of(site: Site, at: Url) -> Url:
+    """The robots.txt of a host, wherever it was found: how another shard is told who speaks up for a file."""
+    return robots_url(Url(f"{at.partition('://')[0]}://{site}/"))

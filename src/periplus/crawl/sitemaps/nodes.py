@@ -60,6 +60,22 @@ class Nodes:
             parent = None if above is None else above.parent
         return found
 
+    def vouching(self, node: SitemapNode) -> frozenset[Site]:
+        """The hosts whose robots.txt names a file, or an index that led to it."""
+        above = (self.get(url) for url in self.above(node))
+        return frozenset(site for each in (node, *above) if each is not None for site in each.vouching)
+
+    def below(self, node: SitemapNode) -> list[SitemapNode]:
+        """A file, and those at its site that it led to, however far."""
+        by_parent: dict[Url | None, list[SitemapNode]] = {}
+        for each in self.of_site(site_of(node.url)):
+            by_parent.setdefault(each.parent, []).append(each)
+        found, waiting = [], [node]
+        while waiting:
+            found.append(waiting.pop())
+            waiting += by_parent.pop(found[-1].url, [])
+        return found
+
     def of_site(self, site: Site) -> Iterator[SitemapNode]:
         """The files that lie at a site."""
         return map(_decode, self._forest.of_site(site))

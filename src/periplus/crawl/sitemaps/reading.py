@@ -63,7 +63,7 @@ class FileInProgress:
         self.sites: set[Site] = set()
         self.outcome: Fetched | None = None
         self.told: list[Problem] = []
-        self._voice = voice
+        self.voice = voice
         self.before = before
         self._comparison = Comparison(before, difference)
         self._score = score
@@ -127,13 +127,13 @@ class FileInProgress:
 
     def _news(self, urls: Sequence[Url], is_new: NDArray[np.bool_]) -> dict[Site, NDArray[np.intp]]:
         """Where those stand that are new, of each site for which the file may speak."""
-        own = self._voice.own_site(urls)
+        own = self.voice.own_site(urls)
         if own is not None:
             self.wanted += len(urls)
             return {own: np.flatnonzero(is_new)} if is_new.any() else {}
         news: dict[Site, list[int]] = {}
         for position, (url, is_one) in enumerate(zip(urls, is_new.tolist(), strict=True)):
-            refusal = self._voice.refusal(url)
+            refusal = self.voice.refusal(url)
             if refusal:
                 self.problems[refusal] += 1
                 continue

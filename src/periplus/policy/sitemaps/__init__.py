@@ -14,7 +14,7 @@ on disk. Not here: reading a file (`formats.sitemap`), keeping nodes and memorie
 budget sitemaps get (`policy.balance`).
 """
 
-from .authority import AuthoritySettings, NamedBy, Voice
+from .authority import AuthoritySettings, Voice
 from .difference import Change, Compared, Comparison, DifferenceSettings, is_appended
 from .following import Followed, ForestSettings, TreeSpending, follow
 from .forest import WELL_KNOWN, Origin, SitemapNode, twin_key
@@ -43,6 +43,8 @@ from .visits import (
     dated,
     trust_after,
     unlisted,
+    unread,
+    vouched_for,
     woken,
 )
 
@@ -64,7 +66,6 @@ __all__ = [
     "Followed",
     "ForestSettings",
     "IndexTrust",
-    "NamedBy",
     "Origin",
     "Priorities",
     "RankOf",
@@ -96,5 +97,7 @@ __all__ = [
     "twin_key",
     "unlisted",
     "unpack",
+    "unread",
+    "vouched_for",
     "woken",
 ]

@@ -5,13 +5,13 @@ index that leads to it (https://www.sitemaps.org/protocol.html#sitemaps_cross_su
 from anybody. A file in a folder speaks, by the protocol, only for that folder (`formats.sitemap.in_scope`); few files
 and fewer readers keep to that, and a host that speaks for itself deceives nobody, so it is an option.
 
-Reasons: `sitemap-foreign-host`: the other host names no such file; `sitemap-unproven-host`: what it names is not known
-(its robots.txt was not read); `sitemap-other-folder`: the location rule.
+Reasons: `sitemap-foreign-host`: the other host names no such file, as far as its robots.txt was read by then;
+`sitemap-other-folder`: the location rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from itertools import repeat
 
 from msgspec import Struct
@@ -19,14 +19,10 @@ from msgspec import Struct
 from ...formats.sitemap import in_scope
 from ...model import ConfigError, Site, Url
 from ...urls import domain_of, site_of
-from .forest import twin_key
 
 _SITES = 4096
 """Answers remembered of one file: one that lists a page of each of a million hosts must not fill memory."""
 _WAYS = ("robots", "domain", "any")
-
-NamedBy = Callable[[Site], Collection[str] | None]
-"""The keys (`twin_key`) of the files that a host's robots.txt names; None where that was not read."""
 
 
 class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,18 +45,15 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Voice:
-    """What one file may say. `above` are the indexes that led to it; `named_by` knows what robots.txt files name."""
+    """What one file may say. `vouching` are the hosts whose robots.txt names it, or an index that led to it."""
 
-    def __init__(
-        self, url: Url, above: Collection[Url], named_by: NamedBy, settings: AuthoritySettings | None = None
-    ) -> None:
+    def __init__(self, url: Url, vouching: Collection[Site], settings: AuthoritySettings | None = None) -> None:
         self._url = url
         self._site = site_of(url)
-        self._keys = frozenset(map(twin_key, (url, *above)))
-        self._named_by = named_by
+        self.vouching = vouching
         self._settings = settings or AuthoritySettings()
         self._answers: dict[Site, str] = {}
-        self._is_bound = self._settings.keeps_folder and self._names(self._site) != ""
+        self._is_bound = self._settings.keeps_folder and self._site not in vouching
         self._home = (f"http://{self._site}/", f"https://{self._site}/")
 
     def refusal(self, page: Url) -> str:
@@ -86,13 +79,7 @@ class Voice:
         way = self._settings.cross_host
         if way == "any" or (way == "domain" and _are_kin(site, self._site)):
             return ""
-        return self._names(site)
-
-    def _names(self, site: Site) -> str:
-        named = self._named_by(site)
-        if named is None:
-            return "sitemap-unproven-host"
-        return "" if not self._keys.isdisjoint(named) else "sitemap-foreign-host"
+        return "" if site in self.vouching else "sitemap-foreign-host"
 
 
 def _are_kin(one: Site, other: Site) -> bool:

@@ -15,7 +15,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from ...model import Lastmod, Url, Validators
+from ...model import Lastmod, Site, Url, Validators
 from .revisit import FIRST_RATE, NO_TRUST, IndexTrust, Rate
 
 WELL_KNOWN = ("/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml", "/sitemap.xml.gz", "/sitemap.txt")
@@ -48,6 +48,8 @@ class SitemapNode(Struct, frozen=True):
     """Indexes above it."""
     lastmod: Lastmod | None = None
     """When its index says it changed."""
+    vouching: tuple[Site, ...] = ()
+    """Hosts whose robots.txt names it."""
 
     kind: str = ""
     """What it turned out to be: urlset, index, text, rss, atom, html, unknown; empty until it was read."""
@@ -70,6 +72,7 @@ class SitemapNode(Struct, frozen=True):
     read_lastmod: Lastmod | None = None
     """What its index said when it was last visited."""
     due_at: float = 0.0
+    """When it is to be visited next; infinity: it waits in a queue already."""
     visits: int = 0
     changes: int = 0
     failures: int = 0

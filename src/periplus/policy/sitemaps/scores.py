@@ -76,7 +76,8 @@ class ByPriority:
         if not self._settings.is_telling(said):
             return [1.0] * len(urls)
         mean = said.mean
-        return [given(priority) / mean for priority in priorities]
+        known = {priority: given(priority) / mean for priority in set(priorities)}  # they repeat
+        return [known[priority] for priority in priorities]
 
 
 class ByPageRank:

@@ -13,15 +13,19 @@ Who is told of a retired file anew (by a robots.txt, a person, a ping, an index)
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...model import Lastmod, Validators
+from ...model import Lastmod, Site, Validators
 from .forest import Origin, SitemapNode
 from .revisit import DAY, IndexTrust, RevisitSettings, interval
 
 _NO_SITEMAP = ("html", "unknown", "")
 _GONE = (401, 403, 404, 410, 451)
+MOST_VOUCHING = 1000
+"""Hosts that are remembered to name one file."""
 
 
 class RetirementSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -129,10 +133,28 @@ def unlisted(node: SitemapNode) -> SitemapNode:
 
 
 def woken(node: SitemapNode, now: float) -> SitemapNode:
-    """Somebody named it again, or says that it changed: it is due now."""
+    """Somebody named it again, or says that it changed: it is due now, unless it waits to be fetched already."""
     if not node.retired:
-        return replace(node, due_at=min(node.due_at, now))
+        return replace(node, due_at=_sooner(node.due_at, now))
     return replace(node, retired="", failures=0, fruitless=0, due_at=now)
+
+
+def vouched_for(node: SitemapNode, site: Site) -> SitemapNode:
+    """A host's robots.txt names it; of very many hosts the first are enough."""
+    if site in node.vouching or len(node.vouching) >= MOST_VOUCHING:
+        return node
+    return replace(node, vouching=(*node.vouching, site))
+
+
+def unread(node: SitemapNode, now: float) -> SitemapNode:
+    """What it said was judged by what was known then: it is due now, and is read whatever it says."""
+    if node.read_at is None:
+        return node
+    return replace(node, digest=0, validators=None, due_at=_sooner(node.due_at, now))
+
+
+def _sooner(due_at: float, now: float) -> float:
+    return due_at if math.isinf(due_at) else min(due_at, now)
 
 
 def trust_after(index: SitemapNode, node: SitemapNode, is_changed: bool, now: float) -> SitemapNode:
