@@ -19,7 +19,7 @@ SETTINGS = st.builds(
     is_fixed=st.booleans(),
     step=st.floats(0.01, 0.5),
     decay=st.floats(0.0, 0.9),
-    is_slowing=st.booleans(),
+    is_graded=st.booleans(),
     is_strict=st.booleans(),
 )
 EVENTS = st.lists(

@@ -14,7 +14,7 @@ from periplus.policy.balance import HISTORY, BalanceSettings, Move, SiteBalance
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
 MANY = 10**9
-FULL = BalanceSettings(first_epoch=100, is_slowing=False)
+FULL = BalanceSettings(first_epoch=100, is_graded=False)
 """Figure 8 with its guards: every epoch of full length, every step of one length."""
 
 
@@ -173,7 +173,7 @@ def test_epochs_begin_short_and_grow() -> None:
     lengths = [sum(crawl_epoch(balance, {S: False, D: True}).values()) for _ in range(6)]
     assert lengths == [20, 30, 45, 67, 100, 100]
     assert [epoch.discovery_known for epoch in balance.history] == [5, 5, 5, 7, 10, 10]
-    assert [epoch.discovery for epoch in balance.history] == [10, 21, 40, 60, 90, 90]
+    assert [epoch.discovery for epoch in balance.history] == [10, 25, 40, 60, 90, 90]
 
 
 def test_strict_form_has_epochs_of_one_length() -> None:
@@ -207,29 +207,38 @@ def run_toy(settings: BalanceSettings, seed: int, epochs: int) -> list[int]:
     return quotas
 
 
-@pytest.mark.parametrize("is_slowing", [True, False])
-def test_settles_at_the_best_split(is_slowing: bool) -> None:
+@pytest.mark.parametrize("is_graded", [True, False])
+def test_settles_at_the_best_split(is_graded: bool) -> None:
     """Two falling curves whose best split is 71: the long-run mean is 69.5 +- 3, as computed independently."""
-    quotas = [quota for seed in (1, 2) for quota in run_toy(BalanceSettings(is_slowing=is_slowing), seed, 500)[50:]]
+    quotas = [quota for seed in (1, 2) for quota in run_toy(BalanceSettings(is_graded=is_graded), seed, 500)[50:]]
     assert abs(statistics.mean(quotas) - 69.5) <= 3
 
 
 def test_stays_within_a_step_of_the_best_split() -> None:
-    """With steps that get smaller, the typical epoch is within one step of 71, and most are."""
+    """With steps that go by the difference, the typical epoch is within one step of 71, and most are."""
     quotas = run_toy(BalanceSettings(), 3, 600)[100:]
     near = sum(abs(quota - 71) <= 10 for quota in quotas)
     assert abs(statistics.median(quotas) - 71) <= 10
     assert near > 0.7 * len(quotas)
 
 
-def test_full_steps_until_the_first_turn() -> None:
-    """Steps shrink only where the budget moves back: a bad source loses its budget in two epochs of fifty pages."""
+def test_steps_go_by_the_difference() -> None:
+    """A page where there is hardly one, a step for a quarter of a page, four at most; all alike if not graded."""
     settings = BalanceSettings()
-    assert [settings.step_after(turns) for turns in (0, 1, 3, 15, 10_000)] == [20, 10, 6, 3, 3]
-    balance = SiteBalance(settings)
-    for _ in range(2):
+    assert [settings.step_for(difference) for difference in (0.01, 0.1, 0.25, 0.5, 1.0)] == [1, 2, 10, 40, 40]
+    assert [FULL.step_for(difference) for difference in (0.01, 1.0)] == [10, 10]
+
+
+def test_source_that_turns_bad_loses_its_budget_at_once() -> None:
+    """Sitemaps may list their best pages first: what was good for three hundred pages must not be followed for three
+    hundred more."""
+    balance = SiteBalance()
+    for _ in range(6):
+        crawl_epoch(balance, {S: True, D: False})
+    assert balance.quotas == (90, 10)
+    for _ in range(3):
         crawl_epoch(balance, {S: False, D: True})
-    assert balance.quotas == (5, 40)
+    assert balance.quotas == (10, 90)
 
 
 def test_history_is_short_and_packed_small() -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from .settings import BalanceSettings
 
 HISTORY = 20
-"""Epochs remembered. What an older one would still count with the default decay is less than 1 in 1,000."""
+"""Epochs remembered, for people; what an older one would still count with a decay of 0.7 is less than 1 in 1,000."""
 
 
 class Move(IntEnum):

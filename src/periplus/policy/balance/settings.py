@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from msgspec import Struct
 
 from ...model import ConfigError
@@ -12,6 +10,8 @@ _GROWTH, _GROWN = 1.5, 30
 """Epochs grow by this, and not after so many: then they have their length, whatever it is."""
 _LEAST_SAMPLE = 5
 """Fewer pages say next to nothing."""
+_STEEPNESS, _LONGEST_STEP = 4.0, 4.0
+"""A difference of a quarter of a page makes one step; nothing makes more than four."""
 _LARGEST_EPOCH = 100_000
 """Pages; a sample of half of it is what the largest site could have to remember."""
 
@@ -26,15 +26,15 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     bad source is found out after some dozen pages of a site."""
     step: float = 0.1
     """Share of an epoch that moves at once, and that is looked at of either source (the paper's epsilon)."""
+    is_graded: bool = True
+    """Whether a step goes by the difference that was found: a page where it is small, and may be chance, up to four
+    steps where one source is worth half a page more than the other. Without, all steps are alike."""
     share: float = 0.5
     """What sitemaps get of the first epoch; neither source gets less than a step."""
     is_fixed: bool = False
     """Whether it stays at that. What came of the pages is looked at all the same."""
-    decay: float = 0.7
+    decay: float = 0.3
     """What an epoch's findings still count one epoch later; 0: only the last epoch counts."""
-    is_slowing: bool = True
-    """Whether steps are twice as long until the budget first moves back, and get smaller, down to a quarter, each time
-    that it does: then it is near the best split, and large steps only lead past it. Without, it swings for ever."""
     is_strict: bool = False
     """Figure 8 as printed: the first step before anything is known, none but the last epoch counts, and a tie moves
     the budget to sitemaps. Even so no source is left without a step."""
@@ -73,17 +73,16 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
             return self.delta
         return max(min(max(round(self.step * length), _LEAST_SAMPLE), length // 4), 1)
 
-    def step_after(self, turns: int) -> int:
-        """Pages that move at once, after the budget moved back so often.
+    def step_for(self, difference: float) -> int:
+        """Pages that move at once where one more page of a source is worth so much more than one of the other.
 
-        Steps of delta / sqrt(t) with t the number of turns, not of epochs: Kesten's rule ("Accelerated stochastic
-        approximation", 1958), so that a site whose one source is bad gets there in full steps.
+        What a wrong share costs grows with the difference as well as with the time that it takes to correct it, and
+        small differences between samples are mostly chance: so a step grows with the square. Then the split rests near
+        the best one, and a source that turns bad late loses its budget as fast as one that was bad from the first.
         """
-        if not self.is_slowing or self.is_strict:
+        if not self.is_graded or self.is_strict:
             return self.delta
-        if not turns:
-            return 2 * self.delta
-        return max(1, math.ceil(max(self.delta / 4, self.delta / math.sqrt(turns))))
+        return max(1, round(self.delta * min((_STEEPNESS * difference) ** 2, _LONGEST_STEP)))
 
     def clamped(self, quota: int) -> int:
         """The nearest share of an epoch that leaves a sample to either source, so that both can still be judged."""

@@ -34,14 +34,13 @@ class _Kept(Struct, array_like=True):
     """What is packed.
 
     `quota` is what sitemaps get of an epoch of full length, which is `size`; `pages` is past the epoch while results
-    are awaited. `judged` counts epochs for ever, `turns` how often the budget moved back. `shared` are the pages of
-    this epoch that both sources know, and what came of each.
+    are awaited. `judged` counts epochs for ever. `shared` are the pages of this epoch that both sources know, and what
+    came of each.
     """
 
     size: int
     quota: int
     judged: int = 0
-    turns: int = 0
     pages: int = 0
     sitemaps: Sample = field(default_factory=Sample)
     discovery: Sample = field(default_factory=Sample)
@@ -158,7 +157,8 @@ class SiteBalance:
     def _judge(self) -> None:
         """Lines 19-22, and 10-15 of the next epoch."""
         kept, settings = self._kept, self._settings
-        move = self._move()
+        worth = self._utilities()
+        move = self._move(*worth)
         sitemaps, discovery = self.quotas
         epoch = Epoch(
             sitemaps, discovery,
@@ -166,10 +166,7 @@ class SiteBalance:
             move,
         )  # fmt: skip
         kept.judged += 1
-        if move.direction:
-            last = next((past.move.direction for past in reversed(kept.history) if past.move.direction), move.direction)
-            kept.turns += last != move.direction
-            kept.quota = settings.clamped(kept.quota + move.direction * settings.step_after(kept.turns))
+        kept.quota = settings.clamped(kept.quota + move.direction * settings.step_for(abs(worth[0] - worth[1])))
         kept.history = [*kept.history, epoch][-HISTORY:]
         self._begin()
 
@@ -181,12 +178,11 @@ class SiteBalance:
         kept.sitemaps.clear()
         kept.discovery.clear()
 
-    def _move(self) -> Move:
+    def _move(self, sitemaps: float, discovery: float) -> Move:
         """Whose last pages were worth more, and what speaks against giving it more."""
         kept, settings = self._kept, self._settings
         if settings.is_fixed:
             return Move.FIXED
-        sitemaps, discovery = self._utilities()
         if settings.is_strict:
             if sitemaps < discovery:
                 return Move.TO_DISCOVERY
