@@ -10,8 +10,10 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 from tests.lab.surveyed_domains import PlannedRobots, SurveyedDomains
 from tests.lab.surveyed_files import PlannedFile
 
@@ -22,7 +24,20 @@ Rows = list[tuple[Any, ...]]
 
 def differences(survey: Survey, plan: SurveyedDomains) -> list[str]:
     """Where a survey differs from the truth: one line for each table, with the first rows that differ."""
-    found = {table.name: found_rows(table) for table in tables_of(survey)}
+    return _differences({table.name: found_rows(table) for table in tables_of(survey)}, plan)
+
+
+def written_differences(folder: Path, plan: SurveyedDomains) -> list[str]:
+    """The same, of the tables that a survey has written into a folder."""
+    found: dict[str, Rows] = {}
+    for path in folder.glob("*.parquet"):
+        table = pq.read_table(path)
+        kept = table.select([name for name in table.column_names if not name.startswith("paper")])
+        found[path.stem] = [tuple(row.values()) for row in kept.to_pylist()]
+    return _differences(found, plan)
+
+
+def _differences(found: dict[str, Rows], plan: SurveyedDomains) -> list[str]:
     true = truth(plan)
     lines = [f"tables {sorted(found.keys() ^ true.keys())}"] if found.keys() != true.keys() else []
     for name in found.keys() & true.keys():

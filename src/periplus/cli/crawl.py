@@ -28,7 +28,7 @@ from . import options
 from .app import INTERRUPTED
 from .collection import Collection, held, planned, read_lines, tally_of
 from .ending import Summary, say_end, say_plan, summary_of
-from .live import Display
+from .live import PAGES, Display, View
 from .progress import Meter, Progress
 
 NOTHING_FETCHED = 1
@@ -65,7 +65,7 @@ def crawl(
     """
     asked: dict[str, object] = {
         "crawl.limit": limit,
-        "crawl.for": _duration("--for", for_),
+        "crawl.for": duration("--for", for_),
         "crawl.rate": rate,
         "crawl.workers": workers,
         "crawl.contact": contact,
@@ -77,8 +77,8 @@ def crawl(
         "budgets.max_depth": depth,
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
-        "politeness.delay": _duration("--delay", delay),
-        "dns.hosts": _addresses(resolve or []),
+        "politeness.delay": duration("--delay", delay),
+        "dns.hosts": addresses(resolve or []),
         "wire.proxy": proxy,
         "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
     }
@@ -95,16 +95,17 @@ def crawl(
     raise typer.Exit(exit_code(summary))
 
 
-def run(collection: Collection, console: Console) -> Summary:
+def run(collection: Collection, console: Console, *, verb: str = "crawl", view: View = PAGES) -> Summary:
     """Crawl, and show it. The collection is held by the caller."""
     folder, config = collection.folder, collection.config
     before = tally_of(collection.layout)
     began_at = time.time()
-    meter = Meter(began_at, limit=config.crawl.limit)
+    meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
     progress = Progress(before, shards=collection.workers)
     collect_less()
     crawl = open_crawl(config, folder, collection.seeds, collection.workers)
-    with Display(console, _title(collection), _aside(collection)) as display, _stoppable(crawl, display, console):
+    title = _title(verb, collection)
+    with Display(console, title, _aside(collection), view) as display, _stoppable(crawl, display, console):
         display.show(progress)
         for statuses in crawl.progress():
             if statuses:
@@ -148,10 +149,10 @@ def _end_at_once(console: Console) -> None:
     os._exit(INTERRUPTED)
 
 
-def _title(collection: Collection) -> str:
+def _title(verb: str, collection: Collection) -> str:
     first, *others = collection.seeds
     more = f" and {len(others):,} more" if others else ""
-    return f"periplus crawl {first}{more} -o {collection.folder}"
+    return f"periplus {verb} {first}{more} -o {collection.folder}"
 
 
 def _aside(collection: Collection) -> str:
@@ -160,14 +161,16 @@ def _aside(collection: Collection) -> str:
     return f"{workers} shard{'s' if workers > 1 else ''} · polite: {delay}"
 
 
-def _duration(option: str, text: str | None) -> float | None:
+def duration(option: str, text: str | None) -> float | None:
+    """What was typed after an option as a length of time, in seconds."""
     try:
         return None if text is None else parse_duration(text)
     except ConfigError as error:
         raise UsageError(f"{option}: {error}", hint=error.hint) from error
 
 
-def _addresses(pairs: list[str]) -> dict[str, str] | None:
+def addresses(pairs: list[str]) -> dict[str, str] | None:
+    """What was typed after `--resolve`, as a table of names."""
     found = {}
     for pair in pairs:
         name, equals, address = pair.partition("=")

@@ -5,10 +5,11 @@ Everything shown is in a `Progress`; here it is only said in words. All of it go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
+from msgspec import Struct
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -29,10 +30,11 @@ _SOURCES = {"sitemap": "sitemaps", "link": "links", "seed": "seeds", "redirect":
 class Display:
     """Shows how a crawl is going: live on a terminal, as plain lines elsewhere."""
 
-    def __init__(self, console: Console, title: str, aside: str) -> None:
+    def __init__(self, console: Console, title: str, aside: str, view: View | None = None) -> None:
         self._console = console
         self._title = title
         self._aside = aside
+        self._view = view or PAGES
         self._live = (
             Live(console=console, auto_refresh=False, transient=False, redirect_stdout=False, redirect_stderr=False)
             if console.is_terminal
@@ -63,7 +65,7 @@ class Display:
             self._draw(self._live)
         elif progress.elapsed - self._said_at >= PLAIN_EVERY:
             self._said_at = progress.elapsed
-            self._console.print(Text(plain(progress)), soft_wrap=True)
+            self._console.print(Text(self._view.plain(progress)), soft_wrap=True)
 
     def stopping(self) -> None:
         """Somebody wants it to end. Called by a signal handler, perhaps in the middle of a drawing."""
@@ -79,31 +81,58 @@ class Display:
         while is_stopping != self._is_stopping:
             is_stopping = self._is_stopping
             self._is_drawing = True
-            width = self._console.width
-            live.update(screen(self._last, self._title, self._aside, width, is_stopping=is_stopping), refresh=True)
+            lines = screen(
+                self._last, self._title, self._aside, self._console.width, is_stopping=is_stopping, view=self._view
+            )
+            live.update(lines, refresh=True)
             self._is_drawing = False
 
 
 STOPPING = "stopping: what is under way comes to its end (Ctrl-C again: at once)"
 
 
-def screen(progress: Progress, title: str, aside: str, width: int, *, is_stopping: bool = False) -> RenderableType:
+Row = tuple[str, str, Text, Text]
+
+
+class View(Struct, frozen=True):
+    """What is shown of a crawl: rows on a terminal, each with a name, a number and two facts; a plain line elsewhere.
+
+    `work` is what the rate is of. The last fact of the last row is left to the display.
+    """
+
+    rows: Callable[[Progress], list[Row]]
+    plain: Callable[[Progress], str]
+    work: Callable[[Tally], int]
+
+
+def screen(
+    progress: Progress, title: str, aside: str, width: int, *, is_stopping: bool = False, view: View | None = None
+) -> RenderableType:
     """The lines on a terminal, as wide as it is."""
     head = Table.grid(expand=True, padding=(0, 1, 0, 0))
     head.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     head.add_column(justify="right", no_wrap=True)
     head.add_row(Text(title, style="bold"), Text(aside, style="dim"))
     last = Text(STOPPING, style="yellow") if is_stopping else Text("Ctrl-C stops and keeps everything", style="dim")
-    rows = [
-        ("pages", count(progress.tally.pages), _pages(progress), _errors(progress.tally)),
-        ("known", count(progress.known), Text(by_source(progress)), Text(f"queue {count(progress.queued)}")),
-        ("hosts", count(progress.sites), Text(hosts(progress)), Text(_next(progress))),
-        ("bytes", size(progress.tally.downloaded), Text(_time(progress)), last),
-    ]
+    *rows, (name, number, fact, _) = (view or PAGES).rows(progress)
+    rows.append((name, number, fact, last))
     return Group(head, _wide(rows) if width >= WIDE else _narrow(rows))
 
 
-Row = tuple[str, str, Text, Text]
+def _page_rows(progress: Progress) -> list[Row]:
+    return [
+        ("pages", count(progress.tally.pages), _pages(progress), _errors(progress.tally)),
+        ("known", count(progress.known), Text(by_source(progress)), Text(f"queue {count(progress.queued)}")),
+        *host_rows(progress),
+    ]
+
+
+def host_rows(progress: Progress) -> list[Row]:
+    """Who is asked, and how long all of it takes: the last two rows of any crawl."""
+    return [
+        ("hosts", count(progress.sites), Text(hosts(progress)), Text(_next(progress))),
+        ("bytes", size(progress.tally.downloaded), Text(_time(progress)), Text()),
+    ]
 
 
 def _wide(rows: list[Row]) -> Table:
@@ -194,6 +223,10 @@ def plain(progress: Progress) -> str:
     if progress.left:
         parts.append(f"about {lasting(progress.left)} left")
     return ", ".join(parts)
+
+
+PAGES = View(_page_rows, plain, lambda tally: tally.pages)
+"""What is shown of a crawl for pages."""
 
 
 def count(number: int) -> str:

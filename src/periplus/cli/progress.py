@@ -6,7 +6,7 @@ Pure: the time of each reading is an argument. How it is shown is in `live`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -25,7 +25,8 @@ _SURE_AFTER = 3.0
 class Progress(Struct, frozen=True):
     """All shards as one. `rate` is in pages a second; `left` in seconds, `None` where it cannot be told.
 
-    `waited` is for how many seconds nobody was asked anything, because every site that has something rested.
+    Where no pages are fetched, the rate is of what is (see `Meter`). `waited` is for how many seconds nobody was asked
+    anything, because every site that has something rested.
     """
 
     tally: Tally
@@ -51,11 +52,15 @@ class Progress(Struct, frozen=True):
 
 
 class Meter:
-    """Makes a `Progress` of what the shards say. `limit` is how many pages may be fetched in all; 0: any number."""
+    """Makes a `Progress` of what the shards say. `limit` is how many pages may be fetched in all; 0: any number.
 
-    def __init__(self, began_at: float, *, limit: int = 0) -> None:
+    `work` is what is counted where it is not pages.
+    """
+
+    def __init__(self, began_at: float, *, limit: int = 0, work: Callable[[Tally], int] | None = None) -> None:
         self._began_at = began_at
         self._limit = limit
+        self._work = work or (lambda tally: tally.pages)
         self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
         self._waited = 0.0
 
@@ -65,7 +70,7 @@ class Meter:
         tally = sum((status.tally for status in statuses), Tally())
         if self._samples and total.resting and not (total.ready or total.visited):
             self._waited += now - self._samples[-1][0]
-        self._samples.append((now, tally.pages))
+        self._samples.append((now, self._work(tally)))
         while len(self._samples) > 2 and self._samples[0][0] < now - WINDOW:
             self._samples.popleft()
         rate = self._rate()

@@ -1,0 +1,193 @@
+"""`periplus survey` on generated domains over HTTP: every table is the truth, also after a kill; what a person sees."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.lab.surveyed_server import ServedDomains
+from tests.lab.surveyed_truth import written_differences
+
+from periplus.cli import main
+from periplus.config import Config
+
+PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
+PATIENCE = 60.0
+
+
+class Said(NamedTuple):
+    """What a command printed, and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """The program in this process, from arguments to exit code."""
+
+    def typed(*args: str, stdin: str = "") -> Said:
+        monkeypatch.setattr(sys, "argv", ["periplus", *args])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
+
+    return typed
+
+
+def typed_for(served: ServedDomains, folder: Path, *, workers: int = 1) -> tuple[str, ...]:
+    """What is typed to survey the domains that are served, in a hurry."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "domains.txt").write_text("".join(f"{domain}\n" for domain in served.plan.domains))
+    settings = {name: value for name, value in served.settings.items() if name != "wire.proxy"}
+    (folder / "hurried.toml").write_text(Config().with_options(settings).dump())
+    return (
+        *("survey", str(folder / "domains.txt"), "-o", str(folder / "out"), "--workers", str(workers)),
+        *("--config", str(folder / "hurried.toml"), "--proxy", served.proxy),
+    )
+
+
+def truth_of(folder: Path, served: ServedDomains) -> list[str]:
+    """Where what was written differs from what was planned."""
+    return written_differences(folder / "out" / "survey" / "tables", served.plan)
+
+
+@pytest.mark.parametrize(
+    ("count", "workers"),
+    [(250, 1), pytest.param(1000, 1, marks=pytest.mark.slow), pytest.param(1000, 2, marks=pytest.mark.slow)],
+)
+def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers: int) -> None:
+    """What is written of domains that were asked over HTTP equals what the generator planned, in every table."""
+    with ServedDomains(count, 3, by_proxy=True, naming=0.3) as served:
+        said = run(*typed_for(served, tmp_path, workers=workers), "--json")
+    summary = json.loads(said.stdout)
+    assert said.returncode == 0
+    assert truth_of(tmp_path, served) == []
+    assert (summary["ended"], summary["domains"], summary["queued"]) == ("complete", count, 0)
+    assert summary["survey"]["domains"] == count
+    assert not any(url.endswith("/sitemap.xml") or "/p/" in url for url in served.requests)
+
+
+def test_killed_again_and_again_it_counts_the_same(tmp_path: Path) -> None:
+    """The same command goes on where a kill left it, and every table is the truth in the end."""
+    with ServedDomains(250, 4, by_proxy=True, naming=0.5) as served:
+        typed = typed_for(served, tmp_path)
+        for requests in (60, 400):
+            process = subprocess.Popen([*PROGRAM, *typed], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+            until = time.monotonic() + PATIENCE
+            while sum(served.requests.values()) < requests and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.005)
+            process.kill()
+            process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        done = subprocess.run([*PROGRAM, *typed], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    assert truth_of(tmp_path, served) == []
+
+
+def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) -> None:
+    """Ctrl-C keeps everything and says so by 130; --tables-only counts that, and the same command goes on."""
+    with ServedDomains(200, 5, by_proxy=True, naming=0.5) as served:
+        typed = typed_for(served, tmp_path)
+        process = subprocess.Popen([*PROGRAM, *typed], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        until = time.monotonic() + PATIENCE
+        while sum(served.requests.values()) < 100 and time.monotonic() < until:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130
+        assert "--tables-only" in out
+        asked = sum(served.requests.values())
+        counted = run("survey", "-o", str(tmp_path / "out"), "--tables-only", "--json")
+        assert counted.returncode == 0
+        assert sum(served.requests.values()) == asked
+        numbers = json.loads(counted.stdout)
+        assert numbers["ended"] == "counted"
+        assert numbers["survey"]["domains"] == 200
+        assert run(*typed[:1], *typed[2:]).returncode == 0
+    assert truth_of(tmp_path, served) == []
+
+
+def test_a_person_sees_numbers_tables_and_places(run: Run, tmp_path: Path) -> None:
+    """The main table on stdout; the report, its tables and its figures in the folder; the list beside the settings."""
+    with ServedDomains(210, 6, by_proxy=True, naming=0.5) as served:
+        said = run(*typed_for(served, tmp_path))
+    folder = tmp_path / "out"
+    assert said.returncode == 0
+    assert "every domain was asked" in said.stdout
+    assert "share of domains with robots.txt" in said.stdout
+    assert "report.md" in said.stdout
+    report = (folder / "survey" / "report.md").read_text()
+    for figure in (folder / "survey" / "figures").iterdir():
+        assert figure.read_text().startswith("<?xml") or "<svg" in figure.read_text()
+        assert f"figures/{figure.name}" in report
+    assert (folder / "survey" / "tables" / "fields.csv").read_text().startswith("field,")
+    settings = (folder / "periplus.toml").read_text()
+    assert served.plan.domains[0] not in settings
+    assert "seeds.txt" in settings
+
+
+def test_a_list_with_mistakes_is_surveyed_all_the_same(run: Run, tmp_path: Path) -> None:
+    """From standard input; a line that names no domain is told with its number and counted."""
+    with ServedDomains(5, 7, by_proxy=True) as served:
+        typed = typed_for(served, tmp_path)
+        lines = "# mine\n1," + "\n".join(served.plan.domains) + "\nno domain at all\n"
+        said = run("survey", "-", *typed[2:], "--json", stdin=lines)
+    assert said.returncode == 0
+    assert "line 7 names no domain" in said.stderr
+    assert (json.loads(said.stdout)["bad_lines"], json.loads(said.stdout)["domains"]) == (1, 5)
+
+
+def test_the_usual_places_are_tried_if_asked(run: Run, tmp_path: Path) -> None:
+    """The report of 2008 did not guess, so it is an option; what was asked holds when the survey goes on."""
+    with ServedDomains(20, 8, by_proxy=True) as served:
+        typed = typed_for(served, tmp_path)
+        assert run(*typed, "--well-known").returncode == 0
+        assert any(url.endswith("/sitemap.xml") for url in served.requests)
+    assert Config.load(tmp_path / "out" / "periplus.toml").sitemaps.well_known
+
+
+def test_when_nobody_answers_it_says_so(run: Run, tmp_path: Path) -> None:
+    """Exit code 1, and tables that tell why."""
+    (tmp_path / "quick.toml").write_text("[retries]\nmax_attempts = 1\nbackoff = 0.01\n")
+    said = run(
+        *("survey", "-", "-o", str(tmp_path / "out"), "--resolve", "*.nobody.test=127.0.0.1", "--workers", "1"),
+        *("--config", str(tmp_path / "quick.toml")),
+        stdin="a.nobody.test:1\nb.nobody.test:1\n",
+    )
+    assert said.returncode == 1
+    assert "connect-refused" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("survey", "-o", "{}/out"), "no domains to survey"),
+        (("survey", "{}/nowhere.txt", "-o", "{}/out"), "nowhere.txt"),
+        (("survey", "-o", "{}/out", "--tables-only"), "no collection"),
+        (("survey", "-", "-o", "{}/crawl"), "not a survey"),
+        (("survey", "-", "-o", "{}/out", "--sample-share", "2"), "--sample-share"),
+    ],
+)
+def test_wrong_usage_is_told(run: Run, tmp_path: Path, args: tuple[str, ...], complaint: str) -> None:
+    """Exit code 2, what is wrong, and nothing begun."""
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / "periplus.toml").write_text('[crawl]\nseeds = ["http://a.test/"]\n')
+    said = run(*(arg.format(tmp_path) for arg in args), stdin="a.test\n")
+    assert said.returncode == 2
+    assert complaint in said.stderr
+    assert not (tmp_path / "out" / "state").exists()
