@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from periplus.urls import canonical, resolve_all
 from periplus.urls.canonical import parsed
-from periplus.urls.plain import plain_url
+from periplus.urls.plain import are_canonical, plain_url
 
 PIECES = [
     *"./\\%?#:@ \t\n\r\0[]|'\"<>^`{}~!$&()*+,;=-_",
@@ -88,6 +88,30 @@ def slowly(href: str, base: str) -> str | None:
 def test_batch_is_the_parser(hrefs: list[str], base: str) -> None:
     """`resolve_all` gives what parsing each link by itself gives, for any mixture on one page."""
     assert resolve_all(hrefs, base) == [slowly(href, base) for href in hrefs]
+
+
+roots = st.sampled_from(["http://a.org/", "https://a.org/", "http://a.org:80/", "http://A.org/", "http://1.2/", "x:/"])
+listed = roots.flatmap(lambda root: st.lists(st.one_of(links, st.just("a/b-1.html?x=1")).map(root.__add__), min_size=1))
+
+
+@settings(max_examples=600)
+@given(listed | st.lists(links | absolute, min_size=1))
+@example(["http://a.org/x\nhttp://b.org/y"])
+@example(["http://a.org/", "http://a.org/x y", "http://a.org/?", "http://a.org/."])
+@example(["http://a.org/x\nhttp://a.org/y", "http://b.org/z"])
+def test_a_list_that_needs_no_resolving_does_not(urls: list[str]) -> None:
+    """What is taken for canonical at a glance is what parsing each by itself gives."""
+    if are_canonical(urls):
+        assert urls == [parsed(url) for url in urls]
+
+
+def test_whole_sitemaps_need_no_resolving() -> None:
+    """The shortcut is taken for what programs list, and not where a single URL needs more."""
+    urls = [f"https://www.example.org/shop/{number}/product-{number}.html?a=b&c=d" for number in range(500)]
+    assert are_canonical(urls)
+    assert resolve_all(urls, "http://example.org/sitemap.xml") == urls
+    for odd in ("https://www.example.org/%7ea", "https://example.org/", "https://www.example.org", "/x", "", "a\nb"):
+        assert not are_canonical([*urls, odd])
 
 
 @settings(max_examples=600)

@@ -26,7 +26,7 @@ that what they accept stays below the bound of a canonical URL.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from ..model import Url
@@ -40,6 +40,7 @@ _QUERY = r"\?[!$-&(-;=?-~]{1,4000}+"
 _REST = rf"(?:[!$-\-0-;=@-Z_a-z~][!$-;=@-Z_a-z~]{{0,4000}}+)?(?:{_QUERY})?"
 
 _ABSOLUTE = re.compile(rf"({_ORIGIN})({_REST})")
+_CANONICAL_LINES = re.compile(rf"(?:https?://[a-z0-9._:-]{{1,300}}+/{_REST}\n)++")
 _LINE = re.compile(rf"^(?:({_CLIMB}|/|(?={_QUERY}$)\?|{_ORIGIN}|{_NO_SCHEME})({_REST})|.*)$", re.MULTILINE)
 
 MAX_PAGE = 8192
@@ -85,6 +86,21 @@ def split_plain(links: Collection[str]) -> list[tuple[str, str]]:
     if len(parts) != len(links):
         parts = _LINE.findall("\n".join([link.replace("\n", "\t") for link in links]))
     return parts
+
+
+def are_canonical(links: Sequence[str]) -> bool:
+    """Whether all of these, which are not none, are plain, of one host, and spelled as their canonical URLs are.
+
+    So are most sitemaps. One look at all of them at once takes a tenth of the time of resolving each.
+    """
+    root = links[0][: links[0].find("/", 8) + 1]
+    if not root.startswith(("http://", "https://")) or site_root(root) != root:
+        return False
+    lines = "\n".join([*links, ""])
+    if "%" in lines or "/." in lines or lines.count("\n") != len(links):
+        return False
+    are_there = lines.count("\n" + root) + 1 == len(links)
+    return are_there and _CANONICAL_LINES.fullmatch(lines) is not None
 
 
 class Starts(dict[str, str | None]):

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import cast
 
 from ..model import Url
 from .canonical import canonical, parsed
-from .plain import MAX_PAGE, Starts, joined, split_plain
+from .plain import MAX_PAGE, Starts, are_canonical, joined, split_plain
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE | re.ASCII)
 """`mailto:`, `javascript:` and their like: whatever follows, the outcome is no URL of ours."""
+
+_MANY = 16
+"""A list of so many links may be one that needs no resolving; of fewer it does not pay to ask."""
 
 
 def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[Url | None]:
@@ -23,9 +27,11 @@ def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> lis
     Equal to `[canonical(href, base, encoding) for href in hrefs]`.
     """
     hrefs = list(hrefs)
+    page = canonical(base) if len(base) <= MAX_PAGE else None
+    if page is not None and len(hrefs) >= _MANY and are_canonical(hrefs):
+        return cast("list[Url | None]", hrefs)
     links = [href.partition("#")[0] if "#" in href else href for href in hrefs]
     known: dict[str, Url | None] = dict.fromkeys(links)
-    page = canonical(base) if len(base) <= MAX_PAGE else None
     odd = list(known) if page is None else _resolve_plain(known, page)
     for link in odd:
         known[link] = None if _OTHER_SCHEME.match(link) else parsed(link, base, encoding)

@@ -1,8 +1,8 @@
 """Gzip in a stream, as servers really send it (RFC 1952): several members, several layers, damaged, cut off, bombs.
 
 The header and the checksum are read here and only raw deflate is left to the library: a library that checks the sum
-itself raises instead of handing out the last bytes, and a wrong sum is no reason to lose URLs. For the same reason
-input goes in by small slices: an error costs the output of one slice. The library is zlib, not the faster isal, which
+itself raises instead of handing out the last bytes, and a wrong sum is no reason to lose URLs. For the same reason,
+what turns out to be damaged goes in again by small slices: the damage costs the output of one. It is zlib, not isal, which
 loses bytes behind the end of a member when that lies near the edge of a slice; reading XML takes far longer anyway.
 
 Chunks come when they come: an empty one means "nothing yet", and an empty piece goes out for it, so that whoever pulls
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 
 from .outbox import Outbox
@@ -176,23 +177,25 @@ class _Member:
                 self.reason = "gzip-truncated"
                 return
             data, source.buffer = source.buffer, b""
-            out: list[bytes] = []
-            size = used = 0
-            try:
-                while used < len(data) and not inflater.eof:
-                    piece = inflater.decompress(data[used : used + _SLICE])
-                    used += _SLICE
-                    out.append(piece)
-                    size += len(piece)
-                    if size >= PIECE:
-                        yield b"".join(out)
-                        out, size = [], 0
-            except zlib.error:
-                self.reason = "gzip-damaged"
-            yield b"".join(out)
-            if self.reason:
-                return
-            source.buffer = data[used:]
+            while True:
+                before = inflater.copy()
+                try:
+                    piece = inflater.decompress(data, PIECE)
+                except zlib.error:
+                    self.reason = "gzip-damaged"
+                    yield from _by_slices(before, data)
+                    return
+                data = inflater.unconsumed_tail
+                yield piece
+                if inflater.eof or not (data or len(piece) == PIECE):
+                    break
+
+
+def _by_slices(inflater: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """What can be had of damaged data: all but the output of the slice in which the damage is."""
+    with suppress(zlib.error):
+        for start in range(0, len(data), _SLICE):
+            yield inflater.decompress(data[start : start + _SLICE])
 
 
 def _header_size(data: bytes) -> int | None:
