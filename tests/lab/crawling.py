@@ -28,7 +28,7 @@ from periplus.lab.web.server import Server
 _WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
 _IDLE = re.compile(r"[?&]utm_source=[^&]*$")
 
-TABLES = ("discoveries", "fetches", "pages", "links", "sitemap_entries", "changes")
+TABLES = ("discoveries", "fetches", "pages", "links", "sitemaps", "sitemap_entries", "changes")
 
 
 def standing(world: World, after: float = 0.0, **options: Any) -> RunningLab:

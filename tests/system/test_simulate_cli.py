@@ -109,7 +109,7 @@ def test_the_same_seed_gives_the_same_lines_whatever_the_workers(run: Run) -> No
 
 
 def test_people_get_a_table_and_files(tmp_path: Path, run: Run) -> None:
-    """Aligned lines where there is no terminal; a plot, a CSV and the six tables where they were asked for."""
+    """Aligned lines where there is no terminal; a plot, a CSV and the seven tables where they were asked for."""
     plot, table, folder = tmp_path / "a" / "p.svg", tmp_path / "r.csv", tmp_path / "t"
     files = ("--plot", str(plot), "--csv", str(table), "--tables", str(folder))
     done = run("ordering", *QUICK, "--policy", "breadth_first,opic", "--budget", "10%", *files)

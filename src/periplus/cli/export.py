@@ -50,7 +50,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write a collection for others: the last good version of every page, the six tables, or all of the archive.
+    """Write a collection for others: the last good version of every page, the seven tables, or all of the archive.
 
     Example: periplus export docs --format markdown -o pages
     """

@@ -26,6 +26,7 @@ from .events import (
     SitemapEntriesRead,
     SitemapEntry,
     SitemapRead,
+    SitemapVisited,
 )
 from .page import (
     Alternate,
@@ -185,6 +186,7 @@ __all__ = [
     "SitemapEntriesRead",
     "SitemapEntry",
     "SitemapRead",
+    "SitemapVisited",
     "Sites",
     "Sketched",
     "Sketches",

@@ -1,8 +1,9 @@
 """What observers are told: the display, the tables and the tests read these, and nobody answers.
 
-One event is one fact that has happened, with its time. The six tables at rest are these facts written down:
+One event is one fact that has happened, with its time. The seven tables at rest are these facts written down:
 `discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
-`sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from `ChangeSeen`.
+`sitemaps` from `SitemapVisited`, `sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from
+`ChangeSeen`.
 """
 
 from __future__ import annotations
@@ -85,6 +86,36 @@ class SitemapRead(Struct, frozen=True, tag=True):
     problems: tuple[Problem, ...]
 
 
+class SitemapVisited(Struct, frozen=True, tag=True):
+    """A file that a site publishes about itself was visited, or could not be: what is known of it since.
+
+    It is the row of `sitemapinfo` of the Berkeley report. `outcome` is why the visit failed, `retired` why there will
+    be no other; `problems` are those of the last reading, each with how often it was met.
+    """
+
+    url: Url
+    visited_at: float
+    tree: Url
+    parent: Url | None
+    origin: str
+    depth: int
+    kind: str
+    outcome: str
+    status: int | None
+    entries: int
+    children: int
+    size: int
+    problems: tuple[tuple[str, int], ...]
+    lastmod: Lastmod | None
+    first_seen_at: float
+    read_at: float | None
+    due_at: float | None
+    visits: int
+    changes: int
+    failures: int
+    retired: str
+
+
 class ChangeSeen(Struct, frozen=True, tag=True):
     """Two visits to a URL were compared."""
 
@@ -93,4 +124,4 @@ class ChangeSeen(Struct, frozen=True, tag=True):
     level: ChangeLevel
 
 
-Event = Discovered | Refused | FetchEnded | PageRead | SitemapEntriesRead | SitemapRead | ChangeSeen
+Event = Discovered | Refused | FetchEnded | PageRead | SitemapVisited | SitemapEntriesRead | SitemapRead | ChangeSeen

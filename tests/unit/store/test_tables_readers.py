@@ -28,6 +28,7 @@ from periplus.model import (
     Site,
     SitemapEntriesRead,
     SitemapEntry,
+    SitemapVisited,
     Source,
     Url,
 )
@@ -42,6 +43,29 @@ EVENTS = (
     Discovered(Discovery(URL, Source.SEED, NOW), True),
     FetchEnded(Failed(TASK, "timeout", NOW, 0.1), NOW),
     PageRead(read_page(b"<title>T</title><a href=/x>x\0y</a>", URL, "text/html"), NOW),
+    SitemapVisited(
+        URL,
+        NOW,
+        URL,
+        None,
+        "robots",
+        0,
+        "urlset",
+        "",
+        200,
+        1,
+        0,
+        99,
+        (("bad-date", 2),),
+        None,
+        NOW,
+        NOW,
+        None,
+        1,
+        0,
+        0,
+        "",
+    ),
     SitemapEntriesRead(URL, NOW, (SitemapEntry("https://example.org/a"),)),
     ChangeSeen(URL, NOW, ChangeLevel.MINOR),
 )
@@ -54,7 +78,7 @@ IN_SQL = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """All six tables, two files each."""
+    """All seven tables, two files each."""
     tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
     for _ in range(2):
         tables.record(EVENTS)

@@ -43,6 +43,7 @@ from periplus.model import (
     SitemapEntriesRead,
     SitemapEntry,
     SitemapRead,
+    SitemapVisited,
     Source,
     Stored,
     Url,
@@ -206,6 +207,27 @@ def test_sitemap_entries_and_their_summary(write: Write) -> None:
         "https://example.org/a", NOON, "never", 1.0, "A",
     ]  # fmt: skip
     assert [rows[2][name] for name in ("url", "entries", "children", "problems")] == [sitemap, 1, 1, ["bad-markup"]]
+
+
+def test_what_became_of_a_file(write: Write) -> None:
+    """Its place in the forest, what the last reading was like, and when it is visited next, if ever."""
+    tree, parent = Url("https://example.org/index.xml"), Url("https://example.org/more.xml")
+    problems = (("bad-date", 3), ("not-a-url", 1))
+    visited = SitemapVisited(
+        URL, NOW, tree, parent, "robots", 2, "urlset", "", 200, 7, 0, 99, problems, Lastmod(NOW, Granularity.DAY),
+        NOW, NOW, math.inf, 4, 1, 0, "",
+    )  # fmt: skip
+    failed = replace(visited, outcome="http-404", status=404, read_at=None, due_at=None, failures=3, retired="gone")
+    first, second = write(visited, failed)["sitemaps"]
+    assert [first[name] for name in ("url", "site", "tree", "parent", "origin", "depth", "kind")] == [
+        URL, SITE, tree, parent, "robots", 2, "urlset",
+    ]  # fmt: skip
+    assert [first[name] for name in ("outcome", "retired", "due_at", "problems", "problem_count", "lastmod")] == [
+        None, None, None, ["bad-date", "not-a-url"], 4, NOON,
+    ]  # fmt: skip
+    assert [second[name] for name in ("outcome", "status", "read_at", "failures", "retired")] == [
+        "http-404", 404, None, 3, "gone",
+    ]  # fmt: skip
 
 
 def test_changes_count_from_major_on(write: Write) -> None:

@@ -15,6 +15,7 @@ from periplus.formats.sitemap import Child
 from periplus.model import (
     Discovery,
     EventSink,
+    Excluded,
     Fetched,
     FetchOutcome,
     FetchTask,
@@ -58,7 +59,7 @@ from ..frontier import reason_of
 from ..intake import INTAKE_LIMITS, Intake
 from ..scheduler import CrawlScheduler
 from .naming import Naming, SitemapSettings
-from .nodes import Nodes
+from .nodes import Nodes, told_of
 from .reading import FileInProgress
 from .slices import unpack_slice
 
@@ -227,7 +228,7 @@ class Forester:
         if reading is None:
             node = self._nodes.get(url)
             if node is not None and node.digest and node.digest == _digest(outcome):
-                self._nodes.put(after_same(node, now, self._settings.revisit, self._trust(node, False, now)))
+                self._keep(after_same(node, now, self._settings.revisit, self._trust(node, False, now)), now)
                 self._same.append(outcome)
                 return
             reading = self._begin(outcome.task, node, now)
@@ -245,15 +246,14 @@ class Forester:
         settings = self._settings
         match outcome:
             case NotModified():
-                self._nodes.put(after_same(node, now, settings.revisit, self._trust(node, False, now)))
+                self._keep(after_same(node, now, settings.revisit, self._trust(node, False, now)), now)
             case Redirected(target=target):
                 self._moved(node, target, now)
             case _:
                 status = getattr(outcome, "status", None)
-                after = after_failure(
-                    node, reason_of(outcome) or "excluded", now, settings.revisit, settings.retirement, status
-                )
-                self._nodes.put(after)
+                reason = outcome.reason if isinstance(outcome, Excluded) else reason_of(outcome) or "not-read"
+                after = after_failure(node, reason, now, settings.revisit, settings.retirement, status)
+                self._keep(after, now)
                 if node.origin is Origin.WELL_KNOWN and node.read_at is None:
                     self.naming.guess_on(node, now)
 
@@ -265,7 +265,7 @@ class Forester:
 
     def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
         """The file is elsewhere: what it says there counts as if it were here."""
-        self._nodes.put(replace(node, outcome="redirected", retired="moved"))
+        self._keep(replace(node, outcome="redirected", retired="moved"), now)
         if not self._is_ours(site_of(target)):
             self.naming.named([target], node.url, node.origin, now)
             for site in node.vouching:
@@ -306,7 +306,7 @@ class Forester:
         settings = self._settings
         trust = self._trust(node, result.is_changed, now)
         after = after_reading(node, result, now, settings.revisit, settings.retirement, trust)
-        self._nodes.put(after)
+        self._keep(after, now)
         if self._nodes.vouching(node) != reading.voice.vouching:  # a host has spoken up for it meanwhile
             self.naming.read_anew(after, now)
         spending = self._nodes.spending(node.tree).read(reading.entries, len(outcome.body))
@@ -324,6 +324,11 @@ class Forester:
                 )
             ]
         )
+
+    def _keep(self, node: SitemapNode, now: float) -> None:
+        """Keep a node after a visit, and tell."""
+        self._nodes.put(node)
+        self._events.record([told_of(node, now)])
 
     def _trust(self, node: SitemapNode, is_changed: bool, now: float) -> IndexTrust | None:
         """How far the index of a file is believed; and the index learns from what came of the file."""
@@ -360,7 +365,7 @@ class Forester:
         for key, child in followed.known:
             self._date(key, index, child, now)
         if is_whole and index.read_at is not None:
-            self._unlist(index, {key for key, _ in followed.known} | {twin_key(node.url) for node in followed.new})
+            self._unlist(index, {key for key, _ in followed.known} | {twin_key(node.url) for node in followed.new}, now)
         return len(followed.new), Counter(dict(followed.refused))
 
     def _date(self, key: str, index: SitemapNode, child: Child, now: float) -> None:
@@ -372,10 +377,10 @@ class Forester:
         else:
             self._nodes.put(dated(row, child.lastmod, now, self._settings.revisit, index.trust))
 
-    def _unlist(self, index: SitemapNode, named: Collection[str]) -> None:
+    def _unlist(self, index: SitemapNode, named: Collection[str], now: float) -> None:
         for child in self._nodes.children(index):
             if not child.retired and twin_key(child.url) not in named:
-                self._nodes.put(unlisted(child))
+                self._keep(unlisted(child), now)
 
     def _keep_priorities(self) -> None:
         for site, said in self._priorities.items():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from periplus.model import ForestRow, Site, State, Url
+from periplus.model import ForestRow, Site, SitemapVisited, State, Url
 from periplus.policy.sitemaps import SitemapNode, TreeSpending, twin_key
 from periplus.urls import site_of
 
@@ -92,3 +92,12 @@ class Nodes:
     def spent(self, tree: Url, spending: TreeSpending) -> None:
         """Keep what a tree has used."""
         self._state.mark(f"tree {twin_key(tree)}", msgspec.msgpack.encode(spending))
+
+
+def told_of(node: SitemapNode, visited_at: float) -> SitemapVisited:
+    """What is known of a file since a visit, for whoever watches."""
+    return SitemapVisited(
+        node.url, visited_at, node.tree, node.parent, node.origin.value, node.depth, node.kind, node.outcome,
+        node.status, node.entries, node.children, node.size, node.problems, node.lastmod, node.first_seen_at,
+        node.read_at, None if node.retired else node.due_at, node.visits, node.changes, node.failures, node.retired,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The six tables of a simulated crawl, written as a live crawl writes its own: every report reads both.
+"""The seven tables of a simulated crawl, written as a live crawl writes its own: every report reads both.
 
 The simulation tells of discoveries and fetches. What a page is, and where it leads, a live crawl reads from its bytes;
 here it is told for every page that was fetched well, from the arrays of the web. Titles, texts and sketches are empty:

@@ -5,7 +5,7 @@
 | `jsonl` | a stream | one object a page: URL, time, title, language, text, main text, ... |
 | `text` | a folder | `host/path.txt`: what a reader sees, with its lines |
 | `markdown` | a folder | `host/path.md`: headings, lists, links, code, tables |
-| `parquet` | a folder | the six tables, one file each |
+| `parquet` | a folder | the seven tables, one file each |
 | `warc` | a stream | all WARC files as one |
 
 The first three give the last good version of every URL. Bodies come from the archive and are read anew, so that an

@@ -1,9 +1,10 @@
-"""The six tables at rest, as Parquet: what happened, one row a fact, for whoever asks afterwards.
+"""The seven tables at rest, as Parquet: what happened, one row a fact, for whoever asks afterwards.
 
 A live crawl and a simulation write the same tables from the same events: `discoveries` (who told us of which URL, and
 what was refused), `fetches` (what was asked of whom, what came back, where it lies), `pages` (what a page says of
-itself), `links` (from where to where), `sitemap_entries` (what sites say of their pages) and `changes` (what was
-different at the next visit). `schemas` has their columns; `docs/tables.md` says what each means.
+itself), `links` (from where to where), `sitemaps` (what became of the files that sites publish about themselves),
+`sitemap_entries` (what those say of pages) and `changes` (what was different at the next visit). `schemas` has their
+columns; `docs/tables.md` says what each means.
 
 Rows take three steps. They wait in memory as tuples (`rows`, and a file for each table that makes its own); at a
 checkpoint they become record batches (`columns`, and `links` for the most numerous) in an append-only `spool`; when

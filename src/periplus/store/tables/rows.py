@@ -21,12 +21,14 @@ from periplus.model import (
     Refused,
     SitemapEntriesRead,
     SitemapRead,
+    SitemapVisited,
 )
 
 from .changes import change_row
 from .columns import batch_of
 from .discoveries import discoveries_batch
 from .fetches import fetch_row
+from .forest import sitemap_row
 from .links import LinkRows
 from .pages import page_row
 from .schemas import SCHEMAS
@@ -54,6 +56,7 @@ class Rows:
             Refused: self._take_offer,
             FetchEnded: self._take_fetch,
             PageRead: self._take_page,
+            SitemapVisited: self._take_visit,
             SitemapEntriesRead: self._take_entries,
             SitemapRead: self._take_sitemap,
             ChangeSeen: self._take_change,
@@ -107,6 +110,9 @@ class Rows:
     def _take_sitemap(self, event: SitemapRead) -> None:
         self._rows["sitemap_entries"].append(event)
         self.weight += _ROW_WEIGHT + len(event.url)
+
+    def _take_visit(self, event: SitemapVisited) -> None:
+        self._add("sitemaps", sitemap_row(event))
 
     def _take_change(self, event: ChangeSeen) -> None:
         self._add("changes", change_row(event))

@@ -1,10 +1,10 @@
-"""The columns of the six tables, in their order, with their types. What each column means is in `docs/tables.md`.
+"""The columns of the seven tables, in their order, with their types. What each column means is in `docs/tables.md`.
 
 Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
 strings: small at rest and in memory, and plain strings to whoever asks in SQL. A null says that there is nothing to
 say; an empty string that somebody said nothing.
 
-Rows are made in `discoveries`, `fetches`, `pages`, `links`, `sitemaps` and `changes`, as tuples in this order.
+Rows are made in `discoveries`, `fetches`, `pages`, `links`, `forest`, `sitemaps` and `changes`, in this order.
 """
 
 from __future__ import annotations
@@ -124,6 +124,34 @@ LINKS: Final = pa.schema(
     ]
 )
 
+SITEMAPS: Final = pa.schema(
+    [
+        ("url", TEXT),
+        ("site", WORD),
+        ("tree", WORD),
+        ("parent", WORD),
+        ("origin", WORD),
+        ("depth", NUMBER),
+        ("kind", WORD),
+        ("visited_at", MOMENT),
+        ("outcome", WORD),
+        ("status", NUMBER),
+        ("entries", SIZE),
+        ("children", SIZE),
+        ("bytes", SIZE),
+        ("problems", WORDS),
+        ("problem_count", SIZE),
+        ("lastmod", MOMENT),
+        ("first_seen_at", MOMENT),
+        ("read_at", MOMENT),
+        ("due_at", MOMENT),
+        ("visits", NUMBER),
+        ("changes", NUMBER),
+        ("failures", NUMBER),
+        ("retired", WORD),
+    ]
+)
+
 SITEMAP_ENTRIES: Final = pa.schema(
     [
         ("url", TEXT),
@@ -157,6 +185,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     "fetches": FETCHES,
     "pages": PAGES,
     "links": LINKS,
+    "sitemaps": SITEMAPS,
     "sitemap_entries": SITEMAP_ENTRIES,
     "changes": CHANGES,
 }

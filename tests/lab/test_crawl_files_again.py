@@ -1,0 +1,85 @@
+"""Files that sites publish, visited again: what says the same is not read, and what cannot be had is remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+from tests.lab.crawling import crawl, rows
+from tests.lab.scripted_web import ScriptedWeb, page, urlset
+
+from periplus.assembly import Layout
+from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.model import Site
+from periplus.store import DiskState
+
+HOME = "http://a.test/"
+FILE = "http://a.test/sitemap.xml"
+LAST = """select * exclude (visited_at, first_seen_at, read_at, due_at, lastmod)
+          from sitemaps qualify row_number() over (partition by url order by visited_at desc) = 1"""
+
+
+def site(*listed: str, robots: str = "Sitemap: http://a.test/sitemap.xml\n") -> dict[str, str | bytes]:
+    """A site whose sitemap lists these pages."""
+    said: dict[str, str | bytes] = {HOME: page("home"), "http://a.test/robots.txt": robots}
+    said |= {url: page(url) for url in listed}
+    return said | {FILE: urlset(*listed)}
+
+
+def make_due(folder: Path) -> None:
+    """Let time pass, as far as the files of the site are concerned."""
+    state = DiskState(Layout(folder).shard(0))
+    nodes = Nodes(state)
+    for node in list(nodes.of_site(Site("a.test"))):
+        nodes.put(replace(node, due_at=0.0))
+    state.commit()
+    state.close()
+
+
+def readings(folder: Path) -> int:
+    """How often a file was read to its end."""
+    return len(rows(folder, "select 1 from sitemap_entries where kind = 'summary'"))
+
+
+def test_the_same_bytes_are_not_read_again(tmp_path: Path) -> None:
+    """Also from a server that knows no conditions. What is added later is found, and nothing else is queued anew."""
+    listed = [f"http://a.test/{number}" for number in range(5)]
+    with ScriptedWeb(site(*listed), knows_etags=False) as web:
+        crawl(tmp_path, [HOME], web.settings)
+        make_due(tmp_path)
+        crawl(tmp_path, [HOME], web.settings)
+        assert (web.asked.count(FILE), readings(tmp_path)) == (2, 1)
+        web.said |= site(*listed, "http://a.test/new")
+        make_due(tmp_path)
+        crawl(tmp_path, [HOME], web.settings)
+    assert (web.asked.count(FILE), readings(tmp_path)) == (3, 2)
+    assert web.asked.count("http://a.test/new") == web.asked.count("http://a.test/0") == 1
+    [node] = rows(tmp_path, LAST)
+    assert (node["entries"], node["visits"], node["changes"], node["outcome"]) == (6, 3, 1, None)
+
+
+def test_a_file_that_robots_forbid_is_not_asked_for_and_says_so(tmp_path: Path) -> None:
+    """Its node knows why, and the crawl ends."""
+    robots = "User-agent: *\nDisallow: /sitemap.xml\nSitemap: http://a.test/sitemap.xml\n"
+    with ScriptedWeb(site("http://a.test/1", robots=robots)) as web:
+        crawl(tmp_path, [HOME], web.settings)
+    assert FILE not in web.asked
+    [node] = rows(tmp_path, LAST)
+    assert (node["url"], node["outcome"], node["failures"], node["entries"]) == (FILE, "robots", 1, 0)
+
+
+def test_usual_places_are_looked_at_one_after_the_other(tmp_path: Path) -> None:
+    """Where robots.txt names nothing, until one is found."""
+    said = site("http://a.test/1", robots="")
+    said["http://a.test/sitemap-index.xml"] = said.pop(FILE)
+    with ScriptedWeb(said) as web:
+        crawl(tmp_path, [HOME], web.settings)
+    guesses = [url for url in web.asked if "sitemap" in url]
+    assert guesses == [
+        "http://a.test/sitemap.xml",
+        "http://a.test/sitemap_index.xml",
+        "http://a.test/sitemap-index.xml",
+    ]
+    assert "http://a.test/1" in web.asked
+    retired = {node["url"]: node["retired"] for node in rows(tmp_path, LAST)}
+    assert retired == dict(zip(guesses, ["gone", "gone", None], strict=True))
