@@ -53,7 +53,7 @@ def test_in_degrees_are_what_they_would_have_been(lab: RunningLab, tmp_path: Pat
 
 
 def test_cash_is_neither_made_nor_lost(lab: RunningLab, tmp_path: Path) -> None:
-    """OPIC: what is there in the end came from the seeds, if no site lists pages, which begin with some of their own."""
+    """OPIC: what is there came from the seeds, where no site lists pages: those have some of their own."""
     compare(lab, tmp_path, asked(lab, crawl__ordering="opic", sitemaps__follow=False), seed=6)
     assert 2.0 < sum(worths(tmp_path / "killed").values()) <= 4.0 + 1e-9
 
