@@ -22,12 +22,12 @@ from periplus.policy.sitemaps import (
     SitemapScore,
     Voice,
     prints_of,
-    times_of,
+    times_at,
 )
 from periplus.urls import resolve_all, site_of
 
 from ..intake import Intake
-from .slices import Listed, pack
+from .slices import Listed, pack, seconds_of
 
 _FEEDS = (Kind.RSS, Kind.ATOM)
 _WORTH = 1000
@@ -98,29 +98,28 @@ class FileInProgress:
     def _list(self, entries: Sequence[Entry], listings: Listings | None) -> list[SitemapEntry]:
         self.entries += len(entries)
         names = [entry.url for entry in entries]
-        lastmods = [entry.lastmod for entry in entries]
         rows = list(
             map(
                 SitemapEntry,
                 names,
-                lastmods,
+                [entry.lastmod for entry in entries],
                 [entry.changefreq for entry in entries],
                 [entry.priority for entry in entries],
                 [entry.title for entry in entries],
             )
         )
-        found = resolve_all(names, self.node.url)
-        if None in found:
-            entries = [entry for url, entry in zip(found, entries, strict=True) if url is not None]
-            lastmods = [entry.lastmod for entry in entries]
-            self.problems["not-a-url"] += len(found) - len(entries)
-        urls = [url for url in found if url is not None] if len(found) > len(entries) else cast("list[Url]", found)
-        times, bad = times_of(lastmods, self.found_at)
+        urls = cast("list[Url]", resolve_all(names, self.node.url))
+        if None in urls:
+            entries = [entry for url, entry in zip(urls, entries, strict=True) if url is not None]
+            urls = [url for url in urls if url is not None]
+            self.problems["not-a-url"] += len(names) - len(urls)
+        at = seconds_of(entries)
+        times, bad = times_at(at, self.found_at)
         self.problems["future-lastmod"] += bad
         is_new = self._comparison.compare(prints_of(urls), times) != Change.SAME
         news = self._news(urls, is_new)
         if news and listings is not None:
-            listed = Listed.of(urls, entries)
+            listed = Listed.of(urls, entries, at)
             for site, positions in news.items():
                 self._slice(site, listed if len(positions) == len(urls) else listed[positions], listings)
         return rows
@@ -146,8 +145,9 @@ class FileInProgress:
         """By score, so that the best of a site come first."""
         self.sites.add(site)
         said = self._said(site)
-        said.observe(listed.priorities)
-        scores = self._score.scores(listed.urls, listed.priorities, said)
+        priorities = listed.said_priorities()
+        said.observe(priorities)
+        scores = self._score.scores(listed.urls, priorities, said)
         for level, slices in pack(self.node.url, self.source, self.found_at, listed, scores):
             listings.add(site, level, slices)
 

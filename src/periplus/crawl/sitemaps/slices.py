@@ -24,7 +24,7 @@ LENGTH = 500
 """Entries of a slice, at most: so many are queued at once when a site's queue has run dry."""
 
 _FREQUENCIES: Final = (None, *ChangeFreq)
-_CODES: Final = {None: 0} | {frequency.value: code for code, frequency in enumerate(ChangeFreq, 1)}
+_CODES: Final = {frequency.value: code for code, frequency in enumerate(ChangeFreq, 1)}
 _BREAK: Final = "\n"
 """No canonical URL has one."""
 
@@ -37,35 +37,37 @@ class Listed(Struct, frozen=True):
     """Pages and what a file says of them. Where it says nothing, a number is no number and a code is 0."""
 
     urls: Sequence[Url]
-    priorities: Sequence[float | None]
     at: Reals
     grains: Bytes
     frequencies: Bytes
+    priorities: Reals
 
     @classmethod
-    def of(cls, urls: Sequence[Url], entries: Sequence[Entry]) -> Self:
-        """Entries as columns, by the canonical names of their pages."""
-        lastmods = [entry.lastmod for entry in entries]
-        frequencies = [entry.changefreq for entry in entries]
-        words = [None if frequency is None else frequency._value_ for frequency in frequencies]
-        return cls(
-            urls,
-            [entry.priority for entry in entries],
-            np.array([None if lastmod is None else lastmod.at for lastmod in lastmods], np.float64),
-            _bytes(bytes([0 if lastmod is None else lastmod.granularity for lastmod in lastmods])),
-            _bytes(bytes([_CODES[word] for word in words])),
-        )
+    def of(cls, urls: Sequence[Url], entries: Sequence[Entry], at: Reals) -> Self:
+        """Entries as columns, by the canonical names of their pages; `at` is their first one (`seconds_of`)."""
+        grains = [0 if entry.lastmod is None else entry.lastmod.granularity for entry in entries]
+        frequencies = [0 if entry.changefreq is None else _CODES[entry.changefreq._value_] for entry in entries]
+        priorities = np.array([entry.priority for entry in entries], np.float64)
+        return cls(urls, at, _bytes(bytes(grains)), _bytes(bytes(frequencies)), priorities)
 
     def __getitem__(self, positions: Positions) -> Listed:
         """Some of them."""
-        chosen = positions.tolist()
         return Listed(
-            [self.urls[position] for position in chosen],
-            [self.priorities[position] for position in chosen],
+            [self.urls[position] for position in positions.tolist()],
             self.at[positions],
             self.grains[positions],
             self.frequencies[positions],
+            self.priorities[positions],
         )
+
+    def said_priorities(self) -> list[float | None]:
+        """What it says of priorities, each by itself."""
+        return _said(self.priorities)
+
+
+def seconds_of(entries: Sequence[Entry]) -> Reals:
+    """When entries say they changed."""
+    return np.array([None if entry.lastmod is None else entry.lastmod.at for entry in entries], np.float64)
 
 
 class Slice(Struct, frozen=True, array_like=True):
@@ -100,13 +102,13 @@ class Slice(Struct, frozen=True, array_like=True):
     def _hints(self, count: int) -> Iterator[Hints]:
         nothing = [None] * count
         frequencies = [_FREQUENCIES[code] for code in self.frequencies] or nothing
-        priorities = _said(self.priorities) or nothing
+        priorities = _said(_reals(self.priorities)) or nothing
         return map(Hints, self._lastmods() or nothing, frequencies, priorities)
 
     def _lastmods(self) -> list[Lastmod | None]:
         return [
             None if at is None else Lastmod(at, Granularity(grain))
-            for at, grain in zip(_said(self.at), self.grains, strict=True)
+            for at, grain in zip(_said(_reals(self.at)), self.grains, strict=True)
         ]
 
 
@@ -139,7 +141,6 @@ def pack(
 
 def _packed(file: Url, source: Source, found_at: float, listed: Listed, worth: Reals) -> bytes:
     is_dated = not np.isnan(listed.at).all()
-    priorities = np.array(listed.priorities, np.float64)
     return _encode(
         Slice(
             file,
@@ -150,7 +151,7 @@ def _packed(file: Url, source: Source, found_at: float, listed: Listed, worth: R
             listed.at.tobytes() if is_dated else b"",
             listed.grains.tobytes() if is_dated else b"",
             listed.frequencies.tobytes() if listed.frequencies.any() else b"",
-            b"" if np.isnan(priorities).all() else priorities.tobytes(),
+            b"" if np.isnan(listed.priorities).all() else listed.priorities.tobytes(),
         )
     )
 
@@ -163,6 +164,7 @@ def _reals(values: bytes) -> Reals:
     return np.frombuffer(values, np.float64)
 
 
-def _said(values: bytes) -> list[float | None]:
+def _said(values: Reals) -> list[float | None]:
     """Numbers; None for what is none."""
-    return [None if value != value else value for value in _reals(values).tolist()]
+    numbers: list[float | None] = values.tolist()
+    return [None if value != value else value for value in numbers] if np.isnan(values).any() else numbers

@@ -2,8 +2,9 @@
 
 The header and the checksum are read here and only raw deflate is left to the library: a library that checks the sum
 itself raises instead of handing out the last bytes, and a wrong sum is no reason to lose URLs. For the same reason,
-what turns out to be damaged goes in again by small slices: the damage costs the output of one. It is zlib, not isal, which
-loses bytes behind the end of a member when that lies near the edge of a slice; reading XML takes far longer anyway.
+what turns out to be damaged goes in again by small slices: damage costs the output of one slice. The library is zlib,
+not the faster isal, which loses bytes behind the end of a member when that lies near the edge of what goes in; reading
+XML takes far longer anyway.
 
 Chunks come when they come: an empty one means "nothing yet", and an empty piece goes out for it, so that whoever pulls
 can do something else meanwhile. Empty pieces mean nothing else.

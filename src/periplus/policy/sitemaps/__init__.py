@@ -18,7 +18,7 @@ from .authority import AuthoritySettings, Voice
 from .difference import Change, Compared, Comparison, DifferenceSettings, is_appended
 from .following import Followed, ForestSettings, TreeSpending, follow
 from .forest import WELL_KNOWN, Origin, SitemapNode, twin_key
-from .memory import NOTHING, FileMemory, prints_of, times_of, unpack
+from .memory import NOTHING, FileMemory, prints_of, times_at, times_of, unpack
 from .priorities import DEFAULT_PRIORITY, Priorities
 from .revisit import IndexTrust, Rate, RevisitSettings, interval
 from .scores import (
@@ -92,6 +92,7 @@ __all__ = [
     "prints_of",
     "sitemap_score",
     "sitemap_scores",
+    "times_at",
     "times_of",
     "trust_after",
     "twin_key",

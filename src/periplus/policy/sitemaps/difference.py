@@ -170,8 +170,10 @@ def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDA
 
 
 def _sorted(prints: Prints, times: Times) -> tuple[Prints, Times]:
-    """By fingerprint; of equal ones the latest."""
-    order = np.lexsort((times, prints))
+    """By fingerprint; of equal ones the latest. Most files have none that are equal, and one key sorts much faster."""
+    order = np.argsort(prints)
+    if (np.diff(prints[order]) == 0).any():
+        order = np.lexsort((times, prints))
     prints, times = prints[order], times[order]
     is_last = np.ones(len(prints), np.bool_)
     is_last[:-1] = prints[1:] != prints[:-1]

@@ -10,6 +10,7 @@ Times are whole seconds since 1970 in 32 bits, which lasts until 2106; 0 is "not
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable, Sequence
 
@@ -86,8 +87,13 @@ def prints_of(urls: Iterable[Url]) -> Prints:
 
 def times_of(lastmods: Sequence[Lastmod | None], now: float) -> tuple[Times, int]:
     """When entries say they changed, and how many of these times cannot be: later than a day from now."""
-    said = np.array([0.0 if lastmod is None else lastmod.at for lastmod in lastmods], np.float64)
-    is_bad = ~(said <= now + _DAY)  # a time that is no number is bad, too
-    is_none = is_bad | np.array([lastmod is None for lastmod in lastmods], np.bool_)
-    seconds = np.clip(np.where(is_none, 1.0, said), 1.0, _LAST).astype(np.uint32)
-    return np.where(is_none, np.uint32(0), seconds), int(np.count_nonzero(is_bad))
+    seconds = [None if lastmod is None else math.inf if math.isnan(lastmod.at) else lastmod.at for lastmod in lastmods]
+    return times_at(np.array(seconds, np.float64), now)
+
+
+def times_at(seconds: NDArray[np.float64], now: float) -> tuple[Times, int]:
+    """The same of POSIX seconds; here what is no number was not said."""
+    is_bad = seconds > now + _DAY
+    is_none = is_bad | np.isnan(seconds)
+    whole = np.clip(np.where(is_none, 1.0, seconds), 1.0, _LAST).astype(np.uint32)
+    return np.where(is_none, np.uint32(0), whole), int(np.count_nonzero(is_bad))

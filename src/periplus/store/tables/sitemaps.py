@@ -24,7 +24,7 @@ _SUMMARY: Final = _KINDS.index("summary")
 _GRANULARITIES: Final = tuple(granularity.name.lower() for granularity in Granularity)
 _FREQUENCIES: Final = tuple(frequency.value for frequency in ChangeFreq)
 _NO_CODE: Final = 255
-_CODES: Final = {None: _NO_CODE} | {word: code for code, word in enumerate(_FREQUENCIES)}
+_CODES: Final = {word: code for code, word in enumerate(_FREQUENCIES)}
 
 Codes = NDArray[np.uint8]
 
@@ -68,9 +68,8 @@ def _lastmods(lastmods: Sequence[Lastmod | None]) -> tuple[pa.Array, pa.Array]:
 
 
 def _frequencies(entries: Sequence[SitemapEntry]) -> pa.Array:
-    frequencies = [entry.changefreq for entry in entries]
-    said = [None if frequency is None else frequency._value_ for frequency in frequencies]
-    return _coded(np.frombuffer(bytes([_CODES[word] for word in said]), np.uint8), _FREQUENCIES)
+    codes = [_NO_CODE if entry.changefreq is None else _CODES[entry.changefreq._value_] for entry in entries]
+    return _coded(np.frombuffer(bytes(codes), np.uint8), _FREQUENCIES)
 
 
 def _titles(titles: Sequence[str | None]) -> pa.Array:
