@@ -13,7 +13,7 @@ from rich.text import Text
 from periplus.crawl.tally import Tally
 
 from .collection import Collection
-from .live import count, lasting, pace, size, top
+from .live import by_source, count, lasting, pace, size, top
 from .progress import Progress
 
 _SEEDS_SHOWN = 10
@@ -223,6 +223,8 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
         facts += f", {count(summary.pages)} in all"
     facts += f"; {count(summary.sites)} sites, {size(summary.bytes)}"
     lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}", "")]
+    if summary.sources:
+        lines.append((f"  {count(summary.known)} URLs known: {by_source(summary.sources, summary.known)}", ""))
     if errors:
         lines.append((f"  {count(errors)} errors: {top(summary.errors, 5)}", "yellow"))
     if summary.queued:

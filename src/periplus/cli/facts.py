@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from heapq import nlargest
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.assembly import with_scheme
 from periplus.config import Config
@@ -35,6 +36,7 @@ from periplus.store import DiskState
 from periplus.urls import canonical, site_of
 
 from .collection import Collection, states
+from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
 
 LARGEST = 20
 """Sites that are named one by one."""
@@ -78,7 +80,11 @@ class RobotsFacts(Struct, frozen=True):
 
 
 class SiteFacts(Struct, frozen=True):
-    """Of one site. `delay` is what it is left alone for, in seconds, by our settings and its own wish."""
+    """Of one site. `delay` is what it is left alone for, in seconds, by our settings and its own wish.
+
+    `balance` is how its budget moved between links and sitemaps, if it has both; `sources` what each of them brought,
+    where the site itself is asked about.
+    """
 
     site: Site
     shard: int
@@ -92,6 +98,8 @@ class SiteFacts(Struct, frozen=True):
     delay: float
     robots: RobotsFacts | None
     home_refused: str
+    balance: BalanceFacts | None = None
+    sources: SourceFacts | None = None
 
 
 class UrlFacts(Struct, frozen=True):
@@ -144,7 +152,8 @@ def of_site(collection: Collection, site: Site) -> SiteFacts | None:
     """One site; `None` if nobody has heard of it."""
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
-        return _site_facts(collection.config, opened[number], site, number) if number in opened else None
+        facts = _site_facts(collection.config, opened[number], site, number) if number in opened else None
+        return None if facts is None else replace(facts, sources=sources_of(opened[number], site))
 
 
 def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
@@ -170,6 +179,7 @@ def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> Sit
         delay=max(config.politeness.delay, kept.delay or 0.0),
         robots=None if file is None else _robots_facts(file, gate.delay(site)),
         home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
+        balance=balance_of(kept, config.balance),
     )
 
 

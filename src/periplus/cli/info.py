@@ -20,6 +20,7 @@ from .collection import existing
 from .facts import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts, of_collection, of_site, of_url
 from .live import count, size
 from .reasons import explained
+from .sources_show import balance_line, balance_table, source_lines
 
 
 def info(
@@ -53,6 +54,8 @@ def info(
             say_collection(console, facts)
         case SiteFacts():
             _say(console, f"{facts.site}", _site_lines(facts))
+            if facts.balance is not None and facts.balance.history:
+                console.print(balance_table(facts.balance))
         case UrlFacts():
             _say(console, facts.url, _url_lines(facts))
 
@@ -144,6 +147,8 @@ def _site_lines(facts: SiteFacts) -> Lines:
     return [
         ("pages", f"{count(facts.pages)}, {size(facts.bytes)}"),
         ("queue", waits),
+        *(source_lines(facts.sources) if facts.sources else ()),
+        ("budget", balance_line(facts.balance)),
         ("address", facts.ip or "not asked for yet"),
         ("robots.txt", _robots(facts.robots)),
         ("home page", f"may not be fetched: {facts.home_refused}" if facts.home_refused else ""),

@@ -122,7 +122,12 @@ def screen(
 def _page_rows(progress: Progress) -> list[Row]:
     return [
         ("pages", count(progress.tally.pages), _pages(progress), _errors(progress.tally)),
-        ("known", count(progress.known), Text(by_source(progress)), Text(f"queue {count(progress.queued)}")),
+        (
+            "known",
+            count(progress.known),
+            Text(by_source(progress.tally.sources, progress.known)),
+            Text(f"queue {count(progress.queued)}"),
+        ),
         *host_rows(progress),
     ]
 
@@ -181,12 +186,11 @@ def top(reasons: Mapping[str, int], most: int = _REASONS) -> str:
     return " · ".join([*said, "…"] if len(ranked) > most else said)
 
 
-def by_source(progress: Progress) -> str:
+def by_source(told: Mapping[str, int], known: int) -> str:
     """Who told us of the URLs; what several told us of is counted for each, and once more at the end."""
-    told = progress.tally.sources
     ranked = sorted(told.items(), key=lambda item: (-item[1], item[0]))
     said = [f"{_SOURCES.get(source, source)} {count(number)}" for source, number in ranked]
-    several = sum(told.values()) - progress.known
+    several = sum(told.values()) - known
     return " · ".join([*said, f"several {count(several)}"] if several > 0 and len(told) > 1 else said)
 
 
