@@ -283,7 +283,9 @@ class Engine:
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """What somebody tells us of; durable at once."""
-        self._courier.deliver(discoveries, self._clock.now())
+        now = self._clock.now()
+        self._forester.naming.received(discoveries, now)
+        self._courier.deliver(discoveries, now)
         self.checkpoint()
 
     def submit(self) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
 
-from periplus.model import Discovery
+from periplus.model import Discovery, Purpose, Source, Url
 
 from ..shard import Status
 from .messages import GRACE, STATUS_EVERY
@@ -37,6 +38,7 @@ class Crawl:
         self._limit = limit
         self._until = None if seconds is None else time.monotonic() + seconds
         self._wake: Callable[[], None] = lambda: None
+        self._news: SimpleQueue[list[Discovery]] = SimpleQueue()
         self.is_stopping = False
         self.is_interrupted = False
 
@@ -44,6 +46,23 @@ class Crawl:
         """Let the crawl end soon, with everything kept."""
         self.is_stopping = self.is_interrupted = True
         self._wake()
+
+    def ping(self, pages: Sequence[Url] = (), sitemaps: Sequence[Url] = ()) -> None:
+        """Somebody says that these are new, or have changed. Any thread may call this, before the crawl or during it.
+
+        A page counts as told of by a ping; a sitemap is fetched soon, unless it waits already. Both are as much the
+        business of robots.txt and of the scope as if a site had named them.
+        """
+        now = time.time()
+        told = [Discovery(url, Source.PING, now, score=1.0) for url in pages]
+        self._news.put(told + [Discovery(url, Source.PING, now, purpose=Purpose.SITEMAP) for url in sitemaps])
+        self._wake()
+
+    def _told(self) -> list[Discovery]:
+        told: list[Discovery] = []
+        while not self._news.empty():
+            told += self._news.get()
+        return told
 
     def run(self) -> list[Status]:
         """To the end; how every shard was doing then."""
@@ -73,7 +92,9 @@ class Crawl:
             shard.allow(self._limit)
             shard.discover(self._seeds)
             shown_at = 0.0
-            while not self._is_over and not shard.is_idle:
+            while not self._is_over and not (shard.is_idle and self._news.empty()):
+                if told := self._told():
+                    shard.discover(told)
                 shard.step(self._patience)
                 if time.monotonic() >= shown_at + STATUS_EVERY:
                     shown_at = time.monotonic()
@@ -88,7 +109,9 @@ class Crawl:
         team = Team(self._make, self._workers, self._limit)
         try:
             team.start(self._seeds)
-            while not self._is_over and not team.is_finished:
+            while not self._is_over and not (team.is_finished and self._news.empty()):
+                if told := self._told():
+                    team.tell(told)
                 team.turn(self._patience)
                 yield team.statuses()
             team.stop(GRACE)

@@ -104,6 +104,12 @@ class Team:
         for member in self._members:
             self._start(member)
 
+    def tell(self, discoveries: Sequence[Discovery]) -> None:
+        """Let each shard know of what is its own; one that is started again is told again."""
+        self._seeds += discoveries
+        for member in self._members:
+            member.send(tuple(each for each in discoveries if self._owner(each) == member.number))
+
     def _start(self, member: Member) -> None:
         member.connection, member.process = self._born(member.number)
         member.status, member.is_stopped = None, False

@@ -123,20 +123,26 @@ class Naming:
         self._deliver([file], now)
 
     def received(self, discoveries: Sequence[Discovery], now: float) -> None:
-        """Other shards tell of files here; of the tree that they belong to nothing is known but who named them."""
-        for discovery in discoveries:
-            if discovery.purpose is Purpose.SITEMAP:
-                self._receive(discovery.url, discovery.referrer, now)
+        """Other shards tell of files here, or somebody from outside. They wait to be fetched when this is over.
 
-    def _receive(self, url: Url, teller: Url | None, now: float) -> None:
+        Of the tree that they belong to nothing is known but who named them.
+        """
+        for discovery in discoveries:
+            if discovery.purpose is Purpose.SITEMAP and self._is_ours(site_of(discovery.url)):
+                self._receive(discovery.url, discovery.referrer, discovery.source, now)
+
+    def _receive(self, url: Url, teller: Url | None, source: Source, now: float) -> None:
         by = site_of(teller) if teller is not None and teller == robots_url(teller) else None
         node = self._nodes.get(url)
-        if node is None:
-            origin, parent = (Origin.INDEX, teller) if by is None else (Origin.ROBOTS, None)
-            vouching = () if by is None else (by,)
-            self._nodes.put(SitemapNode(url, url, origin, now, parent, vouching=vouching, due_at=now), is_queued=True)
-        elif by is not None:
-            self._vouch(node, by, now)
+        if node is not None:
+            if source is Source.PING:
+                self._nodes.put(woken(node, now))
+            if by is not None:
+                self._vouch(node, by, now)
+            return
+        vouching, parent = ((), teller) if by is None else ((by,), None)
+        origin = Origin.ROBOTS if by else Origin.PING if source is Source.PING else Origin.INDEX
+        self._nodes.put(SitemapNode(url, url, origin, now, parent, vouching=vouching, due_at=now), is_queued=True)
 
     def submit(self, now: float) -> None:
         """Plant what a person has named."""
