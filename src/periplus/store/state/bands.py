@@ -146,13 +146,15 @@ class DiskBands:
 
 def _are_repeated(keys: Keys) -> NDArray[np.bool_]:
     """Which keys are there twice in their column."""
+    found = np.zeros(keys.shape, np.bool_)
+    every = np.sort(keys, axis=None)
+    if not (every[1:] == every[:-1]).any():  # as a rule: pages that come together seldom say the same
+        return found
     order = np.argsort(keys, axis=0)
     is_same = np.diff(np.take_along_axis(keys, order, 0), axis=0) == 0
-    found = np.zeros(keys.shape, np.bool_)
-    if is_same.any():
-        np.put_along_axis(found, order[1:], is_same, 0)
-        rows, columns = is_same.nonzero()
-        found[order[rows, columns], columns] = True
+    np.put_along_axis(found, order[1:], is_same, 0)
+    rows, columns = is_same.nonzero()
+    found[order[rows, columns], columns] = True
     return found
 
 
