@@ -34,7 +34,8 @@ from periplus.crawl.tally import Counting, Tally
 from periplus.model import ConfigError, Discovery, Learning, Purpose, Ranking, Site, Source, State, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
-from periplus.store import Archive, DiskState, KnownRanks, WarcEnd, known_ranks
+from periplus.policy.sitemaps import RankOf
+from periplus.store import Archive, DiskState, KnownRanks, WarcEnd, known_ranks, listed_ranks
 from periplus.store.tables import Spooled, Tables
 from periplus.store.warc import merge_indexes
 from periplus.urls import canonical, host_of
@@ -79,6 +80,11 @@ class Layout(Struct, frozen=True):
         return self.folder / "state" / f"ranks-{xxh3_64_hexdigest(str(by).encode())}.npy"
 
     @property
+    def listed_ranks(self) -> Path:
+        """What links and sitemaps said, when the crawl was last begun, that listed pages are worth."""
+        return self.folder / "state" / "ranks-listed.npy"
+
+    @property
     def spooled(self) -> tuple[Spooled, ...]:
         """How far each shard that has begun has committed its rows."""
         return tuple(
@@ -119,6 +125,8 @@ def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int)
         _found(layout, workers)
     if config.ordering.by:
         _ask_earlier(config, layout)
+    if config.scores.score != "priority":
+        listed_ranks(layout.tables, layout.spooled, config.scores).save(layout.listed_ranks)
     now = SystemClock().now()
     return Crawl(
         ShardMaker(config, folder, tuple(seeds)),
@@ -282,6 +290,7 @@ def _assemble(
         deliver=courier.deliver,
         is_ours=lambda site: placement.owner(site) == number,
         events=events,
+        rank_of=_rank_of(config, layout),
     )
     engine = Engine(
         config.engine,
@@ -300,6 +309,13 @@ def _assemble(
         pace=Pace(config.crawl.rate, clock.now(), number, count),
     )
     return Shard(number, scheduler=scheduler, engine=engine, courier=courier), engine
+
+
+def _rank_of(config: Config, layout: Layout) -> RankOf:
+    """What listed pages are worth, as far as that was reckoned when the crawl was begun."""
+    if config.scores.score == "priority" or not layout.listed_ranks.is_file():
+        return lambda _url: None
+    return KnownRanks.load(layout.listed_ranks).get
 
 
 class _Recall:

@@ -7,6 +7,7 @@ where a world of a million URLs fits and nothing must outlive the process.
 
 from .edges import EdgeBlocks, EdgeFile
 from .forest import MemoryForest
+from .listed_ranks import listed_ranks
 from .memory import (
     MemoryEventSink,
     MemoryExchange,
@@ -44,4 +45,5 @@ __all__ = [
     "WarcEnd",
     "WarcSettings",
     "known_ranks",
+    "listed_ranks",
 ]

@@ -35,6 +35,13 @@ class KnownRanks:
         self._ranks: NDArray[np.float64] = rows["rank"]
 
     @classmethod
+    def of(cls, urls: Fingerprints, ranks: NDArray[np.float64]) -> KnownRanks:
+        """The ranks of URLs by their fingerprints, which are sorted."""
+        rows = np.empty(len(urls), _ROW)
+        rows["url"], rows["rank"] = urls, ranks
+        return cls(rows)
+
+    @classmethod
     def load(cls, path: Path) -> KnownRanks:
         """As `save` wrote them."""
         try:
@@ -56,9 +63,13 @@ class KnownRanks:
 
     def __call__(self, url: Url) -> float:
         """What a URL is worth."""
+        return self.get(url) or 0.0
+
+    def get(self, url: Url) -> float | None:
+        """The same, where it is known."""
         wanted = np.uint64(xxh3_64_intdigest(url.encode()))
         place = int(self._urls.searchsorted(wanted))
-        return float(self._ranks[place]) if place < len(self._urls) and self._urls[place] == wanted else 0.0
+        return float(self._ranks[place]) if place < len(self._urls) and self._urls[place] == wanted else None
 
     def __len__(self) -> int:
         return len(self._urls)
@@ -68,16 +79,20 @@ def known_ranks(tables: Path, spooled: Sequence[Spooled] = (), damping: float = 
     """PageRank over all links of a collection."""
     from periplus.graph import pagerank  # its libraries take a second to load, and few crawls ask
 
+    sources, targets = known_links(tables, spooled)
+    urls = np.unique(np.concatenate([np.unique(sources), np.unique(targets)]))
+    if not len(urls):
+        return KnownRanks.of(urls, np.empty(0))
+    froms, tos = urls.searchsorted(sources).astype(np.int32), urls.searchsorted(targets).astype(np.int32)
+    return KnownRanks.of(urls, pagerank(froms, tos, len(urls), damping, tolerance=_TOLERANCE) * len(urls))
+
+
+def known_links(tables: Path, spooled: Sequence[Spooled] = ()) -> tuple[Fingerprints, Fingerprints]:
+    """From where to where all links and redirects of a collection lead."""
     pairs = [pair for pair in (*_links(tables, spooled), *_redirects(tables, spooled)) if len(pair[0])]
-    if not pairs:
-        return KnownRanks(np.empty(0, _ROW))
-    urls = np.unique(np.concatenate([np.unique(column) for pair in pairs for column in pair]))
-    sources = np.concatenate([urls.searchsorted(source).astype(np.int32) for source, _ in pairs])
-    targets = np.concatenate([urls.searchsorted(target).astype(np.int32) for _, target in pairs])
-    rows = np.empty(len(urls), _ROW)
-    rows["url"] = urls
-    rows["rank"] = pagerank(sources, targets, len(urls), damping, tolerance=_TOLERANCE) * len(urls)
-    return KnownRanks(rows)
+    nothing: Fingerprints = np.empty(0, np.uint64)
+    sources = np.concatenate([nothing, *(source for source, _ in pairs)])
+    return sources, np.concatenate([nothing, *(target for _, target in pairs)])
 
 
 def _links(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[Fingerprints, Fingerprints]]:

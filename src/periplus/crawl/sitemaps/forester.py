@@ -36,6 +36,7 @@ from periplus.policy.sitemaps import (
     IndexTrust,
     Origin,
     Priorities,
+    RankOf,
     RetirementSettings,
     RevisitSettings,
     ScoreSettings,
@@ -92,6 +93,7 @@ class Forester:
         deliver: Callable[[Sequence[Discovery], float], None],
         is_ours: Callable[[Site], bool],
         events: EventSink,
+        rank_of: RankOf = lambda _url: None,
     ) -> None:
         self._settings = settings
         self._state = state
@@ -101,7 +103,7 @@ class Forester:
         self._events = events
         self._nodes = Nodes(state)
         self.naming = Naming(settings.sitemaps, settings.forest.max_children, state, self._nodes, deliver, is_ours)
-        self._score = sitemap_score(settings.scores)
+        self._score = sitemap_score(settings.scores, rank_of)
         self._reading: dict[Url, FileInProgress] = {}
         self._known: set[Url] = set()
         self._same: list[Fetched] = []
