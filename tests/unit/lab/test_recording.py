@@ -1,4 +1,4 @@
-"""A simulated crawl leaves the six tables of a live one."""
+"""A simulated crawl leaves the seven tables of a live one."""
 
 from __future__ import annotations
 
