@@ -36,6 +36,7 @@ from periplus.store import DiskState
 from periplus.urls import canonical, site_of
 
 from .collection import Collection, states
+from .copies import CopyFacts, of_page
 from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
 
 LARGEST = 20
@@ -103,7 +104,10 @@ class SiteFacts(Struct, frozen=True):
 
 
 class UrlFacts(Struct, frozen=True):
-    """Of one URL. `robots` and `filtered`: why it may not or shall not be fetched; empty if nothing is in the way."""
+    """Of one URL. `robots` and `filtered`: why it may not or shall not be fetched; empty if nothing is in the way.
+
+    `copies` is of the page there, among those that say the same.
+    """
 
     url: Url
     is_known: bool
@@ -114,6 +118,7 @@ class UrlFacts(Struct, frozen=True):
     filter_rule: str
     known_as: Url | None
     site: SiteFacts | None
+    copies: CopyFacts | None = None
 
 
 def of_collection(collection: Collection) -> CollectionFacts:
@@ -208,6 +213,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     record: UrlRecord | None = None
     refusal: tuple[str, str] | None = None
     facts: SiteFacts | None = None
+    copies: CopyFacts | None = None
     kept = b""
     with states(collection.layout) as opened:
         if number in opened:
@@ -219,9 +225,10 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             )
             known = state.sites.get([site])[0]
             kept = known.traps if known is not None else b""
+            copies = of_page(opened, collection.layout.shards, url)
     reason, rule, other = _judged(collection, url, record, kept)
     robots = refusal or ("", "")
-    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts)
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies)
 
 
 def _judged(collection: Collection, url: Url, record: UrlRecord | None, lessons: bytes) -> tuple[str, str, Url | None]:

@@ -15,7 +15,7 @@ from rich.text import Text
 from periplus.model import UrlRecord, UsageError
 from periplus.urls import canonical, site_of
 
-from . import options
+from . import copies, options
 from .collection import existing
 from .facts import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts, of_collection, of_site, of_url
 from .live import count, size
@@ -183,6 +183,7 @@ def _url_lines(facts: UrlFacts) -> Lines:
     filtered = f"refuse it: {facts.filtered} ({facts.filter_rule}); {explained(facts.filtered)}"
     return [
         *lines,
+        *copies.lines(facts.copies, facts.url),
         ("robots.txt", f"forbids it{rule}: {explained(facts.robots)}" if facts.robots else robots),
         ("filters", filtered if facts.filtered else "accept it"),
         ("known as", facts.known_as or ""),
