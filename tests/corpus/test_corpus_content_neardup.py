@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from periplus.content import bands, resemblance, sketch_of
+from periplus.content import resemblance, sketch_of
+from periplus.policy.duplicates import band_keys, brief_of, rows_of
 
 pytestmark = pytest.mark.corpus
 
@@ -23,8 +24,9 @@ def test_planted_pairs(corpus: Path, size: int) -> None:
     planted = {frozenset(line.split()) for line in truth if line.strip()}
     sketches = {name: sketch_of(text) for name, _, text in (line.partition(" ") for line in lines)}
     by_band = defaultdict(list)
-    for name, sketch in sketches.items():
-        for band in bands(sketch):
+    keys = band_keys(rows_of([brief_of(sketch) for sketch in sketches.values()]))
+    for name, row in zip(sketches, keys.tolist(), strict=True):
+        for band in enumerate(row):
             by_band[band].append(name)
     offered = {frozenset(pair) for names in by_band.values() for pair in combinations(names, 2)}
     assert planted <= offered

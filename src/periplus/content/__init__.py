@@ -27,7 +27,7 @@ from .draft import RawPage
 from .html import read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
-from .sketch import bands, resemblance, shingles_of, sketch_of, sketches_of
+from .sketch import resemblance, shingles_of, sketch_of, sketches_of
 
 __all__ = [
     "Charset",
@@ -35,7 +35,6 @@ __all__ = [
     "Mime",
     "RawPage",
     "Snapshot",
-    "bands",
     "change_level",
     "decode_body",
     "read_page",

@@ -6,8 +6,7 @@ smallest of each bin is kept. Bins that stay empty in a short text borrow from o
 (Shrivastava 2017), which keeps the estimate unbiased. The share of equal values then estimates resemblance J with a
 standard deviation of about sqrt(J(1-J)/128).
 
-`bands` gives the keys by which likely pairs are found without comparing all (16 bands of 8 values: a pair of
-resemblance .9 shares one with probability .9999, of .5 with .06).
+How likely pairs are found without comparing all is in `policy.duplicates`.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from .words import words_of_all
 
 VALUES: Final = 128
 SHINGLE_WORDS: Final = 4
-BANDS: Final = 16
 _BYTES: Final = 4 * VALUES
 _EMPTY: Final = 0xFFFFFFFF
 _FIRST_ASKED: Final = 16
@@ -84,12 +81,6 @@ def shingles_of(text: str) -> NDArray[np.uint64]:
     if 0 < len(numbers) < SHINGLE_WORDS:  # shorter than a shingle: it is one
         return _mixed((numbers * _PLACES[: len(numbers)]).sum(keepdims=True))
     return np.unique(_mixed(_shingles(numbers)))
-
-
-def bands(sketch: bytes) -> tuple[int, ...]:
-    """Keys of 64 bits, one a band; pages that share one are worth comparing."""
-    width = _BYTES // BANDS
-    return tuple(xxhash.xxh3_64_intdigest(sketch[at : at + width], seed=at) for at in range(0, len(sketch), width))
 
 
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

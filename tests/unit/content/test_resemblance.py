@@ -8,7 +8,7 @@ import statistics
 
 import pytest
 
-from periplus.content import bands, resemblance, sketch_of
+from periplus.content import resemblance, sketch_of
 
 
 def shingles(words: list[str]) -> set[tuple[str, ...]]:
@@ -71,12 +71,3 @@ def test_mixed_scripts_share_their_words() -> None:
     """One foreign character does not change the numbers of the words around it."""
     words = " ".join(f"word{number}" for number in range(300))
     assert resemblance(sketch_of(words), sketch_of(words + " 東")) > 0.95
-
-
-def test_bands() -> None:
-    """Equal sketches share all keys, different ones none, and each band has a key of its own."""
-    one, other = sketch_of("a b c d e f g"), sketch_of("h i j k l m n")
-    assert bands(one) == bands(sketch_of("A B C D E F G"))
-    assert len(set(bands(one))) == 16
-    assert not set(bands(one)) & set(bands(other))
-    assert bands(b"") == ()
