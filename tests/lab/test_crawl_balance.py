@@ -1,0 +1,110 @@
+"""Two sources, one budget, on sites of which one is bad: balance against either source alone, and against halves.
+
+`bench/balance.py` has the experiment, and runs it on larger worlds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from bench.balance import BALANCE, WAYS, Yield, crawled, harvest, is_worth
+from tests.lab.crawling import rows
+
+from periplus.assembly import Layout
+from periplus.cli.sources import BalanceFacts, SourceFacts, balance_of, sources_of
+from periplus.lab.web.clutter import KINDS, ClutteredWorld
+from periplus.lab.web.sites import Profile
+from periplus.model import Site
+from periplus.policy.balance import BalanceSettings
+from periplus.store import DiskState
+
+BUDGET = 800
+OTHERS = ("links alone", "sitemaps alone", "half and half")
+GOOD_LINKS, GOOD_SITEMAP = Profile.STALE, Profile.BUILD
+
+
+class Compared(NamedTuple):
+    """What every way brought, and where the collection of the balanced one lies."""
+
+    world: ClutteredWorld
+    found: dict[str, Yield]
+    folder: Path
+
+    def host(self, profile: Profile) -> Site:
+        """The site that says this of itself."""
+        return Site(next(site.host for site in self.world.sites() if site.profile is profile))
+
+    def facts(self, host: Site) -> tuple[BalanceFacts, SourceFacts]:
+        """What a person is told of a site."""
+        state = DiskState.read_only(Layout(self.folder).shard(0))
+        try:
+            kept = state.sites.get([host])[0]
+            balance = None if kept is None else balance_of(kept, BalanceSettings())
+            assert balance is not None
+            return balance, sources_of(state, host)
+        finally:
+            state.close()
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    """Two sites, each with one bad source: links that name the page they stand on, and a forgotten sitemap."""
+    profiles = (GOOD_SITEMAP, GOOD_LINKS)
+    world = ClutteredWorld(6, 2, pages=4000, profiles=profiles, of=frozenset({GOOD_SITEMAP}))
+    found = {}
+    for way in (*OTHERS, BALANCE):
+        folder = tmp_path_factory.mktemp("balance")
+        found[way] = harvest(world, crawled(world, WAYS[way], BUDGET, folder), BUDGET)
+    return Compared(world, found, folder)
+
+
+def test_balance_brings_a_tenth_more_than_any_other_way(compared: Compared) -> None:
+    """Of the same number of requests, unique and indexable pages by the world's own judgement."""
+    assert {each.requests for each in compared.found.values()} == {BUDGET}
+    balanced = compared.found[BALANCE].total
+    assert [way for way in OTHERS if balanced < 1.1 * compared.found[way].total] == []
+
+
+def test_budget_moves_to_the_better_source_of_each_site(compared: Compared) -> None:
+    """By what it earned there, not by what it is; and the moves can be told."""
+    listed, _ = compared.facts(compared.host(GOOD_SITEMAP))
+    linked, _ = compared.facts(compared.host(GOOD_LINKS))
+    assert listed.sitemaps >= 3 * listed.links
+    assert linked.links >= 2 * linked.sitemaps
+    assert {epoch.move for epoch in listed.history} >= {"to-sitemaps", "at-bound"}
+    assert "to-discovery" in {epoch.move for epoch in linked.history}
+
+
+def test_what_each_source_brought_is_what_the_tables_say(compared: Compared) -> None:
+    """Known by links, by sitemaps, or by both, and who was first: told from the state, counted again from the rows."""
+    host = compared.host(GOOD_LINKS)
+    _, facts = compared.facts(host)
+    found = rows(
+        compared.folder,
+        f"""select url, min(case when source in ('sitemap', 'feed') then epoch(found_at) end) listed,
+                   min(case when source not in ('sitemap', 'feed') then epoch(found_at) end) linked
+            from discoveries where refused is null and url like 'http://{host}/%' and url not like '%/sitemap%'
+            group by url""",
+    )
+    both = [row for row in found if row["listed"] is not None and row["linked"] is not None]
+    assert facts.links_only.known == sum(row["listed"] is None for row in found)
+    assert facts.sitemaps_only.known == sum(row["linked"] is None for row in found)
+    assert facts.both.known == len(both)
+    assert abs(facts.first_by_sitemaps - sum(row["listed"] < row["linked"] for row in both)) <= 0.02 * len(both)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_clutter_leads_astray_and_hides_nothing(kind: str) -> None:
+    """Every page of a cluttered site has links that bring nothing; what was there is still there, by its own name."""
+    profiles = (Profile.BUILD, Profile.ARCHIVE, Profile.ALWAYS_NOW)
+    world = ClutteredWorld(3, 3, pages=600, profiles=profiles, of=frozenset(profiles))
+    host = next(site.host for site in world.sites() if world.kind_of(site.host) == kind)
+    home, plain = f"http://{host}/", ClutteredWorld(3, 3, pages=600, profiles=profiles, of=frozenset())
+    links = set(world.links(home, world.epoch))
+    meant = {world.unspelt(link) for link in links}
+    assert {link for link in plain.links(home, world.epoch) if host in link} <= meant
+    bad = {link for link in links if link != world.unspelt(link) or not is_worth(world, link)}
+    assert len(bad) >= 10
+    assert [url for url in world.urls(host, world.epoch) if not world.exists(url, world.epoch)] == []
