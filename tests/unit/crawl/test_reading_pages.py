@@ -41,6 +41,14 @@ def test_a_page_that_asks_so_leads_nowhere() -> None:
     assert len(found(PageReader(ReadingSettings(follow_nofollow=True)), LINKS, ("X-Robots-Tag", "none"))) == 3
 
 
+def test_links_can_be_left_alone_altogether() -> None:
+    """Where only what sites list is wanted: no link, and no other name of the page."""
+    reader = PageReader(ReadingSettings(follow_links=False, follow_nofollow=True))
+    assert found(reader, "<link rel=canonical href=c>" + LINKS) == []
+    [page] = reader.read([answer(LINKS)])
+    assert reader.learn(page, 2, 9.0, lambda _links: pytest.fail("nothing is asked")) == []
+
+
 def test_relatives_of_a_page_are_ways_too() -> None:
     """Its canonical name, its neighbours, other versions of it, and where it sends a browser."""
     head = """<link rel=canonical href=c><link rel=next href=n><link rel=prev href=p><link rel=amphtml href=m>
