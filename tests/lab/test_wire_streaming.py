@@ -247,7 +247,7 @@ def test_entries_are_known_before_the_file_is_whole(make_wire: MakeWire, packing
         values += intake.take(500)
     assert isinstance(outcome, Fetched)
     assert values == [Entry(line.decode()) for line in lines.split()]
-    assert intake.kind is Kind.TEXT
+    assert intake.kind == Kind.TEXT.value
 
 
 def test_a_list_may_take_longer_than_a_page(make_wire: MakeWire) -> None:

@@ -9,6 +9,8 @@ What is held is what has arrived and was not read yet, which the wire holds as w
 of text, and the values of one window. A file that lists more, or unpacks to more, than `INTAKE_LIMITS` ends there, with
 a `Problem` that says so.
 
+An archive of metadata (Brandman et al. 2000) goes by its name, and is read when all of it is here: it is small.
+
 Not here: what the values mean (`policy.sitemaps`), and how a body is kept.
 """
 
@@ -16,9 +18,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 
-from periplus.formats.sitemap import Child, Entry, Kind, Limits, read
-from periplus.model import Lastmod, Problem
+from periplus.formats import metadata_archive
+from periplus.formats.metadata_archive import ArchiveEntry
+from periplus.formats.sitemap import Child, Entry, Limits, read
+from periplus.model import Granularity, Lastmod, Problem
 
 INTAKE_LIMITS = Limits(size=256 * 1024**2, urls=1_000_000, ratio=200, problems=20)
 """What one file may cost a crawl: five times the bytes and twenty times the URLs that the protocol allows."""
@@ -28,6 +33,11 @@ _ENOUGH = 32 * 1024
 _WINDOWS = 8
 """How often `take` reads on before it lets others have their turn."""
 
+_PORTION = 500
+
+ARCHIVE = "archive"
+"""The kind of an archive of metadata."""
+
 Value = Entry | Child | Problem
 
 
@@ -36,7 +46,9 @@ class Intake:
 
     def __init__(self, url: str, limits: Limits = INTAKE_LIMITS) -> None:
         self._chunks: deque[bytes] = deque()
+        self._is_archive = metadata_archive.read_name(url) is not None
         self._reading = read(self._arriving(), url, limits)
+        self._portions = _of_archive(url, self._arriving()) if self._is_archive else self._reading.portions
         self._ready: list[Value] = []
         self._is_closed = False
         self._is_starved = True
@@ -45,9 +57,11 @@ class Intake:
         """Bytes that were fed and not read yet."""
 
     @property
-    def kind(self) -> Kind | None:
-        """What the file turned out to be, as soon as that is known."""
-        return self._reading.kind
+    def kind(self) -> str:
+        """What the file turned out to be; empty while nobody can tell."""
+        if self._is_archive:
+            return ARCHIVE
+        return "" if self._reading.kind is None else self._reading.kind.value
 
     @property
     def lastmod(self) -> Lastmod | None:
@@ -94,7 +108,7 @@ class Intake:
         return taken
 
     def _read_on(self) -> None:
-        portion = next(self._reading.portions, None)
+        portion = next(self._portions, None)
         if portion is None:
             self._end()
         elif portion:
@@ -119,3 +133,20 @@ class Intake:
             size += len(parts[-1])
         self.waiting -= size
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _of_archive(url: str, arriving: Iterator[bytes]) -> Iterator[list[Value]]:
+    """The pages that an archive describes, as if a sitemap had listed them; an empty portion for "nothing yet"."""
+    chunks = []
+    for chunk in arriving:
+        if chunk:
+            chunks.append(chunk)
+        else:
+            yield []
+    described = metadata_archive.read(url, chunks)
+    while portion := list(islice(described, _PORTION)):
+        yield [_entry(each) if isinstance(each, ArchiveEntry) else each for each in portion]
+
+
+def _entry(described: ArchiveEntry) -> Entry:
+    return Entry(f"/{described.path.removeprefix('/')}", Lastmod(described.modified_at, Granularity.SECOND))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.formats import robots
+from periplus.formats.metadata_archive import ListedArchive, needed, read_list, read_name
 from periplus.model import Discovery, Page, Purpose, Site, Source, State, Url
 from periplus.policy.sitemaps import WELL_KNOWN, Origin, SitemapNode, twin_key, unread, vouched_for, woken
 from periplus.urls import canonical, site_of
@@ -18,6 +20,8 @@ from .nodes import Nodes
 _SURE = (Origin.PING, Origin.SUBMITTED)
 """Who names a file for these reasons wants it read, whatever it was like."""
 _MOST_MET = 1000
+_PAGES = ("text/html", "application/xhtml+xml", "text/plain")
+"""Types whose archives list what we fetch."""
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 
 
@@ -30,6 +34,8 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Look where sitemaps usually lie, if robots.txt names none."""
     feeds: bool = True
     """Read feeds that pages link to, as sitemaps of what is new."""
+    archives: bool = True
+    """Read archives of metadata that a robots.txt names, with all pages of a site by the date of their last change."""
     submitted: tuple[str, ...] = ()
     """Sitemaps that are known otherwise."""
     only: bool = False
@@ -61,11 +67,22 @@ class Naming:
         file = self._state.robots.get(site)
         if file is None or not self._settings.follow or not self._is_ours(site):
             return
-        named = robots.parse(file.body).sitemaps if file.access == "rules" else ()
-        if named:
-            self.named(named, asked, Origin.ROBOTS, now, by=site)
+        is_there = file.access == "rules"
+        named = robots.parse(file.body).sitemaps if is_there else ()
+        archives = self._archives(site, file.body, asked) if is_there and self._settings.archives else []
+        if named or archives:
+            self.named([*named, *archives], asked, Origin.ROBOTS, now, by=site)
         elif self._settings.well_known and file.access != "none":
             self._guess(asked, 0, now)
+
+    def _archives(self, site: Site, body: bytes, asked: Url) -> list[str]:
+        """The archives of metadata that may tell what those do not that were read before: they end later."""
+        listed = [each.url for each in read_list(body, asked) if isinstance(each, ListedArchive)]
+        if not listed:
+            return []
+        read = [read_name(node.url) for node in self._nodes.of_site(site) if node.read_at is not None]
+        since = max((name.to_at for name in read if name is not None), default=-math.inf)
+        return needed(listed, since, _PAGES)
 
     def _guess(self, at: Url, position: int, now: float) -> None:
         """Look in the next of the usual places that is not known yet."""

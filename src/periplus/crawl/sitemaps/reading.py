@@ -26,11 +26,11 @@ from periplus.policy.sitemaps import (
 )
 from periplus.urls import resolve_all, site_of
 
-from ..intake import Intake
+from ..intake import ARCHIVE, Intake
 from .slices import Listed, pack, seconds_of
 
-_FEEDS = (Kind.RSS, Kind.ATOM)
-_WORTH = 1000
+_SOURCES = {Kind.RSS.value: Source.FEED, Kind.ATOM.value: Source.FEED, ARCHIVE: Source.ARCHIVE}
+_WORTH = 2000
 """Values below which handling them by columns takes longer to set up than it saves."""
 
 
@@ -72,12 +72,12 @@ class FileInProgress:
     @property
     def kind(self) -> str:
         """What the file turned out to be; empty while nobody can tell."""
-        return self.intake.kind.value if self.intake.kind is not None else ""
+        return self.intake.kind
 
     @property
     def source(self) -> Source:
         """What it is, as far as is known by now."""
-        return Source.FEED if self.intake.kind in _FEEDS else Source.SITEMAP
+        return _SOURCES.get(self.intake.kind, Source.SITEMAP)
 
     def take(self, limit: int, listings: Listings | None) -> list[SitemapEntry]:
         """Read on: about so many values. What they list goes to the listings, if any; the rows that tell of them."""
