@@ -62,6 +62,21 @@ def test_quotas_hold_and_restarts_change_nothing(
     assert balance.history == restarted.history
 
 
+@given(SETTINGS, SETTINGS, st.integers(0, 40))
+def test_settings_may_change_between_two_runs(before: BalanceSettings, after: BalanceSettings, pages: int) -> None:
+    """Whatever was asked before, and wherever in an epoch the last run ended: what was kept is no damage."""
+    balance = SiteBalance(before)
+    for page in range(pages):
+        balance.took(balance.choose(1, 1), 1, page, is_shared=True)
+        balance.learnt(page - 1, True)
+    again = SiteBalance.unpack(balance.pack(), after)
+    assert again.judged == balance.judged
+    assert sum(again.quotas) == after.length(again.judged)
+    for page in range(pages, pages + 40):
+        again.took(again.choose(1, 1), 1, page, is_shared=True)
+        again.check_invariants()
+
+
 Page = tuple[int, bool]
 """Its level, and whether it is good."""
 

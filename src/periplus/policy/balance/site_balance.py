@@ -228,6 +228,8 @@ class SiteBalance:
         length, sample = self._length, settings.sample(self._length)
         kept.quota = settings.clamped(kept.quota)
         kept.pages = min(kept.pages, length + sample - 1)
+        if len(kept.shared) > length:
+            kept.shared.clear()
         for each in (kept.sitemaps, kept.discovery):
             each.trim(sample)
 
