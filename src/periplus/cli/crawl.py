@@ -95,7 +95,7 @@ def crawl(
     raise typer.Exit(exit_code(summary))
 
 
-def run(collection: Collection, console: Console, *, verb: str = "crawl", view: View = PAGES) -> Summary:
+def run(collection: Collection, console: Console, *, title: str = "", view: View = PAGES) -> Summary:
     """Crawl, and show it. The collection is held by the caller."""
     folder, config = collection.folder, collection.config
     before = tally_of(collection.layout)
@@ -104,7 +104,7 @@ def run(collection: Collection, console: Console, *, verb: str = "crawl", view: 
     progress = Progress(before, shards=collection.workers)
     collect_less()
     crawl = open_crawl(config, folder, collection.seeds, collection.workers)
-    title = _title(verb, collection)
+    title = title or title_of("crawl", collection)
     with Display(console, title, _aside(collection), view) as display, _stoppable(crawl, display, console):
         display.show(progress)
         for statuses in crawl.progress():
@@ -149,7 +149,8 @@ def _end_at_once(console: Console) -> None:
     os._exit(INTERRUPTED)
 
 
-def _title(verb: str, collection: Collection) -> str:
+def title_of(verb: str, collection: Collection) -> str:
+    """What might have been typed."""
     first, *others = collection.seeds
     more = f" and {len(others):,} more" if others else ""
     return f"periplus {verb} {first}{more} -o {collection.folder}"

@@ -36,7 +36,12 @@ _ROBOTS: Final = {
     "robots-unreachable": "the site cannot be asked for its robots.txt, so nothing is fetched (RFC 9309)",
     "private-address": "the address lies in a private network, which is nobody's business",
 }
-EXPLAINED: Final = {**_WIRE, **_ROBOTS, **REFUSALS}
+_LISTED: Final = {
+    "not-a-url": "a sitemap lists it, but it is no URL that can be fetched",
+    "sitemap-foreign-host": "only files of another host list it, which its own host's robots.txt does not name",
+    "sitemap-other-folder": "only files in another folder list it, which no robots.txt names",
+}
+EXPLAINED: Final = {**_WIRE, **_ROBOTS, **_LISTED, **REFUSALS}
 
 
 def explained(reason: str) -> str:

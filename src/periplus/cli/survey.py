@@ -24,7 +24,7 @@ from periplus.urls import site_of
 from . import options
 from .app import INTERRUPTED
 from .collection import Collection, existing, held, planned
-from .crawl import NOTHING_FETCHED, addresses, duration, run
+from .crawl import NOTHING_FETCHED, addresses, duration, run, title_of
 from .domains import DomainList, read_domains
 from .survey_show import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey
 
@@ -119,7 +119,7 @@ def survey(
     collection = planned(out, seeds=found.urls, settings=config, options=asked)
     with held(out):
         collection.save()
-        crawled = run(collection, console, verb="survey", view=FILES)
+        crawled = run(collection, console, title=title_of("survey", collection), view=FILES)
     summary = summary_of_survey(collection, crawled, bad_lines=found.bad_lines)
     if summary.ended == "interrupted":
         say_survey(summary, is_json=json)
