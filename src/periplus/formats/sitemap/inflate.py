@@ -28,7 +28,9 @@ PIECE = 128 * 1024
 
 _MAGIC = b"\x1f\x8b\x08"
 _SLICE = 120  # inflates to less than PIECE at the most, since deflate cannot pass 1,032 to one
-_TAKEN = 8 * 1024  # compressed bytes taken at once: what follows a member is copied, and hostile ones are 20 bytes long
+_TAKEN = (
+    12 * 1024
+)  # compressed bytes taken at once: what follows a member is copied, and hostile ones are 20 bytes long
 _LONGEST_HEADER = 128 * 1024
 _EXTRA, _NAME, _COMMENT, _SUM = 4, 8, 16, 2
 

@@ -11,8 +11,7 @@ Reasons: `sitemap-foreign-host`: the other host names no such file, as far as it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from itertools import repeat
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -70,9 +69,15 @@ class Voice:
             answer = self._answers[site] = self._of(site)
         return answer
 
-    def own_site(self, pages: Iterable[Url]) -> Site | None:
-        """Its own site, if all of these lie there and it may list them; else each is to be asked for."""
-        is_own = not self._is_bound and all(map(str.startswith, pages, repeat(self._home)))
+    def own_site(self, pages: Collection[Url]) -> Site | None:
+        """Its own site, if all of these lie there and it may list them; else each is to be asked for.
+
+        What lies, in the order of strings, between two that begin alike begins so, too.
+        """
+        if self._is_bound or not pages:
+            return None
+        first, last = min(pages), max(pages)
+        is_own = any(first.startswith(home) and last.startswith(home) for home in self._home)
         return self._site if is_own else None
 
     def _of(self, site: Site) -> str:

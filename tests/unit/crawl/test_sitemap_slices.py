@@ -1,0 +1,71 @@
+"""Entries of files as columns and slices: nothing is lost on the way to a queue, and nothing gets out of order."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from periplus.crawl.sitemaps.slices import LENGTH, Listed, pack, seconds_of, unpack_slice
+from periplus.formats.sitemap import Entry
+from periplus.model import ChangeFreq, Discovery, Granularity, Hints, Lastmod, Source, Url
+from periplus.policy.ordering import level_of
+
+FILE = Url("http://a.test/sitemap.xml")
+NOW = 1_700_000_000.0
+
+lastmods = st.none() | st.builds(Lastmod, st.floats(-1e9, 4e9), st.sampled_from(Granularity))
+entries = st.builds(
+    Entry, st.just(""), lastmods, st.none() | st.sampled_from(ChangeFreq), st.none() | st.floats(0.0, 1.0)
+)
+scored = st.lists(st.tuples(entries, st.floats(0.0, 1e6)), min_size=1, max_size=40)
+
+
+def packed(some: list[Entry], scores: list[float]) -> dict[int, list[Discovery]]:
+    """What comes out of the slices of each level."""
+    urls = [Url(f"http://a.test/{number}") for number in range(len(some))]
+    listed = Listed.of(urls, some, seconds_of(some))
+    return {
+        level: [found for each in slices for found in unpack_slice(each).discoveries()]
+        for level, slices in pack(FILE, Source.SITEMAP, NOW, listed, scores)
+    }
+
+
+@given(scored)
+def test_every_entry_comes_out_of_the_slice_of_its_level_as_it_went_in(some: list[tuple[Entry, float]]) -> None:
+    """URL, score and all that the file said of it; in the order of the file within a level."""
+    wanted: dict[int, list[Discovery]] = {}
+    for number, (entry, score) in enumerate(some):
+        hints = Hints(entry.lastmod, entry.changefreq, entry.priority)
+        found = Discovery(Url(f"http://a.test/{number}"), Source.SITEMAP, NOW, 1, FILE, hints, score=score)
+        wanted.setdefault(level_of(score), []).append(found)
+    assert packed([entry for entry, _ in some], [score for _, score in some]) == wanted
+
+
+def test_slices_are_short() -> None:
+    """So many are queued at once when a queue has run dry: no more than promised, whatever was read at once."""
+    urls = [Url(f"http://a.test/{number}") for number in range(2 * LENGTH + 1)]
+    some = [Entry(url) for url in urls]
+    [(_, slices)] = pack(FILE, Source.SITEMAP, NOW, Listed.of(urls, some, seconds_of(some)), [1.0] * len(urls))
+    assert [len(unpack_slice(each).urls) for each in slices] == [LENGTH, LENGTH, 1]
+
+
+def test_what_nobody_said_takes_no_room() -> None:
+    """A file of URLs alone costs their letters, and a few bytes a slice."""
+    urls = [Url(f"http://a.test/{number:05}") for number in range(LENGTH)]
+    some = [Entry(url) for url in urls]
+    [(_, [only])] = pack(FILE, Source.SITEMAP, NOW, Listed.of(urls, some, seconds_of(some)), [1.0] * len(urls))
+    assert len(only) < sum(len(url) + 1 for url in urls) + 100
+    dated = [Entry(url, Lastmod(NOW, Granularity.DAY)) for url in urls]
+    [(_, [more])] = pack(FILE, Source.SITEMAP, NOW, Listed.of(urls, dated, seconds_of(dated)), [1.0] * len(urls))
+    assert len(more) < len(only) + 10 * len(urls)
+
+
+def test_some_of_what_is_listed() -> None:
+    """By position, all columns alike."""
+    some = [Entry("", Lastmod(NOW + number, Granularity.DAY), None, number / 10) for number in range(5)]
+    listed = Listed.of([Url(f"http://a.test/{number}") for number in range(5)], some, seconds_of(some))
+    chosen = listed[np.array([3, 1])]
+    assert chosen.urls == ["http://a.test/3", "http://a.test/1"]
+    assert chosen.at.tolist() == [NOW + 3, NOW + 1]
+    assert chosen.said_priorities() == [0.3, 0.1]
