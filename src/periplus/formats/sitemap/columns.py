@@ -128,7 +128,7 @@ class ColumnReader:
     def _dates(self, texts: Sequence[str], tags: str) -> Iterable[Lastmod | None]:
         """Days repeat and are read once each; times differ, and are read all at once."""
         if len(texts) >= _WORTH_ARRAYS and len(set(texts)) * 2 > len(texts):
-            told = [text for text in texts if text != tags]
+            told = [text for text in texts if text != tags] if tags in texts else texts
             seconds = read_seconds(told, tags)
             if seconds is not None:
                 dates = map(Lastmod, seconds, repeat(Granularity.SECOND))

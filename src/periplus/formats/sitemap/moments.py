@@ -62,8 +62,11 @@ def _expected(tags: str, form: str) -> tuple[Bytes, Bytes]:
 
 
 def _seconds_east(zones: Bytes) -> NDArray[np.int64] | None:
-    """How far each local time is ahead of UTC, from the differences to `+00:00`; `Z` is one row of nothing."""
-    if zones.shape[1] == 1:
+    """How far each local time is ahead of UTC, from the differences to `+00:00`; `Z` is one row of nothing.
+
+    Most programs write UTC, and its two forms are all that they write.
+    """
+    if zones.shape[1] == 1 or not zones.any():
         return np.zeros(1, np.int64)
     digits = zones.astype(np.int64)
     sign, hours, minutes = digits[:, 0], digits[:, 1] * 10 + digits[:, 2], digits[:, 4] * 10 + digits[:, 5]

@@ -11,10 +11,10 @@ What a priority is worth in a crawl is in `scores`.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 from msgspec import Struct, field
 
 from ...model import CollectionDamaged
@@ -29,11 +29,14 @@ class Priorities(Struct, array_like=True):
 
     counts: dict[int, int] = field(default_factory=dict)
 
-    def observe(self, priorities: Iterable[float | None]) -> None:
+    def observe(self, priorities: Sequence[float | None]) -> None:
         """Count the priorities of some entries, before they are scored."""
-        for value, count in Counter(priorities).items():
-            part = round(given(value) * _PARTS)
-            self.counts[part] = self.counts.get(part, 0) + count
+        values = np.array(priorities, np.float64)  # None is no number
+        is_given = (values >= 0.0) & (values <= 1.0)
+        parts = np.rint(np.where(is_given, values, DEFAULT_PRIORITY) * _PARTS).astype(np.intp)
+        for part, count in enumerate(np.bincount(parts).tolist()):
+            if count:
+                self.counts[part] = self.counts.get(part, 0) + count
 
     @property
     def total(self) -> int:

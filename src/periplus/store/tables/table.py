@@ -76,9 +76,13 @@ class Table:
         return Place(self._number, self._spool.length, self._rows)
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add rows, durable after the next `advance`."""
+        """Add rows, durable after the next `advance`. What is enough for a row group becomes one at once.
+
+        So neither the work of an `advance` nor what it maps of the spool grows with what was added before it.
+        """
         self._spool.append(batch)
         self._rows += batch.num_rows
+        self._write_full_groups()
 
     def advance(self, *, everything: bool = False) -> Place:
         """Make all rows durable, move what is enough (or everything) to Parquet, and say how far that is.
@@ -86,10 +90,8 @@ class Table:
         Everything is one file at least, if need be without rows: most readers do not take a folder without files.
         """
         self._spool.sync()
+        self._write_full_groups()
         settings = self._settings
-        rows, length = self._rows - self._grouped_rows, self._spool.length - self._grouped_length
-        if rows >= settings.rows_per_group or length >= settings.bytes_per_group:
-            self._write_groups()
         is_full = self._grouped_rows >= settings.rows_per_file or self._grouped_length >= settings.bytes_per_file
         if is_full or (everything and (self._rows or self._number == 1)):
             self._write_groups(everything=True)
@@ -107,6 +109,12 @@ class Table:
             self._file.abandon()
             self._file = None
         self._spool.close()
+
+    def _write_full_groups(self) -> None:
+        settings = self._settings
+        rows, length = self._rows - self._grouped_rows, self._spool.length - self._grouped_length
+        if rows >= settings.rows_per_group or length >= settings.bytes_per_group:
+            self._write_groups()
 
     def _write_groups(self, *, everything: bool = False) -> None:
         """Move row groups from the spool to the Parquet file, one in memory at a time."""
