@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from msgspec.structs import replace
-from tests.lab.crawling import crawl, rows
+from tests.lab.crawling import by_proxy, crawl, rows, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
 from periplus.assembly import Layout
 from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.lab.web import World
+from periplus.lab.web.hostile import REGISTRY
 from periplus.model import Site
 from periplus.store import DiskState
 
@@ -66,6 +68,18 @@ def test_a_file_that_robots_forbid_is_not_asked_for_and_says_so(tmp_path: Path) 
     assert FILE not in web.asked
     [node] = rows(tmp_path, LAST)
     assert (node["url"], node["outcome"], node["failures"], node["entries"]) == (FILE, "robots", 1, 0)
+
+
+def test_nobody_is_led_from_host_to_host(tmp_path: Path) -> None:
+    """Every URL of some hosts leads to another host: neither their files nor their robots.txt lead us on for ever."""
+    world = World(3, 1, pages=10)
+    host = REGISTRY["redirect-storm"].host
+    with standing(world) as lab:
+        for workers in (1, 2):
+            settings = by_proxy(lab) | {"politeness.delay": 0.0, "politeness.patience": 0.0, "sitemaps.follow": True}
+            crawl(tmp_path / str(workers), [f"http://{host}/"], settings, workers)
+            assert len({visit.host for visit in lab.log.visits()}) < 50
+            lab.log.clear()
 
 
 def test_usual_places_are_looked_at_one_after_the_other(tmp_path: Path) -> None:

@@ -256,8 +256,7 @@ class Forester:
                 reason = outcome.reason if isinstance(outcome, Excluded) else reason_of(outcome) or "not-read"
                 after = after_failure(node, reason, now, settings.revisit, settings.retirement, status)
                 self._keep(after, now)
-                if node.origin is Origin.WELL_KNOWN and node.read_at is None:
-                    self.naming.guess_on(node, now)
+                self._go_on(node, now)
 
     def _is_tried_again(self, url: Url, outcome: FetchOutcome) -> bool:
         """Whether the scheduler is not done with it: then nothing has come of it yet."""
@@ -267,15 +266,20 @@ class Forester:
 
     def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
         """The file is elsewhere: what it says there counts as if it were here."""
-        self._keep(replace(node, outcome="redirected", retired="moved"), now)
-        if not self._is_ours(site_of(target)):
-            self.naming.named([target], node.url, node.origin, now)
-            for site in node.vouching:
-                self.naming.named([target], node.url, node.origin, now, by=site)
+        is_near = node.redirects < self._settings.forest.max_redirects
+        self._keep(replace(node, outcome="redirected" if is_near else "redirect-chain", retired="moved"), now)
+        if not is_near:
+            self._go_on(node, now)
+        elif not self._is_ours(site_of(target)):
+            self.naming.pass_on(node, target, now)
         elif self._nodes.get(target) is None:
-            moved = replace(node, url=target, parent=node.url, depth=node.depth + 1, first_seen_at=now, due_at=now)
-            if moved.depth <= self._settings.forest.max_depth:
-                self.naming.plant(moved, now)
+            moved = replace(node, url=target, parent=node.url, redirects=node.redirects + 1, first_seen_at=now)
+            self.naming.plant(moved, now)
+
+    def _go_on(self, node: SitemapNode, now: float) -> None:
+        """If that was a guess, the next may be right."""
+        if node.origin is Origin.WELL_KNOWN and node.read_at is None:
+            self.naming.guess_on(node, now)
 
     def _drop(self, url: Url) -> None:
         self._known.discard(url)

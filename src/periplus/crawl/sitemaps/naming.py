@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, needed, read_list, read_name
-from periplus.model import Discovery, Page, Purpose, Site, Source, State, Url
+from periplus.model import Discovery, Lane, Page, Purpose, Site, Source, State, Url
 from periplus.policy.sitemaps import WELL_KNOWN, Origin, SitemapNode, twin_key, unread, vouched_for, woken
 from periplus.urls import canonical, site_of
 
@@ -19,7 +19,8 @@ from .nodes import Nodes
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
 """Who names a file for these reasons wants it read, whatever it was like."""
-_MOST_MET = 1000
+_MOST_MET = 10_000
+"""Feeds, and sites, that are remembered to be known: they stand on every page of a site."""
 _PAGES = ("text/html", "application/xhtml+xml", "text/plain")
 """Types whose archives list what we fetch."""
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml")
@@ -60,20 +61,30 @@ class Naming:
         self._nodes = nodes
         self._deliver = deliver
         self._is_ours = is_ours
-        self._met: set[Url] = set()
+        self._met: set[str] = set()
+        self._asked: set[str] = set()
 
     def robots(self, site: Site, asked: Url, now: float) -> None:
-        """A site's robots.txt was just read, or is not there."""
+        """A site's robots.txt was just read, or is not there. A site where only files lie is not asked for its own."""
         file = self._state.robots.get(site)
-        if file is None or not self._settings.follow or not self._is_ours(site):
+        if file is None or not self._settings.follow or not self._is_ours(site) or not self._is_wanted(site, asked):
             return
+        _remember(self._asked, site)
         is_there = file.access == "rules"
         named = robots.parse(file.body).sitemaps if is_there else ()
         archives = self._archives(site, file.body, asked) if is_there and self._settings.archives else []
         if named or archives:
             self.named([*named, *archives], asked, Origin.ROBOTS, now, by=site)
         elif self._settings.well_known and file.access != "none":
-            self._guess(asked, 0, now)
+            self._guess(asked, now)
+
+    def _is_wanted(self, site: Site, asked: Url) -> bool:
+        """Whether pages of a site are wanted, or itself; or else somebody could lead us from host to host for ever."""
+        queues, [state] = self._state.queues, self._state.sites.get([site])
+        if any(queues.length(site, lane) for lane in Lane if lane is not Lane.FILES):
+            return True
+        is_visited = state is not None and state.pages > 0
+        return is_visited or self._state.records.get([_rules_of(site, asked)])[0] is not None
 
     def _archives(self, site: Site, body: bytes, asked: Url) -> list[str]:
         """The archives of metadata that may tell what those do not that were read before: they end later."""
@@ -84,13 +95,15 @@ class Naming:
         since = max((name.to_at for name in read if name is not None), default=-math.inf)
         return needed(listed, since, _PAGES)
 
-    def _guess(self, at: Url, position: int, now: float) -> None:
-        """Look in the next of the usual places that is not known yet."""
-        for path in WELL_KNOWN[position:]:
-            url = canonical(path, at)
-            if url is not None and self._nodes.get(url) is None:
-                self.named([url], at, Origin.WELL_KNOWN, now)
-                return
+    def _guess(self, at: Url, now: float, after: str = "") -> None:
+        """Look in the first of the usual places, if in none yet; or in the next one after a path."""
+        places = {path: canonical(path, at) for path in WELL_KNOWN}
+        known = [path for path, url in places.items() if url is None or self._nodes.get(url) is not None]
+        if known and not after:
+            return
+        left = [path for path in WELL_KNOWN[WELL_KNOWN.index(after) + 1 if after else 0 :] if path not in known]
+        if left:
+            self.named([left[0]], at, Origin.WELL_KNOWN, now)
 
     def named(self, names: Sequence[str], base: Url, origin: Origin, now: float, *, by: Site | None = None) -> None:
         """Somebody names files: each is fetched, unless it was lately. `by`: it was the robots.txt of this host."""
@@ -133,6 +146,12 @@ class Naming:
         if record is not None and record.validators is not None:
             self._state.records.put([replace(record, validators=None)])
 
+    def pass_on(self, node: SitemapNode, target: Url, now: float) -> None:
+        """A file is elsewhere, and another shard has it there: that is told of it, and of those who speak up for it."""
+        tellers = [_rules_of(site, node.url) for site in node.vouching] or [node.url]
+        moved = Discovery(target, Source.SITEMAP, now, 0, redirects=node.redirects + 1, purpose=Purpose.SITEMAP)
+        self._deliver([replace(moved, referrer=teller) for teller in tellers], now)
+
     def plant(self, node: SitemapNode, now: float) -> None:
         """Keep a node, and let its file wait to be fetched."""
         self._nodes.put(node, is_queued=True)
@@ -146,9 +165,10 @@ class Naming:
         """
         for discovery in discoveries:
             if discovery.purpose is Purpose.SITEMAP and self._is_ours(site_of(discovery.url)):
-                self._receive(discovery.url, discovery.referrer, discovery.source, now)
+                self._receive(discovery, now)
 
-    def _receive(self, url: Url, teller: Url | None, source: Source, now: float) -> None:
+    def _receive(self, told: Discovery, now: float) -> None:
+        url, teller, source = told.url, told.referrer, told.source
         by = site_of(teller) if teller is not None and teller == robots_url(teller) else None
         node = self._nodes.get(url)
         if node is not None:
@@ -159,7 +179,8 @@ class Naming:
             return
         vouching, parent = ((), teller) if by is None else ((by,), None)
         origin = Origin.ROBOTS if by else Origin.PING if source is Source.PING else Origin.INDEX
-        self._nodes.put(SitemapNode(url, url, origin, now, parent, vouching=vouching, due_at=now), is_queued=True)
+        node = SitemapNode(url, url, origin, now, parent, redirects=told.redirects, vouching=vouching)
+        self._nodes.put(node, is_queued=True)
 
     def submit(self, now: float) -> None:
         """Plant what a person has named."""
@@ -169,24 +190,29 @@ class Naming:
                 self.named([url], url, Origin.SUBMITTED, now)
 
     def linked(self, page: Page, now: float) -> None:
-        """A page may name feeds."""
-        if self._settings.feeds and self._settings.follow:
+        """A page may name feeds; and its site is now one whose files are wanted."""
+        if not self._settings.follow:
+            return
+        site = site_of(page.url)
+        if site not in self._asked:
+            self.robots(site, robots_url(page.url), now)
+        if self._settings.feeds:
             for alternate in page.relations.alternates:
                 if alternate.type in _FEED_TYPES and alternate.url not in self._met:
-                    self._remember(alternate.url)
+                    _remember(self._met, alternate.url)
                     self.named([alternate.url], page.url, Origin.PAGE, now)
-
-    def _remember(self, url: Url) -> None:
-        """Feeds stand on every page of a site: those lately met need not be looked up."""
-        if len(self._met) >= _MOST_MET:
-            self._met.clear()
-        self._met.add(url)
 
     def guess_on(self, node: SitemapNode, now: float) -> None:
         """A guess was wrong: make the next."""
-        path = node.url[node.url.index("/", 8) :]
+        path = node.tree[node.tree.index("/", 8) :]
         if path in WELL_KNOWN:
-            self._guess(node.url, WELL_KNOWN.index(path) + 1, now)
+            self._guess(node.tree, now, after=path)
+
+
+def _remember(met: set[str], name: str) -> None:
+    if len(met) >= _MOST_MET:
+        met.clear()
+    met.add(name)
 
 
 def _rules_of(site: Site, at: Url) -> Url:

@@ -35,6 +35,8 @@ class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     max_depth: int = 50
     """Indexes above a file."""
+    max_redirects: int = 5
+    """How often a file may be elsewhere."""
     max_children: int = 50_000
     """Children of one index that are looked at; the protocol allows so many."""
     sample_least: int = 0

@@ -48,6 +48,8 @@ class SitemapNode(Struct, frozen=True):
     """Indexes above it."""
     lastmod: Lastmod | None = None
     """When its index says it changed."""
+    redirects: int = 0
+    """How often it was elsewhere."""
     vouching: tuple[Site, ...] = ()
     """Hosts whose robots.txt names it."""
 
