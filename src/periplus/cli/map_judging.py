@@ -8,6 +8,7 @@ names of URLs alone.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -28,6 +29,8 @@ from .collection import Collection
 MOST_SITES = 100_000
 """Sites whose pages are counted one by one."""
 _VOICES = 1000
+_PARAMETERS = re.compile(r"[?;]|/\(")
+"""Where a URL may hold a session; most lists have none of it, and need not be looked through one by one."""
 
 
 class Verdict(Struct, frozen=True):
@@ -69,13 +72,15 @@ class Judging:
 
     def names(self, sitemap: str, urls: Sequence[Url]) -> list[tuple[Url, str]]:
         """What each URL of a file would be known as, and why the file may not list it, if so."""
-        refusal = self._voice(sitemap).refusal
-        judge = self._sessions.judge
-        named = []
-        for url in urls:
-            verdict = judge(Discovery(url, Source.SITEMAP, 0.0, 1))
-            named.append((verdict.url if isinstance(verdict, Rewrite) else url, refusal(url)))
-        return named
+        voice = self._voice(sitemap)
+        names = [self._name(url) for url in urls] if _PARAMETERS.search("\n".join(urls)) else urls
+        if voice.own_site(urls) is not None:
+            return [(name, "") for name in names]
+        return [(name, voice.refusal(url)) for name, url in zip(names, urls, strict=True)]
+
+    def _name(self, url: Url) -> Url:
+        verdict = self._sessions.judge(Discovery(url, Source.SITEMAP, 0.0, 1))
+        return verdict.url if isinstance(verdict, Rewrite) else url
 
     def judge(self, listed: Listed) -> Verdict:
         """Whether a crawl would fetch a URL. In the order of the lists: budgets are used up by those before."""

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
@@ -107,13 +108,15 @@ def summary_of_map(
 def say_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
     """A JSON line for each URL."""
     encode = msgspec.json.Encoder().encode
+    sitemap, file, way = "", None, [""]
     for listed, verdict in judged:
-        file = files.get(listed.sitemap)
+        if listed.sitemap != sitemap:
+            sitemap, file, way = listed.sitemap, files.get(listed.sitemap), files.way(listed.sitemap)
         line = MapUrl(
             listed.url,
             "sitemap" if file is None else file.source,
             "" if file is None else file.found_by,
-            files.way(listed.sitemap),
+            way,
             listed.files,
             written(listed) or None,
             listed.changefreq,
@@ -204,10 +207,13 @@ def _because(summary: MapSummary) -> str:
 
 def written(listed: Listed) -> str:
     """When a URL was last changed, as finely as that was written."""
-    if listed.lastmod is None:
-        return ""
-    at = datetime.fromtimestamp(listed.lastmod, UTC)
-    return at.strftime(_FORMS.get(listed.granularity or "", "%Y-%m-%dT%H:%M:%SZ"))
+    return "" if listed.lastmod is None else _date(listed.lastmod, listed.granularity or "")
+
+
+@lru_cache(maxsize=4096)
+def _date(at: float, granularity: str) -> str:
+    """Dates repeat from URL to URL."""
+    return datetime.fromtimestamp(at, UTC).strftime(_FORMS.get(granularity, "%Y-%m-%dT%H:%M:%SZ"))
 
 
 def _refused(verdict: Verdict) -> str:

@@ -165,12 +165,35 @@ def _find_first(notes: NDArray[np.void], copies: NDArray[np.uint32]) -> None:
 
 def _first(some: _Entries, places: NDArray[np.intp], counts: NDArray[np.uint32]) -> Iterator[Listed]:
     rows = some.rows.take(pa.array(places))
-    times = [None if at is None else at / 1e6 for at in rows["lastmod"].cast(pa.int64()).to_pylist()]
-    said = [rows[name].to_pylist() for name in ("lastmod_granularity", "changefreq", "priority")]
-    for place, number, at, *words in zip(places.tolist(), counts[places].tolist(), times, *said, strict=True):
-        granularity, changefreq, priority = words
-        url, refused = some.urls[place], some.refused[place]
-        yield Listed(url, some.sitemap, number, at, granularity, changefreq, priority, refused)
+    columns = (
+        places.tolist(), counts[places].tolist(), _numbers(rows["lastmod"].cast(pa.int64()), 1e6),
+        _words(rows["lastmod_granularity"]), _words(rows["changefreq"]), _numbers(rows["priority"], 1.0),
+    )  # fmt: skip
+    urls, refused, sitemap = some.urls, some.refused, some.sitemap
+    for place, files, lastmod, granularity, changefreq, priority in zip(*columns, strict=True):
+        yield Listed(urls[place], sitemap, files, lastmod, granularity, changefreq, priority, refused[place])
+
+
+def _numbers(column: pa.Array, unit: float) -> list[float | None]:
+    """A column of numbers as values, all at once: one by one they cost more than anything else here."""
+    if column.null_count == len(column):
+        return [None] * len(column)
+    values = (pc.fill_null(column, 0).to_numpy(zero_copy_only=False) / unit).tolist()
+    is_there = column.is_valid().to_numpy(zero_copy_only=False).tolist() if column.null_count else None
+    return (
+        values
+        if is_there is None
+        else [value if there else None for value, there in zip(values, is_there, strict=True)]
+    )
+
+
+def _words(column: pa.Array) -> list[str | None]:
+    """The same of words from a small set."""
+    if column.null_count == len(column):
+        return [None] * len(column)
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    words = [*encoded.dictionary.to_pylist(), None]
+    return [words[code] for code in pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).tolist()]
 
 
 def _times(column: pa.Array) -> NDArray[np.int64]:
