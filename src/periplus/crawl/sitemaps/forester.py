@@ -67,6 +67,8 @@ from .slices import unpack_slice
 _AT_ONCE = 2000
 """Values of all files together that are handled in one step of the crawl."""
 _DUE_AT_ONCE = 100
+_GUESS_REDIRECTS = 2
+"""How often a file may be elsewhere that was only guessed: at `www.` perhaps, and by HTTPS."""
 
 
 class ForesterSettings(Struct, frozen=True):
@@ -266,19 +268,20 @@ class Forester:
 
     def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
         """The file is elsewhere: what it says there counts as if it were here."""
-        is_near = node.redirects < self._settings.forest.max_redirects
+        most = self._settings.forest.max_redirects
+        is_near = node.redirects < (min(most, _GUESS_REDIRECTS) if node.origin is Origin.WELL_KNOWN else most)
         self._keep(replace(node, outcome="redirected" if is_near else "redirect-chain", retired="moved"), now)
         if not is_near:
-            self._go_on(node, now)
-        elif not self._is_ours(site_of(target)):
+            return
+        if not self._is_ours(site_of(target)):
             self.naming.pass_on(node, target, now)
         elif self._nodes.get(target) is None:
             moved = replace(node, url=target, parent=node.url, redirects=node.redirects + 1, first_seen_at=now)
             self.naming.plant(moved, now)
 
     def _go_on(self, node: SitemapNode, now: float) -> None:
-        """If that was a guess, the next may be right."""
-        if node.origin is Origin.WELL_KNOWN and node.read_at is None:
+        """If that was a guess, the next may be right; but not where one leads elsewhere: there all do."""
+        if node.origin is Origin.WELL_KNOWN and node.read_at is None and not node.redirects:
             self.naming.guess_on(node, now)
 
     def _drop(self, url: Url) -> None:
