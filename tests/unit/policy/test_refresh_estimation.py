@@ -55,16 +55,26 @@ def reckoned(kept: NDArray[np.void], site: NDArray[np.int64]) -> Estimates:
 
 
 @pytest.mark.parametrize(
-    ("precision", "recall", "error"),
-    [((0.2, 0.98), (0.1, 0.95), 0.08), ((0.9, 0.995), (0.8, 0.95), 0.04), ((0.02, 0.1), (0.02, 0.1), 0.13)],
+    ("precision", "recall", "error"), [((0.2, 0.98), (0.1, 0.95), 0.08), ((0.9, 0.995), (0.8, 0.95), 0.04)]
 )
 def test_the_worth_of_signals_is_learnt(
     precision: tuple[float, float], recall: tuple[float, float], error: float
 ) -> None:
-    """Some eight visits to each of fifty pages tell how often a site's signals are right: mixed, good, useless."""
+    """Some eight visits to each of fifty pages tell how often a site's signals are right: mixed, good."""
     kept, site, true = living(40, 50, precision, recall, seed=1)
     found = reckoned(kept, site).precision[:, SignalKind.SITEMAP]
     assert np.sqrt(np.mean((found - true) ** 2)) < error
+
+
+def test_noise_is_not_heard() -> None:
+    """Where signals are hardly ever right, most sites are taken for silent, and no rate suffers."""
+    kept, site, _ = living(20, 400, (0.02, 0.06), (0.02, 0.06), seed=1)
+    told = reckoned(kept, site)
+    assert (told.precision[:, SignalKind.SITEMAP] == 0).mean() > 0.5
+    gamma, kappa = told.heard(site)
+    assert (gamma[kappa == 0] == 0).all()
+    deaf = told.precision[site, 0] == 0
+    assert told.alpha[deaf].mean() == pytest.approx(0.51, rel=0.1)
 
 
 def test_rates_are_learnt_beside_signals() -> None:
@@ -91,7 +101,7 @@ def test_a_page_that_nobody_visited_twice_is_like_its_site() -> None:
     kept, site, _ = living(2, 50, (0.5, 0.9), (0.5, 0.9), seed=4)
     kept["ring"][0] = 0
     told = reckoned(kept, site)
-    assert told.alpha[0] == pytest.approx(told.site_alpha[0], rel=1e-6)
+    assert told.alpha[0] == pytest.approx(told.site_alpha[0], rel=1e-3)
     nothing = estimate_pages(np.zeros(3, PAGE), np.zeros(3, np.int64), NOW, SiteBeliefs.none(1))
     assert np.isfinite(nothing.alpha).all()
     assert (nothing.alpha > 0).all()

@@ -12,11 +12,17 @@ once.
 what a visit is worth now, and at what age it is worth a price. `noisy_signals` is the model behind them in closed form;
 `allocation` shares out budgets the way the literature does, and `adaptive` the way Nutch does.
 
+*Queues.* `wake_queue` is the whole policy over pages by number: they sleep in a `wheel`, wake when a visit is nearly
+worth its `price`, and wait with their host by worth; new pages and hubs are reckoned in the same currency (`worth`),
+and who is dead retires (`retirement`). `appraisal` says the same of one page from what a store keeps of it, for crawls
+whose queues lie on disk.
+
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: whoever crawls and whoever
 simulates call the same lines.
 """
 
 from .adaptive import AdaptiveSettings, adapted
+from .appraisal import Appraisal, Appraiser, Hub, RefreshSettings, learnt, running_rate, signals_heard
 from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest, most_probable, naive
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
@@ -24,28 +30,44 @@ from .evidence import PAGE, Observations, PageEvidence, SignalKind, observation,
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .noisy_signals import SignalModel
 from .objectives import Objective, fragment_index, objective, objectives, profile_index
+from .price import Price, PriceSettings, price_for
+from .retirement import RefreshRetirementSettings, Setback, after_setback, why_worthless
 from .signals import KindEvidence, SiteEvidence, unpack_site
+from .wake_queue import QueueSettings, WakeQueue
+from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cost
 
 __all__ = [
     "PAGE",
     "SAID_RATE",
     "AdaptiveSettings",
+    "Appraisal",
+    "Appraiser",
     "ByChance",
     "CrawlValue",
     "Estimates",
     "EstimationSettings",
     "GroupPrior",
+    "Hub",
     "KindEvidence",
     "Objective",
     "Observations",
     "Outlook",
     "PageEvidence",
+    "Price",
+    "PriceSettings",
+    "QueueSettings",
+    "RefreshRetirementSettings",
+    "RefreshSettings",
     "RunningRate",
+    "Setback",
     "SignalKind",
     "SignalModel",
     "SiteBeliefs",
     "SiteEvidence",
+    "WakeQueue",
+    "Yield",
     "adapted",
+    "after_setback",
     "estimate",
     "estimate_pages",
     "first_prior",
@@ -53,16 +75,25 @@ __all__ = [
     "fragment_index",
     "from_dates",
     "group_rates",
+    "hub_ripe_age",
+    "hub_worth",
     "improved",
+    "learnt",
     "likeliest",
     "most_probable",
     "naive",
+    "new_page_worth",
     "objective",
     "objectives",
     "observation",
     "observations_of",
     "parts",
+    "price_for",
     "profile_index",
+    "running_rate",
+    "signals_heard",
     "unpack_page",
     "unpack_site",
+    "why_worthless",
+    "worth_its_cost",
 ]

@@ -134,7 +134,9 @@ class CrawlValue:
         scaled: Floats = rate**-self.objective.power * phi
         return scaled * weight if self.objective.is_weighted else scaled
 
-    def ripe_ages(self, kind: Ints, rate: Floats, weight: Floats, price: float, boost: Floats | None = None) -> Floats:
+    def ripe_ages(
+        self, kind: Ints, rate: Floats, weight: Floats, price: float | Floats, boost: Floats | None = None
+    ) -> Floats:
         """The age of each at which a visit is worth the price."""
         worth = weight if self.objective.is_weighted else np.ones(len(rate))
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -13,8 +13,9 @@ nobody visits, and what is made of both:
 * `silent`: nothing was ever said
 * `unknown`: not enough visits to tell
 
-A signal of the lying kinds is not refused: it begins with little trust (`prior`) and has to earn more, so that it can
-do no harm, and a site that mends its ways is believed again.
+A signal of the lying kinds is not refused: it begins with little trust (`prior`) and has to earn more. A kind that is
+right less than one time in ten is not heard until it is right more often: it can do no harm, and a site that mends its
+ways is believed again.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ _LYING_POLLS = 2
 _EVERYTHING, _FEW_PAGES = 0.9, 20
 """A poll that says so of this share of a site, if it lists so many pages, says nothing."""
 _JUDGED_ENOUGH = 10.0
+LEAST_PRECISION = 0.1
+"""Signals that are right less often are not heard."""
 
 
 class KindEvidence(Struct, frozen=True, gc=False):
@@ -80,12 +83,13 @@ class KindEvidence(Struct, frozen=True, gc=False):
     def precision(self) -> float:
         """The share of its signals that are right: the mean."""
         right, judged = self.prior
-        return min(max((right + self.right) / (judged + self.judged), 0.02), 0.995)
+        return min((right + self.right) / (judged + self.judged), 0.995)
 
     @property
     def kappa(self) -> float:
-        """What one signal adds to the reasons to expect a change: -ln(1 - p)."""
-        return -math.log1p(-self.precision)
+        """What one signal adds to the reasons to expect a change: -ln(1 - p); nothing where it is mostly wrong."""
+        precision = self.precision
+        return -math.log1p(-precision) if precision >= LEAST_PRECISION else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -178,28 +182,35 @@ class SiteEvidence(Struct, frozen=True, gc=False):
         return told / every if every > 0.0 else 0.0
 
     def precision_rate(self, kind: SignalKind) -> float:
-        """Right signals a day of a page."""
+        """Right signals a day of a page; none of kinds that are not heard."""
         total = sum(each.judged for each in self.kinds)
-        return self.signals * self.kinds[kind].judged / total * self.kinds[kind].precision if total else 0.0
+        mine = self.kinds[kind]
+        return self.signals * mine.judged / total * mine.precision if total and mine.kappa else 0.0
 
     @property
-    def mean_kappa(self) -> float:
-        """Of the kinds as they come: each weighs as much as it was heard."""
+    def heard(self) -> tuple[float, float]:
+        """Signals a day of a page that are heard at all, and what one of them is worth in the mean."""
+        judged = [(kind.judged, kind.kappa) for kind in self.kinds if kind.kappa and kind.judged]
         total = sum(kind.judged for kind in self.kinds)
+        heard = sum(count for count, _ in judged)
         if not total:
-            return max((kind.kappa for kind in self.kinds if kind.polls), default=NOTHING_HEARD.kappa)
-        return sum(kind.judged * kind.kappa for kind in self.kinds) / total
+            return self.signals, max((kind.kappa for kind in self.kinds if kind.polls), default=0.0)
+        return self.signals * heard / total, sum(n * kappa for n, kappa in judged) / heard if heard else 0.0
+
+    def expected(self, code: int) -> tuple[float, float, bool]:
+        """A kept visit: its days, what its signals add to the reasons to expect a change, and whether there was one."""
+        counts = signals_of(code)
+        reasons = sum(n * kind.kappa for n, kind in zip(counts, self.kinds, strict=True) if n)
+        return days_of(code), reasons, is_changed_of(code)
 
     def fold(self, code: int, rate: float) -> tuple[SiteEvidence, float, float]:
         """An observation leaves a page's ring: what it taught of signals stays here.
 
         Also the untold changes that were expected in it and the days it took, for the page.
         """
-        days, counts = days_of(code), signals_of(code)
-        kappas = self.kappas
-        reasons = rate * days + sum(n * kappa for n, kappa in zip(counts, kappas, strict=True))
-        chance = -math.expm1(-max(reasons, 1e-12)) if is_changed_of(code) else 0.0
-        site = self
+        days, reasons, is_changed = self.expected(code)
+        chance = -math.expm1(-max(rate * days + reasons, 1e-12)) if is_changed else 0.0
+        site, counts = self, signals_of(code)
         if any(counts):
             site = replace(
                 self, kinds=tuple(_folded(kind, n, chance) for kind, n in zip(self.kinds, counts, strict=True))

@@ -1,0 +1,181 @@
+"""What a visit to a page is worth, and when it will be worth its price, from what is kept of page and site.
+
+For a crawl whose pages lie on disk: it keeps 64 bytes with each URL and 200 with each site, puts a URL to sleep in its
+queue of those that wait for a time until `due_at`, and lets it then wait with its site at the `level` of its worth. So
+the wheel and the levels of `wake_queue` are the store's, memory does not grow with pages, and every decision costs a
+few microseconds. A signal changes `due_at`; an estimation over all pages, once in a while, changes rates and trust.
+
+The price moves, and those who sleep do not hear it: they are woken a little early (at `margin` of the price), and the
+estimation of all pages, which goes through all of them anyway, sets their times anew.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..ordering.levels import level_of
+from .crawl_value import CrawlValue, Outlook
+from .evidence import DAY, PageEvidence, SignalKind
+from .price import Price, PriceSettings
+from .signals import SiteEvidence
+from .worth import hub_ripe_age, hub_worth
+
+_FIRST_RATE = 1 / 30
+"""Changes a day of a page on a site of which nothing is known."""
+_HALVINGS = 40
+_ROUNDS = 4
+"""Of the EM of one page after a visit; the estimation of all pages goes on from there."""
+
+
+class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When pages are visited again. Times are in seconds."""
+
+    objective: str = "mixed"
+    """what is wanted: binary, harmonic, mixed, age, capture; or a policy to compare with"""
+    margin: float = 0.64
+    """pages are woken when a visit is worth this share of the price"""
+    shortest: float = 3600.0
+    """no page is visited again sooner, whatever is said of it"""
+    longest: float = 90 * DAY
+    """nor later, whatever it is worth: so dead pages are found"""
+    explore_share: float = 0.03
+    """visits to pages by chance, so that what is believed of them stays unbiased"""
+    refresh_share: float = 0.25
+    """visits kept for pages that were visited before"""
+    new_share: float = 0.25
+    """visits kept for pages that were not"""
+
+
+class Hub(Struct, frozen=True, gc=False):
+    """A page that leads to new ones: so many a day, each worth so much a day."""
+
+    new_a_day: float
+    page_worth: float
+
+
+class Appraisal(Struct, frozen=True, gc=False):
+    """What is to be said of a page's next visit, also to people.
+
+    `worth` now, against `price`; due at `due_at`. `rate` are changes a day, told and untold; `fresh` is the probability
+    that the copy is fresh, `signals` how many pend.
+    """
+
+    worth: float
+    price: float
+    due_at: float
+    rate: float
+    fresh: float
+    signals: int
+
+    @property
+    def level(self) -> int:
+        """The level of its queue: 63 is worth its price, half an octave each."""
+        return level_of(self.worth / self.price)
+
+
+class Appraiser:
+    """Worth and times of waking under one price, which follows what is served."""
+
+    def __init__(
+        self, settings: RefreshSettings | None = None, price: float = 1.0, pricing: PriceSettings | None = None
+    ) -> None:
+        self.settings = settings or RefreshSettings()
+        self.tables = CrawlValue(self.settings.objective)
+        self.price = Price(price, pricing)
+
+    def outlook(self, page: PageEvidence, site: SiteEvidence, now: float) -> Outlook:
+        """How the tables see a page: its own rates, or as long as it has none those of its site."""
+        alpha = page.rate or site.rate or _FIRST_RATE
+        boost = sum(n * kappa for n, kappa in zip(page.signals, site.kappas, strict=True) if n) if page.pending else 0.0
+        return self.tables.outlook(alpha, *signals_heard(page, site, now), boost)
+
+    def appraise(
+        self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
+    ) -> Appraisal:
+        """All of it."""
+        seen = self.outlook(page, site, now)
+        age = max(now - page.visited_at, 0.0) / DAY
+        worth = self._worth(seen, weight, age, hub)
+        alpha = page.rate or site.rate or _FIRST_RATE
+        told = sum(site.precision_rate(kind) for kind in SignalKind)
+        return Appraisal(
+            worth,
+            self.price.value,
+            page.visited_at + self._ripe(seen, weight, hub),
+            alpha + told,
+            math.exp(-alpha * age - seen.boost),
+            sum(page.signals),
+        )
+
+    def due_at(
+        self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
+    ) -> float:
+        """When to wake it: not before `shortest` after its last visit, and not later than `longest`."""
+        return page.visited_at + self._ripe(self.outlook(page, site, now), weight, hub)
+
+    def worth(self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None) -> float:
+        """What a visit is worth now."""
+        return self._worth(self.outlook(page, site, now), weight, max(now - page.visited_at, 0.0) / DAY, hub)
+
+    def _worth(self, seen: Outlook, weight: float, age: float, hub: Hub | None) -> float:
+        worth = self.tables.value(seen.kind, seen.rate, weight, age, seen.boost)
+        return worth + hub_worth(hub.page_worth, hub.new_a_day, age) if hub else worth
+
+    def _ripe(self, seen: Outlook, weight: float, hub: Hub | None) -> float:
+        """Seconds from a visit to the next."""
+        price = self.price.value * self.settings.margin
+        age = self.tables.ripe_age(seen.kind, seen.rate, weight, price, seen.boost)
+        if hub is not None:
+            age = min(age, hub_ripe_age(hub.page_worth, hub.new_a_day, price))
+            age = self._sooner(seen, weight, hub, price, age)
+        return min(max(age * DAY, self.settings.shortest), self.settings.longest)
+
+    def _sooner(self, seen: Outlook, weight: float, hub: Hub, price: float, latest: float) -> float:
+        """When both of a hub's worths together reach the price: before either does alone."""
+        low, high = 0.0, min(latest, self.settings.longest / DAY)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if self._worth(seen, weight, middle, hub) < price:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+def signals_heard(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[float, float]:
+    """Signals a day of a page that are heard, its own drawn towards those of its site; and what one is worth."""
+    heard, kappa = site.heard
+    if not heard or not kappa:
+        return 0.0, 0.0
+    watched = max(now - page.watched_from, 0.0) / DAY if page.watched_from else 0.0
+    return (0.5 + page.heard) / (0.5 / site.signals + watched) * heard / site.signals, kappa
+
+
+def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float) -> tuple[PageEvidence, SiteEvidence]:
+    """After a visit: both, with what left the page's ring folded where it belongs, and a first idea of its rate."""
+    if not page.visited_at:
+        return replace(page.first_visited(now), rate=page.rate), site
+    after, dropped = page.visited(is_changed, now)
+    if dropped:
+        site, changes, days = site.fold(dropped, page.rate or site.rate or _FIRST_RATE)
+        after = after.folded(changes, days)
+    return replace(after, rate=running_rate(after, site)), site
+
+
+def running_rate(page: PageEvidence, site: SiteEvidence) -> float:
+    """Untold changes a day of one page under what is believed of its site: a few rounds of the EM of all pages."""
+    mean = site.rate or _FIRST_RATE
+    seen = [site.expected(code) for code in page.ring]
+    days = page.old_days + sum(each[0] for each in seen)
+    rate = page.rate or mean
+    for _ in range(_ROUNDS):
+        untold = page.old_changes
+        for length, reasons, is_changed in seen:
+            if is_changed:
+                quiet = rate * length
+                untold += quiet / -math.expm1(-max(quiet + reasons, 1e-12))
+        rate = (1.0 + untold) / (1.0 / mean + days)
+    return rate

@@ -1,0 +1,77 @@
+"""The price of a visit: how much one must be worth, so that as many are as can be made.
+
+It is the Lagrange multiplier of the budget, and nobody solves for it: it follows what is served. Most visits should be
+worth a little more than the price, and some a little less, since pages wake before they are worth it; so it rises with
+each visit that is worth more, falls faster with each that is worth less, and falls with each visit that could have been
+made and was not, for want of a page. (To let it follow how many pages become worth it in a minute, as is told of
+GREEDY-NCIS, was tried: a price that falls wakes all at once those between the old price and the new, and then swings
+for ever.) Hosts that cannot be visited often enough serve pages worth far more; that says nothing, so that it is a
+quantile that is followed, not a mean.
+
+A first guess comes from a sample of pages. Only this number is shared between those who crawl parts of one collection.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from msgspec import Struct
+
+from ...model import ConfigError
+from .crawl_value import CrawlValue, Ints
+from .objectives import Floats
+
+_LEAST, _MOST = 1e-12, 1e12
+
+
+class PriceSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the price follows what is served."""
+
+    quantile: float = 0.3
+    """the share of visits that are worth less than the price"""
+    memory: float = 0.01
+    """visits after which it may have moved by a factor of e, as a share of all pages"""
+    least_memory: float = 50.0
+    """but not fewer than these"""
+
+    def __post_init__(self) -> None:
+        """Refuse what would never move, or only one way."""
+        if not 0.0 < self.quantile < 1.0 or self.memory < 0.0 or self.least_memory < 1.0:
+            raise ConfigError("the price could not follow what is served so", hint="leave its settings as they are")
+
+
+class Price:
+    """What a visit must be worth now."""
+
+    def __init__(self, value: float = 1.0, settings: PriceSettings | None = None) -> None:
+        self.value = value
+        self._settings = settings or PriceSettings()
+
+    def served(self, worth: float, pages: int) -> None:
+        """A visit was worth so much, of a collection of so many pages."""
+        share = self._settings.quantile
+        self._move(share if worth >= self.value else share - 1.0, pages)
+
+    def missed(self, visits: float, pages: int) -> None:
+        """So many visits could have been made, and nobody was worth them."""
+        self._move(-min(visits, 0.25 * self._memory(pages)), pages)
+
+    def _move(self, by: float, pages: int) -> None:
+        self.value = min(max(self.value * math.exp(by / self._memory(pages)), _LEAST), _MOST)
+
+    def _memory(self, pages: int) -> float:
+        return max(self._settings.memory * pages, self._settings.least_memory)
+
+
+def price_for(tables: CrawlValue, kind: Ints, rate: Floats, weight: Floats, visits_a_day: float) -> float:
+    """The price at which these pages, without signals, would be visited so often in all: by halving."""
+    low, high = math.log(_LEAST), math.log(_MOST)
+    if visits_a_day <= 0.0:
+        return _MOST
+    for _ in range(40):
+        middle = (low + high) / 2
+        ages = tables.ripe_ages(kind, rate, weight, math.exp(middle))
+        spent = float((1.0 / np.maximum(ages, 1e-6)).sum())
+        low, high = (middle, high) if spent > visits_a_day else (low, middle)
+    return math.exp(high)
