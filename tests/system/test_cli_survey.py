@@ -82,10 +82,11 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
     assert not any(url.endswith("/sitemap.xml") or "/p/" in url for url in served.requests)
 
 
-def test_killed_again_and_again_it_counts_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_killed_again_and_again_it_counts_the_same(tmp_path: Path, workers: int) -> None:
     """The same command goes on where a kill left it, and every table is the truth in the end."""
     with ServedDomains(250, 4, by_proxy=True, naming=0.5) as served:
-        typed = typed_for(served, tmp_path)
+        typed = typed_for(served, tmp_path, workers=workers)
         for requests in (60, 400):
             process = subprocess.Popen([*PROGRAM, *typed], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
             until = time.monotonic() + PATIENCE
@@ -159,6 +160,19 @@ def test_the_usual_places_are_tried_if_asked(run: Run, tmp_path: Path) -> None:
         assert run(*typed, "--well-known").returncode == 0
         assert any(url.endswith("/sitemap.xml") for url in served.requests)
     assert Config.load(tmp_path / "out" / "periplus.toml").sitemaps.well_known
+
+
+def test_only_a_sample_of_each_index_is_read_if_asked(run: Run, tmp_path: Path) -> None:
+    """One file of each: the others are named, and told as not fetched."""
+    with ServedDomains(60, 9, by_proxy=True, naming=0.9) as served:
+        said = run(*typed_for(served, tmp_path), "--sample-least", "1", "--json")
+    indexes = [file for file in served.plan.files if file.kind == "index" and file.url in served.requests]
+    assert said.returncode == 0
+    assert max(file.children for file in indexes) > 1
+    for index in indexes:
+        children = {file.url for file in served.plan.files if file.parent == index.url}
+        assert len(children & served.requests.keys()) <= 1
+    assert "not-fetched" in (tmp_path / "out" / "survey" / "tables" / "sitemap_outcomes.csv").read_text()
 
 
 def test_when_nobody_answers_it_says_so(run: Run, tmp_path: Path) -> None:

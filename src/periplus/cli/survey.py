@@ -59,7 +59,7 @@ SampleShare = Annotated[
         min=0,
         max=1,
         rich_help_panel=_FAR,
-        help="...and this share of them; by default all are read.",
+        help="...and this share of them. By default all are read.",
     ),
 ]
 Rate = Annotated[
@@ -108,7 +108,7 @@ def survey(
         "crawl.workers": workers,
         "crawl.contact": contact,
         "forest.sample_least": sample_least,
-        "forest.sample_share": sample_share,
+        "forest.sample_share": 0.0 if sample_share is None and sample_least is not None else sample_share,
         "politeness.delay": duration("--delay", delay),
         "dns.hosts": addresses(resolve or []),
         "wire.proxy": proxy,
@@ -160,8 +160,6 @@ def counted(collection: Collection, console: Console) -> Survey:
 
 
 def _say_counted(collection: Collection, console: Console, *, is_json: bool) -> None:
-    if not collection.layout.tables.is_dir() and not collection.layout.spooled:
-        raise UsageError(f"{collection.folder} has nothing to count yet", hint="survey something first")
     surveyed = counted(collection, console)
     say_survey(replace(counts_of(collection), survey=summary_of(surveyed)), surveyed, is_json=is_json)
     raise typer.Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
