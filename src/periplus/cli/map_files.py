@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
+from periplus.model import State
 from periplus.policy.sitemaps import Origin, SitemapNode, twin_key
-from periplus.store import DiskState
 
 _LONGEST_WAY = 64
 _FEEDS = ("rss", "atom")
@@ -38,7 +38,7 @@ class MapFile(Struct, frozen=True):
 class MapFiles:
     """The files of a map, those that nobody leads to first, then theirs, as a tree is read. There may be 100,000."""
 
-    def __init__(self, opened: Iterable[DiskState]) -> None:
+    def __init__(self, opened: Iterable[State]) -> None:
         nodes = sorted((_decode(row) for state in opened for row in state.forest), key=lambda node: node.first_seen_at)
         self._nodes = {twin_key(node.url): node for node in nodes}
         self._files: dict[str, MapFile] = {}
@@ -96,8 +96,13 @@ def _in_order(nodes: list[SitemapNode], known: dict[str, SitemapNode]) -> Iterat
             below.setdefault(twin_key(node.parent), []).append(node)
         else:
             roots.append(node)
-    waiting = roots[::-1]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += below.pop(twin_key(node.url), [])[::-1]
+    seen: set[str] = set()
+    for root in (*roots, *nodes):  # all nodes once more: those that lead to each other have no root
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            key = twin_key(node.url)
+            if key not in seen:
+                seen.add(key)
+                yield node
+                waiting += below.get(key, [])[::-1]

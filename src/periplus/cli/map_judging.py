@@ -18,10 +18,9 @@ from periplus.crawl.frontier import RobotsGate, rest_after
 from periplus.crawl.placement import owner_of
 from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.insight.listed import Listed
-from periplus.model import Discovery, Reject, Rewrite, Site, SiteState, Source, Url
+from periplus.model import Discovery, Reject, Rewrite, Site, SiteState, Source, State, Url
 from periplus.policy.filters import Sessions, standard_chain
 from periplus.policy.sitemaps import Voice
-from periplus.store import DiskState
 from periplus.urls import site_of
 
 from .collection import Collection
@@ -56,7 +55,7 @@ class Pace(Struct, frozen=True):
 class Judging:
     """Judges the URLs of a collection, and counts what a crawl would fetch of each site."""
 
-    def __init__(self, collection: Collection, opened: Mapping[int, DiskState]) -> None:
+    def __init__(self, collection: Collection, opened: Mapping[int, State]) -> None:
         self._config = collection.config
         self._opened = opened
         self._shards = max(collection.layout.shards, 1)
