@@ -22,7 +22,7 @@ Not here: fetching, deciding what to follow, and clusters of near-duplicates (th
 
 from .charset import Charset, sniff_charset
 from .decode import decode_body
-from .digests import Snapshot, change_level, snapshot
+from .digests import Snapshot, change_level, change_since, snapshot, version_of
 from .draft import RawPage
 from .html import read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
@@ -36,6 +36,7 @@ __all__ = [
     "RawPage",
     "Snapshot",
     "change_level",
+    "change_since",
     "decode_body",
     "read_page",
     "read_pages",
@@ -47,4 +48,5 @@ __all__ = [
     "snapshot",
     "sniff_charset",
     "sniff_mime",
+    "version_of",
 ]

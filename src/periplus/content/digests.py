@@ -22,6 +22,7 @@ from .sketch import resemblance
 from .volatile import masked
 
 MINOR_RESEMBLANCE: Final = 0.98
+_HEADING: Final = 8
 
 
 class Snapshot(Struct, frozen=True):
@@ -48,6 +49,24 @@ def snapshot(page: Page) -> Snapshot:
     return Snapshot(page.digests, page.sketch, page.title, page.canonical)
 
 
+def version_of(page: Page) -> bytes:
+    """What to keep of a page besides its digests, in few bytes: of the title and canonical URL that they were these."""
+    return _heading(page.title, page.canonical) + page.sketch
+
+
+def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
+    """`change_level` between what was kept of a version (`version_of`) and a page that was just read."""
+    if digests.raw == page.digests.raw:
+        return ChangeLevel.SAME
+    if version[:_HEADING] != _heading(page.title, page.canonical) or digests.links != page.digests.links:
+        return ChangeLevel.MAJOR
+    return _of_text(digests, version[_HEADING:], page.digests, page.sketch)
+
+
+def _heading(title: str, canonical: Url | None) -> bytes:
+    return xxhash.xxh3_64_digest(f"{title}\n{canonical}".encode("utf-8", "replace"))
+
+
 def change_level(old: Snapshot, new: Snapshot) -> ChangeLevel:
     """How much a page changed between two visits.
 
@@ -59,8 +78,11 @@ def change_level(old: Snapshot, new: Snapshot) -> ChangeLevel:
         return ChangeLevel.SAME
     if (old.title, old.canonical, old.digests.links) != (new.title, new.canonical, new.digests.links):
         return ChangeLevel.MAJOR
-    if old.digests.main == new.digests.main:
+    return _of_text(old.digests, old.sketch, new.digests, new.sketch)
+
+
+def _of_text(old: Digests, old_sketch: bytes, new: Digests, new_sketch: bytes) -> ChangeLevel:
+    if old.main == new.main:
         return ChangeLevel.RAW_ONLY
-    if resemblance(old.sketch, new.sketch) >= MINOR_RESEMBLANCE:
-        return ChangeLevel.MINOR
-    return ChangeLevel.MAJOR
+    is_minor = resemblance(old_sketch, new_sketch) >= MINOR_RESEMBLANCE
+    return ChangeLevel.MINOR if is_minor else ChangeLevel.MAJOR

@@ -16,7 +16,6 @@ from .errors import (
     UsageError,
 )
 from .events import (
-    ChangeLevel,
     ChangeSeen,
     Discovered,
     Event,
@@ -41,6 +40,7 @@ from .page import (
     Resource,
 )
 from .ports import (
+    Calendar,
     Clock,
     EventSink,
     Exchange,
@@ -82,6 +82,7 @@ from .types import (
     NO_HINTS,
     Accept,
     ChangeFreq,
+    ChangeLevel,
     Digests,
     Discovery,
     Domain,
@@ -116,6 +117,7 @@ __all__ = [
     "Accept",
     "Alternate",
     "Batch",
+    "Calendar",
     "ChangeFreq",
     "ChangeLevel",
     "ChangeSeen",

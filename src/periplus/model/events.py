@@ -8,22 +8,11 @@ One event is one fact that has happened, with its time. The seven tables at rest
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from msgspec import Struct
 
 from .page import Page
 from .state import Stored
-from .types import ChangeFreq, Discovery, FetchOutcome, Lastmod, Problem, Url
-
-
-class ChangeLevel(IntEnum):
-    """How much of a page differs between two visits. From MAJOR on it counts as changed."""
-
-    SAME = 0
-    RAW_ONLY = 1
-    MINOR = 2
-    MAJOR = 3
+from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Url
 
 
 class Discovered(Struct, frozen=True, tag=True):

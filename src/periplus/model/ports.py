@@ -253,6 +253,22 @@ class Listings(Protocol):
         """How many slices there are."""
 
 
+class Calendar(Protocol):
+    """Who is to be visited again when. A URL is there at most once: who moves it knows the time that it had."""
+
+    def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
+        """Each from the time that it had to the one that it gets; `None`: it had, or gets, none."""
+
+    def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
+        """Those whose time has come, with it, the earliest first, at most so many. They stay until they are moved."""
+
+    def next_due(self) -> float | None:
+        """The first time of all."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+
 class Sites(Protocol):
     """What is known of each site."""
 
@@ -365,6 +381,10 @@ class State(Protocol):
     @property
     def listings(self) -> Listings:
         """What files list and nobody has queued yet."""
+
+    @property
+    def calendar(self) -> Calendar:
+        """Who is to be visited again when."""
 
     @property
     def sites(self) -> Sites:

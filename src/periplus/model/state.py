@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from .types import Digests, Discovery, Lane, Site, Url
+from .types import ChangeLevel, Digests, Discovery, Lane, Site, Url
 
 
 class Queued(Struct, frozen=True, gc=False):
@@ -85,8 +85,9 @@ class SiteState(Struct):
     `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
     `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
     guards have learnt; `balance` how its budget is shared between its sources, `priorities` what its sitemaps have said
-    of those, and `files` how many of its files were fetched. While its robots.txt is being asked for, `robots_at` is
-    where it was last said to be, after `robots_redirects` of them, and `robots_tries` how often asking failed.
+    of those, `files` how many of its files were fetched, and `signals` how far what it says of changes can be believed.
+    While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
+    them, and `robots_tries` how often asking failed.
     """
 
     site: Site
@@ -107,6 +108,7 @@ class SiteState(Struct):
     balance: bytes = b""
     priorities: bytes = b""
     files: int = 0
+    signals: bytes = b""
 
 
 class RobotsFile(Struct, frozen=True):
@@ -165,11 +167,16 @@ class Placement(Struct, frozen=True, gc=False):
 
 
 class Reading(Struct, frozen=True):
-    """What was made of a body: its digests, whether its text was known by another URL before, and may it be indexed."""
+    """What was made of a body: its digests, whether its text was known by another URL before, and may it be indexed.
+
+    `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it.
+    """
 
     digests: Digests
     is_copy: bool = False
     is_indexable: bool = True
+    level: ChangeLevel | None = None
+    version: bytes = b""
 
 
 class Stored(Struct, frozen=True, gc=False):

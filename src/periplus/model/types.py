@@ -184,12 +184,22 @@ class FirstSeen(Struct, frozen=True, gc=False):
     at: float
 
 
+class ChangeLevel(IntEnum):
+    """How much of a page differs between two visits. From MAJOR on it counts as changed."""
+
+    SAME = 0
+    RAW_ONLY = 1
+    MINOR = 2
+    MAJOR = 3
+
+
 class UrlRecord(Struct, frozen=True, gc=False):
     """What is known of a URL between visits.
 
     `failures` counts the attempts that failed since the last that did not; `status` and `reason` are those of the last
     attempt (`reason` is empty where it went well). `fetched_at` is the last visit, `kept_at` the one that brought the
-    version which `validators` describe: an answer of 304 is a visit that brings none.
+    version which `validators` describe: an answer of 304 is a visit that brings none. `version` tells what it said, so
+    that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes.
     """
 
     url: Url
@@ -207,6 +217,8 @@ class UrlRecord(Struct, frozen=True, gc=False):
     status: int | None = None
     reason: str = ""
     kept_at: float | None = None
+    version: bytes = b""
+    evidence: bytes = b""
 
 
 class FetchTask(Struct, frozen=True):

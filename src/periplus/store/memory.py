@@ -30,6 +30,7 @@ from periplus.model import (
 )
 from periplus.urls import site_of
 
+from .calendar import MemoryCalendar
 from .forest import MemoryForest
 from .listings import MemoryListings
 from .sketches import MemorySketches
@@ -343,6 +344,7 @@ class MemoryState:
         self.standings = MemoryStandings()
         self.forest = MemoryForest()
         self.listings = MemoryListings()
+        self.calendar = MemoryCalendar()
         self.sites = MemorySites()
         self.robots = MemoryRobotsFiles()
         self.payloads = MemoryPayloads()

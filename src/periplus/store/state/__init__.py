@@ -2,7 +2,7 @@
 
 `disk` puts the parts together, and is what other rooms see. `environment` is all that we know of LMDB; `names` gives
 sites their numbers; `rows` says how values lie on disk, `places` and `times` where. The ports of `model.ports` are in
-`records`, `queues`, `standings`, `forest`, `sketches`, `sites` (with robots files and payloads) and `exchange`, each on
+`records`, `queues`, `standings`, `forest`, `calendar`, `sketches`, `sites` (robots files too) and `exchange`, each on
 tables of its own. Keys begin with the number of a site, so that the links of a page, which mostly stay on its site,
 land close together.
 """

@@ -8,6 +8,7 @@ from typing import Self
 from periplus.model import CollectionDamaged
 from periplus.policy.duplicates import DuplicateSettings
 
+from .calendar import DiskCalendar
 from .environment import MAP_SIZE, Environment
 from .exchange import DiskExchange
 from .forest import DiskForest
@@ -57,6 +58,7 @@ class DiskState:
             self.standings = DiskStandings(environment, names)
             self.forest = DiskForest(environment, names)
             self.listings = DiskListings(environment, names)
+            self.calendar = DiskCalendar(environment)
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)

@@ -1,0 +1,57 @@
+"""Who is to be visited again when, in memory: a heap, from which those are left out whose time was moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+
+from periplus.model import InvariantError, Url
+
+_SPARE = 1000
+
+
+class MemoryCalendar:
+    """`Calendar` that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._times: dict[Url, float] = {}
+        self._waiting: list[tuple[float, Url]] = []
+
+    def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
+        """Each from the time that it had to the one that it gets."""
+        for url, _, after in moves:
+            if after is None:
+                self._times.pop(url, None)
+                continue
+            if after != after:
+                raise InvariantError("a time to wait for is not a number")
+            self._times[url] = after
+            heappush(self._waiting, (after, url))
+        if len(self._waiting) > 2 * len(self._times) + _SPARE:
+            self._waiting = [(at, url) for url, at in self._times.items()]
+            heapify(self._waiting)
+
+    def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
+        """Those whose time has come, with it, the earliest first. They stay."""
+        found: list[tuple[float, Url]] = []
+        while len(found) < limit and (first := self._first()) is not None and first[0] <= now:
+            found.append(heappop(self._waiting))
+        for place in found:
+            heappush(self._waiting, place)
+        return [(url, at) for at, url in found]
+
+    def next_due(self) -> float | None:
+        """The first time of all."""
+        first = self._first()
+        return None if first is None else first[0]
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def _first(self) -> tuple[float, Url] | None:
+        waiting = self._waiting
+        while waiting and self._times.get(waiting[0][1]) != waiting[0][0]:
+            heappop(waiting)
+        while len(waiting) > 1 and waiting[0] in waiting[1:3]:  # moved there and back
+            heappop(waiting)
+        return waiting[0] if waiting else None

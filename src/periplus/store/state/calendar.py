@@ -1,0 +1,55 @@
+"""Who is to be visited again when, on disk: one row a URL, in the order of times.
+
+    calendar    time, fingerprint -> URL
+
+Whoever moves a URL knows the time that it had, so that no second table has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xxhash import xxh3_64_digest
+
+from periplus.model import Url
+
+from .environment import Environment
+from .times import sortable, time_of
+
+
+class DiskCalendar:
+    """`Calendar` in one table."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._table = environment.table("calendar")
+
+    def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
+        """Each from the time that it had to the one that it gets."""
+        rows = []
+        for url, before, after in moves:
+            key = url.encode()
+            fingerprint = xxh3_64_digest(key)
+            if before is not None:
+                self._table.delete(sortable(before) + fingerprint)
+            if after is not None:
+                rows.append((sortable(after) + fingerprint, key))
+        if rows:
+            self._table.put_many(sorted(rows))
+
+    def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
+        """Those whose time has come, with it, the earliest first. They stay."""
+        found = []
+        for key, url in self._table.page(b"\0", limit):
+            at = time_of(key)
+            if at > now:
+                break
+            found.append((Url(url.decode()), at))
+        return found
+
+    def next_due(self) -> float | None:
+        """The first time of all."""
+        row = self._table.at_or_after(b"\0")
+        return None if row is None else time_of(row[0])
+
+    def __len__(self) -> int:
+        return len(self._table)
