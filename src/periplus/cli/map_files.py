@@ -12,6 +12,7 @@ from periplus.policy.sitemaps import Origin, SitemapNode, twin_key
 
 _LONGEST_WAY = 64
 _FEEDS = ("rss", "atom")
+_NO_SITEMAPS = {"html": "html-instead", "unknown": "not-a-sitemap"}
 _decode = msgspec.msgpack.Decoder(SitemapNode).decode
 
 
@@ -78,13 +79,7 @@ class MapFiles:
 def _trouble(node: SitemapNode) -> str:
     if node.outcome or node.read_at is None:
         return node.outcome or "not-read"
-    return (
-        ""
-        if node.kind not in ("html", "unknown")
-        else f"{node.kind}-instead"
-        if node.kind == "html"
-        else "not-a-sitemap"
-    )
+    return _NO_SITEMAPS.get(node.kind, "")
 
 
 def _in_order(nodes: list[SitemapNode], known: dict[str, SitemapNode]) -> Iterator[SitemapNode]:

@@ -28,6 +28,8 @@ from periplus.model import Url
 from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints, resolve_all
 
+from .columns import moments, plain
+
 NOT_A_URL: Final = "not-a-url"
 _COLUMNS: Final = (
     "url", "kind", "sitemap", "read_at", "lastmod", "lastmod_granularity", "changefreq", "priority"
@@ -85,8 +87,8 @@ def _whole_readings(tables: Path, spooled: Sequence[Spooled]) -> dict[str, int]:
     """When the last reading of each file was that came to its end."""
     whole: dict[str, int] = {}
     for batch in scan(tables, "sitemap_entries", spooled=spooled, columns=("kind", "sitemap", "read_at")):
-        ends = batch.filter(pc.equal(_plain(batch["kind"]), "summary"))
-        whole.update(zip(_plain(ends["sitemap"]).to_pylist(), _times(ends["read_at"]).tolist(), strict=True))
+        ends = batch.filter(pc.equal(plain(batch["kind"]), "summary"))
+        whole.update(zip(plain(ends["sitemap"]).to_pylist(), moments(ends["read_at"]).tolist(), strict=True))
     return whole
 
 
@@ -114,8 +116,8 @@ def _runs(batch: pa.RecordBatch, whole: dict[str, int]) -> Iterator[tuple[str, p
     names = dict(zip(used.tolist(), encoded.dictionary.take(pa.array(used)).to_pylist(), strict=True))
     ends = np.full(int(used[-1]) + 1 if len(used) else 0, -1, np.int64)
     ends[used] = [whole.get(name, -1) for name in names.values()]
-    is_page = pc.equal(_plain(batch["kind"]), "page").to_numpy(zero_copy_only=False)
-    places = np.flatnonzero(is_page & (_times(batch["read_at"]) == ends[codes]))
+    is_page = pc.equal(plain(batch["kind"]), "page").to_numpy(zero_copy_only=False)
+    places = np.flatnonzero(is_page & (moments(batch["read_at"]) == ends[codes]))
     for run in np.split(places, np.flatnonzero(np.diff(codes[places])) + 1):
         if len(run):
             yield names[int(codes[run[0]])], batch.take(pa.array(run))
@@ -194,12 +196,3 @@ def _words(column: pa.Array) -> list[str | None]:
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     words = [*encoded.dictionary.to_pylist(), None]
     return [words[code] for code in pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).tolist()]
-
-
-def _times(column: pa.Array) -> NDArray[np.int64]:
-    times: NDArray[np.int64] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    return times
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -22,6 +22,8 @@ from periplus.model import CollectionDamaged, Stored
 from periplus.store.tables import Spooled, scan
 from periplus.store.warc import MAX_BLOCK, read_record
 
+from ..columns import plain
+
 _COLUMNS: Final = (
     "url", "purpose", "outcome", "status", "reason", "bytes", "target",
     "digest", "warc_file", "warc_offset", "warc_length", "is_revisit",
@@ -105,7 +107,7 @@ class Answers:
 
 def _rows(tables: Path, spooled: Sequence[Spooled]) -> Iterator[dict[str, Any]]:
     for batch in scan(tables, "fetches", spooled=spooled, columns=_COLUMNS):
-        is_ours = pc.is_in(_plain(batch["purpose"]), pa.array(["robots", "sitemap"]))
+        is_ours = pc.is_in(plain(batch["purpose"]), pa.array(["robots", "sitemap"]))
         ours = batch.filter(is_ours)
         for start in range(0, ours.num_rows, _ROWS_AT_ONCE):
             yield from ours.slice(start, _ROWS_AT_ONCE).to_pylist()
@@ -142,7 +144,3 @@ def _originals(tables: Path, spooled: Sequence[Spooled], digests: set[str]) -> d
         for row in batch.filter(is_first).to_pylist():
             found.setdefault(row["digest"], _stored(row))
     return found
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled, scan
 
+from ..columns import moments, plain
 from .facts import counted
 
 _COLUMNS: Final = (
@@ -65,7 +66,7 @@ class Readings:
 
     def _count(self, batch: pa.RecordBatch) -> None:
         names, codes = self._coded(batch["sitemap"])
-        kinds, times = _plain(batch["kind"]), _times(batch["read_at"])
+        kinds, times = plain(batch["kind"]), moments(batch["read_at"])
         is_summary, is_child = _mask(pc.equal(kinds, "summary")), _mask(pc.equal(kinds, "sitemap"))
         order = np.argsort(codes, kind="stable")
         closes = is_summary[order]
@@ -139,15 +140,6 @@ def _segments(codes: NDArray[np.intp], times: NDArray[np.int64], closes: NDArray
     return np.flatnonzero(begins)
 
 
-def _times(column: pa.Array) -> NDArray[np.int64]:
-    times: NDArray[np.int64] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    return times
-
-
 def _mask(column: pa.Array) -> NDArray[np.bool_]:
     mask: NDArray[np.bool_] = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
     return mask.astype(np.bool_)
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
