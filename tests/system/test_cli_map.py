@@ -184,10 +184,10 @@ def test_whoever_reads_only_the_beginning_is_not_told_of_an_error(served: Served
 
 
 def test_a_site_that_lists_nothing_is_told_by_the_exit_code(run: Run, served: ServedDomains) -> None:
-    """1, as when nothing could be fetched."""
+    """1, as when nothing could be fetched; and why its robots.txt was not read."""
     said = run(*typed_for(served, "http://nothing.test"))
     assert said.returncode == 1
-    assert "lists nothing" in said.stderr
+    assert "lists nothing that could be read; robots.txt: http-404" in said.stderr
 
 
 def test_a_crawl_of_pages_is_no_map(run: Run, served: ServedDomains, tmp_path: Path) -> None:

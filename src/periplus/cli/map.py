@@ -19,7 +19,6 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from periplus.assembly import Layout
 from periplus.config import Config
@@ -151,7 +150,4 @@ def _say_end(summary: MapSummary, console: Console, *, is_json: bool) -> None:
         sys.stdout.buffer.flush()
         return
     sys.stdout.flush()
-    beside = console if console.is_terminal else Console(stderr=True)
-    if not summary.urls:
-        beside.print(Text("the site lists nothing that could be read", style="bold red"), soft_wrap=True)
-    say_summary(beside, summary)
+    say_summary(console if console.is_terminal else Console(stderr=True), summary)

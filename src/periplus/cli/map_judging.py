@@ -132,6 +132,12 @@ class Judging:
         vouching = frozenset[Site]() if nodes is None or node is None else nodes.vouching(node)
         return Voice(sitemap, vouching, self._config.authority)
 
+    def trouble(self, site: Site) -> str:
+        """Why the robots.txt of a site was not read; empty if it was."""
+        state = self._opened.get(owner_of(site, self._shards))
+        file = None if state is None else state.robots.get(site)
+        return self._kept(site).retired or ("not-asked" if file is None else file.reason)
+
     def pace(self) -> Pace:
         """How long it takes to fetch all that may be: sites are visited side by side, each at its own pace."""
         politeness = self._config.politeness

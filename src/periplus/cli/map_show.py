@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.insight.listed import Listed
+from periplus.model import Url
+from periplus.urls import site_of
 
 from .live import count, lasting, size, top
 from .map_files import MapFile, MapFiles
@@ -46,11 +48,13 @@ class MapSummary(Struct, frozen=True):
     """What `--json` says last, under the key `summary`.
 
     `seconds`: how long a polite crawl of all that is allowed takes, because of `slowest`, which rests `rest` seconds
-    between two visits. `unasked`: hosts whose robots.txt is not known, since they have no files here.
+    between two visits. `unasked`: hosts whose robots.txt is not known, since they have no files here. `trouble`: why
+    the robots.txt of the site itself was not read.
     """
 
     seeds: tuple[str, ...]
     ended: str
+    trouble: str
     files: int
     files_read: int
     urls: int
@@ -80,13 +84,14 @@ class Counts:
 
 
 def summary_of_map(
-    seeds: tuple[str, ...], ended: str, files: MapFiles, counts: Counts, judging: Judging, *, fetches: int, size: int
+    seeds: tuple[Url, ...], ended: str, files: MapFiles, counts: Counts, judging: Judging, *, fetches: int, size: int
 ) -> MapSummary:
     """All of it in numbers."""
     pace = judging.pace()
     return MapSummary(
         seeds=seeds,
         ended=ended,
+        trouble=judging.trouble(site_of(seeds[-1])),
         files=len(files),
         files_read=files.read,
         urls=counts.urls,
@@ -176,6 +181,11 @@ def _found_by(file: MapFile, files: MapFiles) -> str:
 
 def say_summary(console: Console, summary: MapSummary) -> None:
     """What there is, who would refuse it, and how long the rest would take."""
+    if not summary.urls:
+        console.print(
+            Text(f"the site lists nothing that could be read{_why(summary)}", style="bold red"), soft_wrap=True
+        )
+        return
     lines = [
         (f"{count(summary.urls)} URLs in {count(summary.files_read)} files, each URL once", "bold"),
         (f"  {count(summary.allowed)} may be fetched, from {count(summary.hosts)} {_hosts(summary.hosts)}", ""),
@@ -195,6 +205,13 @@ def say_summary(console: Console, summary: MapSummary) -> None:
     lines.append((f"  {count(summary.fetches)} requests, {size(summary.bytes)}; no page was fetched", "dim"))
     for line, style in lines:
         console.print(Text(line, style=style), soft_wrap=True)
+
+
+def _why(summary: MapSummary) -> str:
+    if not summary.trouble:
+        return ""
+    why = explained(summary.trouble)
+    return f"; robots.txt: {summary.trouble}" + (f" ({why})" if why else "")
 
 
 def _hosts(number: int) -> str:

@@ -153,7 +153,7 @@ def test_a_host_that_was_not_asked_is_told(state: MemoryState) -> None:
 def test_a_summary_says_how_many_why_not_and_how_long() -> None:
     """In words, each reason explained."""
     summary = MapSummary(
-        ("http://a.test/",), "complete", 3, 2, 10, 7, {"robots": 3}, 1, 1, 7200.0, "a.test", 5.0, 4, 1000
+        ("http://a.test/",), "complete", "", 3, 2, 10, 7, {"robots": 3}, 1, 1, 7200.0, "a.test", 5.0, 4, 1000
     )
     console = terminal(160)
     say_summary(console, summary)
