@@ -154,7 +154,9 @@ def _check(layout: Layout, urls: int) -> None:
 
     table = str(layout.tables / "sitemap_entries" / "*.parquet")
     asked = f"SELECT count(*), count(DISTINCT url) FROM '{table}' WHERE kind = 'page'"
-    rows = duckdb.connect(config={"enable_progress_bar": False}).execute(asked).fetchall()
+    database = duckdb.connect()
+    database.execute("SET enable_progress_bar = false")
+    rows = database.execute(asked).fetchall()
     state = DiskState(layout.shard(0))
     kept = len(state.records) - urls // URLS - 1  # the files and their index
     for site in list(state.listings.sites()):
