@@ -367,8 +367,10 @@ class CrawlScheduler:
         return True
 
     def _ticket(self, task: FetchTask) -> Ticket | None:
-        """The place that a URL keeps in its queue."""
-        return place_of(self._state.queues, task) if self._esteem is None else self._esteem.recall(task.url)
+        """The place that a URL keeps in its queue. Esteem knows that of pages which wait for their first visit."""
+        if self._esteem is None or task.lane in (Lane.FILES, Lane.REFRESH):
+            return place_of(self._state.queues, task)
+        return self._esteem.recall(task.url)
 
     def _ticket_of_listed(self, task: FetchTask, now: float) -> Ticket | None:
         """The file that listed this URL was lost with the process: not all of it had arrived. The page had."""
