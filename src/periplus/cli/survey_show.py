@@ -130,7 +130,7 @@ def say_bad_lines(found: DomainList, console: Console) -> None:
         console.print(Text(f"line {line.number:,} names no domain: {text}", style="yellow"), soft_wrap=True)
     if found.bad_lines > len(found.bad):
         more = found.bad_lines - len(found.bad)
-        console.print(Text(f"so do {more:,} more; all of them are left out", style="yellow"), soft_wrap=True)
+        console.print(Text(f"{more:,} more lines name none; all of them are left out", style="yellow"), soft_wrap=True)
 
 
 def say_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_json: bool) -> None:
