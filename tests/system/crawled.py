@@ -228,19 +228,20 @@ def lost(visits: Iterable[Visit], folder: Path, births: Iterable[float]) -> Coun
     """Requests of which the collection does not know, by host; each must have been under way when a process died.
 
     One request at a time goes to a host, and the next only when the last was noted: so what may be lost in a life is
-    the last request of each host before the next life began (`births`), and nothing else.
+    the last request of each host before the next life began (`births`), and nothing else. For its robots.txt a host may
+    be asked by another shard, too, whose own was said to be there.
     """
     known = Counter(row["url"] for row in rows(folder, "fetches") if row["outcome"] != "excluded")
     missing: Counter[str] = Counter()
     excusable: Counter[tuple[str, str]] = Counter()
     asked: Counter[tuple[str, str]] = Counter()
     ends = sorted(births)
-    last: dict[tuple[str, int], Visit] = {}
+    last: dict[tuple[str, int, bool], Visit] = {}
     for visit in sorted(visits, key=lambda visit: visit.real_started_at):
         asked[visit.host, visit.target] += 1
         number = sum(end <= visit.real_started_at for end in ends)
         if number < len(ends):
-            last[visit.host, number] = visit
+            last[visit.host, number, visit.target == "/robots.txt"] = visit
     for visit in last.values():
         excusable[visit.host, visit.target] += 1
     paths = Counter({_place(url): count for url, count in known.items()})

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, needed, read_list, read_name
 from periplus.model import Discovery, Lane, Page, Purpose, Site, Source, State, Url
-from periplus.policy.sitemaps import WELL_KNOWN, Origin, SitemapNode, twin_key, unread, vouched_for, woken
+from periplus.policy.sitemaps import WELL_KNOWN, Origin, SitemapNode, is_doubted, twin_key, unread, vouched_for, woken
 from periplus.urls import canonical, site_of
 
 from ..frontier import robots_url
@@ -135,11 +135,12 @@ class Naming:
         if site == site_of(node.url):
             return
         for below in self._nodes.below(vouched):
-            if below.read_at is not None and not below.retired:
-                self.read_anew(below, now)
+            self.read_anew(below, now)
 
     def read_anew(self, node: SitemapNode, now: float) -> None:
-        """Have a file read again, though it may say what it said."""
+        """Have a file read again, though it may say what it said, if it was not believed when it spoke of others."""
+        if not is_doubted(node):
+            return
         self._nodes.put(unread(node, now))
         self._state.forest.remember(twin_key(node.url), b"")
         record = self._state.records.get([node.url])[0]

@@ -19,6 +19,7 @@ from ...formats.sitemap import in_scope
 from ...model import ConfigError, Site, Url
 from ...urls import domain_of, site_of
 
+FOREIGN = "sitemap-foreign-host"
 _SITES = 4096
 """Answers remembered of one file: one that lists a page of each of a million hosts must not fill memory."""
 _WAYS = ("robots", "domain", "any")
@@ -84,7 +85,7 @@ class Voice:
         way = self._settings.cross_host
         if way == "any" or (way == "domain" and _are_kin(site, self._site)):
             return ""
-        return "" if site in self.vouching else "sitemap-foreign-host"
+        return "" if site in self.vouching else FOREIGN
 
 
 def _are_kin(one: Site, other: Site) -> bool:

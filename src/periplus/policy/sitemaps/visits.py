@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...model import Lastmod, Site, Validators
+from .authority import FOREIGN
 from .forest import Origin, SitemapNode
 from .revisit import DAY, IndexTrust, RevisitSettings, interval
 
@@ -144,6 +145,11 @@ def vouched_for(node: SitemapNode, site: Site) -> SitemapNode:
     if site in node.vouching or len(node.vouching) >= MOST_VOUCHING:
         return node
     return replace(node, vouching=(*node.vouching, site))
+
+
+def is_doubted(node: SitemapNode) -> bool:
+    """Whether it lists pages of hosts that had not spoken up for it when it was last read."""
+    return not node.retired and any(reason == FOREIGN for reason, _ in node.problems)
 
 
 def unread(node: SitemapNode, now: float) -> SitemapNode:
