@@ -357,8 +357,16 @@ def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:
         identity=config.identity,
         clock=clock,
         resolver=resolver,
-        guard=AddressGuard([] if config.wire.proxy else _addresses(resolver, seeds)),  # a proxy looks names up itself
+        guard=AddressGuard([] if config.wire.proxy else _addresses(resolver, _typed(config, seeds))),
     )
+
+
+def _typed(config: Config, seeds: Sequence[Url]) -> Sequence[Url]:
+    """The seeds that a person meant one by one; in a list of many a name may lead into a network that nobody meant."""
+    if not config.crawl.seed_file:
+        return seeds
+    named = {host.partition(":")[0] for host in config.dns.hosts}
+    return [seed for seed in seeds if host_of(seed) in named or _LOCAL.fullmatch(host_of(seed))]
 
 
 def _addresses(resolver: Resolver, seeds: Sequence[Url]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which of the pages that were just read say what another page says already: what `report` is told of a page.
+"""Which of the pages that were just read say what another page says already, or what they said before.
 
 Pages are put with those that they resemble as soon as they are read (`Sketches`; `policy.duplicates` decides who
 resembles whom), and a page that came after another of its cluster is a copy. A page with hardly a sentence resembles
@@ -16,7 +16,9 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from periplus.content import change_since, version_of
 from periplus.model import (
+    ChangeLevel,
     Fetched,
     FetchOutcome,
     Page,
@@ -66,19 +68,19 @@ class Copies:
     def _judge(self, pages: Sequence[tuple[Page, float]]) -> list[Reading]:
         if not pages:
             return []
-        placements = self._state.sketches.add(self._sketched([page for page, _ in pages]))
+        records = self._state.records.get([page.url for page, _ in pages])
+        placements = self._state.sketches.add(self._sketched([page for page, _ in pages], records))
         are_copies = [
             self._is_repeated(page, at) if placement is None else placement.is_copy
             for (page, at), placement in zip(pages, placements, strict=True)
         ]
         return [
-            Reading(page.digests, is_copy, not page.directives.noindex)
-            for (page, _), is_copy in zip(pages, are_copies, strict=True)
+            Reading(page.digests, is_copy, not page.directives.noindex, _level(record, page), version_of(page))
+            for (page, _), is_copy, record in zip(pages, are_copies, records, strict=True)
         ]
 
-    def _sketched(self, pages: Sequence[Page]) -> list[Sketched]:
-        urls = [page.url for page in pages]
-        records, worth = self._state.records.get(urls), self._worth(urls)
+    def _sketched(self, pages: Sequence[Page], records: Sequence[UrlRecord | None]) -> list[Sketched]:
+        worth = self._worth([page.url for page in pages])
         return [
             Sketched(page.url, page.sketch, _is_listed(record), value, page.canonical, page.digests.links)
             for page, record, value in zip(pages, records, worth, strict=True)
@@ -104,6 +106,13 @@ def _is_gone(answer: Answer) -> bool:
     if outcome.task.visited_at is None or outcome.task.purpose is not Purpose.PAGE:
         return False
     return isinstance(outcome, Redirected) or (isinstance(outcome, Fetched) and outcome.status in _GONE)
+
+
+def _level(record: UrlRecord | None, page: Page) -> ChangeLevel | None:
+    """How much a page differs from the version before."""
+    if record is None or record.digests is None or not record.version:
+        return None
+    return change_since(record.digests, record.version, page)
 
 
 def _is_listed(record: UrlRecord | None) -> bool:

@@ -24,15 +24,11 @@ from periplus.model import (
     Clock,
     Discovery,
     Event,
-    Failed,
     Fetched,
-    FetchEnded,
     FetchOutcome,
     Lane,
-    Located,
     NotModified,
     Page,
-    PageRead,
     Purpose,
     Redirected,
     State,
@@ -51,6 +47,7 @@ from .reading import PageReader, redirection
 from .scheduler import CrawlScheduler
 from .sitemaps import Forester
 from .tally import Counting, Tally
+from .telling import changes, fetches_and_pages
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +145,7 @@ class Engine:
             self._unread.pop(outcome.task.url, None)
             self._scheduler.report(outcome, now)
             self._uncommitted += 1
+        self._uncommitted += self._forester.is_busy
 
     @property
     def is_idle(self) -> bool:
@@ -175,7 +173,7 @@ class Engine:
             if isinstance(outcome, Fetched | NotModified | Redirected):
                 stored = self._archive.write(outcome, self._wire.request_bytes(outcome.task))
             notes.append(Note(outcome, now, stored, self._archive.end))
-        self._journal.append(note for note in notes if not _is_nothing(note.outcome))
+        self._journal.append(note for note in notes if not note.is_nothing)
         return notes
 
     def _handle_all(self, notes: Sequence[Note], *, is_read: bool = True) -> None:
@@ -185,9 +183,11 @@ class Engine:
         """
         pages = self._read([note.outcome for note in notes if _is_page(note.outcome)]) if is_read else {}
         read = [pages.get(note.outcome.task.url) if _is_page(note.outcome) else None for note in notes]
-        self._record(notes, read)
+        self._tell(fetches_and_pages(notes, read))
         answers = [Answer(note.outcome, note.at, page) for note, page in zip(notes, read, strict=True)]
-        for note, reading in zip(notes, self._copies.judge(answers), strict=True):
+        readings = self._copies.judge(answers)
+        self._tell(changes(notes, readings))
+        for note, reading in zip(notes, readings, strict=True):
             if is_read and _is_file(note.outcome):
                 self._unread[note.outcome.task.url] = FileNote(note.outcome, note.at, note.stored)
                 self._forester.read(note.outcome, note.at)
@@ -199,11 +199,7 @@ class Engine:
             self._tell_forester(note, page)
         self._uncommitted += len(notes)
 
-    def _record(self, notes: Sequence[Note], pages: Sequence[Page | None]) -> None:
-        events: list[Event] = [
-            FetchEnded(note.outcome, note.at, note.stored) for note in notes if not _is_nothing(note.outcome)
-        ]
-        events += [PageRead(page, note.at) for note, page in zip(notes, pages, strict=True) if page is not None]
+    def _tell(self, events: Sequence[Event]) -> None:
         if events:
             self._events.record(events)
 
@@ -423,8 +419,3 @@ def _is_page(outcome: FetchOutcome) -> bool:
 def _is_file(outcome: FetchOutcome) -> TypeGuard[Fetched]:
     """Whether there is a file to be read: it is over when that is done."""
     return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.SITEMAP and outcome.status == 200
-
-
-def _is_nothing(outcome: FetchOutcome) -> bool:
-    """Whether nobody was asked: an address was found out, or somebody wants to stop."""
-    return isinstance(outcome, Located) or (isinstance(outcome, Failed) and outcome.reason == "cancelled")

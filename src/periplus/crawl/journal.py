@@ -33,8 +33,10 @@ from periplus.model import (
     Batch,
     CollectionDamaged,
     CollectionError,
+    Failed,
     Fetched,
     FetchOutcome,
+    Located,
     Problem,
     Redirected,
     Stored,
@@ -59,6 +61,12 @@ class Note(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
     at: float
     stored: Stored | None
     end: WarcEnd
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nobody was asked: an address was found out, or somebody wants to stop."""
+        outcome = self.outcome
+        return isinstance(outcome, Located) or (isinstance(outcome, Failed) and outcome.reason == "cancelled")
 
 
 class BatchNote(msgspec.Struct, frozen=True, array_like=True, tag="batch"):

@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Struct, field
 
 from periplus.model import (
+    ChangeLevel,
+    ChangeSeen,
     Discovered,
     Event,
     EventSink,
@@ -72,6 +74,9 @@ class Tally(Struct):
                 _add(self.refused, reason)
             case FetchEnded(outcome=outcome):
                 self._count_fetch(outcome)
+            case ChangeSeen(level=level):
+                self.changed += level >= ChangeLevel.MAJOR
+                self.same += level < ChangeLevel.MAJOR
             case _:
                 pass
 
@@ -96,7 +101,6 @@ class Tally(Struct):
                 self.redirects += is_page
             case NotModified() if is_page:
                 self.pages += 1
-                self.same += 1
             case _:
                 pass
 

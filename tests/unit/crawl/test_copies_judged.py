@@ -6,9 +6,11 @@ from random import Random
 
 import pytest
 
+from periplus.content import version_of
 from periplus.crawl.copies import Answer, Copies
 from periplus.crawl.reading import PageReader
 from periplus.model import (
+    ChangeLevel,
     Fetched,
     FetchTask,
     FirstSeen,
@@ -79,10 +81,29 @@ def test_hardly_a_sentence_is_repeated_only_word_by_word() -> None:
 
 
 def test_a_reading_says_what_report_must_know() -> None:
-    """The digests of the page, and whether it may be indexed."""
+    """The digests of the page, whether it may be indexed, and what to keep of it to compare the next with."""
     answer = read(ONE, text(1), head='<meta name="robots" content="noindex">')
-    assert answer.page is not None
-    assert Copies(MemoryState()).judge([answer]) == [Reading(answer.page.digests, False, is_indexable=False)]
+    page = answer.page
+    assert page is not None
+    told = Reading(page.digests, False, is_indexable=False, version=version_of(page))
+    assert Copies(MemoryState()).judge([answer]) == [told]
+
+
+@pytest.mark.parametrize(
+    ("after", "level"),
+    [(text(1), ChangeLevel.SAME), (text(2), ChangeLevel.MAJOR)],
+)
+def test_a_page_is_compared_with_what_it_said(after: str, level: ChangeLevel) -> None:
+    """By what its record keeps of the last version."""
+    state = MemoryState()
+    copies = Copies(state)
+    [first] = copies.judge([read(ONE, text(1))])
+    assert first is not None
+    seen = (FirstSeen(Source.SEED, 0.0),)
+    state.records.put([UrlRecord(Url(ONE), seen, digests=first.digests, version=first.version, visits=1)])
+    [second] = copies.judge([read(ONE, after)])
+    assert second is not None
+    assert second.level is level
 
 
 @pytest.mark.parametrize("status", [301, 404, 410])

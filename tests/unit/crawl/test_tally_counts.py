@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from periplus.crawl.tally import Counting, Tally
 from periplus.model import (
+    ChangeLevel,
+    ChangeSeen,
     Discovered,
     Discovery,
     Event,
@@ -39,7 +41,7 @@ def counted(*outcomes: FetchOutcome) -> Tally:
 
 
 def test_pages_are_what_was_answered_well() -> None:
-    """New, or the same as before; errors by status; what is no page counts as a fetch only."""
+    """Errors go by status; what is no page counts as a fetch only."""
     tally = counted(
         Fetched(task(), 200, (), b"12345", 0.0, 0.0),
         Fetched(task(visited_at=1.0), 200, (), b"123", 0.0, 0.0),
@@ -48,8 +50,16 @@ def test_pages_are_what_was_answered_well() -> None:
         Fetched(task(Purpose.ROBOTS), 404, (), b"1", 0.0, 0.0),
         Failed(task(Purpose.ROBOTS), "timeout", 0.0, 0.0),
     )
-    assert (tally.fetches, tally.pages, tally.new, tally.same, tally.downloaded) == (6, 3, 1, 1, 10)
+    assert (tally.fetches, tally.pages, tally.new, tally.downloaded) == (6, 3, 1, 10)
     assert tally.errors == {"http-404": 1}
+
+
+def test_what_was_compared_is_the_same_or_changed() -> None:
+    """A word or a clock is no change."""
+    tally = Tally()
+    for level in ChangeLevel:
+        tally.count(ChangeSeen(URL, 0.0, level))
+    assert (tally.changed, tally.same) == (1, 3)
 
 
 def test_failures_redirects_and_refusals_go_by_reason() -> None:

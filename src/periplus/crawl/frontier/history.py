@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from periplus.formats.headers import Headers, validators_of
-from periplus.model import Fetched, FetchOutcome, NotModified, Reading, Redirected, UrlRecord, Validators
+from periplus.model import ChangeLevel, Fetched, FetchOutcome, NotModified, Reading, Redirected, UrlRecord, Validators
 
 
 def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | None, reason: str) -> UrlRecord:
@@ -19,10 +19,11 @@ def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | Non
             return replace(
                 record,
                 visits=record.visits + 1,
-                changes=record.changes + _has_changed(record, reading),
+                changes=record.changes + _has_changed(reading),
                 fetched_at=at,
                 validators=_validators(headers) if not reason else record.validators,
                 digests=reading.digests if reading is not None else record.digests,
+                version=reading.version if reading is not None else record.version,
                 failures=record.failures + 1 if reason else 0,
                 status=status,
                 reason=reason,
@@ -47,6 +48,6 @@ def after_failure(record: UrlRecord, outcome: FetchOutcome, reason: str) -> UrlR
     return replace(record, failures=record.failures + 1, status=status, reason=reason, due_at=None)
 
 
-def _has_changed(record: UrlRecord, reading: Reading | None) -> bool:
-    """Only the main text counts here; degrees of change are judged where two versions are compared."""
-    return reading is not None and record.digests is not None and reading.digests.main != record.digests.main
+def _has_changed(reading: Reading | None) -> bool:
+    """A clock that went on is no change, nor is a word."""
+    return reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR

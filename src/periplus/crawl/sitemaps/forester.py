@@ -168,27 +168,37 @@ class Forester:
         return said
 
     def step(self, now: float) -> list[Fetched]:
-        """Read on in every file that has something, and feed the queues that have run dry; the files read to the end.
+        """Read on in files that have something, and feed the queues that have run dry; the files read to the end.
 
-        `is_busy` says whether there was something to do, and so there may be more.
+        One file of a site at a time, and who was read waits behind the others. `is_busy` says whether there was
+        something to do, and so there may be more.
         """
         self.release(now)
         self.is_busy = False
-        room = max(1, _AT_ONCE // max(1, len(self._reading)))
         finished, self._same = self._same, []
-        for reading in list(self._reading.values()):
-            entries = reading.take(room, self._listings)
-            if entries:
-                self._events.record([SitemapEntriesRead(reading.node.url, reading.found_at, tuple(entries))])
-                self._listed.update(reading.sites)
-                self._hungry.update(reading.sites)
-                reading.sites.clear()
-            self.is_busy |= reading.intake.is_ready
+        room, served = _AT_ONCE, set[Site]()
+        for url, reading in list(self._reading.items()):
+            if reading.intake.is_ready:
+                self.is_busy = True
+                if room <= 0 or reading.task.site in served:
+                    continue
+                served.add(reading.task.site)
+                room -= self._read_on(reading)
+                self._reading[url] = self._reading.pop(url)
             if reading.intake.is_over and reading.outcome is not None:
                 self._finish(reading, reading.outcome, now)
                 finished.append(reading.outcome)
         self._feed(now)
         return finished
+
+    def _read_on(self, reading: FileInProgress) -> int:
+        entries = reading.take(_AT_ONCE, self._listings)
+        if entries:
+            self._events.record([SitemapEntriesRead(reading.node.url, reading.found_at, tuple(entries))])
+            self._listed.update(reading.sites)
+            self._hungry.update(reading.sites)
+            reading.sites.clear()
+        return max(len(entries), 1)
 
     def _feed(self, now: float) -> None:
         """One slice for every queue that has run dry; to other shards all of them flow."""
