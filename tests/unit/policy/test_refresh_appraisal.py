@@ -13,6 +13,7 @@ from periplus.policy.refresh import (
     RefreshSettings,
     SignalKind,
     SiteEvidence,
+    certainty,
     learnt,
 )
 from periplus.policy.refresh.evidence import DAY
@@ -84,7 +85,8 @@ def test_what_visits_teach() -> None:
     assert busy.rate > 1.0
     assert idle.rate < 0.05
     assert len(busy.ring) == 8
-    assert busy.old_days == pytest.approx(21, rel=0.3)
+    assert idle.old_days == pytest.approx(21, rel=0.3)
+    assert certainty(idle, site) > certainty(PageEvidence(), site)
 
 
 def test_what_visits_teach_of_a_steady_page() -> None:

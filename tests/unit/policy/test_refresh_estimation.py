@@ -16,6 +16,7 @@ from periplus.policy.refresh import (
     SiteBeliefs,
     SiteEvidence,
     estimate_pages,
+    observation,
     parts,
     unpack_page,
     unpack_site,
@@ -130,15 +131,33 @@ def test_evidence_of_a_page_goes_through_its_ring() -> None:
 
 
 def test_what_leaves_the_ring_is_not_lost() -> None:
-    """It stays with the page as changes in days, and with the site as right signals."""
+    """It stays with the page as changes in days that say as much of its rate, and with the site as right signals."""
     page = PageEvidence(rate=0.1).first_visited(NOW).told(SignalKind.SITEMAP)
     page, _ = page.visited(True, NOW + 10 * DAY)
     site, changes, days = SiteEvidence().fold(page.ring[0], 0.1)
-    assert days == pytest.approx(10, rel=0.004)
-    assert 1 < changes < 2
+    reasons = 1.0 + np.log(2)
+    assert changes - 0.1 * days == pytest.approx(1.0 / np.expm1(reasons), rel=0.01)
+    assert 0 < days < 10
     assert site.of(SignalKind.SITEMAP).old_judged == 1
     assert 0.5 < site.of(SignalKind.SITEMAP).old_right < 1
     assert page.folded(changes, days).old_changes == pytest.approx(changes)
+    page, _ = page.visited(False, NOW + 15 * DAY)
+    _, changes, days = SiteEvidence().fold(page.ring[1], 0.1)
+    assert changes == 0
+    assert days == pytest.approx(5, rel=0.004)
+
+
+def test_visits_after_long_say_little() -> None:
+    """A page that is found changed after a hundred expected changes is as unknown as before."""
+    often, seldom = np.zeros(1, PAGE), np.zeros(1, PAGE)
+    for visit in range(RING):
+        often["ring"][0, visit] = observation(DAY, visit % 2 == 0, 0)
+        seldom["ring"][0, visit] = observation(300 * DAY, True, 0)
+    one = np.zeros(1, np.int64)
+    known = estimate_pages(often, one, NOW, SiteBeliefs.none(1)).shape[0]
+    unknown = estimate_pages(seldom, one, NOW, SiteBeliefs.none(1)).shape[0]
+    assert known > 4
+    assert unknown < 1.5
 
 
 def test_evidence_that_never_was_is_refused() -> None:

@@ -140,15 +140,32 @@ def test_many_pages_at_once_are_as_one_by_one(name: str) -> None:
     alpha, gamma, kappa = random.uniform(0.01, 1, 50), random.uniform(0, 1, 50), random.uniform(0, 5, 50)
     weight, age = random.uniform(0.1, 3, 50), random.uniform(0, 20, 50)
     boost = np.where(random.random(50) < 0.5, kappa, 0.0)
-    kind, rate = tables.outlooks(alpha, gamma, kappa)
+    shape = random.uniform(0.5, 40, 50)
+    kind, rate = tables.outlooks(alpha, gamma, kappa, shape)
     values = tables.values(kind, rate, weight, age, boost)
     ages = tables.ripe_ages(kind, rate, weight, 0.2, boost)
     for n in range(50):
-        seen = tables.outlook(alpha[n], gamma[n], kappa[n])
+        seen = tables.outlook(alpha[n], gamma[n], kappa[n], shape=shape[n])
         assert seen.kind == kind[n]
         assert seen.rate == pytest.approx(rate[n])
         assert tables.value(seen.kind, seen.rate, weight[n], age[n], boost[n]) == pytest.approx(values[n], rel=1e-6)
         assert tables.ripe_age(seen.kind, seen.rate, weight[n], 0.2, boost[n]) == pytest.approx(ages[n], rel=1e-6)
+
+
+def test_pages_of_which_little_is_known_are_not_given_up() -> None:
+    """Of a rate that is certain a visit is worth 1/rate at most; of one that is a guess it is worth any price in time.
+
+    With the shape 1 a copy is fresh with probability 1/(1 + t): t c(t) minus its integral is ln(1 + t) - t/(1 + t).
+    """
+    tables = CrawlValue("binary")
+    sure, guess = tables.outlook(1.0, 0.0, 0.0), tables.outlook(1.0, 0.0, 0.0, shape=1.0)
+    assert tables.ripe_age(sure.kind, sure.rate, 1.0, 1.5) == math.inf
+    late = tables.ripe_age(guess.kind, guess.rate, 1.0, 1.5)
+    assert math.log1p(late) - late / (1 + late) == pytest.approx(1.5, rel=0.02)
+    for age in (0.3, 2.0, 8.0):
+        worth = tables.value(guess.kind, guess.rate, 1.0, age)
+        assert worth == pytest.approx(math.log1p(age) - age / (1 + age), rel=0.02)
+    assert CrawlValue("uniform").outlook(1.0, 0.0, 0.0, shape=1.0).kind == 0
 
 
 FIVE = np.arange(1.0, 6.0)

@@ -1,9 +1,9 @@
 """Who is visited today: policies of refreshing in virtual time, chosen by name.
 
 A policy is asked once a day. It sees what its kind of crawler would see: its own past (`conventional`, `uniform`), what
-servers tell (`metadata`), rates of change (`proportional`, `optimal`), or all that will happen (`oracle`). What being
-told costs is taken from the day's budget. A policy that learns, or is told less than the truth, is one more class with
-the same two methods and a line in `_POLICIES`.
+its visits found (`learned`, `adaptive`), what servers tell (`metadata`), rates of change (`proportional`, `optimal`,
+`azar`, `lambda`), or all that will happen (`oracle`). What being told costs is taken from the day's budget. One more is
+a class with the same two methods and a line in `_POLICIES`; what decides is in `policy.refresh`, the same that crawls.
 """
 
 from __future__ import annotations
@@ -18,9 +18,17 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 from periplus.policy.names import nearest
-from periplus.policy.refresh.allocation import frequencies_for_freshness
+from periplus.policy.refresh import AdaptiveSettings, CrawlValue, Ledger, adapted
+from periplus.policy.refresh.allocation import frequencies_for_freshness, harmonic_frequencies, random_frequencies
 
+from .histories import DAY
 from .window import Floats, Ints, Window
+
+_EPOCH = 1e9
+"""When virtual days begin, in seconds: evidence keeps whole ones."""
+_RECKONED_AFTER = 2
+"""Rates are reckoned anew after so many visits as half of the pages are."""
+_ADAPTIVE = AdaptiveSettings(shortest=86_400.0)
 
 
 class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -143,6 +151,68 @@ class Regular:
         return chosen
 
 
+class Learned:
+    """The default of the crawler: rates learnt from its own visits, and whoever is worth most (`policy.refresh`).
+
+    Nothing is known at first. It looks only at pages that it fetches.
+    """
+
+    def __init__(self, window: Window, objective: str = "mixed") -> None:
+        self._tables = CrawlValue(objective)
+        self._ledger = Ledger(window.site.astype(np.int64), _EPOCH)
+        self._known = np.zeros(len(window), bool)
+        self._weights = np.ones(len(window))
+        self._visits = 0
+        self._kind, self._rate = self._ledger.outlooks(self._tables)
+
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+        """Nothing."""
+        return 0.0
+
+    def choose(self, today: Today) -> Ints:
+        """The most worthy; then learn from what they were found to be."""
+        now = _EPOCH + today.now * DAY
+        born = np.flatnonzero(today.here & ~self._known)
+        self._known[born] = True
+        self._ledger.first_visited(born, now - DAY)
+        worth = self._tables.values(self._kind, self._rate, self._weights, self._ledger.ages(now))
+        worth = np.where(today.here, worth, -1.0)
+        chosen = np.argpartition(-worth, min(today.limit, len(worth) - 1))[: today.limit]
+        chosen = chosen[worth[chosen] >= 0.0]
+        self._ledger.visited(chosen, today.is_stale[chosen], now)
+        self._visits += len(chosen)
+        if self._visits * _RECKONED_AFTER >= np.count_nonzero(today.here):
+            self._visits = 0
+            self._ledger.reckon(now)
+            self._kind, self._rate = self._ledger.outlooks(self._tables)
+        return chosen
+
+
+class Adaptive:
+    """An interval for each page, shorter after a change and longer otherwise; the latest by its own measure first."""
+
+    def __init__(self, pages: int) -> None:
+        self._intervals = np.full(pages, _ADAPTIVE.first / DAY)
+        self._visited_at = np.full(pages, -1.0)
+
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+        """Nothing."""
+        return 0.0
+
+    def choose(self, today: Today) -> Ints:
+        """Who is latest."""
+        unborn = today.here & (self._visited_at < 0)
+        self._visited_at[unborn] = today.now - 1.0
+        lateness = np.where(today.here, (today.now - self._visited_at) / self._intervals, -1.0)
+        chosen = np.argpartition(-lateness, min(today.limit, len(lateness) - 1))[: today.limit]
+        chosen = chosen[lateness[chosen] >= 0.0]
+        for page in chosen.tolist():
+            before = float(self._intervals[page]) * DAY
+            self._intervals[page] = adapted(before, bool(today.is_stale[page]), _ADAPTIVE) / DAY
+        self._visited_at[chosen] = today.now
+        return chosen
+
+
 class Oracle:
     """Knows all that will happen: stale pages only, those first that then stay as they are longest.
 
@@ -202,8 +272,23 @@ def _optimal(given: Circumstances, random: Generator) -> RefreshPolicy:
     return Regular(share, given.window.born_at, random)
 
 
+def _azar(given: Circumstances, random: Generator) -> RefreshPolicy:
+    """The best visits by chance for these rates (Azar et al. 2018), made at regular intervals."""
+    return Regular(random_frequencies(given.rates, given.budget * len(given.window)), given.window.born_at, random)
+
+
+def _lambda(given: Circumstances, random: Generator) -> RefreshPolicy:
+    """The best visits by chance for the harmonic cost (Kolobov et al. 2019), made at regular intervals."""
+    share, _ = harmonic_frequencies(given.rates, given.budget * len(given.window))
+    return Regular(share, given.window.born_at, random)
+
+
 _POLICIES: dict[str, Callable[[Circumstances, Generator], RefreshPolicy]] = {
+    "adaptive": lambda given, _random: Adaptive(len(given.window)),
+    "azar": _azar,
     "conventional": lambda given, random: Conventional(len(given.window), random),
+    "lambda": _lambda,
+    "learned": lambda given, _random: Learned(given.window),
     "metadata": lambda given, random: Metadata(len(given.window), random, given.settings),
     "optimal": _optimal,
     "oracle": lambda _given, _random: Oracle(),

@@ -22,12 +22,13 @@ simulates call the same lines.
 """
 
 from .adaptive import AdaptiveSettings, adapted
-from .appraisal import Appraisal, Appraiser, Hub, RefreshSettings, learnt, running_rate, signals_heard
+from .appraisal import Appraisal, Appraiser, Hub, RefreshSettings, certainty, learnt, running_rate, signals_heard
 from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest, most_probable, naive
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
+from .ledger import Ledger
 from .noisy_signals import SignalModel
 from .objectives import Objective, fragment_index, objective, objectives, profile_index
 from .price import Price, PriceSettings, price_for
@@ -49,6 +50,7 @@ __all__ = [
     "GroupPrior",
     "Hub",
     "KindEvidence",
+    "Ledger",
     "Objective",
     "Observations",
     "Outlook",
@@ -68,6 +70,7 @@ __all__ = [
     "Yield",
     "adapted",
     "after_setback",
+    "certainty",
     "estimate",
     "estimate_pages",
     "first_prior",

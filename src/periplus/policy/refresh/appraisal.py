@@ -90,7 +90,7 @@ class Appraiser:
         """How the tables see a page: its own rates, or as long as it has none those of its site."""
         alpha = page.rate or site.rate or _FIRST_RATE
         boost = sum(n * kappa for n, kappa in zip(page.signals, site.kappas, strict=True) if n) if page.pending else 0.0
-        return self.tables.outlook(alpha, *signals_heard(page, site, now), boost)
+        return self.tables.outlook(alpha, *signals_heard(page, site, now), boost, certainty(page, site))
 
     def appraise(
         self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
@@ -163,6 +163,20 @@ def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float)
         site, changes, days = site.fold(dropped, page.rate or site.rate or _FIRST_RATE)
         after = after.folded(changes, days)
     return replace(after, rate=running_rate(after, site)), site
+
+
+def certainty(page: PageEvidence, site: SiteEvidence) -> float:
+    """How much is known of a page's rate: as much as so many changes would tell; visits after long tell little."""
+    rate = page.rate or site.rate or _FIRST_RATE
+    shape = 1.0 + rate * page.old_days
+    for code in page.ring:
+        days, reasons, is_changed = site.expected(code)
+        quiet = rate * days
+        if is_changed:
+            grown = math.expm1(min(max(quiet + reasons, 1e-9), 500.0))
+            quiet = max(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0)
+        shape += quiet
+    return shape
 
 
 def running_rate(page: PageEvidence, site: SiteEvidence) -> float:

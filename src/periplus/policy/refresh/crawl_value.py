@@ -12,6 +12,11 @@ where m_i(x) are the untold changes with which, after i signals, the cost is x: 
 the threshold is not reached before that moment as long as no more than i signals came. For binary freshness that is the
 closed form of `noisy_signals`.
 
+A rate is not known but estimated. With a Gamma posterior of the shape a the chance that a copy is still fresh is not
+e^-m but (1 + m/a)^-a: as if only a ln(1 + m/a) changes were expected. So pages of which little is known are never given
+up for good, as pages that certainly change too often are, and are visited again, late: that is exploration where it
+pays. Shapes make six kinds of tables; times in them are longer, and all else is as above.
+
 Signals that are right less than one time in ten are not heard: they are noise, and what they tell counts as untold.
 """
 
@@ -34,7 +39,7 @@ _LEAST_SHARE, _MOST_SHARE = 0.03, 3000.0
 LEAST_KAPPA, _MOST_KAPPA = 0.105, 5.5
 _SHARE_STEP = math.log(_MOST_SHARE / _LEAST_SHARE) / (_SHARES - 1)
 _WORTH_STEP = math.log(_MOST_KAPPA / LEAST_KAPPA) / (_WORTHS - 1)
-_POINTS, _FIRST, _LAST = 200, 1e-4, 1e4
+_POINTS, _FIRST, _LAST = 300, 1e-4, 1e4
 _STEP = math.log(_LAST / _FIRST) / (_POINTS - 2)
 _GRID: Floats = np.concatenate(([0.0], _FIRST * np.exp(_STEP * np.arange(_POINTS - 1))))
 _GRID_LIST: list[float] = _GRID.tolist()
@@ -43,8 +48,14 @@ _MOST_SIGNALS = 8
 _MOST_TERMS, _SATURATED = 128, 16.0
 """So many signals are told apart: more than it takes until a copy is stale but for one chance in millions."""
 QUIET = 0
-"""The class of pages that hear nothing."""
-CLASSES = 1 + _SHARES * _WORTHS
+"""The class of pages that hear nothing, of a rate that is certain."""
+_OF_SHAPE = 1 + _SHARES * _WORTHS
+_SHAPES = (math.inf, 1.0, 2.0, 4.0, 8.0, 16.0)
+_SHAPE_LIST = np.array(_SHAPES)
+CLASSES = _OF_SHAPE * len(_SHAPES)
+_CERTAIN = 24.0
+_LONGEST = 1e6
+"""Times in the tables end here, in units of 1/rate."""
 
 
 class Outlook(Struct, frozen=True, gc=False):
@@ -60,31 +71,45 @@ class CrawlValue:
 
     def __init__(self, aim: Objective | str) -> None:
         self.objective = objective(aim) if isinstance(aim, str) else aim
-        self._phi: Floats = np.full((CLASSES, _POINTS), np.nan)
+        self._phi: dict[int, Floats] = {}
         self._rows: dict[int, list[float]] = {}
         self._quiet: dict[int, Floats] = {}
         self._quiet_rows: dict[int, list[list[float]]] = {}
         self._phi[QUIET] = self.objective.phi(_GRID)
         self._rows[QUIET] = self._phi[QUIET].tolist()
         self._is_plain = self.objective.name in ("binary", "capture")
+        self._has_shapes = self.objective.cost is not None and self.objective.power == 1.0
 
     # one page
 
-    def outlook(self, alpha: float, gamma: float, kappa: float, boost: float = 0.0) -> Outlook:
-        """How the tables see a page of these rates, whose signals are worth `kappa` each."""
+    def outlook(self, alpha: float, gamma: float, kappa: float, boost: float = 0.0, shape: float = math.inf) -> Outlook:
+        """How the tables see a page of these rates, whose signals are worth `kappa` each.
+
+        `shape` is how much is known of `alpha`: as much as so many changes would tell.
+        """
         told = -math.expm1(-kappa) * gamma
+        base = self._shape_of(shape) * _OF_SHAPE
         if self.objective.cost is None or kappa < LEAST_KAPPA or gamma <= 0.0:
-            return Outlook(QUIET, alpha + told)
+            return Outlook(base, alpha + told)
         alpha = max(alpha, LEAST_UNTOLD * (alpha + told))
         share = min(max(round(math.log(gamma / alpha / _LEAST_SHARE) / _SHARE_STEP), 0), _SHARES - 1)
         worth = min(round(math.log(kappa / LEAST_KAPPA) / _WORTH_STEP), _WORTHS - 1)
         told_there = -math.expm1(-_kappa(worth)) * _LEAST_SHARE * math.exp(share * _SHARE_STEP)
-        return Outlook(1 + worth * _SHARES + share, (alpha + told) / (1.0 + told_there), boost)
+        return Outlook(base + 1 + worth * _SHARES + share, (alpha + told) / (1.0 + told_there), boost)
+
+    def _shape_of(self, shape: float) -> int:
+        """Which of the shapes is nearest, in the logarithm."""
+        if not self._has_shapes or shape >= _CERTAIN:
+            return 0
+        return min(max(round(math.log2(max(shape, 1.0))), 0), len(_SHAPES) - 2) + 1
 
     def value(self, kind: int, rate: float, weight: float, age: float, boost: float = 0.0) -> float:
         """What a visit is worth, so long after the last."""
         expected = rate * age
-        if boost and kind:
+        if kind >= _OF_SHAPE:
+            shape = _SHAPES[kind // _OF_SHAPE]
+            expected = shape * math.log1p(expected / shape)
+        if boost and kind % _OF_SHAPE:
             expected = self._with_signals(kind, expected, boost)
         if not self.objective.is_weighted:
             weight = 1.0
@@ -100,13 +125,15 @@ class CrawlValue:
         if not goal < row[-1]:
             return math.inf
         expected = _between(row, _GRID_LIST, goal)
-        if boost and kind:
+        if boost and kind % _OF_SHAPE:
             expected = self._without_signals(kind, expected, boost)
+        if kind >= _OF_SHAPE:
+            expected = _waited(expected, _SHAPES[kind // _OF_SHAPE])
         return expected / rate
 
     # many pages
 
-    def outlooks(self, alpha: Floats, gamma: Floats, kappa: Floats) -> tuple[Ints, Floats]:
+    def outlooks(self, alpha: Floats, gamma: Floats, kappa: Floats, shape: Floats | None = None) -> tuple[Ints, Floats]:
         """Classes and rates of many pages."""
         told = -np.expm1(-kappa) * gamma
         deaf = (kappa < LEAST_KAPPA) | (gamma <= 0.0) | (self.objective.cost is None)
@@ -117,20 +144,32 @@ class CrawlValue:
         kappa_there = LEAST_KAPPA * np.exp(worth * _WORTH_STEP)
         told_there = -np.expm1(-kappa_there) * _LEAST_SHARE * np.exp(share * _SHARE_STEP)
         rate = np.where(deaf, alpha + told, (alpha + told) / (1.0 + told_there))
-        return np.where(deaf, QUIET, 1 + worth * _SHARES + share).astype(np.int64), rate
+        base = 0.0 if shape is None else self._shapes_of(shape) * _OF_SHAPE
+        return (base + np.where(deaf, QUIET, 1 + worth * _SHARES + share)).astype(np.int64), rate
+
+    def _shapes_of(self, shape: Floats) -> Floats:
+        if not self._has_shapes:
+            return np.zeros(len(shape))
+        place = np.clip(np.rint(np.log2(np.maximum(shape, 1.0))), 0, len(_SHAPES) - 2) + 1
+        return np.where(shape >= _CERTAIN, 0.0, place)
 
     def values(self, kind: Ints, rate: Floats, weight: Floats, age: Floats, boost: Floats | None = None) -> Floats:
         """What a visit to each is worth."""
+        shape = _SHAPE_LIST[kind // _OF_SHAPE]
         expected = rate * age
+        unsure = np.isfinite(shape)
+        expected[unsure] = shape[unsure] * np.log1p(expected[unsure] / shape[unsure])
         if boost is not None:
             self._hear(kind, expected, boost)
-        for each in np.unique(kind):
+        kinds, which = np.unique(kind, return_inverse=True)
+        for each in kinds:
             self._row(int(each))
+        table = np.array([self._phi[int(each)] for each in kinds]).reshape(len(kinds), _POINTS)
         with np.errstate(divide="ignore"):
             place = np.clip(np.log(expected / _FIRST) / _STEP + 1.0, 0.0, _POINTS - 2.0).astype(np.int64)
         low, high = _GRID[place], _GRID[place + 1]
         share = np.clip((expected - low) / (high - low), 0.0, 1.0)
-        phi = self._phi[kind, place] * (1 - share) + self._phi[kind, place + 1] * share
+        phi = table[which, place] * (1 - share) + table[which, place + 1] * share
         scaled: Floats = rate**-self.objective.power * phi
         return scaled * weight if self.objective.is_weighted else scaled
 
@@ -147,12 +186,12 @@ class CrawlValue:
             found = np.interp(goal[mine], row, _GRID)
             expected[mine] = np.where(goal[mine] < row[-1], found, np.inf)
         if boost is not None:
-            for page in np.flatnonzero((boost > 0.0) & (kind > 0) & np.isfinite(expected)):
+            for page in np.flatnonzero((boost > 0.0) & (kind % _OF_SHAPE > 0) & np.isfinite(expected)):
                 expected[page] = self._without_signals(int(kind[page]), float(expected[page]), float(boost[page]))
-        return expected / rate
+        return _waits(expected, _SHAPE_LIST[kind // _OF_SHAPE]) / rate
 
     def _hear(self, kind: Ints, expected: Floats, boost: Floats) -> None:
-        told = (boost > 0.0) & (kind > 0)
+        told = (boost > 0.0) & (kind % _OF_SHAPE > 0)
         if self._is_plain:
             expected[told] += boost[told]
             return
@@ -177,7 +216,7 @@ class CrawlValue:
 
     def _signals(self, kind: int, boost: float) -> list[float] | None:
         """The row of so many signals of the class's own worth as are worth as much; None: not even half of one."""
-        worth = (kind - 1) // _SHARES
+        worth = (kind % _OF_SHAPE - 1) // _SHARES
         count = min(round(boost / _kappa(worth)), _MOST_SIGNALS)
         if not count:
             return None
@@ -191,19 +230,23 @@ class CrawlValue:
     def _row(self, kind: int) -> list[float]:
         row = self._rows.get(kind)
         if row is None:
-            self._phi[kind] = self._tabled(*divmod(kind - 1, _SHARES))
+            self._phi[kind] = self._tabled(kind)
             row = self._rows[kind] = self._phi[kind].tolist()
         return row
 
-    def _tabled(self, worth: int, share: int) -> Floats:
+    def _tabled(self, kind: int) -> Floats:
         """Phi of a class on the grid: the integral of psi over the cost."""
-        aim = self.objective
+        aim, shape = self.objective, _SHAPES[kind // _OF_SHAPE]
         if aim.is_greedy or aim.cost is None:
             return aim.phi(_GRID)
-        signals = _LEAST_SHARE * math.exp(share * _SHARE_STEP)
-        times = self._quiet_times(worth)
-        psi = poisson_tail(np.arange(len(times))[:, None], signals * times).sum(axis=0) / signals
         cost = aim.cost(_GRID, np.zeros(1), 0.0)
+        if not kind % _OF_SHAPE:
+            psi = _waits(_GRID, shape)
+        else:
+            worth, share = divmod(kind % _OF_SHAPE - 1, _SHARES)
+            signals = _LEAST_SHARE * math.exp(share * _SHARE_STEP)
+            times = _waits(self._quiet_times(worth), shape)
+            psi = poisson_tail(np.arange(len(times))[:, None], signals * times).sum(axis=0) / signals
         area = np.diff(cost) * (psi[1:] + psi[:-1]) / 2
         return np.concatenate(([0.0], np.cumsum(area)))
 
@@ -219,6 +262,18 @@ class CrawlValue:
             times[0] = _GRID
             self._quiet[worth] = times
         return times
+
+
+def _waited(expected: float, shape: float) -> float:
+    """The time, in units of 1/rate, after which so many changes are as good as expected."""
+    return min(shape * math.expm1(min(expected / shape, 50.0)), _LONGEST) if expected < math.inf else math.inf
+
+
+def _waits(expected: Floats, shape: Floats | float) -> Floats:
+    """The same of many."""
+    finite = np.where(np.isfinite(shape), shape, 1.0)
+    unsure = np.minimum(finite * np.expm1(np.minimum(expected / finite, 50.0)), _LONGEST)
+    return np.where(np.isfinite(shape) & np.isfinite(expected), unsure, expected)
 
 
 def _kappa(worth: int) -> float:

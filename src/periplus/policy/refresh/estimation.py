@@ -48,7 +48,7 @@ class EstimationSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 DEFAULTS = EstimationSettings()
 _HASTE = 1.8
-"""EM creeps where signals say little; steps that are longer by less than twice still converge, in half of the rounds."""
+"""EM creeps where signals say little; steps that are longer, by less than twice, still converge, and sooner."""
 
 
 class SiteBeliefs(Struct, frozen=True):
@@ -79,6 +79,8 @@ class Estimates(Struct, frozen=True):
     judged: Floats
     untold: Floats
     """changes that no signal told, by site"""
+    shape: Floats
+    """how much is known of `alpha`, by page: as much as so many changes would tell"""
 
     @property
     def kappa(self) -> Floats:
@@ -167,7 +169,10 @@ def estimate(
         right[:, kinds] = np.where(is_heard[:, kinds], beliefs.right[:, kinds] + told, right[:, kinds])
         precision = _towards(precision, right / judged, settings.most_precision) * is_heard
     gamma, site_gamma = signal_rates(heard, watched, site, sites)
-    return Estimates(alpha, gamma, mean, site_gamma, precision, right, judged, _sums(site, untold, sites))
+    shape = settings.strength + alpha * old_days + step.information(alpha, precision[:, kinds])
+    quiet = np.flatnonzero(~seen.is_changed)
+    shape += alpha * _sums(seen.page[quiet], seen.days[quiet], pages)
+    return Estimates(alpha, gamma, mean, site_gamma, precision, right, judged, _sums(site, untold, sites), shape)
 
 
 def _towards(before: Floats, after: Floats, most: float) -> Floats:
@@ -176,6 +181,12 @@ def _towards(before: Floats, after: Floats, most: float) -> Floats:
     old, new = np.clip(before, low, high), np.clip(after, low, high)
     odds = old / (1 - old) * (new / (1 - new) * (1 - old) / old) ** _HASTE
     return np.minimum(odds / (1 + odds), most)
+
+
+def information(quiet: Floats, reasons: Floats) -> Floats:
+    """What a visit that found a change says of the logarithm of a rate; `reasons` include those of signals."""
+    grown = np.expm1(reasons)
+    return np.asarray(np.maximum(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0))
 
 
 def parts(site: Ints, most: int = 100_000) -> Iterator[tuple[slice, slice]]:
@@ -202,6 +213,15 @@ class _Step:
     def __init__(self, page: Ints, days: Floats, signals: Floats, site: Ints) -> None:
         self._page, self._days, self._signals, self._site = page, days, signals, site
         self._owner = site[page]
+
+    def information(self, alpha: Floats, precision: Floats) -> Floats:
+        """What these visits say of the logarithm of each page's rate: next to nothing after a long time.
+
+        The second derivative of ln(1 - e^-H); a visit that found nothing says as much as changes were expected.
+        """
+        quiet = alpha[self._page] * self._days
+        reasons = quiet - (self._signals * np.log1p(-precision)[self._owner]).sum(axis=1)
+        return _sums(self._page, information(quiet, np.clip(reasons, 1e-9, 500.0)), len(alpha))
 
     def expect(self, alpha: Floats, precision: Floats) -> tuple[Floats, Floats]:
         """Untold changes by page, and right signals by site and kind."""

@@ -206,16 +206,21 @@ class SiteEvidence(Struct, frozen=True, gc=False):
     def fold(self, code: int, rate: float) -> tuple[SiteEvidence, float, float]:
         """An observation leaves a page's ring: what it taught of signals stays here.
 
-        Also the untold changes that were expected in it and the days it took, for the page.
+        Also the changes in days that would say as much of the page's rate as it did, near what is believed of it.
         """
         days, reasons, is_changed = self.expected(code)
-        chance = -math.expm1(-max(rate * days + reasons, 1e-12)) if is_changed else 0.0
-        site, counts = self, signals_of(code)
-        if any(counts):
-            site = replace(
-                self, kinds=tuple(_folded(kind, n, chance) for kind, n in zip(self.kinds, counts, strict=True))
-            )
-        return site, rate * days / chance if chance else 0.0, days
+        if not is_changed:
+            return self._judged(code, 0.0), 0.0, days
+        quiet = rate * days
+        grown = math.expm1(min(max(quiet + reasons, 1e-9), 500.0))
+        told = max(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0)
+        return self._judged(code, grown / (grown + 1.0)), told + quiet / grown, told / rate
+
+    def _judged(self, code: int, chance: float) -> SiteEvidence:
+        counts = signals_of(code)
+        if not any(counts):
+            return self
+        return replace(self, kinds=tuple(_folded(kind, n, chance) for kind, n in zip(self.kinds, counts, strict=True)))
 
 
 def _folded(kind: KindEvidence, count: int, chance: float) -> KindEvidence:

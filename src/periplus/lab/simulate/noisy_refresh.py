@@ -1,0 +1,191 @@
+"""What are signals of change worth that are often wrong, if their worth must be learnt? Poisson pages, noisy signals.
+
+Pages of some sites change as Poisson processes; some changes are told, and false signals come as well, as each site's
+quality says. A crawler that may make so many visits a day chooses by an index (`policy.refresh`): with the true
+parameters or with those that it learns on the way, with signals or deaf, or trusting every signal. All of them see the
+same web: what differs is only what they do. After Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), whose data are not
+public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from periplus.model import ConfigError
+from periplus.policy.names import nearest
+from periplus.policy.refresh import CrawlValue, Ledger
+
+from .histories import DAY
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+QUALITIES: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
+    "mixed": ((0.2, 0.98), (0.1, 0.95)),
+    "good": ((0.9, 0.995), (0.8, 0.98)),
+    "useless": ((0.02, 0.1), (0.02, 0.1)),
+}
+"""Precision and recall of sites lie anywhere between these."""
+POLICIES = ("signals", "signals-learnt", "deaf", "deaf-learnt", "trusting", "uniform")
+WARM_UP = 1 / 3
+_STEPS_A_DAY = 10
+_ESTIMATE_EVERY = 2.0
+
+
+class NoisySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """A web with signals."""
+
+    sites: int = 20
+    """sites"""
+    pages: int = 50
+    """pages of each"""
+    days: int = 100
+    """days that it is watched; means begin after a third of them"""
+    visits: float = 0.25
+    """visits a day, as a share of the pages"""
+    slowest: float = 0.02
+    """changes a day of the page that changes least"""
+    fastest: float = 1.0
+    """changes a day of the page that changes most; rates lie evenly between them"""
+    quality: str = "mixed"
+    """of the sites' signals: mixed, good or useless"""
+    objective: str = "binary"
+    """what the crawler wants"""
+    seed: int = 0
+    """the same seed gives the same web"""
+
+    def check(self) -> None:
+        """Raise a `ConfigError` where no web can be made of this."""
+        if self.quality not in QUALITIES:
+            raise ConfigError(
+                f"no such quality of signals: {self.quality[:50]!r}",
+                hint=f"did you mean {nearest(self.quality, QUALITIES)!r}? There are {', '.join(QUALITIES)}",
+            )
+        if min(self.sites, self.pages, self.days) < 1 or not 0.0 < self.visits <= 10.0:
+            raise ConfigError("a web needs sites, pages, days and visits", hint="give each of them a value above zero")
+
+
+class NoisyResult(Struct, frozen=True):
+    """What became of it: the share of copies that were fresh, and of visits that found a change."""
+
+    policy: str
+    quality: str
+    seed: int
+    freshness: float
+    useful: float
+    precision_error: float
+    """root mean square error of the precision of sites that was learnt; 0 where none was"""
+
+
+class _Web:
+    """Rates and events, the same for every policy of a seed."""
+
+    def __init__(self, settings: NoisySettings) -> None:
+        random = np.random.default_rng(settings.seed)
+        precision, recall = QUALITIES[settings.quality]
+        self.site = np.repeat(np.arange(settings.sites), settings.pages)
+        self.precision = random.uniform(*precision, settings.sites)
+        self.rate = random.uniform(settings.slowest, settings.fastest, len(self.site))
+        recalled = random.uniform(*recall, settings.sites)[self.site]
+        right = self.precision[self.site]
+        self.alpha = (1 - recalled) * self.rate
+        self.gamma = recalled * self.rate / right
+        self._wrong = self.gamma * (1 - right)
+        self._told = recalled * self.rate
+        self._random = np.random.default_rng(settings.seed + 1_000_003)
+
+    def step(self, days: float) -> tuple[NDArray[np.bool_], Ints]:
+        """Which pages changed in so long, and how many signals came for each."""
+        told = self._random.poisson(self._told * days)
+        untold = self._random.poisson(self.alpha * days)
+        return told + untold > 0, told + self._random.poisson(self._wrong * days)
+
+
+class _Crawler:
+    """Chooses by an index, and may learn."""
+
+    def __init__(self, policy: str, web: _Web, settings: NoisySettings) -> None:
+        self._tables = CrawlValue("uniform" if policy == "uniform" else settings.objective)
+        self._learns = policy.endswith("-learnt")
+        self._hears = policy in ("signals", "signals-learnt", "trusting")
+        self.ledger = Ledger(web.site, 0.0)
+        self._weight = np.ones(len(web.site))
+        self._pending = np.zeros(len(web.site))
+        kappa = -np.log1p(-web.precision[web.site])
+        self._kappa = kappa if self._hears else np.zeros(len(web.site))
+        alpha, gamma = (web.alpha, web.gamma) if policy == "signals" else (web.rate, np.zeros(len(web.site)))
+        self._kind, self._rate = self._tables.outlooks(alpha, gamma, self._kappa)
+        self._trusts = policy == "trusting"
+
+    def hear(self, signals: Ints) -> None:
+        """Signals that came."""
+        if self._hears:
+            self._pending += signals
+            if self._learns:
+                self.ledger.told(np.repeat(np.arange(len(signals)), signals))
+
+    def reckon(self, now: float) -> None:
+        """Learn from what was seen."""
+        if self._learns:
+            self.ledger.reckon(now)
+            self._kind, self._rate = self.ledger.outlooks(self._tables)
+
+    def choose(self, limit: int, now: float) -> Ints:
+        """The most worthy."""
+        boost = self.ledger.boosts() if self._learns else self._pending * self._kappa
+        age = self.ledger.ages(now)
+        if self._trusts:
+            age = np.where(self._pending > 0, np.inf, age)
+        worth = self._tables.values(self._kind, self._rate, self._weight, age, boost)
+        return np.argpartition(-worth, limit)[:limit] if limit < len(worth) else np.arange(len(worth))
+
+    def seen(self, pages: Ints, is_changed: NDArray[np.bool_], now: float) -> None:
+        """Visits that were made."""
+        self.ledger.visited(pages, is_changed, now)
+        self._pending[pages] = 0.0
+
+
+def simulate_noisy(policy: str, settings: NoisySettings = NoisySettings()) -> NoisyResult:  # noqa: B008 - frozen
+    """Run one policy through the web of a seed."""
+    settings.check()
+    if policy not in POLICIES:
+        raise ConfigError(f"no such policy: {policy[:50]!r}", hint=f"there are {', '.join(POLICIES)}")
+    web = _Web(settings)
+    crawler = _Crawler(policy, web, settings)
+    stale, step = np.zeros(len(web.site), bool), 1.0 / _STEPS_A_DAY
+    fresh = useful = visits = counted = 0.0
+    allowance = 0.0
+    for number in range(1, settings.days * _STEPS_A_DAY + 1):
+        now = number * step * DAY
+        changed, signals = web.step(step)
+        fresh_before = np.count_nonzero(~stale)
+        stale |= changed
+        crawler.hear(signals)
+        is_warm = number > settings.days * _STEPS_A_DAY * WARM_UP
+        if is_warm:
+            fresh += (fresh_before + np.count_nonzero(~stale)) / 2 / len(stale)
+            counted += 1
+        if number % int(_ESTIMATE_EVERY * _STEPS_A_DAY) == 0:
+            crawler.reckon(now)
+        allowance += settings.visits * len(stale) * step
+        chosen = crawler.choose(int(allowance), now)
+        allowance -= int(allowance)
+        crawler.seen(chosen, stale[chosen], now)
+        useful += np.count_nonzero(stale[chosen]) * is_warm
+        visits += len(chosen) * is_warm
+        stale[chosen] = False
+    learnt = crawler.ledger.estimates.precision[:, 0] if policy == "signals-learnt" else web.precision
+    error = float(np.sqrt(np.mean((learnt - web.precision) ** 2)))
+    return NoisyResult(policy, settings.quality, settings.seed, fresh / counted, useful / max(visits, 1), error)
+
+
+def compare_noisy(
+    settings: NoisySettings, policies: Sequence[str] = POLICIES, seeds: Sequence[int] = range(5)
+) -> list[NoisyResult]:
+    """Every policy with every seed."""
+    return [simulate_noisy(policy, replace(settings, seed=seed)) for policy in policies for seed in seeds]

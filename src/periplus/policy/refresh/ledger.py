@@ -1,0 +1,109 @@
+"""The evidence of many pages as columns, and what is made of it: for simulations, and for sites that fit in memory.
+
+What `PageEvidence` and `SiteEvidence` do to one page and one site, here is done to many at once, in the same 64 bytes a
+page: signals are heard, visits are kept, what leaves a ring is folded, and from time to time all is reckoned anew.
+Between two reckonings a page keeps its rates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .crawl_value import CrawlValue, Ints
+from .estimation import DEFAULTS, Estimates, EstimationSettings, SiteBeliefs, estimate_pages, information
+from .evidence import DAY, KINDS, PAGE, RING, SignalKind, observations_of
+from .objectives import Floats
+
+_KEEP = 0.5 ** (1.0 / 50.0)
+_FIRST = 13
+"""The first bit of signals in an observation."""
+
+
+class Ledger:
+    """Pages on sites, by number. All were visited for the first time at `now`, or will be (`first_visited`)."""
+
+    def __init__(self, site: Ints, now: float, settings: EstimationSettings = DEFAULTS) -> None:
+        self._site, self._settings = site, settings
+        self._sites = int(site.max(initial=0)) + 1
+        self.pages: NDArray[np.void] = np.zeros(len(site), PAGE)
+        self.pages["visited_at"] = now
+        self.pages["watched_from"] = max(int(now), 1)
+        self._old_right = np.zeros((self._sites, KINDS))
+        self._old_judged = np.zeros((self._sites, KINDS))
+        self.estimates = self.reckon(now)
+
+    def first_visited(self, pages: Ints, now: float) -> None:
+        """These are there from now on."""
+        self.pages["visited_at"][pages] = now
+        self.pages["watched_from"][pages] = max(int(now), 1)
+
+    def told(self, pages: Ints, kind: SignalKind = SignalKind.SITEMAP) -> None:
+        """A signal for each of these; a page may be among them several times."""
+        counts = np.bincount(pages, minlength=len(self.pages))
+        shift = np.uint32(_FIRST + 3 * kind)
+        before = self.pages["pending"] >> shift & np.uint32(7)
+        more = np.minimum(counts, 7 - before.astype(np.int64)).astype(np.uint32)
+        self.pages["pending"] += more << shift
+        self.pages["heard"] += counts
+
+    def visited(self, pages: Ints, is_changed: NDArray[np.bool_], now: float) -> None:
+        """Visits to these, each once."""
+        rows = self.pages[pages]
+        full = rows["ring"][:, -1] != 0
+        if full.any():
+            self._fold(rows, np.flatnonzero(full), pages)
+        length = np.round(np.log2(np.maximum(now - rows["visited_at"], 1.0)) * 128)
+        code = np.uint32(1 << 31) | rows["pending"] | is_changed.astype(np.uint32) << np.uint32(12)
+        place = (rows["ring"] != 0).sum(axis=1)
+        rows["ring"][np.arange(len(rows)), place] = code | np.minimum(length, 4095).astype(np.uint32)
+        rows["pending"], rows["visited_at"] = 0, now
+        self.pages[pages] = rows
+
+    def _fold(self, rows: NDArray[np.void], full: Ints, pages: Ints) -> None:
+        """Drop the oldest visit of full rings, and keep what it says."""
+        oldest = np.zeros(len(full), PAGE)
+        oldest["ring"][:, 0] = rows["ring"][full, 0]
+        seen = observations_of(oldest)
+        site = self._site[pages[full]]
+        quiet = rows["rate"][full] * seen.days
+        reasons = quiet + (seen.signals * self.estimates.kappa[site]).sum(axis=1)
+        chance = -np.expm1(-np.maximum(reasons, 1e-12))
+        reasons = np.clip(reasons, 1e-9, 500.0)
+        told = information(quiet, reasons)
+        changes = np.where(seen.is_changed, told + quiet / np.expm1(reasons), 0.0)
+        days = np.where(seen.is_changed, told / rows["rate"][full], seen.days)
+        rows["old_changes"][full] = _KEEP * rows["old_changes"][full] + changes
+        rows["old_days"][full] = _KEEP * rows["old_days"][full] + days
+        right = np.minimum(seen.signals, seen.signals * self.estimates.precision[site] / chance[:, None])
+        np.add.at(self._old_right, site, right * seen.is_changed[:, None])
+        np.add.at(self._old_judged, site, seen.signals)
+        rows["ring"][full, : RING - 1] = rows["ring"][full, 1:]
+        rows["ring"][full, RING - 1] = 0
+
+    def reckon(self, now: float) -> Estimates:
+        """Rates and trust anew, from all that is kept."""
+        self.estimates = self._reckon(now)
+        self.pages["rate"] = self.estimates.alpha
+        return self.estimates
+
+    def _reckon(self, now: float) -> Estimates:
+        beliefs = SiteBeliefs(1.0 + self._old_right, 2.0 + self._old_judged)
+        return estimate_pages(self.pages, self._site, now, beliefs, self._settings)
+
+    def outlooks(self, tables: CrawlValue) -> tuple[Ints, Floats]:
+        """Classes and rates of all pages."""
+        return tables.outlooks(self.estimates.alpha, *self.estimates.heard(self._site), self.estimates.shape)
+
+    def boosts(self) -> Floats:
+        """What pending signals add to the reasons to expect a change, of all pages."""
+        pending = self.pages["pending"]
+        kappa, boost = self.estimates.kappa, np.zeros(len(pending))
+        for kind in range(KINDS):
+            count = pending >> np.uint32(_FIRST + 3 * kind) & np.uint32(7)
+            boost += count * kappa[self._site, kind]
+        return boost
+
+    def ages(self, now: float) -> Floats:
+        """Days since the last visit of each."""
+        return np.asarray(np.maximum(now - self.pages["visited_at"], 0.0) / DAY)

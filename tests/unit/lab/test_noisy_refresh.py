@@ -1,0 +1,44 @@
+"""Signals in virtual time: what is learnt is nearly as good as what is true, and noise does no harm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from periplus.lab.simulate.noisy_refresh import POLICIES, NoisySettings, compare_noisy, simulate_noisy
+from periplus.model import ConfigError
+
+
+def mean_freshness(quality: str, policy: str) -> float:
+    settings = NoisySettings(quality=quality, sites=10, pages=40, days=60)
+    return float(np.mean([told.freshness for told in compare_noisy(settings, [policy], range(2))]))
+
+
+@pytest.mark.parametrize(("quality", "gain"), [("mixed", 0.04), ("good", 0.22), ("useless", -0.02)])
+def test_learnt_signals(quality: str, gain: float) -> None:
+    """At least 95 % as fresh as with the true parameters, and so much fresher than deaf; useless ones do no harm."""
+    learnt = mean_freshness(quality, "signals-learnt")
+    assert learnt >= 0.95 * mean_freshness(quality, "signals")
+    assert learnt >= (1 + gain) * mean_freshness(quality, "deaf-learnt")
+
+
+def test_trust_must_be_earned() -> None:
+    """Whoever believes every signal is less fresh than whoever hears none, where signals are useless."""
+    assert mean_freshness("useless", "trusting") < 0.9 * mean_freshness("useless", "deaf-learnt")
+
+
+def test_the_same_seed_the_same_result() -> None:
+    """And all policies run."""
+    small = NoisySettings(sites=2, pages=10, days=10)
+    for policy in POLICIES:
+        told = simulate_noisy(policy, small)
+        assert told == simulate_noisy(policy, small)
+        assert 0 < told.freshness <= 1
+
+
+def test_what_cannot_be_asked() -> None:
+    """An unknown quality or policy names those that there are."""
+    with pytest.raises(ConfigError):
+        simulate_noisy("signals", NoisySettings(quality="god"))
+    with pytest.raises(ConfigError):
+        simulate_noisy("psychic")
