@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import gzip
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import chain, pairwise
 from unittest.mock import patch
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from periplus.formats.dates import read_w3c
-from periplus.formats.sitemap import Child, Entry, Kind, Limits, columns, read, regular
+from periplus.formats.sitemap import Entry, Kind, Limits, cells, read, read_columns, regular
 from periplus.formats.sitemap.fields import Fields
 from periplus.formats.sitemap.moments import read_seconds
-from periplus.formats.sitemap.outbox import Outbox
+from periplus.formats.sitemap.outbox import Outbox, Part
 from periplus.formats.sitemap.records import Records
 from periplus.formats.sitemap.regular import RegularRecords
-from periplus.model import Granularity, Problem
+from periplus.model import EntryColumns, Granularity, Problem
 
 BASE = "https://example.com/maps/sitemap.xml"
 
@@ -194,18 +195,30 @@ documents = st.lists(st.one_of(clean_record, clean_record, any_record, between),
 uniform = st.lists(st.builds("{}".format, clean_record), min_size=2, max_size=8).map("\n ".join)
 
 
-def read_carefully(text: str, kind: Kind) -> list[Entry | Child | Problem]:
+def read_carefully(text: str, kind: Kind) -> list[Part]:
     outbox = Outbox(Limits())
     Records(kind, Fields(BASE, outbox, Limits()), outbox).feed(text, is_last=True)
     return outbox.drain()
 
 
-def read_fast(text: str, kind: Kind) -> list[Entry | Child | Problem]:
+def read_fast(text: str, kind: Kind, *, by_columns: bool = False) -> list[Part]:
     """By whichever reader takes it first, though the text is shorter than what they are worth it for."""
     outbox = Outbox(Limits())
-    with patch.object(regular, "_WORTH_COLUMNS", 0), patch.object(columns, "_WORTH_ARRAYS", 0):
-        RegularRecords(kind, "", Fields(BASE, outbox, Limits()), outbox).feed(text, is_last=True)
-    return outbox.drain()
+    with patch.object(regular, "_WORTH_COLUMNS", 0), patch.object(cells, "_WORTH_ARRAYS", 0):
+        fields = Fields(BASE, outbox, Limits())
+        RegularRecords(kind, "", fields, outbox, by_columns=by_columns).feed(text, is_last=True)
+    return one_by_one(outbox.drain())
+
+
+def one_by_one(parts: Iterable[Part]) -> list[Part]:
+    """Columns as the entries that they are."""
+    values: list[Part] = []
+    for part in parts:
+        if isinstance(part, EntryColumns):
+            values += [Entry(entry.url, entry.lastmod, entry.changefreq, entry.priority) for entry in part]
+        else:
+            values.append(part)
+    return values
 
 
 @given(documents | uniform)
@@ -217,7 +230,9 @@ def read_fast(text: str, kind: Kind) -> list[Entry | Child | Problem]:
 def test_fast_readers_agree_with_the_careful_one(text: str) -> None:
     """Values, problems and their order do not depend on which reader read a record."""
     document = f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{text}</urlset>'
-    assert read_fast(document, Kind.URLSET) == read_carefully(document, Kind.URLSET)
+    carefully = read_carefully(document, Kind.URLSET)
+    assert read_fast(document, Kind.URLSET) == carefully
+    assert read_fast(document, Kind.URLSET, by_columns=True) == carefully
 
 
 @given(documents | uniform)
@@ -262,4 +277,15 @@ def test_dates_read_together_are_those_read_alone(texts: list[str]) -> None:
     seconds = read_seconds([f"<lastmod>{text}" for text in texts], "<lastmod>")
     if seconds is not None:
         dates = [read_w3c(text) for text in texts]
-        assert [date and (date.at, date.granularity) for date in dates] == [(s, Granularity.SECOND) for s in seconds]
+        assert [date and (date.at, date.granularity) for date in dates] == [
+            (s, Granularity.SECOND) for s in seconds.tolist()
+        ]
+
+
+@given(documents | uniform, st.integers(1, 60), st.integers(0, 200), st.lists(st.integers(0, 20_000), max_size=8))
+def test_columns_say_what_entries_say(text: str, times: int, most: int, places: list[int]) -> None:
+    """The two ways to read give the same values in the same order, up to the same bound."""
+    data = f"<urlset>{text * times}</urlset>".encode()
+    limits = Limits(urls=most)
+    parts = chain.from_iterable(read_columns(cut(data, places), BASE, limits).portions)
+    assert one_by_one(parts) == list(read(data, BASE, limits))

@@ -6,8 +6,8 @@ not beyond what has arrived. No thread: where nothing has arrived the reader is 
 Values and their order do not depend on how the bytes were cut, nor on how many were taken at a time.
 
 What is held is what has arrived and was not read yet, which the wire holds as well until the transfer is over, a window
-of text, and the values of one window. A file that lists more, or unpacks to more, than `INTAKE_LIMITS` ends there, with
-a `Problem` that says so.
+of text, and the values of one window; entries come by columns where they can. A file that lists more, or unpacks to
+more, than `INTAKE_LIMITS` ends there, with a `Problem` that says so.
 
 An archive of metadata (Brandman et al. 2000) goes by its name, and is read when all of it is here: it is small.
 
@@ -22,8 +22,8 @@ from itertools import islice
 
 from periplus.formats import metadata_archive
 from periplus.formats.metadata_archive import ArchiveEntry
-from periplus.formats.sitemap import Child, Entry, Limits, read
-from periplus.model import Granularity, Lastmod, Problem
+from periplus.formats.sitemap import Child, Entry, Limits, read_columns
+from periplus.model import EntryColumns, Granularity, Lastmod, Problem
 
 INTAKE_LIMITS = Limits(size=256 * 1024**2, urls=1_000_000, ratio=200, problems=20)
 """What one file may cost a crawl: five times the bytes and twenty times the URLs that the protocol allows."""
@@ -39,6 +39,8 @@ ARCHIVE = "archive"
 """The kind of an archive of metadata."""
 
 Value = Entry | Child | Problem
+Part = Value | EntryColumns
+"""A value, or as many entries as the columns have."""
 
 
 class Intake:
@@ -47,9 +49,10 @@ class Intake:
     def __init__(self, url: str, limits: Limits = INTAKE_LIMITS) -> None:
         self._chunks: deque[bytes] = deque()
         self._is_archive = metadata_archive.read_name(url) is not None
-        self._reading = read(self._arriving(), url, limits)
+        self._reading = read_columns(self._arriving(), url, limits)
         self._portions = _of_archive(url, self._arriving()) if self._is_archive else self._reading.portions
-        self._ready: list[Value] = []
+        self._ready: list[Part] = []
+        self._length = 0
         self._is_closed = False
         self._is_starved = True
         self._is_read = False
@@ -93,18 +96,20 @@ class Intake:
     def abort(self) -> None:
         """Nobody wants the rest: it is over."""
         self._ready.clear()
+        self._length = 0
         self._end()
 
-    def take(self, limit: int) -> list[Value]:
+    def take(self, limit: int) -> list[Part]:
         """What was read, at most `limit` values; none where more must arrive, or where there was much to read for none.
 
         `is_ready` tells which.
         """
         windows = 0
-        while windows < _WINDOWS and len(self._ready) < limit and not (self._is_read or self._is_starved):
+        while windows < _WINDOWS and self._length < limit and not (self._is_read or self._is_starved):
             self._read_on()
             windows += 1
-        taken, self._ready = self._ready[:limit], self._ready[limit:]
+        taken, self._ready = _cut(self._ready, limit)
+        self._length = max(self._length - limit, 0)
         return taken
 
     def _read_on(self) -> None:
@@ -113,6 +118,7 @@ class Intake:
             self._end()
         elif portion:
             self._ready.extend(portion)
+            self._length += sum(map(_length, portion))
 
     def _end(self) -> None:
         self._is_read = self._is_closed = True
@@ -135,7 +141,23 @@ class Intake:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _of_archive(url: str, arriving: Iterator[bytes]) -> Iterator[list[Value]]:
+def _length(part: Part) -> int:
+    return len(part) if isinstance(part, EntryColumns) else 1
+
+
+def _cut(parts: list[Part], limit: int) -> tuple[list[Part], list[Part]]:
+    """The first so many values, and the others."""
+    for place, part in enumerate(parts):
+        length = _length(part)
+        if limit < length:
+            if not (limit and isinstance(part, EntryColumns)):
+                return parts[:place], parts[place:]
+            return [*parts[:place], part[:limit]], [part[limit:], *parts[place + 1 :]]
+        limit -= length
+    return parts, []
+
+
+def _of_archive(url: str, arriving: Iterator[bytes]) -> Iterator[list[Part]]:
     """The pages that an archive describes, as if a sitemap had listed them; an empty portion for "nothing yet"."""
     chunks = []
     for chunk in arriving:

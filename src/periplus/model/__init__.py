@@ -2,10 +2,11 @@
 
 Every other room speaks in these values and asks for these ports; this room imports none of them. `types` holds what
 travels between the brain and the wire, `page` what a page says, `state` what a crawl remembers, `events` what observers
-are told, `ports` the seams, `errors` what we did wrong ourselves. There is no behaviour here beyond what a word needs
-to mean something.
+are told, `entries` what sitemaps say of many pages, `ports` the seams, `errors` what we did wrong ourselves. There is
+no behaviour here beyond what a word needs to mean something.
 """
 
+from .entries import FREQUENCY_CODES, EntryColumns
 from .errors import (
     CollectionDamaged,
     CollectionError,
@@ -113,6 +114,7 @@ from .types import (
 )
 
 __all__ = [
+    "FREQUENCY_CODES",
     "NO_HINTS",
     "Accept",
     "Alternate",
@@ -131,6 +133,7 @@ __all__ = [
     "Discovered",
     "Discovery",
     "Domain",
+    "EntryColumns",
     "Event",
     "EventSink",
     "Exchange",

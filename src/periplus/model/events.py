@@ -8,6 +8,8 @@ One event is one fact that has happened, with its time. The seven tables at rest
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from .page import Page
@@ -57,11 +59,11 @@ class SitemapEntry(Struct, frozen=True, gc=False):
 
 
 class SitemapEntriesRead(Struct, frozen=True, tag=True):
-    """Some entries of a sitemap that is still being read; its end is a `SitemapRead`."""
+    """Some entries of a sitemap that is still being read; its end is a `SitemapRead`. Many may be `EntryColumns`."""
 
     url: Url
     read_at: float
-    entries: tuple[SitemapEntry, ...]
+    entries: Sequence[SitemapEntry]
 
 
 class SitemapRead(Struct, frozen=True, tag=True):

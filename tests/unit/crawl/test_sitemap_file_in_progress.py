@@ -120,3 +120,18 @@ def test_where_only_rows_are_wanted_nothing_is_listed() -> None:
     assert [row.url for row in read(file, None)] == ["http://a.test/1", "http://a.test/2"]
     assert (file.entries, file.wanted, file.sites) == (2, 2, set())
     assert file.source is Source.SITEMAP
+
+
+def test_entries_that_need_care_stand_among_the_others() -> None:
+    """What is told of a file is all of it in its order, whichever of its records are regular; titles, too."""
+    entries = [Entry(f"http://a.test/{number}", priority=0.5) for number in range(3000)]
+    entries[1500] = Entry("http://a.test/1500", title="one & only")
+    [(_, body)] = write(entries, base="http://a.test/")
+    file, listings = begun(body.replace(b"</urlset>", b"<url><loc> /odd </loc></url></urlset>")), MemoryListings()
+    rows = read(file, listings)
+    assert rows == [
+        *(SitemapEntry(entry.url, priority=entry.priority, title=entry.title) for entry in entries),
+        SitemapEntry("http://a.test/odd"),
+    ]
+    assert sorted(drained(listings, A)) == sorted(row.url for row in rows)
+    assert file.problems["relative-url"] == len(file.told) == 1

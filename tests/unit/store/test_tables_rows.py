@@ -18,6 +18,7 @@ from periplus.model import (
     ChangeSeen,
     Discovered,
     Discovery,
+    EntryColumns,
     Event,
     Excluded,
     Failed,
@@ -207,6 +208,22 @@ def test_sitemap_entries_and_their_summary(write: Write) -> None:
         "https://example.org/a", NOON, "never", 1.0, "A",
     ]  # fmt: skip
     assert [rows[2][name] for name in ("url", "entries", "children", "problems")] == [sitemap, 1, 1, ["bad-markup"]]
+
+
+def test_columns_of_entries_are_the_rows_of_entries(write: Write) -> None:
+    """It does not show in a table how entries came, nor what came before and after them."""
+    dated = SitemapEntry("https://example.org/a", Lastmod(NOW, Granularity.YEAR), None, 0.0)
+    often = SitemapEntry("https://example.org/b", None, ChangeFreq.ALWAYS, None)
+    titled = SitemapEntry("https://example.org/c", title="C")
+    some = dated, often, SitemapEntry("https://example.org/d")
+    columns = EntryColumns.of(some)
+    kinds = [(titled,), columns, (), (titled, dated), columns[:1]]
+    by_columns = write(*(SitemapEntriesRead(URL, NOW, entries) for entries in kinds))["sitemap_entries"]
+    one_by_one = write(*(SitemapEntriesRead(URL, NOW, tuple(entries)) for entries in kinds))["sitemap_entries"]
+    assert by_columns == one_by_one[-len(by_columns) :]
+    assert [row["lastmod_granularity"] for row in by_columns[1:4]] == ["year", None, None]
+    assert [row["changefreq"] for row in by_columns[1:4]] == [None, "always", None]
+    assert [row["priority"] for row in by_columns[1:4]] == [0.0, None, None]
 
 
 def test_what_became_of_a_file(write: Write) -> None:

@@ -194,7 +194,7 @@ class Forester:
     def _read_on(self, reading: FileInProgress) -> int:
         entries = reading.take(_AT_ONCE, self._listings)
         if entries:
-            self._events.record([SitemapEntriesRead(reading.node.url, reading.found_at, tuple(entries))])
+            self._events.record([SitemapEntriesRead(reading.node.url, reading.found_at, entries)])
             self._listed.update(reading.sites)
             self._hungry.update(reading.sites)
             reading.sites.clear()

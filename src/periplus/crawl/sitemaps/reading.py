@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from periplus.formats.sitemap import Child, Entry, Kind
-from periplus.model import Fetched, FetchTask, Listings, Problem, Site, SitemapEntry, Source, Url
+from periplus.model import EntryColumns, Fetched, FetchTask, Listings, Problem, Site, SitemapEntry, Source, Url
 from periplus.policy.sitemaps import (
     Change,
     Compared,
@@ -27,7 +28,7 @@ from periplus.policy.sitemaps import (
 from periplus.urls import resolve_all, site_of
 
 from ..intake import ARCHIVE, Intake
-from .slices import Listed, pack, seconds_of
+from .slices import pack
 
 _SOURCES = {Kind.RSS.value: Source.FEED, Kind.ATOM.value: Source.FEED, ARCHIVE: Source.ARCHIVE}
 _WORTH = 2000
@@ -79,50 +80,39 @@ class FileInProgress:
         """What it is, as far as is known by now."""
         return _SOURCES.get(self.intake.kind, Source.SITEMAP)
 
-    def take(self, limit: int, listings: Listings | None) -> list[SitemapEntry]:
+    def take(self, limit: int, listings: Listings | None) -> Sequence[SitemapEntry]:
         """Read on: about so many values. What they list goes to the listings, if any; the rows that tell of them."""
-        values = self.intake.take(max(limit, _WORTH))
-        kinds = set(map(type, values))
-        if kinds == {Entry}:
-            return self._list(cast("list[Entry]", values), listings)
-        entries = [value for value in values if isinstance(value, Entry)]
-        children = [value for value in values if isinstance(value, Child)]
-        for value in values:
-            if isinstance(value, Problem):
-                self.problems[value.reason] += 1
-                self.told.append(value)
-        self.children += children
-        rows = self._list(entries, listings) if entries else []
-        return rows + [SitemapEntry(child.url, child.lastmod, is_sitemap=True) for child in children]
+        parts: list[Entry | Child | EntryColumns] = []
+        for part in self.intake.take(max(limit, _WORTH)):
+            if isinstance(part, Problem):
+                self.problems[part.reason] += 1
+                self.told.append(part)
+            else:
+                parts.append(part)
+        self.children += [part for part in parts if isinstance(part, Child)]
+        columns = _columns(parts)
+        if not columns:
+            return list(chain.from_iterable(map(_rows, parts)))
+        entries = EntryColumns.joined(columns)
+        self._list(entries, listings)
+        is_regular = all(isinstance(part, EntryColumns) for part in parts)
+        return entries if is_regular else list(chain.from_iterable(map(_rows, parts)))
 
-    def _list(self, entries: Sequence[Entry], listings: Listings | None) -> list[SitemapEntry]:
+    def _list(self, entries: EntryColumns, listings: Listings | None) -> None:
         self.entries += len(entries)
-        names = [entry.url for entry in entries]
-        rows = list(
-            map(
-                SitemapEntry,
-                names,
-                [entry.lastmod for entry in entries],
-                [entry.changefreq for entry in entries],
-                [entry.priority for entry in entries],
-                [entry.title for entry in entries],
-            )
-        )
-        urls = cast("list[Url]", resolve_all(names, self.node.url))
+        urls = cast("list[Url]", resolve_all(entries.urls, self.node.url))
         if None in urls:
-            entries = [entry for url, entry in zip(urls, entries, strict=True) if url is not None]
-            urls = [url for url in urls if url is not None]
-            self.problems["not-a-url"] += len(names) - len(urls)
-        at = seconds_of(entries)
-        times, bad = times_at(at, self.found_at)
+            places = np.array([place for place, url in enumerate(urls) if url is not None], np.intp)
+            self.problems["not-a-url"] += len(urls) - len(places)
+            entries, urls = entries.take(places), [url for url in urls if url is not None]
+        times, bad = times_at(entries.at, self.found_at)
         self.problems["future-lastmod"] += bad
         is_new = self._comparison.compare(prints_of(urls), times) != Change.SAME
         news = self._news(urls, is_new)
         if news and listings is not None:
-            listed = Listed.of(urls, entries, at)
+            listed = entries.with_urls(urls)
             for site, positions in news.items():
-                self._slice(site, listed if len(positions) == len(urls) else listed[positions], listings)
-        return rows
+                self._slice(site, listed if len(positions) == len(urls) else listed.take(positions), listings)
 
     def _news(self, urls: Sequence[Url], is_new: NDArray[np.bool_]) -> dict[Site, NDArray[np.intp]]:
         """Where those stand that are new, of each site for which the file may speak."""
@@ -141,16 +131,38 @@ class FileInProgress:
                 news.setdefault(site_of(url), []).append(position)
         return {site: np.array(positions, np.intp) for site, positions in news.items()}
 
-    def _slice(self, site: Site, listed: Listed, listings: Listings) -> None:
+    def _slice(self, site: Site, listed: EntryColumns, listings: Listings) -> None:
         """By score, so that the best of a site come first."""
         self.sites.add(site)
         said = self._said(site)
         priorities = listed.said_priorities()
         said.observe(priorities)
-        scores = self._score.scores(listed.urls, priorities, said)
+        scores = self._score.scores(cast("Sequence[Url]", listed.urls), priorities, said)
         for level, slices in pack(self.node.url, self.source, self.found_at, listed, scores):
             listings.add(site, level, slices)
 
     def end(self, *, is_whole: bool) -> Compared:
         """The difference to the last reading."""
         return self._comparison.end(is_whole=is_whole)
+
+
+def _columns(parts: Sequence[Entry | Child | EntryColumns]) -> list[EntryColumns]:
+    """All entries by columns, in their order."""
+    columns: list[EntryColumns] = []
+    for kind, some in groupby(parts, type):
+        if kind is EntryColumns:
+            columns += cast("Iterator[EntryColumns]", some)
+        elif kind is Entry:
+            columns.append(EntryColumns.of(cast("list[Entry]", list(some))))
+    return columns
+
+
+def _rows(part: Entry | Child | EntryColumns) -> Iterable[SitemapEntry]:
+    """What is told of a part, each by itself."""
+    match part:
+        case EntryColumns():
+            return part
+        case Entry():
+            return [SitemapEntry(part.url, part.lastmod, part.changefreq, part.priority, part.title)]
+        case Child():
+            return [SitemapEntry(part.url, part.lastmod, is_sitemap=True)]

@@ -1,14 +1,14 @@
-"""What files list, column by column; and some hundred entries on their way to the queue of their site, as few bytes.
+"""Some hundred entries of a file on their way to the queue of their site, as few bytes.
 
 A file lists up to 50,000 pages and a site may have thousands of files: what is done for each entry by itself is most of
-the cost of reading. So entries become columns once (`Listed`), and a slice keeps them as such, compressed: to a sixth,
-since URLs of a site are much alike, for a few percent of the time.
+the cost of reading. So a slice keeps entries as the columns in which they come, compressed: to a sixth, since URLs of a
+site are much alike, for a few percent of the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import Final, cast
 
 import msgspec
 import numpy as np
@@ -16,60 +16,17 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from zstandard import ZstdCompressor, ZstdDecompressor
 
-from periplus.model import ChangeFreq, Discovery, Granularity, Hints, Lastmod, Source, Url
+from periplus.model import Discovery, EntryColumns, Hints, Source, Url
 from periplus.policy.ordering import levels_of
-
-if TYPE_CHECKING:
-    from periplus.formats.sitemap import Entry
 
 LENGTH = 500
 """Entries of a slice, at most: so many are queued at once when a site's queue has run dry."""
 
-_FREQUENCIES: Final = (None, *ChangeFreq)
-_CODES: Final = {frequency.value: code for code, frequency in enumerate(ChangeFreq, 1)}
 _BREAK: Final = "\n"
 """No canonical URL has one."""
 
 Reals = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
-Positions = NDArray[np.intp]
-
-
-class Listed(Struct, frozen=True):
-    """Pages and what a file says of them. Where it says nothing, a number is no number and a code is 0."""
-
-    urls: Sequence[Url]
-    at: Reals
-    grains: Bytes
-    frequencies: Bytes
-    priorities: Reals
-
-    @classmethod
-    def of(cls, urls: Sequence[Url], entries: Sequence[Entry], at: Reals) -> Self:
-        """Entries as columns, by the canonical names of their pages; `at` is their first one (`seconds_of`)."""
-        grains = [0 if entry.lastmod is None else entry.lastmod.granularity for entry in entries]
-        frequencies = [0 if entry.changefreq is None else _CODES[entry.changefreq._value_] for entry in entries]
-        priorities = np.array([entry.priority for entry in entries], np.float64)
-        return cls(urls, at, _bytes(bytes(grains)), _bytes(bytes(frequencies)), priorities)
-
-    def __getitem__(self, positions: Positions) -> Listed:
-        """Some of them."""
-        return Listed(
-            [self.urls[position] for position in positions.tolist()],
-            self.at[positions],
-            self.grains[positions],
-            self.frequencies[positions],
-            self.priorities[positions],
-        )
-
-    def said_priorities(self) -> list[float | None]:
-        """What it says of priorities, each by itself."""
-        return _said(self.priorities)
-
-
-def seconds_of(entries: Sequence[Entry]) -> Reals:
-    """When entries say they changed."""
-    return np.array([None if entry.lastmod is None else entry.lastmod.at for entry in entries], np.float64)
 
 
 class Slice(Struct, frozen=True, array_like=True):
@@ -92,26 +49,21 @@ class Slice(Struct, frozen=True, array_like=True):
 
     def discoveries(self) -> list[Discovery]:
         """Every entry as it was found."""
-        urls = self.urls
-        scores = _reals(self.scores).tolist()
+        entries = self._entries()
+        scores = _reals(self.scores, 1).tolist()
         if len(scores) == 1:
-            scores *= len(urls)
+            scores *= len(entries)
+        hints = map(Hints, entries.lastmods(), entries.changefreqs(), entries.said_priorities())
         return [
-            Discovery(url, self.source, self.found_at, 1, self.file, hints, score=score)
-            for url, score, hints in zip(urls, scores, self._hints(len(urls)), strict=True)
+            Discovery(url, self.source, self.found_at, 1, self.file, hint, score=score)
+            for url, score, hint in zip(self.urls, scores, hints, strict=True)
         ]
 
-    def _hints(self, count: int) -> Iterator[Hints]:
-        nothing = [None] * count
-        frequencies = [_FREQUENCIES[code] for code in self.frequencies] or nothing
-        priorities = _said(_reals(self.priorities)) or nothing
-        return map(Hints, self._lastmods() or nothing, frequencies, priorities)
-
-    def _lastmods(self) -> list[Lastmod | None]:
-        return [
-            None if at is None else Lastmod(at, Granularity(grain))
-            for at, grain in zip(_said(_reals(self.at)), self.grains, strict=True)
-        ]
+    def _entries(self) -> EntryColumns:
+        urls = self.urls
+        count = len(urls)
+        grains, frequencies = _codes(self.grains, count), _codes(self.frequencies, count)
+        return EntryColumns(urls, _reals(self.at, count), grains, frequencies, _reals(self.priorities, count))
 
 
 _decode = msgspec.msgpack.Decoder(Slice).decode
@@ -126,7 +78,7 @@ def unpack_slice(packed: bytes) -> Slice:
 
 
 def pack(
-    file: Url, source: Source, found_at: float, listed: Listed, scores: Sequence[float]
+    file: Url, source: Source, found_at: float, listed: EntryColumns, scores: Sequence[float]
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Entries of one site as slices, by level: each level and its slices."""
     worth = np.array(scores, np.float64)
@@ -136,14 +88,14 @@ def pack(
         yield (
             level,
             [
-                _packed(file, source, found_at, listed[some], worth[some])
+                _packed(file, source, found_at, listed.take(some), worth[some])
                 for start in range(0, len(places), LENGTH)
                 for some in [places[start : start + LENGTH]]
             ],
         )
 
 
-def _packed(file: Url, source: Source, found_at: float, listed: Listed, worth: Reals) -> bytes:
+def _packed(file: Url, source: Source, found_at: float, listed: EntryColumns, worth: Reals) -> bytes:
     is_dated = not np.isnan(listed.at).all()
     packed = _encode(
         Slice(
@@ -161,15 +113,9 @@ def _packed(file: Url, source: Source, found_at: float, listed: Listed, worth: R
     return _press(packed)
 
 
-def _bytes(values: bytes) -> Bytes:
-    return np.frombuffer(values, np.uint8)
+def _codes(kept: bytes, count: int) -> Bytes:
+    return np.frombuffer(kept, np.uint8) if kept else np.zeros(count, np.uint8)
 
 
-def _reals(values: bytes) -> Reals:
-    return np.frombuffer(values, np.float64)
-
-
-def _said(values: Reals) -> list[float | None]:
-    """Numbers; None for what is none."""
-    numbers: list[float | None] = values.tolist()
-    return [None if value != value else value for value in numbers] if np.isnan(values).any() else numbers
+def _reals(kept: bytes, count: int) -> Reals:
+    return np.frombuffer(kept, np.float64) if kept else np.full(count, np.nan)

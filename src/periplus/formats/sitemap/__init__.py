@@ -2,12 +2,13 @@
 
 `read` takes bytes while they arrive and gives `Entry`, `Child` and `Problem` values in constant memory, whatever the
 form: XML urlset or index, plain text list, RSS or Atom; plain, gzipped, or gzipped several times; by content alone. It
-never raises for what a site sent and never looks anything up. `write` makes documents with indexes over them.
-`in_scope` is the protocol's location rule, which nothing here enforces. What entries mean for a crawl is in `policy`.
+never raises for what a site sent and never looks anything up. `read_columns` says the same by columns. `write` makes
+documents with indexes over them. `in_scope` is the protocol's location rule, which nothing here enforces. What entries
+mean for a crawl is in `policy`.
 
 The path of a byte: `inflate` (gzip) -> `charset` (text) -> `sniff` (what is it?) -> one of `regular` (urlset and index;
-it tries `columns` for speed and leaves to `records` what needs care), `feeds`, `lists` -> `outbox`. All readers share
-`fields`, where texts become values, and cut XML with `markup`.
+it tries `columns` for speed, whose values are in `cells`, and leaves to `records` what needs care), `feeds`, `lists` ->
+`outbox`. All readers share `fields`, where texts become values, and cut XML with `markup`.
 
 Reasons of problems, stable words that tables count:
 
@@ -20,7 +21,7 @@ Reasons of problems, stable words that tables count:
 * more-problems: how many of a reason were not told one by one.
 """
 
-from .reading import Reading, read
+from .reading import ColumnReading, Reading, read, read_columns
 from .scope import in_scope
 from .values import (
     TITLE_NS,
@@ -40,6 +41,7 @@ __all__ = [
     "TITLE_NS",
     "Alternate",
     "Child",
+    "ColumnReading",
     "Entry",
     "Image",
     "Kind",
@@ -50,5 +52,6 @@ __all__ = [
     "Video",
     "in_scope",
     "read",
+    "read_columns",
     "write",
 ]

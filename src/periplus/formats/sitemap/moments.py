@@ -16,6 +16,7 @@ _FORMS = {len(form): form for form in ("0000-00-00T00:00:00Z", "0000-00-00T00:00
 _DATE = len("0000-00-00T00:00:00")
 
 Bytes = NDArray[np.uint8]
+Reals = NDArray[np.float64]
 
 _MINUS = ord("+") ^ ord("-")
 _YEAR_1000 = -30_610_224_000
@@ -23,7 +24,7 @@ _YEAR_9999 = 253_370_764_800
 """In the first and last years a zone can lead out of the calendar."""
 
 
-def read_seconds(texts: Sequence[str], tags: str) -> list[float] | None:
+def read_seconds(texts: Sequence[str], tags: str) -> Reals | None:
     """POSIX seconds of texts that are `tags` and then a date, all of one form; `None` if one of them is not.
 
     The form is checked here, since numpy would take others; that there is such a day and time is checked by numpy.
@@ -50,8 +51,7 @@ def read_seconds(texts: Sequence[str], tags: str) -> list[float] | None:
     east = _seconds_east(found[:, start + _DATE :])
     if east is None:
         return None
-    answer: list[float] = (seconds - east).astype(np.float64).tolist()
-    return answer
+    return (seconds - east).astype(np.float64)
 
 
 @lru_cache(maxsize=64)

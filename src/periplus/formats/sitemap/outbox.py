@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from periplus.model import Problem
+from periplus.model import EntryColumns, Problem
 
 from .values import PROTOCOL_URLS, Child, Entry, Limits
 
 DETAIL = 200
 """Characters of a problem's detail; more is of no use to a person and a gift to an attacker."""
+
+
+Part = Entry | Child | Problem | EntryColumns
+"""What a reading gives: values, and where that was asked for, entries by columns."""
 
 
 class Outbox:
@@ -25,7 +29,7 @@ class Outbox:
         self.is_full = False
         self.is_cut = False  # whether the bytes ended before the document did
         self._limits = limits
-        self._values: list[Entry | Child | Problem] = []
+        self._values: list[Part] = []
         self._urls = 0
         self._late: list[Problem] = []
         self._counts: dict[str, int] = {}
@@ -49,24 +53,30 @@ class Outbox:
         """Add one entry or child."""
         self.put_all([value])
 
-    def put_all(self, values: Sequence[Entry | Child]) -> None:
+    def put_all(self, values: Sequence[Entry | Child] | EntryColumns) -> None:
         """Add entries or children, and say where they pass the protocol's bound, and ours."""
         before, self._urls = self._urls, self._urls + len(values)
         if self.is_full:
             return
         if before <= PROTOCOL_URLS < self._urls:
-            self._values.extend(values[: PROTOCOL_URLS - before])
+            self._hold(values[: PROTOCOL_URLS - before])
             values = values[PROTOCOL_URLS - before :]
             before = PROTOCOL_URLS
             self.complain("too-many-urls", f"more than {PROTOCOL_URLS}")
         if self._urls > self._limits.urls:
             values = values[: max(self._limits.urls - before, 0)]
             self.is_full = True
-        self._values.extend(values)
+        self._hold(values)
         if self.is_full:
             self.complain("url-limit", f"reading ended after {self._limits.urls} URLs")
 
-    def drain(self) -> list[Entry | Child | Problem]:
+    def _hold(self, values: Sequence[Entry | Child] | EntryColumns) -> None:
+        if not isinstance(values, EntryColumns):
+            self._values.extend(values)
+        elif values:
+            self._values.append(values)
+
+    def drain(self) -> list[Part]:
         """Everything since the last time."""
         values, self._values = self._values, []
         return values

@@ -20,7 +20,7 @@ from .feeds import FeedItems
 from .fields import Fields
 from .inflate import inflate
 from .lists import TextList
-from .outbox import Outbox
+from .outbox import Outbox, Part
 from .regular import RegularRecords
 from .sniff import Sniffed, sniff
 from .values import Child, Entry, Kind, Limits
@@ -42,33 +42,28 @@ class Reader(Protocol):
         """Read on."""
 
 
-class Reading(Iterator[Entry | Child | Problem]):
-    """The values of one sitemap, read when asked for; and, as they become known, its kind and its own date.
+class ColumnReading:
+    """One sitemap, read when asked for; and, as they become known, its kind and its own date.
 
-    `portions` are the same values in lists, as each chunk or window gives them: none, where nothing has arrived yet.
+    `portions` are what each chunk or window gives: nothing, where nothing has arrived yet. Where records are regular
+    their entries come as `EntryColumns`, else one by one; which of them do depends on how the bytes arrive.
     """
 
-    def __init__(self, chunks: Iterable[bytes], url: str, limits: Limits) -> None:
+    def __init__(self, chunks: Iterable[bytes], url: str, limits: Limits, *, by_columns: bool = True) -> None:
         self.kind: Kind | None = None
         self._outbox = Outbox(limits)
         self._fields = Fields(url, self._outbox, limits)
         self._reader: Reader | None = None
+        self._by_columns = by_columns
         self._head = ""
-        self.portions = self._read(chunks, limits)
-        self._values = chain.from_iterable(self.portions)
+        self.portions: Iterator[Sequence[Part]] = self._read(chunks, limits)
 
     @property
     def lastmod(self) -> Lastmod | None:
         """When a feed says that it was last changed. Sitemaps do not say it of themselves; their index does."""
         return self._reader.lastmod if isinstance(self._reader, FeedItems) else None
 
-    def __iter__(self) -> Iterator[Entry | Child | Problem]:
-        return self._values
-
-    def __next__(self) -> Entry | Child | Problem:
-        return next(self._values)
-
-    def _read(self, chunks: Iterable[bytes], limits: Limits) -> Iterator[Sequence[Entry | Child | Problem]]:
+    def _read(self, chunks: Iterable[bytes], limits: Limits) -> Iterator[Sequence[Part]]:
         texts = decode(inflate(chunks, self._outbox, limits), self._outbox)
         for text, is_last in self._windows(texts):
             if text:
@@ -129,7 +124,23 @@ class Reading(Iterator[Entry | Child | Problem]):
             return FeedItems(self._fields, self._outbox)
         if sniffed.kind is Kind.TEXT:
             return TextList(self._fields, self._outbox)
-        return RegularRecords(sniffed.kind, sniffed.prefix, self._fields, self._outbox)
+        return RegularRecords(sniffed.kind, sniffed.prefix, self._fields, self._outbox, by_columns=self._by_columns)
+
+
+class Reading(ColumnReading, Iterator[Entry | Child | Problem]):
+    """The values of one sitemap, each by itself. `portions` are the same in lists."""
+
+    portions: Iterator[Sequence[Entry | Child | Problem]]
+
+    def __init__(self, chunks: Iterable[bytes], url: str, limits: Limits) -> None:
+        super().__init__(chunks, url, limits, by_columns=False)
+        self._values = chain.from_iterable(self.portions)
+
+    def __iter__(self) -> Iterator[Entry | Child | Problem]:
+        return self._values
+
+    def __next__(self) -> Entry | Child | Problem:
+        return next(self._values)
 
 
 def read(chunks: Iterable[bytes] | bytes, url: str = "", limits: Limits = DEFAULT_LIMITS) -> Reading:
@@ -138,3 +149,8 @@ def read(chunks: Iterable[bytes] | bytes, url: str = "", limits: Limits = DEFAUL
     Never raises for what the bytes are. Iterate over the result; its `kind` and `lastmod` are known afterwards.
     """
     return Reading((chunks,) if isinstance(chunks, bytes) else chunks, url, limits)
+
+
+def read_columns(chunks: Iterable[bytes] | bytes, url: str = "", limits: Limits = DEFAULT_LIMITS) -> ColumnReading:
+    """The same values in the same order, those of regular records by columns: in half the time, for many at once."""
+    return ColumnReading((chunks,) if isinstance(chunks, bytes) else chunks, url, limits)

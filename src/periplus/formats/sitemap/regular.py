@@ -14,11 +14,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .columns import ColumnReader, Columns, NotRegularError, clean_urls
+from .cells import Cells, Cut, NotRegularError, Texts
+from .columns import ColumnCutter, clean_urls
 from .fields import Fields
 from .outbox import Outbox
 from .records import Records
-from .values import Child, Entry, Kind
+from .values import Kind
 
 _FIELDS = ("lastmod", "changefreq", "priority")
 """What a record may have beside its URL; children of an index have only the first."""
@@ -52,16 +53,18 @@ def _pattern(prefix: str, record: str) -> re.Pattern[str]:
 class RegularRecords:
     """Reads one urlset or index, in portions of text, leaving to the careful reader what it must."""
 
-    def __init__(self, kind: Kind, prefix: str, fields: Fields, outbox: Outbox) -> None:
+    def __init__(self, kind: Kind, prefix: str, fields: Fields, outbox: Outbox, *, by_columns: bool = False) -> None:
         self._careful = Records(kind, fields, outbox)
         self._outbox = outbox
         self._longest = fields.limits.text
         self._is_index = kind is Kind.INDEX
+        self._by_columns = by_columns
         prefix = f"{prefix}:" if prefix else ""
         record = "sitemap" if self._is_index else "url"
         self._begin = f"<{prefix}{record}>"
         self._end = f"</{prefix}{record}>"
-        self._columns = ColumnReader(prefix, record, _FIELDS[:1] if self._is_index else _FIELDS)
+        self._cutter = ColumnCutter(prefix, record, _FIELDS[:1] if self._is_index else _FIELDS)
+        self._cells = Cells()
         self._pattern = _pattern(prefix, record)
         self._patience = _PATIENCE
         self._tail = ""
@@ -121,7 +124,7 @@ class RegularRecords:
         if not self._patience or len(window) < _WORTH_COLUMNS:
             return False
         try:
-            self._put(self._columns.read(window))
+            self._put(self._cutter.cut(window))
         except NotRegularError:
             self._patience -= 1
             return False
@@ -166,16 +169,15 @@ class RegularRecords:
         urls, lastmods, frequencies, priorities, gaps = zip(*rows, strict=True)
         if any(gaps):
             raise NotRegularError
-        columns = Columns(clean_urls(f" {' '.join(urls)}", len(urls)))
-        for name, texts in zip(_FIELDS, (lastmods, frequencies, priorities), strict=True):
-            self._columns.add(columns, name, texts)
-        self._put(columns)
+        fields = dict(zip(_FIELDS, map(Texts, (lastmods, frequencies, priorities)), strict=True))
+        self._put(Cut(clean_urls(f" {' '.join(urls)}", len(urls)), fields))
 
-    def _put(self, columns: Columns) -> None:
-        if max(map(len, columns.urls)) > self._longest:
+    def _put(self, cut: Cut) -> None:
+        if max(map(len, cut.urls)) > self._longest:
             raise NotRegularError
         if self._is_index:
-            self._outbox.put_all(list(map(Child, columns.urls, columns.lastmods)))
-            return
-        fields = columns.urls, columns.lastmods, columns.frequencies, columns.priorities
-        self._outbox.put_all(list(map(Entry, *fields)))
+            self._outbox.put_all(self._cells.children(cut))
+        elif self._by_columns:
+            self._outbox.put_all(self._cells.columns(cut))
+        else:
+            self._outbox.put_all(self._cells.entries(cut))

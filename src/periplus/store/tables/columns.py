@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from periplus.model import Granularity, Lastmod
 
@@ -41,7 +42,7 @@ def words(values: Sequence[str | None]) -> pa.DictionaryArray:
     return texts(values).dictionary_encode()
 
 
-def moments(values: Sequence[float | None]) -> pa.Array:
+def moments(values: Sequence[float | None] | NDArray[np.float64]) -> pa.Array:
     """A column of times, from POSIX seconds."""
     seconds = np.array(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):

@@ -14,6 +14,7 @@ import pyarrow as pa
 from periplus.model import (
     ChangeSeen,
     Discovered,
+    EntryColumns,
     Event,
     Fetched,
     FetchEnded,
@@ -105,7 +106,9 @@ class Rows:
 
     def _take_entries(self, event: SitemapEntriesRead) -> None:
         self._rows["sitemap_entries"].append(event)
-        self.weight += _ROW_WEIGHT * len(event.entries) + sum([len(entry.url) for entry in event.entries])
+        entries = event.entries
+        urls = entries.urls if isinstance(entries, EntryColumns) else [entry.url for entry in entries]
+        self.weight += _ROW_WEIGHT * len(urls) + sum(map(len, urls))
 
     def _take_sitemap(self, event: SitemapRead) -> None:
         self._rows["sitemap_entries"].append(event)

@@ -6,14 +6,13 @@ Made column by column from the events themselves: a sitemap has up to 50,000 ent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from periplus.model import ChangeFreq, Granularity, Lastmod, SitemapEntriesRead, SitemapEntry, SitemapRead
+from periplus.model import ChangeFreq, EntryColumns, Granularity, SitemapEntriesRead, SitemapEntry, SitemapRead
 from periplus.urls import site_of
 
 from .columns import lists, moments, plain, texts, words
@@ -24,7 +23,6 @@ _SUMMARY: Final = _KINDS.index("summary")
 _GRANULARITIES: Final = tuple(granularity.name.lower() for granularity in Granularity)
 _FREQUENCIES: Final = tuple(frequency.value for frequency in ChangeFreq)
 _NO_CODE: Final = 255
-_CODES: Final = {word: code for code, word in enumerate(_FREQUENCIES)}
 
 Codes = NDArray[np.uint8]
 
@@ -33,17 +31,18 @@ def sitemaps_batch(events: Sequence[SitemapEntriesRead | SitemapRead]) -> pa.Rec
     """A row for each entry, in the order of the sitemap, and for each sitemap that was read to its end."""
     told = [event.entries if isinstance(event, SitemapEntriesRead) else (_itself(event),) for event in events]
     of_event = pa.array(np.repeat(np.arange(len(told), dtype=np.int32), list(map(len, told))))
-    entries = list(chain.from_iterable(told))
+    entries = EntryColumns.joined(list(map(EntryColumns.of, told)))
     columns = [
-        texts([entry.url for entry in entries]),
-        _coded(_kinds(events, told), _KINDS),
+        texts(entries.urls),
+        _coded(np.concatenate(list(map(_kinds, events, told))), _KINDS),
         words([event.url for event in events]).take(of_event),
         words([site_of(event.url) for event in events]).take(of_event),
         moments([event.read_at for event in events]).take(of_event),
-        *_lastmods([entry.lastmod for entry in entries]),
-        _frequencies(entries),
-        plain(REAL)([entry.priority for entry in entries]),
-        _titles([entry.title for entry in entries]),
+        moments(entries.at),
+        _coded(np.where(np.isnan(entries.at), _NO_CODE, entries.grains), _GRANULARITIES),
+        _coded(entries.frequencies - np.uint8(1), _FREQUENCIES),  # 0, which is none, becomes 255
+        pa.array(entries.priorities, REAL, mask=np.isnan(entries.priorities)),
+        _titles(told),
         *(column.take(of_event) for column in _sums(events)),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SITEMAP_ENTRIES)
@@ -53,27 +52,20 @@ def _itself(event: SitemapRead) -> SitemapEntry:
     return SitemapEntry(event.url, event.lastmod)
 
 
-def _kinds(events: Sequence[SitemapEntriesRead | SitemapRead], told: Sequence[Sequence[SitemapEntry]]) -> Codes:
-    is_summary = [isinstance(event, SitemapRead) for event in events]
-    kinds = np.array([entry.is_sitemap for entries in told for entry in entries], np.uint8)
-    kinds[np.repeat(is_summary, list(map(len, told)))] = _SUMMARY
-    return kinds
+def _kinds(event: SitemapEntriesRead | SitemapRead, entries: Sequence[SitemapEntry]) -> Codes:
+    if isinstance(event, SitemapRead):
+        return np.array([_SUMMARY], np.uint8)
+    if isinstance(entries, EntryColumns):
+        return np.zeros(len(entries), np.uint8)
+    return np.array([entry.is_sitemap for entry in entries], np.uint8)
 
 
-def _lastmods(lastmods: Sequence[Lastmod | None]) -> tuple[pa.Array, pa.Array]:
-    """When, and how finely that was written."""
-    codes = bytes([_NO_CODE if lastmod is None else lastmod.granularity for lastmod in lastmods])
-    at = moments([None if lastmod is None else lastmod.at for lastmod in lastmods])
-    return at, _coded(np.frombuffer(codes, np.uint8), _GRANULARITIES)
-
-
-def _frequencies(entries: Sequence[SitemapEntry]) -> pa.Array:
-    codes = [_NO_CODE if entry.changefreq is None else _CODES[entry.changefreq._value_] for entry in entries]
-    return _coded(np.frombuffer(bytes(codes), np.uint8), _FREQUENCIES)
-
-
-def _titles(titles: Sequence[str | None]) -> pa.Array:
-    return pa.nulls(len(titles), TEXT) if titles.count(None) == len(titles) else texts(titles)
+def _titles(told: Sequence[Sequence[SitemapEntry]]) -> pa.Array:
+    columns = [
+        pa.nulls(len(entries), TEXT) if isinstance(entries, EntryColumns) else texts([entry.title for entry in entries])
+        for entries in told
+    ]
+    return pa.concat_arrays(columns)
 
 
 def _sums(events: Sequence[SitemapEntriesRead | SitemapRead]) -> list[pa.Array]:
