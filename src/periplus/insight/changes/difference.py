@@ -1,0 +1,210 @@
+"""What differs between two texts, for people: passages that were removed, added or edited, with the words marked.
+
+Texts are compared piece by piece (`wording`), clocks and counters masked as when a crawl judges a change
+(`content.volatile`). Of the pieces between two that are the same, those that say nearly the same are put together and
+compared word by word; the others are removed or added as they are. A word or two that are the same by chance between
+two larger changes are taken into these: a reader wants phrases, not confetti.
+
+`size` is the share of words that differ: those removed and added, of all words of both texts. 0: the same; 1: nothing
+in common; a text that gained as much as it had, .33. The work is bounded, whatever the texts are (`alignment`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from itertools import groupby, pairwise
+from typing import Final
+
+from msgspec import Struct
+
+from periplus.content.volatile import masked
+
+from .alignment import Budget, matches
+from .wording import count_words, is_counted, pieces_of, words_of
+
+MAX_TEXT: Final = 1 << 18
+"""Characters of each text that are looked at: those of a book of a hundred pages."""
+MAX_PIECES: Final = 10_000
+"""And pieces of it."""
+_STEPS: Final = 1 << 20
+_ALIKE: Final = 0.5
+"""Two pieces with so large a share of words in common are two versions of one."""
+_WINDOW: Final = 8
+"""Pieces ahead in which the other version of one is looked for."""
+_BY_CHANCE: Final = 2
+
+
+class Mark(StrEnum):
+    """What became of some words."""
+
+    KEPT = "kept"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+class Run(Struct, frozen=True, gc=False):
+    """Some words with the same mark."""
+
+    mark: Mark
+    text: str
+
+
+class Passage(Struct, frozen=True):
+    """A piece of text. `follows`: it comes right after the passage before it, nothing between is left out."""
+
+    runs: tuple[Run, ...]
+    follows: bool = True
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether any of its words were removed or added."""
+        return any(run.mark is not Mark.KEPT for run in self.runs)
+
+
+class Difference(Struct, frozen=True):
+    """All that differs, in order, with some of what is around it; counts are in words.
+
+    `is_cut`: a text was longer than what is looked at.
+    """
+
+    passages: tuple[Passage, ...]
+    removed: int
+    added: int
+    before: int
+    after: int
+    is_cut: bool = False
+
+    @property
+    def size(self) -> float:
+        """The share of words that differ, from 0 to 1."""
+        return (self.removed + self.added) / max(self.before + self.after, 1)
+
+
+def diff(old: str, new: str, *, context: int = 1) -> Difference:
+    """What differs between two texts, with so many pieces around each place that are the same."""
+    before, after = pieces_of(old[:MAX_TEXT]), pieces_of(new[:MAX_TEXT])
+    is_cut = max(len(old), len(new)) > MAX_TEXT or max(len(before), len(after)) > MAX_PIECES
+    before, after = before[:MAX_PIECES], after[:MAX_PIECES]
+    budget = Budget(_STEPS)
+    pairs = matches(list(map(_key, before)), list(map(_key, after)), budget)
+    passages = list(_passages(before, after, pairs, budget))
+    marked = Counter[Mark]()
+    for passage in passages:
+        for run in passage.runs if passage.is_changed else ():
+            marked[run.mark] += count_words(run.text)
+    return Difference(
+        tuple(_around(passages, context)),
+        marked[Mark.REMOVED],
+        marked[Mark.ADDED],
+        sum(map(count_words, before)),
+        sum(map(count_words, after)),
+        is_cut,
+    )
+
+
+def _key(piece: str) -> bytes:
+    return masked(piece.encode("utf-8", "replace"))
+
+
+# pieces
+
+
+def _passages(
+    before: Sequence[str], after: Sequence[str], pairs: Sequence[tuple[int, int]], budget: Budget
+) -> Iterator[Passage]:
+    for (left, right), (next_left, next_right) in pairwise([(-1, -1), *pairs, (len(before), len(after))]):
+        if right >= 0:
+            yield _whole(Mark.KEPT, after[right])
+        yield from _changed(before[left + 1 : next_left], after[right + 1 : next_right], budget)
+
+
+def _changed(removed: Sequence[str], added: Sequence[str], budget: Budget) -> Iterator[Passage]:
+    """What stood between two pieces that are the same, and what stands there now."""
+    done = 0
+    bags = [_bag(piece) for piece in added]
+    for piece in removed:
+        found = _other_version(_bag(piece), bags, done) if done < len(added) else None
+        if found is None:
+            yield _whole(Mark.REMOVED, piece)
+            continue
+        yield from (_whole(Mark.ADDED, each) for each in added[done:found])
+        yield Passage(tuple(_edited(words_of(piece), words_of(added[found]), budget)))
+        done = found + 1
+    yield from (_whole(Mark.ADDED, each) for each in added[done:])
+
+
+def _whole(mark: Mark, piece: str) -> Passage:
+    return Passage((Run(mark, piece),))
+
+
+def _bag(piece: str) -> Counter[str]:
+    return Counter(word.strip().lower() for word in words_of(piece))
+
+
+def _other_version(words: Counter[str], bags: Sequence[Counter[str]], start: int) -> int | None:
+    """Which of the pieces ahead says nearly the same as this."""
+    best, found = _ALIKE, None
+    for place in range(start, min(start + _WINDOW, len(bags))):
+        other = bags[place]
+        share = 2 * (words & other).total() / max(words.total() + other.total(), 1)
+        if share > best or (share == best and found is None):
+            best, found = share, place
+    return found
+
+
+def _around(passages: Sequence[Passage], context: int) -> Iterator[Passage]:
+    """The passages that changed, and those around them."""
+    shown = set[int]()
+    for place, passage in enumerate(passages):
+        if passage.is_changed:
+            shown.update(range(max(0, place - context), min(len(passages), place + context + 1)))
+    for place in sorted(shown):
+        follows = place == 0 or place - 1 in shown
+        yield Passage(passages[place].runs, follows)
+
+
+# words
+
+
+def _edited(before: Sequence[str], after: Sequence[str], budget: Budget) -> Iterator[Run]:
+    keys = [word.strip() for word in before], [word.strip() for word in after]
+    pairs = matches(*keys, budget)
+    tokens: list[tuple[Mark, str]] = []
+    for (left, right), (next_left, next_right) in pairwise([(-1, -1), *pairs, (len(before), len(after))]):
+        if right >= 0:
+            tokens.append((Mark.KEPT, after[right]))
+        tokens += [(Mark.REMOVED, word) for word in before[left + 1 : next_left]]
+        tokens += [(Mark.ADDED, word) for word in after[right + 1 : next_right]]
+    return _joined(_without_chance(tokens))
+
+
+def _without_chance(tokens: Sequence[tuple[Mark, str]]) -> list[tuple[Mark, str]]:
+    """A few words that are the same between larger changes become part of them: removed, and added again."""
+    groups = [(is_kept, list(group)) for is_kept, group in groupby(tokens, lambda token: token[0] is Mark.KEPT)]
+    sizes = [_count(group) for _, group in groups]
+    for place in range(1, len(groups) - 1):
+        is_kept, group = groups[place]
+        if is_kept and sizes[place] <= _BY_CHANCE and sizes[place] < min(sizes[place - 1], sizes[place + 1]):
+            words = [word for _, word in group]
+            both = [*((Mark.REMOVED, word) for word in words), *((Mark.ADDED, word) for word in words)]
+            groups[place] = (False, both)
+    settled = []
+    for is_kept, merged in groupby(groups, lambda group: group[0]):
+        tokens = [token for _, group in merged for token in group]
+        settled += tokens if is_kept else [*_with(Mark.REMOVED, tokens), *_with(Mark.ADDED, tokens)]
+    return settled
+
+
+def _count(tokens: Iterable[tuple[Mark, str]]) -> int:
+    return sum(is_counted(word) for _, word in tokens)
+
+
+def _with(mark: Mark, tokens: Iterable[tuple[Mark, str]]) -> list[tuple[Mark, str]]:
+    return [token for token in tokens if token[0] is mark]
+
+
+def _joined(tokens: Iterable[tuple[Mark, str]]) -> Iterator[Run]:
+    for mark, group in groupby(tokens, lambda token: token[0]):
+        yield Run(mark, "".join(word for _, word in group))

@@ -1,0 +1,116 @@
+"""All versions of one page, and the difference between any two of them.
+
+A collection keeps every version in its archive; one that was the same as an earlier one is kept as a reference to it (a
+revisit record, WARC 1.1 section 6.7), which is followed here. The table `fetches` is read from end to end, a batch at a
+time: seconds for ten million visits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.model import Stored, Url, UsageError
+from periplus.store.tables import Spooled, scan
+
+from .details import Detail, compare
+from .values import Version
+from .visits import GOOD, SAME, states_of
+
+MAX_VISITS: Final = 10_000
+"""Of one page, the last so many."""
+_COLUMNS: Final = (
+    "url", "purpose", "outcome", "status", "reason", "target", "ended_at", "digest", "warc_file", "warc_offset",
+    "warc_length", "is_revisit",
+)  # fmt: skip
+
+
+class PageVisit(Struct, frozen=True):
+    """A visit that told whether the page is there. `version` is what it was then; `None`: it was not there."""
+
+    at: float
+    outcome: str
+    status: int | None = None
+    reason: str = ""
+    target: str = ""
+    digest: str = ""
+    version: Version | None = None
+
+
+def versions(folder: Path, url: Url, *, spooled: Sequence[Spooled] = ()) -> list[PageVisit]:
+    """Every visit to a page that told whether it is there, the earliest first."""
+    rows = deque(_visits_to(folder / "tables", url, spooled), MAX_VISITS)
+    ordered = sorted(rows, key=lambda row: row["ended_at"])
+    originals = _originals(folder / "tables", ordered, spooled)
+    return list(_told(ordered, originals))
+
+
+def version_at(visits: Sequence[PageVisit], at: float) -> Version | None:
+    """The version that a page had at a time: that of the last visit until then that found it there."""
+    found = [visit.version for visit in takewhile(lambda visit: visit.at <= at, visits) if visit.version is not None]
+    return found[-1] if found else None
+
+
+def diff_of(folder: Path, url: Url, before: float, after: float, *, spooled: Sequence[Spooled] = ()) -> Detail:
+    """What differs between the versions that a page had at two times."""
+    visits = versions(folder, url, spooled=spooled)
+    old, new = version_at(visits, before), version_at(visits, after)
+    if old is None or new is None:
+        raise UsageError(f"{url} has no version of that time", hint=f"the first is of {visits[0].at}" if visits else "")
+    return compare(folder, url, old, new)
+
+
+def _visits_to(tables: Path, url: Url, spooled: Sequence[Spooled]) -> Iterator[dict[str, Any]]:
+    wanted = pa.scalar(str(url))
+    for batch in scan(tables, "fetches", spooled=spooled, columns=_COLUMNS):
+        some = batch.filter(pc.equal(batch["url"], wanted))
+        if some.num_rows:
+            states = states_of(some)
+            for row, state in zip(some.to_pylist(), states.tolist(), strict=True):
+                if state:
+                    yield row | {"state": state}
+
+
+def _originals(tables: Path, rows: Sequence[dict[str, Any]], spooled: Sequence[Spooled]) -> dict[str, Stored]:
+    """Where the bodies lie that other records refer to."""
+    found = {row["digest"]: _stored(row) for row in rows if row["digest"] and not row["is_revisit"]}
+    missing = {row["digest"] for row in rows if row["digest"]} - found.keys()
+    if missing:
+        asked = pa.array(sorted(missing))
+        for batch in scan(tables, "fetches", spooled=spooled, columns=_COLUMNS[-5:]):
+            is_it = pc.and_(pc.is_in(batch["digest"], asked), pc.invert(pc.fill_null(batch["is_revisit"], True)))
+            for row in batch.filter(is_it).to_pylist():
+                found.setdefault(row["digest"], _stored(row))
+    return {digest: stored for digest, stored in found.items() if stored is not None}
+
+
+def _told(rows: Sequence[dict[str, Any]], originals: dict[str, Stored]) -> Iterator[PageVisit]:
+    last: Version | None = None
+    digest = ""
+    for row in rows:
+        at, stored = row["ended_at"].timestamp(), _stored(row)
+        version: Version | None = None
+        if row["state"] == GOOD:
+            body = originals.get(row["digest"] or "") if stored and stored.is_revisit else stored
+            last, digest = Version(at, stored, body), row["digest"] or ""
+            version = last
+        elif row["state"] == SAME and last is not None:
+            version = replace(last, at=at)
+        told = digest if version is not None else ""
+        yield PageVisit(at, row["outcome"], row["status"], row["reason"] or "", row["target"] or "", told, version)
+
+
+def _stored(row: dict[str, Any]) -> Stored | None:
+    if row["warc_file"] is None:
+        return None
+    return Stored(
+        row["warc_file"], row["warc_offset"], row["warc_length"], row["digest"] or "", bool(row["is_revisit"])
+    )
