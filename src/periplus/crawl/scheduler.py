@@ -10,7 +10,7 @@ A URL keeps its place in its queue until its outcome is reported, so whoever ope
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from msgspec import Struct
@@ -42,9 +42,10 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.refresh import RefreshSettings
 from periplus.urls import site_of
 
-from .census import Census
+from .census import Census, taken
 from .frontier import (
     EXCLUDED_AT_ONCE,
     SOON,
@@ -54,12 +55,13 @@ from .frontier import (
     Lease,
     Leases,
     Permission,
-    Place,
     PolitenessSettings,
+    Refresher,
     RetrySettings,
     RobotsGate,
     Rounds,
     Sources,
+    Watching,
     after_failure,
     after_visit,
     is_settled,
@@ -99,6 +101,9 @@ class CrawlScheduler:
         retries: RetrySettings | None = None,
         frontier: FrontierSettings | None = None,
         balance: BalanceSettings | None = None,
+        refresh: RefreshSettings | None = None,
+        watching: Watching | None = None,
+        weigh: Callable[[Url], float] = lambda _url: 1.0,
         pages_done: int = 0,
         allowance: int | None = None,
     ) -> None:
@@ -124,7 +129,10 @@ class CrawlScheduler:
         self._esteem: Esteem | None = None
         if isinstance(ordering, Learning | Ranking):
             self._esteem = Esteem(state, self._rounds, ordering, is_out=self._leases.holds, pages=pages_done)
-        self._admission = Admission(state, guard=guard, ordering=ordering, events=events, esteem=self._esteem)
+        self.refresher = Refresher(state, self._rounds, refresh, watching=watching, weigh=weigh)
+        self._admission = Admission(
+            state, guard=guard, ordering=ordering, events=events, esteem=self._esteem, refresher=self.refresher
+        )
         self._permission = Permission(self._rounds, self._gate, politeness=self._politeness, retries=self._retries)
         self.pages_done = pages_done
         self.allowance = allowance
@@ -173,6 +181,7 @@ class CrawlScheduler:
         for lease in self._leases.expired(now):
             self._lose(lease, now)
         self._release(now)
+        self._rounds.call(self.refresher.release(now))
         if self._esteem is not None and self._esteem.is_due:
             self._esteem.rank()
         self._rounds.refill(now)
@@ -183,6 +192,8 @@ class CrawlScheduler:
             if active is None:
                 break
             tasks += self._visit(active, limit - len(tasks), now)
+        if not tasks and limit:
+            self.refresher.idled(now)
         return tasks
 
     def _release(self, now: float) -> bool:
@@ -230,7 +241,7 @@ class CrawlScheduler:
             task = self._task(heads[0], record, active, now)
             refusal = self._refusal(task, now)
             if refusal is None:
-                self._sources.took(active, heads[0].entry, record)
+                self._took(active, heads[0].entry, record, now)
                 tasks.append(self._lend(active, Lease(task, heads[0], active.site), now))
             else:
                 self._rounds.exclude(active, heads[0], *refusal, now)
@@ -239,6 +250,14 @@ class CrawlScheduler:
         if not tasks:
             self._rounds.place(active, now + SOON)
         return tasks
+
+    def _took(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
+        if entry.lane is not Lane.FILES:
+            self._rounds.shares.took(is_again=entry.lane is Lane.REFRESH)
+        if entry.lane is Lane.REFRESH:
+            self.refresher.lent(record, now)
+        else:
+            self._sources.took(active, entry, record)
 
     def _heads(self, active: ActiveSite, out: frozenset[Url]) -> list[Ticket]:
         """The two best of a site, looked at again where their worth sinks while they wait."""
@@ -328,7 +347,10 @@ class CrawlScheduler:
                     self._set_aside(active, ticket, outcome, record.failures + 1, now)
             else:
                 self._rounds.remove(active, ticket)
-                self._state.records.put([after_visit(record, outcome, reading, reason)])
+                after = after_visit(record, outcome, reading, reason)
+                if outcome.task.purpose is Purpose.PAGE:
+                    after = self.refresher.visited(active, record, after, outcome, reading, now)
+                self._state.records.put([after])
                 self._learn(outcome, reading, reason)
                 self._sources.learnt(active, outcome, reading, reason)
         self._rounds.rest(active, outcome, reason, now)
@@ -385,8 +407,8 @@ class CrawlScheduler:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing waits and nothing is under way; or all that was allowed has been fetched."""
-        if len(self._leases):
+        """Nothing waits and nothing is under way; or all that was allowed has been fetched. Who watches is never."""
+        if len(self._leases) or self.refresher.is_watching:
             return False
         is_empty = len(self._state.queues) == 0 and len(self._rounds.bench) == 0
         return self.is_satisfied or (is_empty and self._pooled == 0)
@@ -402,26 +424,13 @@ class CrawlScheduler:
             return self._leases.next_end
         if self._rounds.is_short or (self._esteem is not None and self._esteem.is_due):
             return 0.0
-        times = (self._rounds.bench.next_at, self._state.queues.next_release(), self._leases.next_end)
+        waits = self._state.queues.next_release(), self.refresher.next_at()
+        times = (self._rounds.bench.next_at, self._leases.next_end, *waits)
         return min((at for at in times if at is not None), default=None)
 
     def census(self) -> Census:
         """The frontier in numbers."""
-        resting = [active for active in self._rounds.bench if active.place is Place.RESTING]
-        first = min(resting, key=lambda active: active.ready_at, default=None)
-        return Census(
-            known=len(self._state.records),
-            queued=len(self._state.queues) + self._pooled,
-            sites=max(len(self._state.sites), len(self._rounds.bench)),
-            ready=self._rounds.bench.count(Place.READY),
-            resting=len(resting),
-            visited=self._rounds.bench.count(Place.VISITED),
-            backing_off=sum(active.state.failures > 0 or active.lookups > 0 for active in resting),
-            done=self.pages_done,
-            next_site=first.site if first else None,
-            next_at=first.ready_at if first else None,
-            longest=self._rounds.longest(),
-        )
+        return taken(self._state, self._rounds, done=self.pages_done, pooled=self._pooled)
 
     def check_invariants(self) -> None:
         """What must hold between any two calls."""

@@ -12,9 +12,10 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 
 `admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
-`esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `history` what a visit
-adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time is an
-argument, chance is a `Random` that was given. docs/politeness.md tells the same to site owners.
+`esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited
+again, `shares` how those and new ones get along, `history` what a visit adds to a URL's record, `leases` who has what,
+`agenda` is the heap behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
+docs/politeness.md tells the same to site owners.
 """
 
 from .admission import LANES, Admission, lane_of
@@ -23,6 +24,7 @@ from .history import after_failure, after_visit
 from .leases import Lease, Leases
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
+from .refresher import Refresher, Watching
 from .retries import Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, purpose_of
@@ -41,11 +43,13 @@ __all__ = [
     "Permission",
     "Place",
     "PolitenessSettings",
+    "Refresher",
     "Retry",
     "RetrySettings",
     "RobotsGate",
     "Rounds",
     "Sources",
+    "Watching",
     "Workbench",
     "after_failure",
     "after_visit",

@@ -34,6 +34,7 @@ from periplus.policy.ordering import level_of
 from periplus.urls import site_of
 
 from .esteem import Esteem
+from .refresher import Refresher
 
 LANES = {
     Source.SEED: Lane.DISCOVERY,
@@ -58,18 +59,27 @@ class Admission:
     """Lets discoveries in."""
 
     def __init__(
-        self, state: State, *, guard: Guard, ordering: Ordering, events: EventSink, esteem: Esteem | None = None
+        self,
+        state: State,
+        *,
+        guard: Guard,
+        ordering: Ordering,
+        events: EventSink,
+        esteem: Esteem | None = None,
+        refresher: Refresher | None = None,
     ) -> None:
         self._state = state
         self._guard = guard
         self._ordering = ordering
         self._events = events
         self._esteem = esteem
+        self._refresher = refresher
 
     def admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         """Learn of URLs, and queue those that are wanted and new: which those are."""
         if self._esteem is None:
             return self._admit(discoveries)
+        self._hear(discoveries)
         queued = self._admit(self._esteem.credit(discoveries))
         self._esteem.link(discoveries)
         return queued
@@ -86,7 +96,7 @@ class Admission:
             if known is None:
                 self._queue(discovery, queued, changed, events)
                 continue
-            known = changed.get(discovery.url, known)
+            known = self._heard(discovery, changed.get(discovery.url, known), changed)
             if all(seen.source is not discovery.source for seen in known.first_seen):
                 changed[discovery.url] = _with_source(known, discovery)
                 events.append(Discovered(discovery, False))
@@ -100,6 +110,22 @@ class Admission:
         if events:
             self._events.record(events)
         return self._push(queued) if queued else []
+
+    def _hear(self, discoveries: Sequence[Discovery]) -> None:
+        """The same where those that are known by their source are not looked up otherwise."""
+        dated = [each for each in discoveries if LANES[each.source] is Lane.SITEMAPS]
+        changed: dict[Url, UrlRecord] = {}
+        for discovery, known in zip(dated, self._state.records.get([each.url for each in dated]), strict=True):
+            if known is not None:
+                self._heard(discovery, changed.get(discovery.url, known), changed)
+        self._state.records.put(changed.values())
+
+    def _heard(self, discovery: Discovery, known: UrlRecord, changed: dict[Url, UrlRecord]) -> UrlRecord:
+        """What is said of a page that is known may be that it changed."""
+        heard = known if self._refresher is None else self._refresher.heard(discovery, known)
+        if heard is not known:
+            changed[discovery.url] = heard
+        return heard
 
     def _push(self, queued: Sequence[tuple[Discovery, float, Queued]]) -> list[Queued]:
         if self._esteem is not None:

@@ -40,6 +40,7 @@ from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
 from .politeness import PolitenessSettings, rest_after
 from .retries import Retry, RetrySettings, back_off, retry_for
+from .shares import Shares
 from .workbench import ActiveSite, Place, Workbench
 
 EXCLUDED_AT_ONCE = 200
@@ -100,6 +101,8 @@ class Rounds:
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
         self.on_removed: Callable[[Url], None] | None = None
         self.refused_files: list[Excluded] = []
+        self.level_of_new: Callable[[ActiveSite], int] | None = None
+        self.shares = Shares()
 
     def _key(self, active: ActiveSite) -> tuple[float, float]:
         """Who is next. A visit that has begun goes on: its connection is open."""
@@ -238,7 +241,10 @@ class Rounds:
         if Lane.REFRESH not in active.lanes:
             return pages
         again = self._heads(active.site, Lane.REFRESH, limit, out)
-        return again if again and (not pages or again[0].entry.level < pages[0].entry.level) else pages
+        if not again or not pages:
+            return again or pages
+        level = pages[0].entry.level if self.level_of_new is None else self.level_of_new(active)
+        return again if self.shares.prefer_again(again[0].entry.level < level) else pages
 
     def balance(self, active: ActiveSite) -> SiteBalance:
         """How the budget of a site is shared between its sources."""
@@ -372,16 +378,24 @@ class Rounds:
 
     def note_priorities(self, site: Site, said: bytes) -> None:
         """Keep what a site's lists have said of priorities."""
-        active = self.bench.get(site)
-        state = active.state if active else self._state.sites.get([site])[0] or SiteState(site)
+        state = self._state_of(site)
         state.priorities = said
         self._state.sites.put([state])
+
+    def note_signals(self, site: Site, said: bytes) -> None:
+        """Keep how far what a site says of changes can be believed."""
+        state = self._state_of(site)
+        state.signals = said
+        self._state.sites.put([state])
+
+    def _state_of(self, site: Site) -> SiteState:
+        active = self.bench.get(site)
+        return active.state if active else self._state.sites.get([site])[0] or SiteState(site)
 
     def save(self) -> None:
         """Write what is known of sites, and what the guard has learnt of them, to the state; the caller commits."""
         for site, lessons in self._guard.changed():
-            active = self.bench.get(site)
-            state = active.state if active else self._state.sites.get([site])[0] or SiteState(site)
+            state = self._state_of(site)
             state.traps = lessons
             self._state.sites.put([state])
         for active in self.bench:

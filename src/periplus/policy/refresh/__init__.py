@@ -32,6 +32,7 @@ from .ledger import Ledger
 from .noisy_signals import SignalModel
 from .objectives import Objective, fragment_index, objective, objectives, profile_index
 from .price import Price, PriceSettings, price_for
+from .reckoning import pages_of, reckoned
 from .retirement import RefreshRetirementSettings, Setback, after_setback, why_worthless
 from .signals import KindEvidence, SiteEvidence, unpack_site
 from .wake_queue import QueueSettings, WakeQueue
@@ -90,9 +91,11 @@ __all__ = [
     "objectives",
     "observation",
     "observations_of",
+    "pages_of",
     "parts",
     "price_for",
     "profile_index",
+    "reckoned",
     "running_rate",
     "signals_heard",
     "unpack_page",

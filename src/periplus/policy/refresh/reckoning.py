@@ -1,4 +1,4 @@
-"""What all pages of a site together say of it, from what is kept of each: the estimation, for a crawl with its state on disk."""
+"""What all pages of a site say of it, from what is kept of each: the estimation, for a crawl with its state on disk."""
 
 from __future__ import annotations
 

@@ -1,0 +1,295 @@
+"""When pages are visited again: what every visit and every signal teaches, who is due, and what a visit must be worth.
+
+The policy is `policy.refresh`; here it meets what is kept: 64 bytes of evidence with every URL, what is known of a
+site's signals with the site, and the calendar. Who was visited goes into the calendar. When its time has come it is
+looked at once more, since the price and what is known of its site may have changed, and then waits with its site or
+goes back to sleep. So nothing of it is in memory, however many pages there are.
+
+A crawl that does not watch keeps evidence and calendar all the same, with no time but that of the visit: whoever
+watches the collection later finds all that was learnt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.formats.headers import read_last_modified
+from periplus.model import (
+    ChangeLevel,
+    Discovery,
+    Fetched,
+    FetchOutcome,
+    Lane,
+    NotModified,
+    Queued,
+    Reading,
+    Redirected,
+    Site,
+    Source,
+    State,
+    Url,
+    UrlRecord,
+)
+from periplus.policy.ordering import level_of
+from periplus.policy.refresh import (
+    Appraisal,
+    Appraiser,
+    PageEvidence,
+    RefreshRetirementSettings,
+    RefreshSettings,
+    SignalKind,
+    SiteEvidence,
+    after_setback,
+    learnt,
+    new_page_worth,
+    pages_of,
+    reckoned,
+    unpack_page,
+    unpack_site,
+)
+from periplus.policy.sitemaps import SignalSettings, is_signal
+from periplus.urls import site_of
+
+from .rounds import Rounds
+from .workbench import ActiveSite
+
+DAY = 86_400.0
+_LOOKED_AT = 200
+"""So many of the calendar are looked at in one step."""
+_WAITING = 2_000
+"""So many may wait with their sites; others sleep on, and their worth is reckoned when there is room."""
+_SAMPLE = 20_000
+"""Pages of a site that are enough to know it by."""
+_RECKON_AFTER, _RECKON_SHARE = 20, 0.05
+"""A site is reckoned anew after so many visits, or this share of its pages."""
+_CHANCE = 0.5
+"""That a page which was never visited turns out to be one."""
+_KINDS = {
+    Source.SITEMAP: SignalKind.SITEMAP,
+    Source.ARCHIVE: SignalKind.SITEMAP,
+    Source.FEED: SignalKind.FEED,
+    Source.PING: SignalKind.PING,
+}
+
+
+class Watching(Struct, frozen=True):
+    """What a crawl that comes back may spend: so many visits a day, and what it began with as the price of one."""
+
+    visits_a_day: float
+    price: float = 1.0
+
+
+class Refresher:
+    """Decides on second visits, and learns from them. Without `watching` it only learns."""
+
+    def __init__(
+        self,
+        state: State,
+        rounds: Rounds,
+        settings: RefreshSettings | None = None,
+        retirement: RefreshRetirementSettings | None = None,
+        *,
+        watching: Watching | None = None,
+        weigh: Callable[[Url], float] = lambda _url: 1.0,
+    ) -> None:
+        self._state = state
+        self._rounds = rounds
+        self._retirement = retirement or RefreshRetirementSettings()
+        self._signals = SignalSettings()
+        self._watching = watching
+        self._weigh = weigh
+        self._appraiser = Appraiser(settings, watching.price if watching is not None else 1.0)
+        self._waiting = 0
+        self._visits: dict[Site, int] = {}
+        self._idle_since: float | None = None
+        if watching is not None:
+            queues = state.queues
+            self._waiting = sum(queues.length(site, lane) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH)
+            rounds.level_of_new = self._level_of_new
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether pages are visited again at all."""
+        return self._watching is not None
+
+    @property
+    def price(self) -> float:
+        """What a visit must be worth now."""
+        return self._appraiser.price.value
+
+    # what is learnt
+
+    def visited(
+        self,
+        active: ActiveSite,
+        before: UrlRecord,
+        after: UrlRecord,
+        outcome: FetchOutcome,
+        reading: Reading | None,
+        now: float,
+    ) -> UrlRecord:
+        """A visit has ended, well or for good: the record with what it taught, in the calendar for the next."""
+        page = unpack_page(before.evidence)
+        if isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched)):
+            page = self._learn(active, page, after, reading, now)
+            due_at: float | None = self._due_at(page, unpack_site(active.state.signals), after.url, now)
+        elif isinstance(outcome, Redirected):
+            due_at = now + self._appraiser.settings.longest
+        else:
+            setback = after_setback(after.status, after.failures, now, self._retirement)
+            due_at = None if setback.retired else setback.again_at
+        self._state.calendar.move([(after.url, before.due_at, due_at)])
+        return replace(after, evidence=page.pack() if page.visited_at else b"", due_at=due_at)
+
+    def _learn(
+        self,
+        active: ActiveSite,
+        page: PageEvidence,
+        after: UrlRecord,
+        reading: Reading | None,
+        now: float,
+    ) -> PageEvidence:
+        if not page.visited_at:
+            return page.first_visited(now, _age(after, now))
+        is_changed = reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR
+        site = unpack_site(active.state.signals)
+        page, site_after = learnt(page, site, is_changed, now)
+        if site_after != site:
+            active.state.signals = site_after.pack()
+            active.is_changed = True
+        self._count(active, now)
+        return page
+
+    def _count(self, active: ActiveSite, now: float) -> None:
+        """From time to time all pages of a site are looked at together."""
+        visits = self._visits[active.site] = self._visits.get(active.site, 0) + 1
+        pages = unpack_site(active.state.signals).pages
+        if visits >= max(_RECKON_AFTER, _RECKON_SHARE * min(pages, _SAMPLE)):
+            del self._visits[active.site]
+            kept = (record.evidence for record in self._state.records.of_site(active.site) if record.evidence)
+            joined = b"".join(islice(kept, _SAMPLE))
+            site, _ = reckoned(unpack_site(active.state.signals), pages_of(joined), now)
+            active.state.signals = site.pack()
+            active.is_changed = True
+
+    def heard(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
+        """Somebody tells of a page that is known: the record with the date that it is said to have, and the signal."""
+        lastmod = discovery.hints.lastmod
+        kind = _KINDS.get(discovery.source)
+        if kind is None or (lastmod is None and kind is not SignalKind.PING):
+            return known
+        at, before = discovery.found_at, known.lastmod
+        is_told = kind is SignalKind.PING or (
+            lastmod is not None
+            and before is not None
+            and is_signal(before.at, lastmod, known.fetched_at, at, 0.0, self._signals)
+        )
+        if lastmod is not None and (before is None or lastmod.at > before.at):
+            known = replace(known, lastmod=lastmod)
+        return self._told(known, kind, at) if is_told and known.evidence else known
+
+    def _told(self, known: UrlRecord, kind: SignalKind, now: float) -> UrlRecord:
+        page = unpack_page(known.evidence).told(kind)
+        if known.due_at is None:  # it waits already, or was given up
+            return replace(known, evidence=page.pack())
+        due_at = min(known.due_at, self._due_at(page, self._evidence_of(site_of(known.url)), known.url, now))
+        self._state.calendar.move([(known.url, known.due_at, due_at)])
+        return replace(known, evidence=page.pack(), due_at=due_at)
+
+    def polled(self, site: Site, kind: SignalKind, listed: int, moved: int, *, is_generated: bool) -> None:
+        """A file of a site was read again, and says of so many pages that they changed."""
+        evidence = self._evidence_of(site)
+        after = evidence.with_kind(kind, evidence.of(kind).polled(listed, moved, is_generated=is_generated))
+        self._rounds.note_signals(site, after.pack())
+
+    def _level_of_new(self, active: ActiveSite) -> int:
+        """At which level pages of a site wait that were never visited, in the currency of those that were."""
+        rate = unpack_site(active.state.signals).rate
+        return level_of(new_page_worth(1.0, _CHANCE, rate) / self.price)
+
+    # who is due
+
+    def release(self, now: float) -> list[Queued]:
+        """Let those wait with their sites whose visit is worth its price by now; which those are."""
+        if self._watching is None or self._waiting >= _WAITING:
+            return []
+        moves: list[tuple[Url, float | None, float | None]] = []
+        records: list[UrlRecord] = []
+        entries: list[Queued] = []
+        due = self._state.calendar.due(now, _LOOKED_AT)
+        for (url, at), record in zip(due, self._state.records.get([url for url, _ in due]), strict=True):
+            if record is None or record.due_at != at:
+                moves.append((url, at, None))
+                continue
+            seen = self._appraise(record, now)
+            if seen is not None and seen.due_at > now:
+                moves.append((url, at, seen.due_at))
+                records.append(replace(record, due_at=seen.due_at))
+                continue
+            moves.append((url, at, None))
+            records.append(replace(record, due_at=None))
+            level = level_of(1.0) if seen is None else seen.level
+            entries.append(Queued(url, site_of(url), Lane.REFRESH, level))
+        self._state.calendar.move(moves)
+        self._state.records.put(records)
+        self._state.queues.push(entries)
+        self._waiting += len(entries)
+        return entries
+
+    def next_at(self) -> float | None:
+        """When somebody is due next, if there is room."""
+        if self._watching is None or self._waiting >= _WAITING:
+            return None
+        return self._state.calendar.next_due()
+
+    def lent(self, record: UrlRecord, now: float) -> None:
+        """A page is visited again: the price follows what it is worth."""
+        self._waiting -= 1
+        self._idle_since = now
+        seen = self._appraise(record, now)
+        if seen is not None:
+            self._appraiser.price.served(seen.worth, len(self._state.calendar))
+
+    def idled(self, now: float) -> None:
+        """There was time for visits, and nobody was worth one: the price falls."""
+        if self._watching is None:
+            return
+        since, self._idle_since = self._idle_since, now
+        if since is not None and now > since:
+            missed = (now - since) / DAY * self._watching.visits_a_day
+            self._appraiser.price.missed(missed, len(self._state.calendar))
+
+    def appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
+        """What is to be said of the next visit to a page; `None` if it was never read."""
+        return self._appraise(record, now)
+
+    def _appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
+        if record.failures or not record.evidence:
+            return None
+        page = unpack_page(record.evidence)
+        site = self._evidence_of(site_of(record.url))
+        return self._appraiser.appraise(page, site, self._weigh(record.url), now)
+
+    def _due_at(self, page: PageEvidence, site: SiteEvidence, url: Url, now: float) -> float:
+        if self._watching is None:
+            return page.visited_at
+        return self._appraiser.due_at(page, site, self._weigh(url), now)
+
+    def _evidence_of(self, site: Site) -> SiteEvidence:
+        active = self._rounds.bench.get(site)
+        state = active.state if active is not None else self._state.sites.get([site])[0]
+        return unpack_site(b"" if state is None else state.signals)
+
+
+def _age(record: UrlRecord, now: float) -> float | None:
+    """How long ago a page was changed when it was first seen, as far as anybody says."""
+    if record.lastmod is not None:
+        modified_at: float | None = record.lastmod.at
+    else:
+        said = None if record.validators is None else record.validators.last_modified
+        modified_at = None if said is None else read_last_modified(said, now)
+    return None if modified_at is None or modified_at > now else now - modified_at
