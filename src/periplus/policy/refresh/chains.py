@@ -29,8 +29,11 @@ class Chains:
             (self._next, items), (self._before, items), (self._where, items), (self._first, chains), (self._last,
             chains),
         ):  # fmt: skip
-            if size > len(column):
-                column.extend([NONE] * (size - len(column)))
+            missing = size - len(column)
+            if missing == 1:
+                column.append(NONE)
+            elif missing > 0:
+                column.extend([NONE] * missing)
 
     def append(self, chain: int, item: int) -> None:
         """Put an item that is in none at the end of a queue."""

@@ -78,6 +78,7 @@ class CrawlValue:
         self._phi[QUIET] = self.objective.phi(_GRID)
         self._rows[QUIET] = self._phi[QUIET].tolist()
         self._is_plain = self.objective.name in ("binary", "capture")
+        self._is_weighted, self._power = self.objective.is_weighted, self.objective.power
         self._has_shapes = self.objective.cost is not None and self.objective.power == 1.0
 
     # one page
@@ -111,17 +112,18 @@ class CrawlValue:
             expected = shape * math.log1p(expected / shape)
         if boost and kind % _OF_SHAPE:
             expected = self._with_signals(kind, expected, boost)
-        if not self.objective.is_weighted:
+        return self._scale(rate, weight) * _between(_GRID_LIST, self._rows.get(kind) or self._row(kind), expected)
+
+    def _scale(self, rate: float, weight: float) -> float:
+        if not self._is_weighted:
             weight = 1.0
-        return weight * float(rate**-self.objective.power) * _between(_GRID_LIST, self._row(kind), expected)
+        return weight / rate if self._power == 1.0 else weight * float(rate**-self._power)
 
     def ripe_age(self, kind: int, rate: float, weight: float, price: float, boost: float = 0.0) -> float:
         """The age at which a visit is worth the price; 0 if it is already, infinity if it never is."""
-        if not self.objective.is_weighted:
-            weight = 1.0
-        if weight <= 0.0 or rate <= 0.0:
+        if rate <= 0.0 or (self._is_weighted and weight <= 0.0):
             return math.inf
-        goal, row = price * rate**self.objective.power / weight, self._row(kind)
+        goal, row = price / self._scale(rate, weight), self._rows.get(kind) or self._row(kind)
         if not goal < row[-1]:
             return math.inf
         expected = _between(row, _GRID_LIST, goal)
@@ -283,9 +285,7 @@ def _kappa(worth: int) -> float:
 def _between(at: list[float], values: list[float], x: float) -> float:
     """On the line between two points of a table; its ends hold beyond it."""
     place = bisect_right(at, x)
-    if place == 0:
-        return values[0]
-    if place == len(at):
-        return values[-1]
-    low, high = at[place - 1], at[place]
-    return values[place - 1] + (values[place] - values[place - 1]) * (x - low) / (high - low)
+    if not 0 < place < _POINTS:
+        return values[0] if place == 0 else values[-1]
+    low, first = at[place - 1], values[place - 1]
+    return first + (values[place] - first) * (x - low) / (at[place] - low)

@@ -35,12 +35,13 @@ from .wheel import SLOTS, TimingWheel
 
 _PRICED = 1
 """The level at which a visit is worth its price; pages wake so many levels below it."""
-_PROMOTED = 4
+_PROMOTED = 2
 """Up to this level pages are moved up; whoever is above is served at once, or its host is at fault."""
-_LOOKED_AT = 4
+_LOOKED_AT = 2
 """Pages of a host that are looked at again before one is taken."""
 _MOST_CREDIT = 20.0
-_SAMPLE = 5000
+_SAMPLE, _AT_ONCE = 5000, 50_000
+"""Pages that the first price is guessed from; pages that are placed at once."""
 
 
 class QueueSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -332,15 +333,16 @@ class WakeQueue:
         state = np.array(self._state)
         pages = np.flatnonzero((state == _State.KNOWN) | (state == _State.NEW))
         is_new = state[pages] == _State.NEW
-        until, level, promoted = self._times_and_levels(pages, is_new, now)
-        is_awake = is_new | (until <= now)
-        self._levels.rebuild(pages[is_awake], is_new[is_awake].astype(np.int64), level[is_awake])
-        timer = np.where(is_awake, np.where(is_new | (level >= _PROMOTED), np.inf, promoted), until)
-        timed = np.isfinite(timer)
+        timer, level = np.empty(len(pages)), np.empty(len(pages), np.int8)
+        for begin in range(0, len(pages), _AT_ONCE):
+            part = slice(begin, begin + _AT_ONCE)
+            timer[part], level[part] = self._timer_and_level(pages[part], is_new[part], now)
+        is_awake, timed = level >= 0, np.isfinite(timer)
+        self._levels.rebuild(pages[is_awake], is_new[is_awake].astype(np.int64), level[is_awake].astype(np.int64))
         self._timers.rebuild(pages[timed], self._wheel.places(pages[timed], timer[timed]))
 
-    def _times_and_levels(self, pages: Ints, is_new: NDArray[np.bool_], now: float) -> tuple[Floats, Ints, Floats]:
-        """When each wakes, at which level it waits now, and when it is moved up from there."""
+    def _timer_and_level(self, pages: Ints, is_new: NDArray[np.bool_], now: float) -> tuple[Floats, Ints]:
+        """The level at which each waits now, `NONE` if it sleeps; and when it wakes, or is moved up."""
         kind, rate, weight, boost, visited = self._columns(pages)
         ripe = self._tables.ripe_ages(kind, rate, weight, self._anchor, boost) * DAY
         until = visited + np.clip(ripe, self.settings.shortest, self.settings.longest)
@@ -350,14 +352,17 @@ class WakeQueue:
         is_late = ~is_new & (now - visited >= self.settings.longest)
         level = np.where(is_late, np.maximum(level, _PRICED), level)
         price = self._anchor * np.exp(self._log_step * (level + 1.0))
-        return until, level, visited + self._tables.ripe_ages(kind, rate, weight, price, boost) * DAY
+        promoted = visited + self._tables.ripe_ages(kind, rate, weight, price, boost) * DAY
+        is_awake = is_new | (until <= now)
+        timer = np.where(is_awake, np.where(is_new | (level >= _PROMOTED), np.inf, promoted), until)
+        return timer, np.where(is_awake, level, NONE)
 
     def _columns(self, pages: Ints) -> tuple[Ints, Floats, Floats, Floats, Floats]:
         rate, weight, boost, visited = (
-            np.array(column)[pages].astype(np.float64)
+            np.frombuffer(column, column.typecode)[pages].astype(np.float64)
             for column in (self._rate, self._weight, self._boost, self._visited_at)
         )
-        return np.array(self._kind)[pages].astype(np.int64), rate, weight, boost, visited
+        return np.frombuffer(self._kind, np.uint16)[pages].astype(np.int64), rate, weight, boost, visited
 
     def check_invariants(self) -> None:
         """Every page that is known or new waits or sleeps, and nobody else does."""

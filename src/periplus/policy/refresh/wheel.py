@@ -18,7 +18,7 @@ _BITS = 8
 _SLOTS = 1 << _BITS
 _MASK = _SLOTS - 1
 _LEVELS = 3
-_FARTHEST = (1 << _BITS * _LEVELS) - 1
+_FARTHEST = (1 << _BITS * _LEVELS) - 2
 SLOTS = _SLOTS * _LEVELS
 """Queues of `Chains` that the wheel takes."""
 
@@ -38,7 +38,8 @@ class TimingWheel:
 
     def sleep(self, item: int, until: float) -> None:
         """Wake an item, which is in no queue, when it is time: never before, and within a slot after."""
-        self._at[item] = at = self._slot_number(until)
+        at = int(min(until / self._slot, self._turned + _FARTHEST)) + 1
+        self._at[item] = at = at if at > self._turned else self._turned + 1
         self._chains.append(self._place(at), item)
 
     def turn(self, now: float) -> list[int]:
@@ -57,16 +58,12 @@ class TimingWheel:
     def places(self, items: NDArray[np.int64], until: NDArray[np.float64]) -> NDArray[np.int64]:
         """The queue of each, for a `rebuild` of all."""
         soonest, latest = self._turned + 1, self._turned + _FARTHEST
-        at = np.clip(np.ceil(np.minimum(until / self._slot, latest)), soonest, latest).astype(np.int64)
+        at = np.clip(np.minimum(until / self._slot, latest).astype(np.int64) + 1, soonest, latest)
         np.frombuffer(self._at, np.int64)[items] = at
         away = at ^ self._turned
         first, second = at & _MASK, _SLOTS + (at >> _BITS & _MASK)
         third = 2 * _SLOTS + (at >> 2 * _BITS & _MASK)
         return np.where(away < _SLOTS, first, np.where(away < _SLOTS << _BITS, second, third))
-
-    def _slot_number(self, until: float) -> int:
-        latest = self._turned + _FARTHEST
-        return max(-int(-min(until / self._slot, latest) // 1), self._turned + 1)
 
     def _place(self, at: int) -> int:
         """In the wheel whose turns lie between now and then; it is moved down when the slower ones agree."""
