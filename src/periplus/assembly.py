@@ -18,11 +18,11 @@ from xxhash import xxh3_64_hexdigest
 
 from periplus import __version__
 from periplus.config import Config
-from periplus.crawl.clock import Pace, SystemClock
+from periplus.crawl.clock import Pace, SystemClock, Timescale
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
-from periplus.crawl.frontier import PolitenessSettings, robots_url
+from periplus.crawl.frontier import DAY, PolitenessSettings, Watching, robots_url
 from periplus.crawl.journal import Journal
 from periplus.crawl.local import Crawl
 from periplus.crawl.placement import Placement
@@ -106,14 +106,27 @@ class ShardMaker(Struct, frozen=True):
     config: Config
     folder: Path
     seeds: tuple[Url, ...]
+    watches: bool = False
+    scale: Timescale | None = None
 
     def __call__(self, number: int, count: int) -> Shard:
         """Shard `number` of `count`."""
-        return open_shard(self.config, Layout(self.folder), self.seeds, number, count)
+        return open_shard(self, Layout(self.folder), number, count)
 
 
-def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int) -> Crawl:
-    """A crawl of a collection from these seeds, by so many processes; begun now or continued."""
+def open_crawl(
+    config: Config,
+    folder: Path,
+    seeds: Sequence[Url],
+    workers: int,
+    *,
+    watches: bool = False,
+    scale: Timescale | None = None,
+) -> Crawl:
+    """A crawl of a collection from these seeds, by so many processes; begun now or continued.
+
+    One that `watches` comes back to pages, for ever, within its budget. `scale` is for a web with a time of its own.
+    """
     layout = Layout(folder)
     if layout.shards not in (0, workers):
         raise ConfigError(
@@ -127,9 +140,9 @@ def open_crawl(config: Config, folder: Path, seeds: Sequence[Url], workers: int)
         _ask_earlier(config, layout)
     if config.scores.score != "priority":
         listed_ranks(layout.tables, layout.spooled, config.scores).save(layout.listed_ranks)
-    now = SystemClock().now()
+    now = SystemClock(scale).now()
     return Crawl(
-        ShardMaker(config, folder, tuple(seeds)),
+        ShardMaker(config, folder, tuple(seeds), watches, scale),
         workers,
         seeds=[_begun(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
@@ -227,12 +240,12 @@ def with_scheme(text: str) -> str:
     return f"http://{text}" if is_plain else f"https://{text}"
 
 
-def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int, count: int) -> Shard:
+def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
     """Put a shard together and bring it to where the last process left it."""
-    clock = SystemClock()
+    config, clock = asked.config, SystemClock(asked.scale)
     state = DiskState(layout.shard(number), shard=number, duplicates=config.duplicates)
     try:
-        shard, engine = _assemble(config, layout, seeds, number, count, state, clock)
+        shard, engine = _assemble(asked, layout, number, count, state, clock)
         engine.recover()
         engine.submit()
     except BaseException:
@@ -242,8 +255,9 @@ def open_shard(config: Config, layout: Layout, seeds: Sequence[Url], number: int
 
 
 def _assemble(
-    config: Config, layout: Layout, seeds: Sequence[Url], number: int, count: int, state: State, clock: SystemClock
+    asked: ShardMaker, layout: Layout, number: int, count: int, state: State, clock: SystemClock
 ) -> tuple[Shard, Engine]:
+    config, seeds = asked.config, asked.seeds
     journal = Journal(layout.shard(number) / "journal", layout.warc)
     tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=state.marked("tables"))
     events = Counting(Tally.restored(state.marked("tally")), tables)
@@ -251,6 +265,7 @@ def _assemble(
     by = config.ordering.by
     ordering = config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
     state.mark(_ORDERING, _learning_name(config).encode())
+    visits_a_day = budget(config, layout)
     scheduler = CrawlScheduler(
         state,
         guard=standard_chain(scope, config.filters, recall=_Recall(state)),
@@ -262,6 +277,8 @@ def _assemble(
         retries=config.retries,
         frontier=config.frontier,
         balance=config.balance,
+        refresh=config.refresh,
+        watching=Watching(visits_a_day / count) if asked.watches else None,
         pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
     )
     courier = Courier(
@@ -306,9 +323,18 @@ def _assemble(
         courier=courier,
         forester=forester,
         warc_folder=layout.warc,
-        pace=Pace(config.crawl.rate, clock.now(), number, count),
+        pace=Pace(visits_a_day / DAY if asked.watches else config.crawl.rate, clock.now(), number, count),
+        speed=clock.speed,
     )
     return Shard(number, scheduler=scheduler, engine=engine, courier=courier), engine
+
+
+def budget(config: Config, layout: Layout) -> float:
+    """Visits a day of a crawl that watches; a seventh of the pages that there are, where nobody said."""
+    if config.watch.visits_a_day:
+        return config.watch.visits_a_day
+    pages = sum(int.from_bytes(_marked(layout.shard(number), "pages") or b"", "big") for number in range(layout.shards))
+    return max(pages / 7, 1440.0)
 
 
 def _rank_of(config: Config, layout: Layout) -> RankOf:

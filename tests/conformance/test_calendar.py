@@ -27,6 +27,14 @@ def test_those_are_due_whose_time_has_come(calendar: Calendar) -> None:
         assert calendar.due(99.0, 1) == [(B, 10.0)]
 
 
+def test_one_may_be_drawn(calendar: Calendar) -> None:
+    """The first at a time or later."""
+    assert calendar.after(0.0) is None
+    calendar.move([(A, None, 30.0), (B, None, 10.0)])
+    assert (calendar.after(0.0), calendar.after(10.0), calendar.after(10.5)) == ((B, 10.0), (B, 10.0), (A, 30.0))
+    assert calendar.after(31.0) is None
+
+
 def test_a_url_is_there_once(calendar: Calendar) -> None:
     """At the time that it was given last, or not at all; moved there and back as well."""
     calendar.move([(A, None, 10.0), (B, None, 20.0)])

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from periplus.crawl.engine import EngineSettings
 from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
-from periplus.crawl.frontier import PolitenessSettings, RetrySettings
+from periplus.crawl.frontier import PolitenessSettings, RetrySettings, WatchSettings
 from periplus.crawl.reading import ReadingSettings
 from periplus.crawl.scheduler import FrontierSettings
 from periplus.crawl.sitemaps import SitemapSettings
@@ -38,6 +38,7 @@ from periplus.policy.filters import (
     TrapSettings,
 )
 from periplus.policy.ordering import ALIASES, ordering
+from periplus.policy.refresh import RefreshSettings
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
@@ -141,6 +142,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages that sitemaps list are ordered among each other."""
     balance: BalanceSettings = BalanceSettings()
     """How a site's budget is shared between what links lead to and what sitemaps list."""
+    watch: WatchSettings = WatchSettings()
+    """What `periplus watch` may spend."""
+    refresh: RefreshSettings = RefreshSettings()
+    """When pages are visited again. Times are in seconds."""
     duplicates: DuplicateSettings = DuplicateSettings()
     """Which pages are taken to say the same. It holds for pages that are read from then on."""
     wire: WireSettings = WireSettings()

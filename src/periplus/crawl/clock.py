@@ -12,6 +12,8 @@ import math
 import time
 from collections import deque
 
+from msgspec import Struct
+
 _SECOND = 1.02
 """What leaves a second apart may arrive a little less than that apart."""
 _MOMENT = 0.05
@@ -19,15 +21,34 @@ _MOMENT = 0.05
 _ANY = 1_000_000
 
 
+class Timescale(Struct, frozen=True):
+    """A time of its own, for a web that has one, such as the lab: when it is `real` here it is `virtual` there.
+
+    From then on it goes `speed` times as fast.
+    """
+
+    real: float
+    virtual: float
+    speed: float
+
+
 class SystemClock:
     """POSIX time that never runs backwards, even when somebody sets the machine's clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, scale: Timescale | None = None) -> None:
         self._began_at = time.time() - time.monotonic()
+        self._scale = scale
+
+    @property
+    def speed(self) -> float:
+        """Seconds of this clock in a second of the machine's."""
+        return 1.0 if self._scale is None else self._scale.speed
 
     def now(self) -> float:
         """POSIX seconds: the time at the start, and what has passed since."""
-        return self._began_at + time.monotonic()
+        real = self._began_at + time.monotonic()
+        scale = self._scale
+        return real if scale is None else scale.virtual + (real - scale.real) * scale.speed
 
 
 class Pace:

@@ -92,6 +92,7 @@ class Engine:
         forester: Forester,
         warc_folder: Path,
         pace: Pace,
+        speed: float = 1.0,
     ) -> None:
         self._settings = settings
         self._scheduler = scheduler
@@ -107,6 +108,7 @@ class Engine:
         self._forester = forester
         self._warc_folder = warc_folder
         self._pace = pace
+        self._speed = speed
         self._copies = Copies(state, knows_worth=scheduler.learns)
         self._unread: dict[Url, FileNote] = {}
         self._commits = commits_of(state)
@@ -159,10 +161,8 @@ class Engine:
             return 0.0
         if self.is_stopping or not self._wire.free_slots:
             return patience
-        if not self._pace.room(now):
-            return min(max(self._pace.next_at(now) - now, 0.0), patience)
-        next_at = self._scheduler.next_at
-        return patience if next_at is None else min(max(next_at - now, 0.0), patience)
+        next_at = self._scheduler.next_at if self._pace.room(now) else self._pace.next_at(now)
+        return patience if next_at is None else min(max(next_at - now, 0.0) / self._speed, patience)
 
     def _keep(self, arrived: Sequence[FetchOutcome]) -> list[Note]:
         """Write what arrived to the archive, and note that it did."""

@@ -129,7 +129,7 @@ class CrawlScheduler:
         self._esteem: Esteem | None = None
         if isinstance(ordering, Learning | Ranking):
             self._esteem = Esteem(state, self._rounds, ordering, is_out=self._leases.holds, pages=pages_done)
-        self.refresher = Refresher(state, self._rounds, refresh, watching=watching, weigh=weigh)
+        self.refresher = Refresher(state, self._rounds, refresh, watching=watching, weigh=weigh, random=random)
         self._admission = Admission(
             state, guard=guard, ordering=ordering, events=events, esteem=self._esteem, refresher=self.refresher
         )
@@ -404,6 +404,7 @@ class CrawlScheduler:
     def save(self) -> None:
         """Write what is known of the sites at hand to the state; the caller commits."""
         self._rounds.save()
+        self.refresher.save()
 
     @property
     def is_idle(self) -> bool:

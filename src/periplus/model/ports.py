@@ -262,6 +262,9 @@ class Calendar(Protocol):
     def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
         """Those whose time has come, with it, the earliest first, at most so many. They stay until they are moved."""
 
+    def after(self, time: float) -> tuple[Url, float] | None:
+        """The first whose time is then or later, with it."""
+
     def next_due(self) -> float | None:
         """The first time of all."""
 

@@ -40,6 +40,11 @@ class MemoryCalendar:
             heappush(self._waiting, place)
         return [(url, at) for at, url in found]
 
+    def after(self, time: float) -> tuple[Url, float] | None:
+        """The first whose time is then or later. All of them are looked at."""
+        later = [(at, url) for url, at in self._times.items() if at >= time]
+        return min(later)[::-1] if later else None
+
     def next_due(self) -> float | None:
         """The first time of all."""
         first = self._first()

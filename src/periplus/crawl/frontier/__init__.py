@@ -24,7 +24,7 @@ from .history import after_failure, after_visit
 from .leases import Lease, Leases
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
-from .refresher import Refresher, Watching
+from .refresher import DAY, Refresher, Watching, WatchSettings
 from .retries import Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, purpose_of
@@ -32,6 +32,7 @@ from .sources import Sources, is_settled, place_of
 from .workbench import ActiveSite, Place, Workbench
 
 __all__ = [
+    "DAY",
     "EXCLUDED_AT_ONCE",
     "LANES",
     "SOON",
@@ -49,6 +50,7 @@ __all__ = [
     "RobotsGate",
     "Rounds",
     "Sources",
+    "WatchSettings",
     "Watching",
     "Workbench",
     "after_failure",

@@ -11,9 +11,12 @@ watches the collection later finds all that was learnt.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import islice
+from random import Random
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -39,6 +42,7 @@ from periplus.policy.refresh import (
     Appraisal,
     Appraiser,
     PageEvidence,
+    Price,
     RefreshRetirementSettings,
     RefreshSettings,
     SignalKind,
@@ -47,6 +51,7 @@ from periplus.policy.refresh import (
     learnt,
     new_page_worth,
     pages_of,
+    price_for,
     reckoned,
     unpack_page,
     unpack_site,
@@ -55,6 +60,7 @@ from periplus.policy.sitemaps import SignalSettings, is_signal
 from periplus.urls import site_of
 
 from .rounds import Rounds
+from .shares import Shares
 from .workbench import ActiveSite
 
 DAY = 86_400.0
@@ -66,6 +72,9 @@ _SAMPLE = 20_000
 """Pages of a site that are enough to know it by."""
 _RECKON_AFTER, _RECKON_SHARE = 20, 0.05
 """A site is reckoned anew after so many visits, or this share of its pages."""
+_SAMPLE_OF_ALL = 2_000
+_FIRST_RATE = 1 / 30
+_PRICE = "price"
 _CHANCE = 0.5
 """That a page which was never visited turns out to be one."""
 _KINDS = {
@@ -76,11 +85,17 @@ _KINDS = {
 }
 
 
+class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What `periplus watch` may spend."""
+
+    visits_a_day: int = 0
+    """Requests a day, over all sites; 0: a seventh of the pages that there are."""
+
+
 class Watching(Struct, frozen=True):
-    """What a crawl that comes back may spend: so many visits a day, and what it began with as the price of one."""
+    """What a crawl that comes back may spend: so many visits a day."""
 
     visits_a_day: float
-    price: float = 1.0
 
 
 class Refresher:
@@ -95,6 +110,7 @@ class Refresher:
         *,
         watching: Watching | None = None,
         weigh: Callable[[Url], float] = lambda _url: 1.0,
+        random: Random | None = None,
     ) -> None:
         self._state = state
         self._rounds = rounds
@@ -102,7 +118,8 @@ class Refresher:
         self._signals = SignalSettings()
         self._watching = watching
         self._weigh = weigh
-        self._appraiser = Appraiser(settings, watching.price if watching is not None else 1.0)
+        self._random = random or Random(0)  # noqa: S311 - chance, not secrets
+        self._appraiser = Appraiser(settings)
         self._waiting = 0
         self._visits: dict[Site, int] = {}
         self._idle_since: float | None = None
@@ -110,6 +127,29 @@ class Refresher:
             queues = state.queues
             self._waiting = sum(queues.length(site, lane) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH)
             rounds.level_of_new = self._level_of_new
+            rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
+            self._appraiser.price = Price(self._first_price(watching))
+
+    def _first_price(self, watching: Watching) -> float:
+        """That of the last time; or what some pages say that it would be."""
+        kept = self._state.marked(_PRICE)
+        if kept is not None:
+            return float(kept)
+        urls = [url for url, _ in self._state.calendar.due(math.inf, _SAMPLE_OF_ALL)]
+        known = [record for record in self._state.records.get(urls) if record is not None and record.evidence]
+        if not known:
+            return 1.0
+        rates = np.array([unpack_page(record.evidence).rate or _FIRST_RATE for record in known])
+        weights = np.array([self._weigh(record.url) for record in known])
+        none = np.zeros(len(known))
+        kinds, seen = self._appraiser.tables.outlooks(rates, none, none)
+        share = len(known) / max(len(self._state.calendar), 1)
+        return price_for(self._appraiser.tables, kinds, seen, weights, watching.visits_a_day * share)
+
+    def save(self) -> None:
+        """Keep the price; the caller commits."""
+        if self._watching is not None:
+            self._state.mark(_PRICE, repr(self.price).encode())
 
     @property
     def is_watching(self) -> bool:
@@ -214,31 +254,43 @@ class Refresher:
     # who is due
 
     def release(self, now: float) -> list[Queued]:
-        """Let those wait with their sites whose visit is worth its price by now; which those are."""
+        """Let those wait with their sites whose visit is worth its price by now; which those are.
+
+        With some of them one goes that was drawn by chance, so that what is believed of pages stays unbiased.
+        """
         if self._watching is None or self._waiting >= _WAITING:
             return []
-        moves: list[tuple[Url, float | None, float | None]] = []
-        records: list[UrlRecord] = []
-        entries: list[Queued] = []
         due = self._state.calendar.due(now, _LOOKED_AT)
+        entries = []
         for (url, at), record in zip(due, self._state.records.get([url for url, _ in due]), strict=True):
             if record is None or record.due_at != at:
-                moves.append((url, at, None))
+                self._state.calendar.move([(url, at, None)])
                 continue
             seen = self._appraise(record, now)
             if seen is not None and seen.due_at > now:
-                moves.append((url, at, seen.due_at))
-                records.append(replace(record, due_at=seen.due_at))
-                continue
-            moves.append((url, at, None))
-            records.append(replace(record, due_at=None))
-            level = level_of(1.0) if seen is None else seen.level
-            entries.append(Queued(url, site_of(url), Lane.REFRESH, level))
-        self._state.calendar.move(moves)
-        self._state.records.put(records)
+                self._state.calendar.move([(url, at, seen.due_at)])
+                self._state.records.put([replace(record, due_at=seen.due_at)])
+            else:
+                entries += [self._woken(record, seen), *self._drawn(now)]
         self._state.queues.push(entries)
         self._waiting += len(entries)
         return entries
+
+    def _woken(self, record: UrlRecord, seen: Appraisal | None) -> Queued:
+        self._state.calendar.move([(record.url, record.due_at, None)])
+        self._state.records.put([replace(record, due_at=None)])
+        level = level_of(1.0) if seen is None else seen.level
+        return Queued(record.url, site_of(record.url), Lane.REFRESH, level)
+
+    def _drawn(self, now: float) -> list[Queued]:
+        settings = self._appraiser.settings
+        if self._random.random() >= settings.explore_share:
+            return []
+        drawn = self._state.calendar.after(now + self._random.random() * settings.longest)
+        [record] = [None] if drawn is None else self._state.records.get([drawn[0]])
+        if record is None or record.due_at is None or unpack_page(record.evidence).visited_at > now - settings.shortest:
+            return []
+        return [self._woken(record, None)]
 
     def next_at(self) -> float | None:
         """When somebody is due next, if there is room."""

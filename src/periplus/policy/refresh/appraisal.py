@@ -34,19 +34,19 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When pages are visited again. Times are in seconds."""
 
     objective: str = "mixed"
-    """what is wanted: binary, harmonic, mixed, age, capture; or a policy to compare with"""
+    """What is wanted: binary, harmonic, mixed, age, capture; or a policy to compare with."""
     margin: float = 0.64
-    """pages are woken when a visit is worth this share of the price"""
+    """Pages are woken when a visit is worth this share of the price."""
     shortest: float = 3600.0
-    """no page is visited again sooner, whatever is said of it"""
+    """No page is visited again sooner, whatever is said of it..."""
     longest: float = 90 * DAY
-    """nor later, whatever it is worth: so dead pages are found"""
+    """...nor later, whatever it is worth: so dead pages are found."""
     explore_share: float = 0.03
-    """visits to pages by chance, so that what is believed of them stays unbiased"""
+    """Share of visits to pages by chance, so that what is believed of them stays unbiased."""
     refresh_share: float = 0.25
-    """visits kept for pages that were visited before"""
+    """Share of visits that is kept for pages that were visited before..."""
     new_share: float = 0.25
-    """visits kept for pages that were not"""
+    """...and for pages that were not."""
 
 
 class Hub(Struct, frozen=True, gc=False):

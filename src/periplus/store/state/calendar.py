@@ -46,6 +46,11 @@ class DiskCalendar:
             found.append((Url(url.decode()), at))
         return found
 
+    def after(self, time: float) -> tuple[Url, float] | None:
+        """The first whose time is then or later."""
+        row = self._table.at_or_after(sortable(time))
+        return None if row is None else (Url(row[1].decode()), time_of(row[0]))
+
     def next_due(self) -> float | None:
         """The first time of all."""
         row = self._table.at_or_after(b"\0")
