@@ -73,7 +73,7 @@ def test_hubs_are_due_sooner() -> None:
     plain = appraiser.due_at(page, SiteEvidence(), 1.0, NOW)
     sooner = appraiser.due_at(page, SiteEvidence(), 1.0, NOW, hub)
     assert sooner < plain
-    assert appraiser.worth(page, SiteEvidence(), 1.0, sooner, hub) == pytest.approx(0.64, rel=0.02)
+    assert appraiser.worth(page, SiteEvidence(), 1.0, sooner, hub) == pytest.approx(0.9, rel=0.02)
 
 
 def test_what_visits_teach() -> None:

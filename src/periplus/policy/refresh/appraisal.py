@@ -5,8 +5,10 @@ queue of those that wait for a time until `due_at`, and lets it then wait with i
 the wheel and the levels of `wake_queue` are the store's, memory does not grow with pages, and every decision costs a
 few microseconds. A signal changes `due_at`; an estimation over all pages, once in a while, changes rates and trust.
 
-The price moves, and those who sleep do not hear it: they are woken a little early (at `margin` of the price), and the
-estimation of all pages, which goes through all of them anyway, sets their times anew.
+The price moves, and those who sleep do not hear it: they are woken a little early, at `margin` of the price, and looked
+at again. Not much earlier: who waits does so first in, first out, and if all wake at two thirds of the price most pages
+wait at any time, which makes a round robin of the best policy (measured: 84 % of the freshness that can be had, against
+99.8 % at nine tenths; at the price itself visits are missed, and it is 89 %).
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     objective: str = "mixed"
     """What is wanted: binary, harmonic, mixed, age, capture; or a policy to compare with."""
-    margin: float = 0.64
+    margin: float = 0.9
     """Pages are woken when a visit is worth this share of the price."""
     shortest: float = 3600.0
     """No page is visited again sooner, whatever is said of it..."""
