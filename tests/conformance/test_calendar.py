@@ -33,6 +33,7 @@ def test_one_may_be_drawn(calendar: Calendar) -> None:
     calendar.move([(A, None, 30.0), (B, None, 10.0)])
     assert (calendar.after(0.0), calendar.after(10.0), calendar.after(10.5)) == ((B, 10.0), (B, 10.0), (A, 30.0))
     assert calendar.after(31.0) is None
+    assert list(calendar) == [B, A]
 
 
 def test_a_url_is_there_once(calendar: Calendar) -> None:

@@ -42,6 +42,7 @@ from .clock import Pace
 from .copies import Answer, Copies
 from .courier import Courier
 from .fetch import CurlWire
+from .frontier import Freshness
 from .journal import BatchNote, FileNote, Journal, Note, with_body
 from .reading import PageReader, redirection
 from .scheduler import CrawlScheduler
@@ -262,6 +263,10 @@ class Engine:
     def census(self) -> Census:
         """The frontier in numbers."""
         return self._scheduler.census()
+
+    def freshness(self) -> Freshness | None:
+        """How fresh the collection is, if it is watched."""
+        return self._scheduler.refresher.freshness(self._clock.now())
 
     def wake(self) -> None:
         """Let a `step` that waits return at once."""

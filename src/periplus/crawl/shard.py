@@ -15,6 +15,7 @@ from periplus.model import Batch, Discovery, Url
 from .census import Census
 from .courier import Courier
 from .engine import Engine
+from .frontier import Freshness
 from .scheduler import CrawlScheduler
 from .tally import Tally
 
@@ -41,6 +42,7 @@ class Status(Struct, frozen=True):
     tally: Tally
     is_idle: bool
     is_quiet: bool
+    freshness: Freshness | None = None
 
 
 class Shard:
@@ -96,6 +98,7 @@ class Shard:
             self._engine.tally,
             self._engine.is_idle,
             self._courier.is_quiet and not self._engine.has_uncommitted,
+            self._engine.freshness(),
         )
 
     def wake(self) -> None:

@@ -268,6 +268,9 @@ class Calendar(Protocol):
     def next_due(self) -> float | None:
         """The first time of all."""
 
+    def __iter__(self) -> Iterator[Url]:
+        """Every URL, the earliest first."""
+
     def __len__(self) -> int:
         """How many there are."""
 

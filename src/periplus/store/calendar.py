@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
 from periplus.model import InvariantError, Url
@@ -49,6 +49,10 @@ class MemoryCalendar:
         """The first time of all."""
         first = self._first()
         return None if first is None else first[0]
+
+    def __iter__(self) -> Iterator[Url]:
+        """Every URL, the earliest first."""
+        return iter(sorted(self._times, key=lambda url: (self._times[url], url)))
 
     def __len__(self) -> int:
         return len(self._times)

@@ -22,6 +22,7 @@ from .admission import LANES, Admission, lane_of
 from .esteem import Esteem
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
+from .panel import Freshness
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
 from .refresher import DAY, Refresher, Watching, WatchSettings
@@ -39,6 +40,7 @@ __all__ = [
     "ActiveSite",
     "Admission",
     "Esteem",
+    "Freshness",
     "Lease",
     "Leases",
     "Permission",

@@ -59,6 +59,7 @@ from periplus.policy.refresh import (
 from periplus.policy.sitemaps import SignalSettings, is_signal
 from periplus.urls import site_of
 
+from .panel import Freshness, Panel, share_of
 from .rounds import Rounds
 from .shares import Shares
 from .workbench import ActiveSite
@@ -123,12 +124,15 @@ class Refresher:
         self._waiting = 0
         self._visits: dict[Site, int] = {}
         self._idle_since: float | None = None
+        self._panel: Panel | None = None
+        self._looked: tuple[float, Freshness] | None = None
         if watching is not None:
             queues = state.queues
             self._waiting = sum(queues.length(site, lane) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH)
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
             self._appraiser.price = Price(self._first_price(watching))
+            self._panel = Panel(state.calendar)
 
     def _first_price(self, watching: Watching) -> float:
         """That of the last time; or what some pages say that it would be."""
@@ -183,6 +187,8 @@ class Refresher:
             setback = after_setback(after.status, after.failures, now, self._retirement)
             due_at = None if setback.retired else setback.again_at
         self._state.calendar.move([(after.url, before.due_at, due_at)])
+        if self._panel is not None and page.visited_at:
+            self._panel.meet(after.url)
         return replace(after, evidence=page.pack() if page.visited_at else b"", due_at=due_at)
 
     def _learn(
@@ -240,8 +246,9 @@ class Refresher:
         self._state.calendar.move([(known.url, known.due_at, due_at)])
         return replace(known, evidence=page.pack(), due_at=due_at)
 
-    def polled(self, site: Site, kind: SignalKind, listed: int, moved: int, *, is_generated: bool) -> None:
+    def polled(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
         """A file of a site was read again, and says of so many pages that they changed."""
+        kind = _KINDS[source]
         evidence = self._evidence_of(site)
         after = evidence.with_kind(kind, evidence.of(kind).polled(listed, moved, is_generated=is_generated))
         self._rounds.note_signals(site, after.pack())
@@ -315,9 +322,26 @@ class Refresher:
             missed = (now - since) / DAY * self._watching.visits_a_day
             self._appraiser.price.missed(missed, len(self._state.calendar))
 
-    def appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
-        """What is to be said of the next visit to a page; `None` if it was never read."""
-        return self._appraise(record, now)
+    def freshness(self, now: float) -> Freshness | None:
+        """How fresh the collection is now, from the pages that stand for all; looked at again every few visits."""
+        if self._panel is None:
+            return None
+        if self._looked is None or now >= self._looked[0]:
+            self._looked = now + self._pause, self._look(self._panel, now)
+        return self._looked[1]
+
+    @property
+    def _pause(self) -> float:
+        """Seconds until enough may have happened: ten visits."""
+        return 0.0 if self._watching is None else min(10 * DAY / self._watching.visits_a_day, 600.0)
+
+    def _look(self, panel: Panel, now: float) -> Freshness:
+        known = [record for record in self._state.records.get(panel.urls) if record is not None and not record.failures]
+        seen = [self._appraise(record, now) for record in known]
+        fresh, half = share_of([each.fresh for each in seen if each is not None])
+        ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
+        pages = len(self._state.calendar) + self._waiting
+        return Freshness(pages, fresh, half, math.fsum(ages) / max(len(ages), 1), self.price)
 
     def _appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
         if record.failures or not record.evidence:

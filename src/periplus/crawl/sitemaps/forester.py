@@ -328,6 +328,14 @@ class Forester:
         self._keep(after, now)
         if self._nodes.vouching(node) != reading.voice.vouching:  # a host has spoken up for it meanwhile
             self.naming.read_anew(after, now)
+        if node.read_at is not None and reading.entries:
+            self._scheduler.refresher.polled(
+                site_of(node.url),
+                reading.source,
+                reading.entries,
+                compared.moved + compared.added,
+                is_generated=compared.is_generated,
+            )
         spending = self._nodes.spending(node.tree).read(reading.entries, len(outcome.body))
         self._nodes.spent(node.tree, spending)
         self._keep_priorities()

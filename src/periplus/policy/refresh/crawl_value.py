@@ -225,7 +225,7 @@ class CrawlValue:
         rows = self._quiet_rows.get(worth)
         if rows is None:
             rows = self._quiet_rows[worth] = self._quiet_times(worth)[: _MOST_SIGNALS + 1].tolist()
-        return rows[count]
+        return rows[min(count, len(rows) - 1)]  # of signals that are nearly sure a few say all
 
     # tables
 

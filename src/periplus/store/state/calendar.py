@@ -7,7 +7,7 @@ Whoever moves a URL knows the time that it had, so that no second table has to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xxhash import xxh3_64_digest
 
@@ -55,6 +55,10 @@ class DiskCalendar:
         """The first time of all."""
         row = self._table.at_or_after(b"\0")
         return None if row is None else time_of(row[0])
+
+    def __iter__(self) -> Iterator[Url]:
+        """Every URL, the earliest first."""
+        return (Url(url.decode()) for _, url in self._table.walk())
 
     def __len__(self) -> int:
         return len(self._table)

@@ -1,0 +1,81 @@
+"""How fresh is the collection? A few pages stand for all: those whose fingerprints are the smallest.
+
+Which these are has nothing to do with what they say or how often they change, so that they are as good as drawn by
+lot; and a page that is met for the first time later has the same chance as others. For each of them the probability
+that it is as it was when it was fetched is known (`policy.refresh`), and so the share of fresh pages, with an interval.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from periplus.model import Url
+from periplus.urls import fingerprint
+
+_SIZE = 2_000
+
+
+class Freshness(Struct, frozen=True):
+    """The state of a collection that is watched, as far as it is known.
+
+    `fresh` is the expected share of `pages` that are as they were fetched, give or take `half` with 95 % probability;
+    `age` the mean seconds since pages were last seen; `price` what a visit must be worth.
+    """
+
+    pages: int
+    fresh: float
+    half: float
+    age: float
+    price: float
+
+    def __add__(self, other: Freshness) -> Freshness:
+        """Of two parts of a collection."""
+        pages = self.pages + other.pages
+        if not self.pages or not other.pages:
+            return self if self.pages else other
+        mine, theirs = self.pages / pages, other.pages / pages
+        return Freshness(
+            pages,
+            mine * self.fresh + theirs * other.fresh,
+            math.hypot(mine * self.half, theirs * other.half),
+            mine * self.age + theirs * other.age,
+            mine * self.price + theirs * other.price,
+        )
+
+
+class Panel:
+    """The pages that stand for all: at most `size`, each with its fingerprint."""
+
+    def __init__(self, urls: Iterable[Url] = (), size: int = _SIZE) -> None:
+        self._size = size
+        self._chosen: list[tuple[int, Url]] = []
+        for url in urls:
+            self.meet(url)
+
+    def meet(self, url: Url) -> None:
+        """A page was visited; it may be one of them, or one already."""
+        place = fingerprint(url), url
+        chosen = self._chosen
+        if len(chosen) == self._size and place >= chosen[-1]:
+            return
+        at = bisect_left(chosen, place)
+        if at == len(chosen) or chosen[at] != place:
+            insort(chosen, place)
+            del chosen[self._size :]
+
+    @property
+    def urls(self) -> list[Url]:
+        """Those chosen."""
+        return [url for _, url in self._chosen]
+
+
+def share_of(chances: list[float]) -> tuple[float, float]:
+    """The expected share of those that hold, and half of its 95 % interval, from the chance of each."""
+    if not chances:
+        return 0.0, 0.0
+    mean = math.fsum(chances) / len(chances)
+    return mean, 1.96 * math.sqrt(max(mean * (1.0 - mean), 0.25 / len(chances)) / len(chances))
