@@ -11,7 +11,8 @@ A body comes off the wire in content codings. `decode_body` takes them off under
    All that is a `draft`: what the page has written, from which `html` makes the `Page`.
 4. `text` takes the text of the tree, and of that what is not navigation.
 5. `words` turns the main text into numbers; `sketch` makes of them what tells near-duplicates, `digests` what tells
-   whether the page has changed since, after `volatile` has masked clocks and counters.
+   whether the page has changed since, after `volatile` has masked clocks and counters. What else is different at every
+   visit `churn` learns, site by site, from the `blocks` of pages that were visited again.
 
 The web's dirt is a value: a page never makes `read_page` raise, and what was wrong with it is in `Page.problems`, each
 with a reason from a small set that the module which gives it documents. Everything is bounded: bytes, tags, depth,
@@ -20,7 +21,9 @@ links, texts, forms, options. Links are made canonical by `urls`; header grammar
 Not here: fetching, deciding what to follow, and clusters of near-duplicates (those are `crawl` and `policy`).
 """
 
+from .blocks import blocks_of
 from .charset import Charset, sniff_charset
+from .churn import Churn, ChurnSettings, settled_level
 from .decode import decode_body
 from .digests import Snapshot, change_level, change_since, snapshot, version_of
 from .draft import RawPage
@@ -31,10 +34,13 @@ from .sketch import resemblance, shingles_of, sketch_of, sketches_of
 
 __all__ = [
     "Charset",
+    "Churn",
+    "ChurnSettings",
     "Kind",
     "Mime",
     "RawPage",
     "Snapshot",
+    "blocks_of",
     "change_level",
     "change_since",
     "decode_body",
@@ -42,6 +48,7 @@ __all__ = [
     "read_pages",
     "read_refresh",
     "resemblance",
+    "settled_level",
     "shingles_of",
     "sketch_of",
     "sketches_of",

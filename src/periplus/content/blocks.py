@@ -1,0 +1,149 @@
+"""The blocks of a page, each by its way through the document: what `churn` learns by, in a few bytes.
+
+A block is all that stands under one way: the names of the elements from the body down, with their classes, without
+their numbers. So all items of a list are one block, and the list of "you might also like" on every page of a site is
+the same block with another content. Elements inside a line (links, emphasis) are part of the block around them. Figures
+in classes are left out, and classes that no person wrote: they differ from page to page.
+
+Of a block are kept 24 bits of its way, 24 bits of its content (text, volatile words masked, and where its links lead),
+and how many words it has, roughly. Of navigation, headers and footers only the links are content, for their text is no
+main text either. A page has at most `MAX_BLOCKS`; the smallest of others are one block that is never churn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from math import log2
+from typing import Final
+
+from msgspec import Struct
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
+
+from .elements import parse
+from .volatile import masked
+
+MAX_BLOCKS: Final = 64
+"""Blocks of a page: 448 bytes at most."""
+_MAX_ELEMENTS: Final = 20_000
+_BYTES: Final = 7
+OTHERS: Final = 0
+"""The way of all that was too much."""
+_DIGEST_BITS: Final = 24
+_INLINE: Final = (
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "img", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time",
+    "tt", "u", "var", "wbr",
+)  # fmt: skip
+_SILENT: Final = ("script", "style", "noscript", "template", "head", "title", "meta", "link", "svg", "option")
+_ASIDE: Final = ("nav", "header", "footer", "aside", "form")
+
+
+def _numbers(names: tuple[str, ...]) -> frozenset[int]:
+    """The parser's numbers of names."""
+    tree = LexborHTMLParser("")
+    return frozenset(tree.create_node(name).tag_id for name in names)
+
+
+_INLINE_IDS: Final = _numbers(_INLINE)
+_SILENT_IDS: Final = _numbers(_SILENT)
+_ASIDE_IDS: Final = _numbers(_ASIDE)
+_LINK: Final = next(iter(_numbers(("a",))))
+_FIGURES: Final = re.compile(r"[\d_-]+")
+_MADE_UP: Final = re.compile(r"(?=\S*\d)\S{12,}|\S{40,}")
+
+
+class Block(Struct, frozen=True, gc=False):
+    """What is kept of a block."""
+
+    way: int
+    content: int
+    words: int
+
+
+def blocks_of(html: bytes) -> bytes:
+    """The blocks of a page, packed; `html` is in UTF-8 and safe to parse."""
+    found = _gathered(html)
+    blocks = sorted((_block(way, parts) for way, parts in found.items()), key=lambda block: -block.words)
+    if len(blocks) > MAX_BLOCKS:
+        rest = blocks[MAX_BLOCKS - 1 :]
+        content = b"".join(block.content.to_bytes(3, "big") for block in sorted(rest, key=lambda block: block.way))
+        blocks[MAX_BLOCKS - 1 :] = [_block(OTHERS, [content], sum(block.words for block in rest))]
+    return pack(blocks)
+
+
+def pack(blocks: list[Block]) -> bytes:
+    """Blocks in order of their ways; words as a power of the square root of two."""
+    ordered = sorted(blocks, key=lambda block: block.way)
+    return b"".join(
+        block.way.to_bytes(3, "big") + block.content.to_bytes(3, "big") + bytes([_magnitude(block.words)])
+        for block in ordered
+    )
+
+
+def unpack(data: bytes) -> list[Block]:
+    """Blocks again; words are those of their magnitude. What is no whole block at the end is left out."""
+    return [
+        Block(
+            int.from_bytes(data[at : at + 3], "big"),
+            int.from_bytes(data[at + 3 : at + 6], "big"),
+            round(2 ** (data[at + 6] / 2)) if data[at + 6] else 0,
+        )
+        for at in range(0, len(data) - _BYTES + 1, _BYTES)
+    ]
+
+
+def _magnitude(words: int) -> int:
+    return 0 if words <= 0 else max(1, round(2 * log2(words)))
+
+
+def _block(way: int, parts: list[bytes], words: int | None = None) -> Block:
+    joined = b"\n".join(parts)
+    digest = xxh3_64_intdigest(masked(joined)) >> (64 - _DIGEST_BITS)
+    return Block(way, digest, joined.count(b" ") + joined.count(b"\n") + 1 if words is None else words)
+
+
+class _Way(Struct, gc=False):
+    """The way to an element: its hash, whether anything on it is navigation, and whether it is silent."""
+
+    print: int
+    is_aside: bool = False
+    is_silent: bool = False
+
+
+def _gathered(html: bytes) -> dict[int, list[bytes]]:
+    """What stands under each way, in the order of the document."""
+    tree = parse(html)
+    found: defaultdict[int, list[bytes]] = defaultdict(list)
+    ways: dict[int, _Way] = {}
+    root = _Way(0)
+    for node in tree.tags("*")[:_MAX_ELEMENTS]:
+        parent = node.parent
+        above = root if parent is None else ways.get(parent.mem_id, root)
+        way = ways[node.mem_id] = _way(node, above)
+        if way.is_silent:
+            continue
+        if node.tag_id == _LINK and (href := node.attributes.get("href")):
+            found[way.print].append(href.encode("utf-8", "replace"))
+        if not way.is_aside and (text := node.text(deep=False).strip()):
+            found[way.print].append(" ".join(text.split()).encode("utf-8", "replace"))
+    return found
+
+
+def _way(node: LexborNode, above: _Way) -> _Way:
+    number = node.tag_id
+    if number in _INLINE_IDS or above.is_silent:
+        return above
+    if number in _SILENT_IDS:
+        return _Way(above.print, above.is_aside, True)
+    step = f"{number}.{_classes(node)}".encode()
+    print_ = int.from_bytes(xxh3_64_digest(step, seed=above.print)[:3], "big") or 1
+    return _Way(print_, above.is_aside or number in _ASIDE_IDS)
+
+
+def _classes(node: LexborNode) -> str:
+    written = node.attributes.get("class")
+    if not written:
+        return ""
+    return " ".join(sorted(_FIGURES.sub("", name) for name in written.split()[:8] if not _MADE_UP.fullmatch(name)))

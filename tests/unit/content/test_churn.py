@@ -1,0 +1,166 @@
+"""Parts that differ at every visit are learnt, site by site, and changes in them alone do not count."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from periplus.content import Churn, ChurnSettings, blocks_of, settled_level
+from periplus.content.blocks import MAX_BLOCKS, Block, pack, unpack
+from periplus.content.churn import MAX_BYTES, MAX_WAYS
+from periplus.model import ChangeLevel
+
+
+def page(story: str, quote: str = "", related: tuple[str, ...] = (), nav: str = "/about") -> bytes:
+    """A page of a site with a quotation of the day and other stories, which are different each time."""
+    items = "".join(f'<li class="r-{number}"><a href="/{name}">{name}</a></li>' for number, name in enumerate(related))
+    return (
+        f'<nav><a href="{nav}">About us</a></nav><main><article class="post-17">{story}</article>'
+        f'<div class="quote x81723bc6612">{quote}</div><ul class="related">{items}</ul></main>'
+    ).encode()
+
+
+def story(topic: str, words: int = 60) -> str:
+    return f"<h1>{topic}</h1><p>{' '.join(f'{topic}{number}' for number in range(words))}</p>"
+
+
+def taught(pairs: int = 6) -> Churn:
+    """A site whose pages were each fetched twice in a row."""
+    churn = Churn()
+    for number in range(pairs):
+        old = page(story(f"t{number}"), f"Saying number {number} of many", ("one", "two"))
+        new = page(story(f"t{number}"), f"Another one, {number * 7}", ("three", f"x{number}"))
+        churn.observe(blocks_of(old), blocks_of(new))
+    return churn
+
+
+def test_what_differed_each_time_is_left_out() -> None:
+    """On a page that was never seen before, a new quotation and other links beside the story are no change."""
+    churn = taught()
+    old, new = page(story("fresh"), "Time flies", ("a", "b")), page(story("fresh"), "Art is long", ("c", "d"))
+    assert churn.settles(blocks_of(old), blocks_of(new))
+    assert settled_level(ChangeLevel.MAJOR, churn, blocks_of(old), blocks_of(new), is_heading_same=True) is (
+        ChangeLevel.RAW_ONLY
+    )
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        page(story("other"), "Art is long", ("c", "d")),
+        page(story("fresh"), "Art is long", ("c", "d"), nav="/contact"),
+        page(story("fresh") + "<p>Correction: it was not so.</p>", "Art is long", ("c", "d")),
+    ],
+)
+def test_what_else_differs_still_counts(new: bytes) -> None:
+    """Another story, another link in the navigation, a paragraph more."""
+    old = page(story("fresh"), "Time flies", ("a", "b"))
+    churn = taught()
+    assert not churn.settles(blocks_of(old), blocks_of(new))
+    assert settled_level(ChangeLevel.MAJOR, churn, blocks_of(old), blocks_of(new), is_heading_same=True) is (
+        ChangeLevel.MAJOR
+    )
+
+
+def test_a_title_is_no_churn() -> None:
+    """What else is known to differ is not undone; nor is a change made of what was none."""
+    churn = taught()
+    old, new = blocks_of(page(story("a"), "x")), blocks_of(page(story("a"), "y"))
+    assert settled_level(ChangeLevel.MAJOR, churn, old, new, is_heading_same=False) is ChangeLevel.MAJOR
+    assert settled_level(ChangeLevel.SAME, churn, old, new, is_heading_same=True) is ChangeLevel.SAME
+    assert settled_level(ChangeLevel.MINOR, churn, b"", new, is_heading_same=True) is ChangeLevel.MINOR
+
+
+def test_four_comparisons_are_not_enough() -> None:
+    """It takes five; and a block that was the same in a third of them is content."""
+    old, new = blocks_of(page(story("a"), "x")), blocks_of(page(story("a"), "y"))
+    churn = Churn()
+    for _ in range(4):
+        churn.observe(old, new)
+    assert not churn.settles(old, new)
+    churn.observe(old, new)
+    assert churn.settles(old, new)
+    for _ in range(3):
+        churn.observe(old, old)
+    assert not churn.settles(old, new)
+
+
+def test_a_page_that_is_all_churn_is_not_masked() -> None:
+    """What a front page is about changes at every visit: masking it would blind us."""
+    front = [page("", "", tuple(f"story-{number}-{place}" for place in range(40))) for number in range(8)]
+    churn = Churn()
+    for old, new in pairwise(front):
+        churn.observe(blocks_of(old), blocks_of(new))
+    assert not churn.settles(blocks_of(front[0]), blocks_of(front[1]))
+
+
+def test_clocks_are_no_content_of_blocks() -> None:
+    """They are masked by their looks, here as elsewhere."""
+    assert blocks_of(page("<p>At 12:30 o'clock</p>")) == blocks_of(page("<p>At 14:59 o'clock</p>"))
+    assert blocks_of(page("<p>At noon</p>")) != blocks_of(page("<p>At night</p>"))
+
+
+def test_figures_and_made_up_names_are_no_part_of_a_way() -> None:
+    """`post-17` and `post-18` are one kind of block; so are classes that a build makes up."""
+    one = b'<div class="post-17 css-1x2y3z4a5b6c">text</div>'
+    other = b'<div class="post-18 css-9z8y7x6w5v4u">text</div>'
+    assert blocks_of(one) == blocks_of(other)
+    assert blocks_of(one) != blocks_of(b'<div class="note">text</div>')
+
+
+def test_memory_is_bounded_and_keeps_what_matters() -> None:
+    """However many ways a site has; what differs always outlives what never did."""
+    churn = Churn()
+    always = Block(0xFFFFFF, 1, 10)
+    for number in range(3_000):
+        others = [Block(1 + (number * 17 + place) % 60_000, 1, 10) for place in range(40)]
+        churn.observe(pack([always, *others]), pack([Block(always.way, 2 + number % 9, 10), *others]))
+    assert len(churn.packed()) <= MAX_BYTES <= 4_096
+    assert churn.is_churn(always.way)
+    assert Churn.unpacked(churn.packed()).is_churn(always.way)
+    assert len(Churn.unpacked(churn.packed()).packed()) == len(churn.packed())
+
+
+def test_the_first_pairs_of_a_site_are_for_learning() -> None:
+    """Until so many were compared, pages should be fetched twice in a row."""
+    churn = Churn(ChurnSettings(sample=3))
+    for number in range(3):
+        assert not churn.is_calibrated
+        churn.observe(b"", b"")
+        assert churn.compared == number + 1
+    assert churn.is_calibrated
+    assert Churn.unpacked(churn.packed(), ChurnSettings(sample=3)).is_calibrated
+
+
+def test_hostile_pages_are_bounded() -> None:
+    """Any number of elements and classes, and any bytes, make a few bytes."""
+    many = b"".join(b'<div class="c%c%c">x</div>' % (97 + n % 26, 97 + n // 26 % 26) for n in range(30_000))
+    assert len(blocks_of(many)) == 7 * MAX_BLOCKS
+    assert blocks_of(b"") == b""
+    assert len(blocks_of(b"<p class='" + b"y " * 100_000 + b"'>x")) == 7
+    assert MAX_WAYS >= MAX_BLOCKS
+
+
+@given(st.lists(st.tuples(st.integers(1, 2**24 - 1), st.integers(0, 2**24 - 1), st.integers(0, 10**6)), max_size=64))
+def test_blocks_survive_packing(rows: list[tuple[int, int, int]]) -> None:
+    """But for the exact number of words."""
+    blocks = {way: Block(way, content, words) for way, content, words in rows}
+    again = unpack(pack(list(blocks.values())))
+    assert [(block.way, block.content) for block in again] == sorted(
+        (each.way, each.content) for each in blocks.values()
+    )
+    for block in again:
+        assert block.words == 0 or 0.8 <= block.words / blocks[block.way].words <= 1.25 or blocks[block.way].words < 4
+
+
+@given(st.binary(max_size=400), st.binary(max_size=400), st.binary(max_size=200))
+def test_any_bytes_can_be_looked_at(old: bytes, new: bytes, memory: bytes) -> None:
+    """A damaged memory is a bad memory, not a crash."""
+    churn = Churn.unpacked(memory)
+    churn.observe(old, new)
+    assert churn.settles(old, old) == bool(unpack(old))
+    assert len(churn.packed()) <= MAX_BYTES
+    blocks_of(old)
