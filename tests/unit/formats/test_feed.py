@@ -327,3 +327,13 @@ def test_written_atom_is_complete() -> None:
     assert body.count("<updated>2002-09-07T00:00:00Z</updated>") == 3
     assert body.count("<id>") == 3
     assert feed.read(body.encode()).items[0].title == "A <b> & c"
+
+
+def test_written_atom_has_an_author_and_content_as_html() -> None:
+    """RFC 4287 demands an author of a feed whose entries have none; HTML is escaped as a whole."""
+    item = Item("https://e.com/1", "urn:x:1", content="<p>1 &lt; <ins>2</ins></p>")
+    body = feed.write(Feed(Kind.ATOM, link="https://e.com/", id="urn:x:0", author="A & B", items=(item,))).decode()
+    assert "<author><name>A &amp; B</name></author>" in body
+    assert "<id>urn:x:0</id>" in body
+    assert '<content type="html">&lt;p&gt;1 &amp;lt; &lt;ins&gt;2&lt;/ins&gt;&lt;/p&gt;</content>' in body
+    assert feed.read(body.encode()).problems == ()

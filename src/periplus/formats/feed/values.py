@@ -18,7 +18,10 @@ class Kind(Enum):
 
 
 class Item(Struct, frozen=True):
-    """One piece of news. `url` is absolute, empty where the item leads nowhere; texts are plain, folded and bounded."""
+    """One piece of news. `url` is absolute, empty where the item leads nowhere; texts are plain, folded and bounded.
+
+    `content` is HTML for people who read feeds; it is written, and not read.
+    """
 
     url: str = ""
     id: str = ""
@@ -26,6 +29,7 @@ class Item(Struct, frozen=True):
     published: Lastmod | None = None
     updated: Lastmod | None = None
     summary: str = ""
+    content: str = ""
 
     @property
     def lastmod(self) -> Lastmod | None:
@@ -37,7 +41,8 @@ class Feed(Struct, frozen=True):
     """A feed as a whole.
 
     `url` is where it says it lives (`rel=self`), `link` the site that it tells of, `hubs` where WebSub subscribes, and
-    `ttl` the seconds for which it asks not to be fetched again. `kind` is `None` for what was no feed.
+    `ttl` the seconds for which it asks not to be fetched again. `kind` is `None` for what was no feed. `id` (by default
+    the URL) and `author` are written, and not read.
     """
 
     kind: Kind | None
@@ -50,3 +55,5 @@ class Feed(Struct, frozen=True):
     hubs: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
     problems: tuple[Problem, ...] = ()
+    id: str = ""
+    author: str = ""

@@ -1,7 +1,7 @@
 """A `Feed` as RSS 2.0 or Atom 1.0 (RFC 4287), with its WebSub links.
 
-RDF feeds are written as RSS 2.0: nobody starts one any more. What a format has no place for (an item's `updated` in
-RSS) is written in Atom's namespace.
+RDF feeds are written as RSS 2.0: nobody starts one any more. What a format has no place for (an item's `updated` and
+`content` in RSS) is written in Atom's namespace.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def _rss(feed: Feed) -> Iterator[str]:
     yield f"<title>{_rss_text(feed.title)}</title>"
     yield f"<link>{_text(feed.link)}</link>"
     yield f"<description>{_rss_text(feed.title)}</description>"
+    yield from _author("atom:", feed)
     yield from _links("atom:link", feed)
     if feed.updated is not None:
         yield f"<lastBuildDate>{dates.write_http(feed.updated.at)}</lastBuildDate>"
@@ -56,13 +57,15 @@ def _rss_item(item: Item) -> Iterator[str]:
     if item.updated is not None:
         yield f"<atom:updated>{_moment(item.updated)}</atom:updated>"
     yield from _filled("description", _rss_text(item.summary))
+    yield from _content("atom:content", item)
     yield "</item>"
 
 
 def _atom(feed: Feed) -> Iterator[str]:
     yield f'<feed xmlns="{_ATOM}">'
     yield f"<title>{_text(feed.title)}</title>"
-    yield from _filled("id", _text(feed.url or feed.link))
+    yield from _filled("id", _text(feed.id or feed.url or feed.link))
+    yield from _author("", feed)
     if feed.link:
         yield f'<link rel="alternate" href={_attribute(feed.link)}/>'
     yield from _links("link", feed)
@@ -86,6 +89,7 @@ def _atom_entry(item: Item, latest: Lastmod | None) -> Iterator[str]:
     if updated is not None:
         yield f"<updated>{_moment(updated)}</updated>"
     yield from _filled("summary", _text(item.summary))
+    yield from _content("content", item)
     yield "</entry>"
 
 
@@ -94,6 +98,17 @@ def _links(tag: str, feed: Feed) -> Iterator[str]:
         yield f'<{tag} rel="self" href={_attribute(feed.url)}/>'
     for hub in feed.hubs:
         yield f'<{tag} rel="hub" href={_attribute(hub)}/>'
+
+
+def _author(prefix: str, feed: Feed) -> Iterator[str]:
+    if feed.author:
+        yield f"<{prefix}author><{prefix}name>{_text(feed.author)}</{prefix}name></{prefix}author>"
+
+
+def _content(tag: str, item: Item) -> Iterator[str]:
+    """HTML is text to XML: escaped as a whole (RFC 4287 section 4.1.3.3)."""
+    if item.content:
+        yield f'<{tag} type="html">{_text(item.content)}</{tag}>'
 
 
 def _filled(tag: str, text: str) -> Iterator[str]:

@@ -1,0 +1,25 @@
+"""docs/commands.md tells of every key that `changes` says to programs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from periplus.cli.changes_lines import ChangeLine, VersionPlace
+from periplus.cli.changes_page import PageLine, VisitLine
+from periplus.insight.changes import Mark, Passage, Run
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
+
+
+@pytest.mark.parametrize("kind", [ChangeLine, VersionPlace, PageLine, VisitLine, Passage, Run])
+def test_every_key_is_documented(kind: type[msgspec.Struct]) -> None:
+    """Programs are written against them."""
+    found = re.search(r"^## `periplus changes\b.*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert found
+    names = [name for name in kind.__struct_fields__ if (kind, name) != (Run, "text")]
+    assert [name for name in names if f"`{name}`" not in found[0]] == []
+    assert [mark.value for mark in Mark if f"`{mark.value}`" not in found[0]] == []
