@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 
 import numpy as np
@@ -67,8 +67,8 @@ from .workbench import ActiveSite
 DAY = 86_400.0
 _LOOKED_AT = 200
 """So many of the calendar are looked at in one step."""
-_WAITING = 2_000
-"""So many may wait with their sites; others sleep on, and their worth is reckoned when there is room."""
+_LEAST_WAITING = 20
+"""Visits of an hour may wait with their sites, or so many; others sleep on, and are looked at when there is room."""
 _SAMPLE = 20_000
 """Pages of a site that are enough to know it by."""
 _RECKON_AFTER, _RECKON_SHARE = 20, 0.05
@@ -78,6 +78,7 @@ _FIRST_RATE = 1 / 30
 _PRICE = "price"
 _CHANCE = 0.5
 """That a page which was never visited turns out to be one."""
+_NOT_FOUND = (404, 410)
 _KINDS = {
     Source.SITEMAP: SignalKind.SITEMAP,
     Source.ARCHIVE: SignalKind.SITEMAP,
@@ -121,18 +122,24 @@ class Refresher:
         self._weigh = weigh
         self._random = random or Random(0)  # noqa: S311 - chance, not secrets
         self._appraiser = Appraiser(settings)
-        self._waiting = 0
+        self._waiting = self._room = 0
         self._visits: dict[Site, int] = {}
         self._idle_since: float | None = None
         self._panel: Panel | None = None
         self._looked: tuple[float, Freshness] | None = None
         if watching is not None:
-            queues = state.queues
-            self._waiting = sum(queues.length(site, lane) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH)
+            waiting = self._waiting_again()
+            self._waiting, self._room = len(waiting), max(_LEAST_WAITING, round(watching.visits_a_day / 24))
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
             self._appraiser.price = Price(self._first_price(watching))
-            self._panel = Panel(state.calendar)
+            self._panel = Panel(chain(state.calendar, waiting))
+
+    def _waiting_again(self) -> list[Url]:
+        """Those that wait with their sites to be visited again."""
+        queues = self._state.queues
+        lanes = [(site, queues.length(site, lane)) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH]
+        return [head.entry.url for site, length in lanes for head in queues.heads(site, Lane.REFRESH, length)]
 
     def _first_price(self, watching: Watching) -> float:
         """That of the last time; or what some pages say that it would be."""
@@ -183,7 +190,10 @@ class Refresher:
             due_at: float | None = self._due_at(page, unpack_site(active.state.signals), after.url, now)
         elif isinstance(outcome, Redirected):
             due_at = now + self._appraiser.settings.longest
+            page = self._vanished(active, page, now)
         else:
+            if after.status in _NOT_FOUND:
+                page = self._vanished(active, page, now)
             setback = after_setback(after.status, after.failures, now, self._retirement)
             due_at = None if setback.retired else setback.again_at
         self._state.calendar.move([(after.url, before.due_at, due_at)])
@@ -209,6 +219,10 @@ class Refresher:
             active.is_changed = True
         self._count(active, now)
         return page
+
+    def _vanished(self, active: ActiveSite, page: PageEvidence, now: float) -> PageEvidence:
+        """A page that was there is not: that is a change, though not one to come back for."""
+        return learnt(page, unpack_site(active.state.signals), True, now)[0] if page.visited_at else page
 
     def _count(self, active: ActiveSite, now: float) -> None:
         """From time to time all pages of a site are looked at together."""
@@ -236,7 +250,15 @@ class Refresher:
         )
         if lastmod is not None and (before is None or lastmod.at > before.at):
             known = replace(known, lastmod=lastmod)
-        return self._told(known, kind, at) if is_told and known.evidence else known
+        if not is_told or not known.evidence:
+            return known
+        if lastmod is not None:
+            self._lagged(site_of(known.url), kind, lastmod.at, at)
+        return self._told(known, kind, at)
+
+    def _lagged(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
+        evidence = self._evidence_of(site)
+        self._rounds.note_signals(site, evidence.with_kind(kind, evidence.of(kind).heard(named_at, now)).pack())
 
     def _told(self, known: UrlRecord, kind: SignalKind, now: float) -> UrlRecord:
         page = unpack_page(known.evidence).told(kind)
@@ -265,9 +287,9 @@ class Refresher:
 
         With some of them one goes that was drawn by chance, so that what is believed of pages stays unbiased.
         """
-        if self._watching is None or self._waiting >= _WAITING:
+        if self._waiting >= self._room:
             return []
-        due = self._state.calendar.due(now, _LOOKED_AT)
+        due = self._state.calendar.due(now, min(_LOOKED_AT, 2 * (self._room - self._waiting)))
         entries = []
         for (url, at), record in zip(due, self._state.records.get([url for url, _ in due]), strict=True):
             if record is None or record.due_at != at:
@@ -301,7 +323,7 @@ class Refresher:
 
     def next_at(self) -> float | None:
         """When somebody is due next, if there is room."""
-        if self._watching is None or self._waiting >= _WAITING:
+        if self._waiting >= self._room:
             return None
         return self._state.calendar.next_due()
 
@@ -337,11 +359,18 @@ class Refresher:
 
     def _look(self, panel: Panel, now: float) -> Freshness:
         known = [record for record in self._state.records.get(panel.urls) if record is not None and not record.failures]
-        seen = [self._appraise(record, now) for record in known]
-        fresh, half = share_of([each.fresh for each in seen if each is not None])
+        fresh, half = share_of([self._chance(record, now) for record in known])
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
         pages = len(self._state.calendar) + self._waiting
         return Freshness(pages, fresh, half, math.fsum(ages) / max(len(ages), 1), self.price)
+
+    def _chance(self, record: UrlRecord, now: float) -> float:
+        """That a copy is fresh, which also changes may deny that were told already and not heard yet."""
+        page, site = unpack_page(record.evidence), self._evidence_of(site_of(record.url))
+        seen = self._appraiser.appraise(page, site, 1.0, now)
+        age = max(now - page.visited_at, 0.0) / DAY
+        unheard = sum(site.precision_rate(kind) * min(site.of(kind).lag, age) for kind in SignalKind)
+        return seen.fresh * math.exp(-unheard)
 
     def _appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
         if record.failures or not record.evidence:
