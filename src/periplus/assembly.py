@@ -22,7 +22,7 @@ from periplus.crawl.clock import Pace, SystemClock, Timescale
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
-from periplus.crawl.frontier import DAY, PolitenessSettings, Watching, robots_url
+from periplus.crawl.frontier import DAY, Foretelling, NextVisit, PolitenessSettings, Watching, robots_url
 from periplus.crawl.journal import Journal
 from periplus.crawl.local import Crawl
 from periplus.crawl.placement import Placement
@@ -43,6 +43,8 @@ from periplus.urls import canonical, host_of
 _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
 _PORT = re.compile(r"[^/?#]*:(\d+)")
 _ORDERING = "ordering"
+_FORETOLD = 5
+"""So many visits are told before they are made."""
 _LOOKED_UP = 64
 """So many seeds at most are looked up to learn whether they lie in a private network."""
 
@@ -101,12 +103,12 @@ class Layout(Struct, frozen=True):
 
 
 class ShardMaker(Struct, frozen=True):
-    """Makes the shards of a collection, here or in another process."""
+    """Makes the shards of a collection, here or in another process. `visits_a_day`: of one that comes back; 0: none."""
 
     config: Config
     folder: Path
     seeds: tuple[Url, ...]
-    watches: bool = False
+    visits_a_day: float = 0.0
     scale: Timescale | None = None
 
     def __call__(self, number: int, count: int) -> Shard:
@@ -142,7 +144,7 @@ def open_crawl(
         listed_ranks(layout.tables, layout.spooled, config.scores).save(layout.listed_ranks)
     now = SystemClock(scale).now()
     return Crawl(
-        ShardMaker(config, folder, tuple(seeds), watches, scale),
+        ShardMaker(config, folder, tuple(seeds), budget(config, layout) if watches else 0.0, scale),
         workers,
         seeds=[_begun(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
@@ -265,7 +267,6 @@ def _assemble(
     by = config.ordering.by
     ordering = config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
     state.mark(_ORDERING, _learning_name(config).encode())
-    visits_a_day = budget(config, layout)
     scheduler = CrawlScheduler(
         state,
         guard=standard_chain(scope, config.filters, recall=_Recall(state)),
@@ -278,7 +279,7 @@ def _assemble(
         frontier=config.frontier,
         balance=config.balance,
         refresh=config.refresh,
-        watching=Watching(visits_a_day / count) if asked.watches else None,
+        watching=Watching(asked.visits_a_day / count) if asked.visits_a_day else None,
         pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
     )
     courier = Courier(
@@ -323,17 +324,27 @@ def _assemble(
         courier=courier,
         forester=forester,
         warc_folder=layout.warc,
-        pace=Pace(visits_a_day / DAY if asked.watches else config.crawl.rate, clock.now(), number, count),
+        pace=Pace(asked.visits_a_day / DAY or config.crawl.rate, clock.now(), number, count),
         speed=clock.speed,
     )
-    return Shard(number, scheduler=scheduler, engine=engine, courier=courier), engine
+    foretelling = Foretelling(state, config.refresh)
+
+    def next_visits() -> Sequence[NextVisit]:
+        return foretelling.next(scheduler.refresher.price, clock.now(), _FORETOLD) if asked.visits_a_day else ()
+
+    return Shard(number, scheduler=scheduler, engine=engine, courier=courier, next_visits=next_visits), engine
 
 
 def budget(config: Config, layout: Layout) -> float:
-    """Visits a day of a crawl that watches; a seventh of the pages that there are, where nobody said."""
+    """Visits a day of a crawl that watches; a seventh of the pages that there are, where nobody said.
+
+    To be asked before the shards are opened.
+    """
     if config.watch.visits_a_day:
         return config.watch.visits_a_day
-    pages = sum(int.from_bytes(_marked(layout.shard(number), "pages") or b"", "big") for number in range(layout.shards))
+    folders = [layout.shard(number) for number in range(layout.shards)]
+    begun = [folder for folder in folders if (folder / "data.mdb").is_file()]
+    pages = sum(int.from_bytes(_marked(folder, "pages") or b"", "big") for folder in begun)
     return max(pages / 7, 1440.0)
 
 

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -95,15 +95,23 @@ def crawl(
     raise typer.Exit(exit_code(summary))
 
 
-def run(collection: Collection, console: Console, *, title: str = "", view: View = PAGES) -> Summary:
-    """Crawl, and show it. The collection is held by the caller."""
+def run(
+    collection: Collection,
+    console: Console,
+    *,
+    title: str = "",
+    view: View = PAGES,
+    watches: bool = False,
+    tell: Callable[[Progress], None] = lambda _progress: None,
+) -> Summary:
+    """Crawl, and show it. The collection is held by the caller. `tell`: who else wants to know how it goes."""
     folder, config = collection.folder, collection.config
     before = tally_of(collection.layout)
     began_at = time.time()
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
     progress = Progress(before, shards=collection.workers)
     collect_less()
-    crawl = open_crawl(config, folder, collection.seeds, collection.workers)
+    crawl = open_crawl(config, folder, collection.seeds, collection.workers, watches=watches)
     title = title or title_of("crawl", collection)
     with Display(console, title, _aside(collection), view) as display, _stoppable(crawl, display, console):
         display.show(progress)
@@ -111,6 +119,7 @@ def run(collection: Collection, console: Console, *, title: str = "", view: View
             if statuses:
                 progress = meter.read(statuses, time.time())
                 display.show(progress)
+                tell(progress)
     settle(folder)
     return summary_of(collection, progress, before, time.time() - began_at, is_interrupted=crawl.is_interrupted)
 

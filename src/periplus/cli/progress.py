@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
 from periplus.crawl.census import Census
+from periplus.crawl.frontier import Freshness, NextVisit
 from periplus.crawl.shard import Status
 from periplus.crawl.tally import Tally
 from periplus.model import Site
@@ -26,7 +28,8 @@ class Progress(Struct, frozen=True):
     """All shards as one. `rate` is in pages a second; `left` in seconds, `None` where it cannot be told.
 
     Where no pages are fetched, the rate is of what is (see `Meter`). `waited` is for how many seconds nobody was asked
-    anything, because every site that has something rested.
+    anything, because every site that has something rested. `at` is when all this was so. Of a crawl that comes
+    back: `freshness`, and `next_visits`, the first first.
     """
 
     tally: Tally
@@ -44,6 +47,9 @@ class Progress(Struct, frozen=True):
     elapsed: float = 0.0
     waited: float = 0.0
     shards: int = 1
+    at: float = 0.0
+    freshness: Freshness | None = None
+    next_visits: tuple[NextVisit, ...] = ()
 
     @property
     def errors(self) -> int:
@@ -91,6 +97,9 @@ class Meter:
             elapsed=elapsed,
             waited=self._waited,
             shards=len(statuses),
+            at=now,
+            freshness=_freshness(statuses),
+            next_visits=_next_visits(statuses),
         )
 
     def _rate(self) -> float:
@@ -111,6 +120,19 @@ class Meter:
         if not waiting:
             return 0.0
         return max(waiting / rate, longest) if rate > 0 else longest or None
+
+
+def _freshness(statuses: Sequence[Status]) -> Freshness | None:
+    """Of all shards, as soon as one of them says something."""
+    parts = [status.freshness for status in statuses if status.freshness is not None]
+    return sum(parts[1:], parts[0]) if parts else None
+
+
+def _next_visits(statuses: Sequence[Status]) -> tuple[NextVisit, ...]:
+    """The first of all shards, as many as one of them tells."""
+    told = [status.next_visits for status in statuses]
+    everyone = sorted(chain(*told), key=lambda visit: (not visit.is_waiting, visit.due_at, visit.url))
+    return tuple(everyone[: max(map(len, told), default=0)])
 
 
 def _together(parts: Sequence[Census]) -> Census:

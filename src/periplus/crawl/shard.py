@@ -6,7 +6,7 @@ Whoever runs shards, as processes of this machine or as actors of many, calls `s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ from periplus.model import Batch, Discovery, Url
 from .census import Census
 from .courier import Courier
 from .engine import Engine
-from .frontier import Freshness
+from .frontier import Freshness, NextVisit
 from .scheduler import CrawlScheduler
 from .tally import Tally
 
@@ -43,16 +43,26 @@ class Status(Struct, frozen=True):
     is_idle: bool
     is_quiet: bool
     freshness: Freshness | None = None
+    next_visits: tuple[NextVisit, ...] = ()
 
 
 class Shard:
-    """A crawl of the sites that are placed here."""
+    """A crawl of the sites that are placed here. `next_visits`: who knows which pages it will come back to."""
 
-    def __init__(self, number: int, *, scheduler: CrawlScheduler, engine: Engine, courier: Courier) -> None:
+    def __init__(
+        self,
+        number: int,
+        *,
+        scheduler: CrawlScheduler,
+        engine: Engine,
+        courier: Courier,
+        next_visits: Callable[[], Sequence[NextVisit]] = tuple,
+    ) -> None:
         self.number = number
         self._scheduler = scheduler
         self._engine = engine
         self._courier = courier
+        self._next_visits = next_visits
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """Seeds, or whatever somebody tells us of; each goes where its site is."""
@@ -99,6 +109,7 @@ class Shard:
             self._engine.is_idle,
             self._courier.is_quiet and not self._engine.has_uncommitted,
             self._engine.freshness(),
+            tuple(self._next_visits()),
         )
 
     def wake(self) -> None:

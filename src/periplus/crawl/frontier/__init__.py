@@ -13,13 +13,16 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 `admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
 `esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited
-again, `shares` how those and new ones get along, `history` what a visit adds to a URL's record, `leases` who has what,
-`agenda` is the heap behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
+again, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how those and new ones get along,
+`history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it
+is pure: time is an argument, chance is a `Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
 from .admission import LANES, Admission, lane_of
 from .esteem import Esteem
+from .files import Files
+from .foretold import Foretelling, NextVisit
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
 from .panel import Freshness
@@ -28,7 +31,7 @@ from .politeness import PolitenessSettings, rest_after
 from .refresher import DAY, Refresher, Watching, WatchSettings
 from .retries import Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
-from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, purpose_of
+from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, file_name, purpose_of
 from .sources import Sources, is_settled, place_of
 from .workbench import ActiveSite, Place, Workbench
 
@@ -40,9 +43,12 @@ __all__ = [
     "ActiveSite",
     "Admission",
     "Esteem",
+    "Files",
+    "Foretelling",
     "Freshness",
     "Lease",
     "Leases",
+    "NextVisit",
     "Permission",
     "Place",
     "PolitenessSettings",
@@ -57,6 +63,7 @@ __all__ = [
     "Workbench",
     "after_failure",
     "after_visit",
+    "file_name",
     "is_settled",
     "is_tried_again",
     "lane_of",

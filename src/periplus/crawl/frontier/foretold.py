@@ -1,0 +1,113 @@
+"""Which pages are visited again next, and why: what a person asks of a crawl that comes back.
+
+Nothing is decided here. What `refresher` decided lies in the queues and in the calendar; here it is looked at once
+more, and each visit gets its reason, a word:
+
+* `told`: somebody whom we believe says that the page changed
+* `worth`: a visit will be worth its price by then, since the page has probably changed
+* `soonest`: it would be worth it sooner, but no page is visited more often than the settings allow
+* `latest`: it is never worth it, and looked at all the same, so that dead pages are found
+* `chance`: drawn by lot, so that what is believed of pages stays unbiased
+* `failed`: the last visit failed, and is tried again
+* `moved`: it led elsewhere the last time
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+from msgspec import Struct
+
+from periplus.model import Lane, State, Url, UrlRecord
+from periplus.policy.refresh import (
+    Appraiser,
+    PageEvidence,
+    Price,
+    RefreshSettings,
+    SignalKind,
+    unpack_page,
+    unpack_site,
+)
+from periplus.urls import site_of
+
+TOLD, WORTH, SOONEST, LATEST = "told", "worth", "soonest", "latest"
+CHANCE, FAILED, MOVED = "chance", "failed", "moved"
+
+_SITES = 200
+"""Sites whose queues are looked at; if more have something that waits, any of them may be next."""
+_LOOKED_AT = 4
+"""Times as many of the calendar are looked at, since some of them will sleep on."""
+_DRAWN_BELOW = 0.5
+"""Who waits and is worth no more than this share of the price was drawn by lot."""
+_NEARLY = 0.001
+
+
+class NextVisit(Struct, frozen=True):
+    """A visit that is to come, and why (`reason`, see the top).
+
+    `is_waiting`: its time has come, and it waits for its site's turn; else it is due at `due_at`. As far as it is
+    known: `rate` are changes a day, `fresh` is the probability that the copy is what the page says now, `worth` what a
+    visit is worth now, in prices, and `signals` how many of each kind came since the last.
+    """
+
+    url: Url
+    due_at: float
+    reason: str
+    is_waiting: bool = False
+    rate: float | None = None
+    fresh: float | None = None
+    worth: float | None = None
+    signals: dict[str, int] = {}
+
+
+class Foretelling:
+    """Says what the queues and the calendar of one shard have in store."""
+
+    def __init__(self, state: State, settings: RefreshSettings | None = None) -> None:
+        self._state = state
+        self._appraiser = Appraiser(settings)
+
+    def next(self, price: float, now: float, limit: int) -> list[NextVisit]:
+        """The first `limit`: those that wait with their sites, then those that are due next."""
+        records, queues = self._state.records, self._state.queues
+        lanes = (site for site, lane, _ in queues.waiting() if lane is Lane.REFRESH)
+        heads = [head.entry for site in islice(lanes, _SITES) for head in queues.heads(site, Lane.REFRESH, limit)]
+        first = sorted(heads, key=lambda entry: entry.level)[:limit]
+        waiting = records.get([entry.url for entry in first])
+        due = records.get([url for url, _ in self._state.calendar.due(math.inf, _LOOKED_AT * limit)])
+        later = [self.of(record, price, now) for record in due if record is not None]
+        return [
+            *(self.of(record, price, now, is_waiting=True) for record in waiting if record is not None),
+            *sorted(later, key=lambda visit: (visit.due_at, visit.url)),
+        ][:limit]
+
+    def of(self, record: UrlRecord, price: float, now: float, *, is_waiting: bool = False) -> NextVisit:
+        """The next visit of one page."""
+        due_at = now if is_waiting or record.due_at is None else record.due_at
+        if record.failures or not record.evidence:
+            return NextVisit(record.url, due_at, FAILED if record.failures else MOVED, is_waiting)
+        kept = self._state.sites.get([site_of(record.url)])[0]
+        page, site = unpack_page(record.evidence), unpack_site(b"" if kept is None else kept.signals)
+        self._appraiser.price = Price(price)
+        seen = self._appraiser.appraise(page, site, 1.0, now)
+        worth = seen.worth / price
+        if not is_waiting:
+            due_at = max(due_at, seen.due_at)  # who is looked at too early sleeps on until then
+        if any(count and kappa for count, kappa in zip(page.signals, site.kappas, strict=True)):
+            reason = TOLD
+        elif is_waiting and worth < _DRAWN_BELOW:
+            reason = CHANCE
+        else:
+            reason = self._bound(seen.due_at - page.visited_at)
+        return NextVisit(record.url, due_at, reason, is_waiting, seen.rate, seen.fresh, worth, _by_kind(page))
+
+    def _bound(self, seconds: float) -> str:
+        settings = self._appraiser.settings
+        if seconds <= settings.shortest * (1.0 + _NEARLY):
+            return SOONEST
+        return LATEST if seconds >= settings.longest * (1.0 - _NEARLY) else WORTH
+
+
+def _by_kind(page: PageEvidence) -> dict[str, int]:
+    return {SignalKind(kind).name.lower(): count for kind, count in enumerate(page.signals) if count}
