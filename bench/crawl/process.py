@@ -3,7 +3,8 @@
 CPU seconds come from `wait4` of each process of its group: the bench makes itself the reaper of orphans (Linux,
 `PR_SET_CHILD_SUBREAPER`), so that the time of killed grandchildren is not lost. Memory is the sum over the group of
 what `/proc` says is resident, several times a second, because `ru_maxrss` knows one process only and, across `exec`,
-still holds the size of the parent it was forked from.
+still holds the size of the parent it was forked from. Of that the anonymous part is told, too: what is mapped from
+files is the kernel's cache, which it takes back when others need the memory.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_GLANCE = 0.2
+_TICKS = os.sysconf("SC_CLK_TCK")
+_GLANCE = 0.1
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,22 @@ class Run:
     ended_at: float
     cpu_seconds: float
     peak_bytes: int
+    peak_anonymous: int
+    """Bytes of memory that belong to no file, at their most."""
+    glances: tuple[tuple[float, float], ...]
+    """Now and then: the time, and the CPU seconds up to then of the processes that were there."""
     status: int | None
     """What it ended with; None if it was cut at the bound."""
+
+    def cpu_since(self, moment: float) -> float:
+        """CPU seconds from a moment on: what came before it is start, and imports. As exact as glances are frequent."""
+        earlier = [cpu for at, cpu in self.glances if at <= moment]
+        later = [glance for glance in self.glances if glance[0] > moment]
+        if not earlier or not later:
+            return self.cpu_seconds
+        before = max(at for at, _ in self.glances if at <= moment)
+        share = (moment - before) / (later[0][0] - before)
+        return self.cpu_seconds - (earlier[-1] + share * (later[0][1] - earlier[-1]))
 
 
 def run(argv: list[str], *, seconds: float, folder: Path, core: int | None) -> Run:
@@ -43,37 +59,53 @@ def run(argv: list[str], *, seconds: float, folder: Path, core: int | None) -> R
         child = subprocess.Popen(
             [*pinned, *argv], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
         )
-        peak, ended = _watch(child.pid, started_at + seconds)
+        watched = _Watched()
+        ended = watched.watch(child.pid, started_at + seconds)
     ended_at = time.time()
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     cpu, status = _reap(child.pid)
     child.returncode = status  # it is waited for: subprocess must not try again
-    return Run(started_at, ended_at, cpu, peak, status if ended else None)
+    most, glances = (watched.resident, watched.anonymous), tuple(watched.glances)
+    return Run(started_at, ended_at, cpu, *most, glances, status if ended else None)
 
 
-def _watch(leader: int, deadline: float) -> tuple[int, bool]:
-    """The most memory the group held, and whether its leader ended before the deadline."""
-    peak = 0
-    while time.time() < deadline:
-        peak = max(peak, _resident(leader))
-        if os.waitid(os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-            return peak, True
-        time.sleep(max(0.0, min(_GLANCE, deadline - time.time())))
-    return peak, False
+class _Watched:
+    """The most memory that a group of processes held, and how its CPU seconds grew."""
+
+    def __init__(self) -> None:
+        self.resident = self.anonymous = 0
+        self.glances: list[tuple[float, float]] = []
+
+    def watch(self, leader: int, deadline: float) -> bool:
+        """Whether the leader of the group ended before the deadline."""
+        while time.time() < deadline:
+            self._look(leader)
+            if os.waitid(os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
+            time.sleep(max(0.0, min(_GLANCE, deadline - time.time())))
+        return False
+
+    def _look(self, group: int) -> None:
+        resident = anonymous = ticks = 0
+        for entry in os.scandir("/proc"):
+            if not entry.name.isdigit():
+                continue
+            with suppress(OSError):
+                # The name in brackets may hold anything; what follows the last bracket is numbers.
+                fields = Path(entry, "stat").read_text().rpartition(")")[2].split()
+                if int(fields[2]) == group:
+                    resident += int(fields[21]) * _PAGE_BYTES
+                    ticks += int(fields[11]) + int(fields[12])
+                    anonymous += _anonymous(Path(entry, "status").read_text())
+        self.resident, self.anonymous = max(self.resident, resident), max(self.anonymous, anonymous)
+        self.glances.append((time.time(), ticks / _TICKS))
 
 
-def _resident(group: int) -> int:
-    total = 0
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
-            continue
-        with suppress(OSError):
-            # The name in brackets may hold anything; what follows the last bracket is numbers.
-            fields = Path("/proc", entry.name, "stat").read_text().rpartition(")")[2].split()
-            if int(fields[2]) == group:
-                total += int(fields[21]) * _PAGE_BYTES
-    return total
+def _anonymous(status: str) -> int:
+    """Bytes; none of a process that has ended already."""
+    said = status.partition("RssAnon:")[2].split()
+    return int(said[0]) * 1024 if said else 0
 
 
 def _reap(group: int) -> tuple[float, int]:

@@ -288,4 +288,4 @@ def test_columns_say_what_entries_say(text: str, times: int, most: int, places: 
     data = f"<urlset>{text * times}</urlset>".encode()
     limits = Limits(urls=most)
     parts = chain.from_iterable(read_columns(cut(data, places), BASE, limits).portions)
-    assert one_by_one(parts) == list(read(data, BASE, limits))
+    assert one_by_one(parts) == list(read(cut(data, places), BASE, limits))

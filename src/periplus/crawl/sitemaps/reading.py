@@ -31,7 +31,7 @@ from ..intake import ARCHIVE, Intake
 from .slices import pack
 
 _SOURCES = {Kind.RSS.value: Source.FEED, Kind.ATOM.value: Source.FEED, ARCHIVE: Source.ARCHIVE}
-_WORTH = 2000
+_WORTH = 4000
 """Values below which handling them by columns takes longer to set up than it saves."""
 
 

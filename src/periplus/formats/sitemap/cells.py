@@ -18,7 +18,7 @@ from periplus.formats.dates import read_w3c
 from periplus.model import FREQUENCY_CODES, EntryColumns, Granularity, Lastmod
 
 from .fields import clean_changefreq, clean_priority
-from .moments import Reals, read_seconds
+from .moments import SHORTEST, Reals, read_seconds
 from .values import Child, Entry
 
 Value = TypeVar("Value")
@@ -28,6 +28,9 @@ LONGEST = 256
 """Characters of tags with the white space between them, and of values that are remembered with them."""
 _REMEMBERED = 16_384
 _WORTH_ARRAYS = 32
+"""Dates below which reading them all at once takes longer to set up than it saves."""
+_GLANCE = 32
+"""Dates that are looked at to see of which kind all may be."""
 
 
 class NotRegularError(Exception):
@@ -145,9 +148,9 @@ class Cells:
 
 
 def _seconds(field: Texts) -> Reals | None:
-    """Of those that say something, if they are worth being read all at once: days repeat and are read once each."""
+    """Of those that say something, if all are times: those differ, while days repeat and are read once each."""
     texts, tags = field.texts, field.tags
-    if len(texts) < _WORTH_ARRAYS or len(set(texts)) * 2 <= len(texts):
+    if len(texts) < _WORTH_ARRAYS or max(map(len, texts[:_GLANCE])) - len(tags) < SHORTEST:
         return None
     return read_seconds([text for text in texts if text != tags] if tags in texts else texts, tags)
 

@@ -14,6 +14,8 @@ from collections.abc import Collection
 from .cells import LONGEST, Cut, NotRegularError, Texts
 from .fields import ODD
 
+_SCHEMES = (" https://", " http://")
+
 
 class ColumnCutter:
     """Cuts windows of one document, of whose records only these `fields` are known."""
@@ -69,9 +71,10 @@ def clean_urls(joined: str, number: int) -> list[str]:
         if len(encoded) - len(joined) != joined.count("&") * len("amp;"):
             raise NotRegularError
     urls = joined.split()
-    absolute = joined.count(" https://")
+    usual, other = _SCHEMES if joined.startswith(_SCHEMES[0]) else reversed(_SCHEMES)
+    absolute = joined.count(usual)
     if absolute != number:
-        absolute += joined.count(" http://")
+        absolute += joined.count(other)
     if len(urls) != number or absolute != number or "<" in joined or (not joined.isascii() and ODD.search(joined)):
         raise NotRegularError
     return urls

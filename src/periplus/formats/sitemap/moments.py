@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 _FORMS = {len(form): form for form in ("0000-00-00T00:00:00Z", "0000-00-00T00:00:00+00:00")}
 _DATE = len("0000-00-00T00:00:00")
+SHORTEST = min(_FORMS)
+"""Characters of a date that may be of one of these forms."""
 
 Bytes = NDArray[np.uint8]
 Reals = NDArray[np.float64]
