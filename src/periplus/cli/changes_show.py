@@ -26,7 +26,6 @@ _PASSAGES: Final = 4
 _LONGEST: Final = 240
 _AROUND: Final = 48
 """Characters of what is the same that are shown on either side of what is not."""
-_SITES: Final = 20
 _WHY: Final = {
     "run": "when the last run that found something began",
     "day-of-run": "a day before something was last found",
@@ -36,8 +35,8 @@ _WHY: Final = {
 
 def say_since(console: Console, since: float, why: str) -> None:
     """Since when, and why if nobody has said."""
-    said = f"since {moment(since)}"
-    console.print(Text(f"{said}, {_WHY[why]}; --since TIME asks for another" if why else said, style="dim"))
+    said = f"since {moment(since)} UTC" + (f", {_WHY[why]}; --since TIME asks for another" if why else "")
+    console.print(Text(said, style="dim"), soft_wrap=True)
 
 
 def say_changes(
@@ -53,7 +52,7 @@ def say_changes(
     for change, detail in reversed(shown):
         by_site[change.site].append((change, detail))
     for site, told in by_site.items():
-        console.print(Text(site, style="bold") + Text(f"  {count(sites[site])}", style="dim"), soft_wrap=True)
+        console.print(Text().append(site, style="bold").append(f"  {count(sites[site])}", style="dim"), soft_wrap=True)
         for change, detail in told:
             console.print(line_of(change, detail), soft_wrap=True)
             if is_diff and detail is not None:
@@ -77,9 +76,9 @@ def line_of(change: Change, detail: Detail | None) -> Text:
     """What happened, when, how much of it, and where."""
     known = detail or Detail()
     said = "" if detail is None and change.kind is Kind.CHANGED else about(change, known)
-    line = Text(f"  {change.kind.value:8}", style=_KIND_STYLES[change.kind])
+    line = Text().append(f"  {change.kind.value:8}", style=_KIND_STYLES[change.kind])
     line.append(f"  {moment(change.seen_at)}  ", style="dim")
-    line.append(clean(change.url), style="default")
+    line.append(clean(change.url))
     line.append(f"  {clean(said or change.level)}", style="dim")
     return line
 
@@ -87,7 +86,7 @@ def line_of(change: Change, detail: Detail | None) -> Text:
 def say_detail(console: Console, detail: Detail) -> None:
     """What it is about, in a few lines."""
     if detail.title_before:
-        runs = Text("    title: ", style="dim")
+        runs = Text("    title: ")
         _append(runs, Mark.REMOVED, f"{detail.title_before} ", has_colours(console))
         _append(runs, Mark.ADDED, detail.title, has_colours(console))
         console.print(runs, soft_wrap=True)

@@ -8,7 +8,6 @@ import pytest
 from tests.unit.insight.kept_versions import KeptVersions, article
 
 from periplus.insight.changes import Kind, changes_since, detail_of, usual_beginning
-from periplus.insight.changes import visits as visits_module
 from periplus.model import Url
 from periplus.store.tables import SCHEMAS
 
@@ -133,9 +132,8 @@ def test_a_revisit_leads_to_the_bytes_it_refers_to(tmp_path: Path) -> None:
     assert (detail.difference.before, detail.difference.after) == (4, 3)
 
 
-def test_shards_and_earlier_visits_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_and_earlier_visits_are_put_together(tmp_path: Path) -> None:
     """Of many earlier visits only the last are held, and the answer is the same."""
-    monkeypatch.setattr(visits_module, "_HISTORY_ROWS", 3)
     for shard in range(3):
         with KeptVersions(tmp_path, shard) as kept:
             for number in range(20):
@@ -179,14 +177,14 @@ def test_the_usual_beginning_is_that_of_the_last_run_that_found_something(tmp_pa
     with KeptVersions(tmp_path / "runs") as kept:
         kept.page(A, article("One."), begun)
         kept.page(B, article("Two."), begun + 5 * hour)
-        kept.page(A, article("Three."), begun + 5.2 * hour)
+        kept.page(A, article("Three."), begun + 5.1 * hour)
         kept.same(A, begun + 9 * hour)
     usual = usual_beginning(tmp_path / "runs", T + 10 * hour)
     assert (usual.at, usual.why) == (begun + 5 * hour, "run")
     with KeptVersions(tmp_path / "watch") as kept:
         kept.page(A, article("One."), begun)
-        for number in range(1, 200):
-            kept.same(A, begun + number * hour / 3)
+        for number in range(1, 400):
+            kept.same(A, begun + number * hour / 6)
         kept.page(A, article("Two."), begun + 66.5 * hour)
     usual = usual_beginning(tmp_path / "watch", T + 100 * hour)
     assert (usual.at, usual.why) == (begun + 66.5 * hour + 60 - 24 * hour, "day-of-run")

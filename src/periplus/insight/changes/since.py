@@ -12,21 +12,19 @@ A page appears with its first good answer, and again with the first after it was
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.model import Url
 from periplus.policy.filters.patterns import compiled
 from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints
 
-from ..columns import moments, plain
+from ..columns import codes, moments, plain
 from .values import Change, Kind, Version
 from .visits import (
     FORBIDDEN,
@@ -34,6 +32,7 @@ from .visits import (
     GOOD,
     MOVED,
     SAME,
+    Asked,
     Files,
     Span,
     Visits,
@@ -65,7 +64,10 @@ class _Told(Struct):
     files: Files
 
 
-_KINDS: Final = ("", Kind.APPEARED, Kind.CHANGED, Kind.VANISHED)
+_REASONS: Final = {MOVED: "redirected", FORBIDDEN: "robots"}
+_NUMBERS: Final = {Kind.APPEARED: 1, Kind.CHANGED: 2, Kind.VANISHED: 3}
+"""What is no event is 0."""
+_KINDS: Final = {number: kind for kind, number in _NUMBERS.items()}
 
 
 def changes_since(
@@ -88,7 +90,7 @@ def changes_since(
     span = Span(_microseconds(since), _FAR_AHEAD if until is None else _microseconds(until))
     wanted = _wanted(sites, paths)
     told = _told(tables, span, spooled, wanted)
-    chosen = np.isin(told.kinds, [_KINDS.index(kind) for kind in kinds])
+    chosen = np.isin(told.kinds, [_NUMBERS[kind] for kind in kinds])
     yield from _rows(tables, span, spooled, told, chosen)
 
 
@@ -111,7 +113,8 @@ def _wanted(sites: Collection[str], paths: Collection[str]) -> Wanted | None:
     def wanted(batch: pa.RecordBatch) -> NDArray[np.bool_]:
         are = np.ones(batch.num_rows, np.bool_)
         if names:
-            are &= _by_word(batch["site"], is_site)
+            numbers, words = codes(batch["site"])
+            are &= np.array([is_site(word) for word in words], np.bool_)[numbers]
         if fits:
             places = np.flatnonzero(are)
             urls = batch["url"].take(pa.array(places)).to_pylist()
@@ -121,27 +124,19 @@ def _wanted(sites: Collection[str], paths: Collection[str]) -> Wanted | None:
     return wanted
 
 
-def _by_word(column: pa.Array, judge: Any) -> NDArray[np.bool_]:
-    """A judgement on each word of a column, made once for each."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    judged = np.array([judge(word) for word in encoded.dictionary.to_pylist()] + [False], np.bool_)
-    are: NDArray[np.bool_] = judged[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-    return are
-
-
 # what happened
 
 
 def _told(tables: Path, span: Span, spooled: Sequence[Spooled], wanted: Wanted | None) -> _Told:
     files = Files()
-    within = visits_in(tables, span, files, spooled=spooled, wanted=wanted)
-    prints = np.unique(within["print"])
-    before = visits_before(tables, span, files, prints, spooled=spooled) if len(prints) else within[:0]
+    within, asked = visits_in(tables, span, files, spooled=spooled, wanted=wanted)
+    before = visits_before(tables, span, files, asked, spooled=spooled) if len(within) else within
     visits = in_order(np.concatenate((before, within)))
+    del before, within
     kinds, is_back = _came_and_went(visits)
     last_good = _last_good(visits)
-    levels = _levels(tables, span, spooled, visits, prints)
-    kinds[(levels > 0) & (kinds == 0) & (visits["state"] == GOOD) & (last_good >= 0)] = _KINDS.index(Kind.CHANGED)
+    levels = _levels(tables, span, spooled, visits, asked)
+    kinds[(levels > 0) & (kinds == 0) & (visits["state"] == GOOD) & (last_good >= 0)] = _NUMBERS[Kind.CHANGED]
     kinds[visits["at"] < span.since] = 0
     needed = np.flatnonzero(kinds)
     needed = np.unique(np.concatenate((needed, last_good[needed])))
@@ -158,8 +153,8 @@ def _came_and_went(visits: Visits) -> tuple[NDArray[np.uint8], NDArray[np.bool_]
     was_there[1:] = is_there[:-1]
     was_there &= is_next
     kinds = np.zeros(len(visits), np.uint8)
-    kinds[is_there & ~was_there] = _KINDS.index(Kind.APPEARED)
-    kinds[~is_there & was_there] = _KINDS.index(Kind.VANISHED)
+    kinds[is_there & ~was_there] = _NUMBERS[Kind.APPEARED]
+    kinds[~is_there & was_there] = _NUMBERS[Kind.VANISHED]
     ever = np.cumsum(is_there) - is_there
     starts = np.maximum.accumulate(np.where(is_next, 0, np.arange(len(visits))))
     return kinds, ever > ever[starts] if len(visits) else was_there
@@ -176,31 +171,25 @@ def _last_good(visits: Visits) -> NDArray[np.int64]:
     return before
 
 
-def _levels(
-    tables: Path, span: Span, spooled: Sequence[Spooled], visits: Visits, prints: NDArray[np.uint64]
-) -> NDArray[np.uint8]:
+def _levels(tables: Path, span: Span, spooled: Sequence[Spooled], visits: Visits, asked: Asked) -> NDArray[np.uint8]:
     """How much each visit found changed: 0 for nothing that counts, else a level from 1 on.
 
     A comparison belongs to the last visit until then.
     """
     found = [np.empty(0, _COMPARISON)]
-    for batch in scan(tables, "changes", spooled=spooled, columns=("url", "seen_at", "level")) if len(prints) else ():
-        times, level = moments(batch["seen_at"]), _by_level(batch["level"])
+    for batch in scan(tables, "changes", spooled=spooled, columns=("url", "seen_at", "level")) if len(visits) else ():
+        times, (numbers, words) = moments(batch["seen_at"]), codes(batch["level"])
+        level = np.array([LEVELS.index(word) + 1 if word in LEVELS else 0 for word in words], np.uint8)[numbers]
         places = np.flatnonzero((level > 0) & (times >= span.since) & (times < span.until))
-        keys = np.array(fingerprints(batch["url"].take(pa.array(places)).to_pylist()), np.uint64)
         some = np.empty(len(places), _COMPARISON)
-        some["print"], some["at"], some["level"] = keys, times[places], level[places]
-        found.append(some[contains(prints, keys)])
+        some["print"] = np.array(fingerprints(batch["url"].take(pa.array(places)).to_pylist()), np.uint64)
+        some["at"], some["level"] = times[places], level[places]
+        found.append(some[contains(asked.prints, some["print"])])
     compared = np.concatenate(found)
     of = _last_visits(visits, compared)
     levels = np.zeros(len(visits), np.uint8)
     levels[of[of >= 0]] = compared["level"][of >= 0]
     return levels
-
-
-def _by_level(column: pa.Array) -> NDArray[np.uint8]:
-    words = plain(column).to_pylist()
-    return np.array([LEVELS.index(word) + 1 if word in LEVELS else 0 for word in words], np.uint8)
 
 
 def _last_visits(visits: Visits, compared: NDArray[np.void]) -> NDArray[np.int64]:
@@ -233,8 +222,8 @@ def _rows(
         urls = batch["url"].take(pa.array(rows)).to_pylist()
         asked = _keys(np.array(fingerprints(urls), np.uint64), times[rows])
         is_it = contains(keys, asked)
-        found = batch.take(pa.array(rows[is_it])).to_pylist()
-        yield from map(partial(_change, told), found, places[np.searchsorted(keys, asked[is_it])].tolist())
+        if is_it.any():
+            yield from _changes(told, batch.take(pa.array(rows[is_it])), places[np.searchsorted(keys, asked[is_it])])
 
 
 def _keys(prints: NDArray[np.uint64], times: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -242,37 +231,51 @@ def _keys(prints: NDArray[np.uint64], times: NDArray[np.int64]) -> NDArray[np.ui
     return prints ^ (times.astype(np.uint64) * _MIX)
 
 
-def _change(told: _Told, row: dict[str, Any], place: int) -> Change:
-    visit = told.visits[place]
-    kind = _KINDS[told.kinds[place]]
-    state, level = int(visit["state"]), int(told.levels[place])
-    last = int(told.last_good[place])
-    is_new = kind is Kind.APPEARED
-    after = place if state == GOOD else last if state == SAME else -1
-    return Change(
-        url=Url(row["url"]),
-        site=row["site"],
-        kind=Kind(kind),
-        seen_at=int(visit["at"]) / 1e6,
-        level=LEVELS[level - 1] if level and not is_new else "",
-        is_back=is_new and bool(told.is_back[place]),
-        reason=_reason(state, row["status"]),
-        target=(row["target"] or "") if state == MOVED else "",
-        before=_version(told, last) if last >= 0 else None,
-        after=_version(told, after) if after >= 0 else None,
-    )
+def _changes(told: _Told, batch: pa.RecordBatch, places: NDArray[np.int64]) -> list[Change]:
+    """What happened at each place, told from its row: column by column, which costs a third of row by row."""
+    visits, last = told.visits[places], told.last_good[places]
+    states = visits["state"]
+    after = np.where(states == GOOD, places, np.where(states == SAME, last, -1))
+    columns = (
+        *(plain(batch[name]).to_pylist() for name in ("url", "site", "status", "target")),
+        told.kinds[places].tolist(), (visits["at"] / 1e6).tolist(), states.tolist(), told.levels[places].tolist(),
+        told.is_back[places].tolist(), _versions(told, last), _versions(told, after),
+    )  # fmt: skip
+    return [
+        Change(
+            url,
+            site,
+            kind := _KINDS[number],
+            at,
+            LEVELS[level - 1] if kind is Kind.CHANGED else "",
+            kind is Kind.APPEARED and is_back,
+            _reason(state, status),
+            (target or "") if state == MOVED else "",
+            before,
+            following,
+        )
+        for url, site, status, target, number, at, state, level, is_back, before, following in zip(
+            *columns, strict=True
+        )
+    ]
 
 
 def _reason(state: int, status: int | None) -> str:
-    return {GONE: f"http-{status}", MOVED: "redirected", FORBIDDEN: "robots"}.get(state, "")
+    return f"http-{status}" if state == GONE else _REASONS.get(state, "")
 
 
-def _version(told: _Told, place: int) -> Version:
-    visit = told.visits[place]
-    stored = told.files.stored(visit)
-    body = stored
-    if stored is not None and stored.is_revisit:
-        at = int(np.searchsorted(told.bodies["digest"], visit["digest"]))
-        is_known = at < len(told.bodies) and told.bodies["digest"][at] == visit["digest"]
-        body = told.files.stored(told.bodies[at]) if is_known else None
-    return Version(int(visit["at"]) / 1e6, stored, body)
+def _versions(told: _Told, places: NDArray[np.int64]) -> list[Version | None]:
+    """The versions at some places, each with where its bytes lie; `None` for a place of -1."""
+    visits, is_there = told.visits[places], (places >= 0).tolist()
+    stored = told.files.stored(visits)
+    at = np.searchsorted(told.bodies["digest"], visits["digest"])
+    is_known = contains(told.bodies["digest"], visits["digest"]).tolist()
+    originals_of = told.files.stored(np.take(told.bodies, at, mode="clip")) if len(told.bodies) else stored
+    return [
+        Version(moment, own, (original if is_found else None) if own is not None and own.is_revisit else own)
+        if is_one
+        else None
+        for moment, own, original, is_found, is_one in zip(
+            (visits["at"] / 1e6).tolist(), stored, originals_of, is_known, is_there, strict=True
+        )
+    ]

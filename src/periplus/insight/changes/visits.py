@@ -2,8 +2,7 @@
 
 A collection may have had a hundred million visits, so a visit is a row of an array and not an object, and of the time
 before the one that is asked about only the last visits count: to each URL the last of all, and the last that brought a
-page (`latest`). Memory then grows with the visits of the time that is asked about, some 50 bytes each, not with the
-collection.
+page. Memory then grows with the visits of the time that is asked about, not with the collection.
 
 What a visit says of its page: it is there (`GOOD`, a status of 2xx; `SAME`, 304), or it is not (`GONE`, 404 or 410;
 `MOVED`, a redirect; `FORBIDDEN`, by robots.txt). Failures and other statuses say nothing: a server that is ill for an
@@ -21,27 +20,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
-from xxhash import xxh3_64_intdigest
 
 from periplus.model import Stored
 from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints
 
-from ..columns import moments, plain
+from ..columns import codes, endings, moments
 
 GOOD, SAME, GONE, MOVED, FORBIDDEN = range(1, 6)
 _FOUND: Final = (404, 410)
 """RFC 9110 sections 15.5.5 and 15.5.11: not found, and gone."""
 _NOWHERE: Final = 0xFFFFFFFF
 VISIT: Final = np.dtype(
-    [("print", "<u8"), ("at", "<i8"), ("digest", "<u8"), ("offset", "<i8"), ("length", "<i8"), ("file", "<u4"),
+    [("print", "<u8"), ("at", "<i8"), ("digest", "<u8"), ("offset", "<i8"), ("length", "<u4"), ("file", "<u4"),
      ("state", "u1"), ("is_revisit", "u1")]
 )  # fmt: skip
 Visits = NDArray[np.void]
 _FACTS: Final = ("url", "site", "purpose", "outcome", "status", "reason", "ended_at")
 _PLACES: Final = ("digest", "warc_file", "warc_offset", "warc_length", "is_revisit")
-_HISTORY_ROWS: Final = 1 << 20
-"""So many earlier visits are gathered before all but the last of each URL are dropped."""
 
 Wanted = Callable[[pa.RecordBatch], NDArray[np.bool_]]
 """Which rows of a batch are wanted, by `url` and `site`."""
@@ -51,25 +47,28 @@ class Files:
     """Names of WARC files as numbers."""
 
     def __init__(self) -> None:
-        self.names: list[str] = []
+        self._names: list[str] = []
         self._numbers: dict[str, int] = {}
 
-    def number(self, name: str | None) -> int:
-        """The number of a file."""
-        if name is None:
-            return _NOWHERE
+    def numbers(self, column: pa.Array) -> NDArray[np.uint32]:
+        """The number of each file of a column."""
+        places, names = codes(column)
+        known = np.array([_NOWHERE if name is None else self._number(name) for name in names], np.uint32)
+        return known[places]
+
+    def _number(self, name: str) -> int:
         if name not in self._numbers:
-            self._numbers[name] = len(self.names)
-            self.names.append(name)
+            self._numbers[name] = len(self._names)
+            self._names.append(name)
         return self._numbers[name]
 
-    def stored(self, visit: np.void) -> Stored | None:
-        """Where the answer of a visit lies. Digests are not kept."""
-        if visit["file"] == _NOWHERE:
-            return None
-        return Stored(
-            self.names[visit["file"]], int(visit["offset"]), int(visit["length"]), "", bool(visit["is_revisit"])
-        )
+    def stored(self, visits: Visits) -> list[Stored | None]:
+        """Where the answers of visits lie. Digests are not kept."""
+        columns = (visits[name].tolist() for name in ("file", "offset", "length", "is_revisit"))
+        return [
+            None if file == _NOWHERE else Stored(self._names[file], offset, length, "", bool(is_revisit))
+            for file, offset, length, is_revisit in zip(*columns, strict=True)
+        ]
 
 
 class Span(Struct, frozen=True):
@@ -79,42 +78,54 @@ class Span(Struct, frozen=True):
     until: int
 
 
+class Asked(Struct, frozen=True):
+    """Some URLs: their fingerprints, and what of their texts a row can be sieved by; both sorted."""
+
+    prints: NDArray[np.uint64]
+    endings: NDArray[np.uint64]
+
+    def may_hold(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
+        """Whether the URL of a row may be one of them: a fingerprint costs ten times as much."""
+        return contains(self.endings, endings(batch["url"]))
+
+
 def visits_in(
     folder: Path, span: Span, files: Files, *, spooled: Sequence[Spooled] = (), wanted: Wanted | None = None
-) -> Visits:
-    """The visits of a span of time that say something of their pages."""
-    telling = _telling(folder, span, spooled, wanted)
-    found = (_visits(batch, files, batch["url"].to_pylist()) for batch in telling)
-    return np.concatenate((np.empty(0, VISIT), *found))
+) -> tuple[Visits, Asked]:
+    """The visits of a span of time that say something of their pages; and which pages those are."""
+    found, known = [np.empty(0, VISIT)], [np.empty(0, np.uint64)]
+    for batch in _telling(folder, span, spooled, wanted):
+        found.append(_visits(batch, files))
+        known.append(endings(batch["url"]))
+    visits = np.concatenate(found)
+    return visits, Asked(np.unique(visits["print"]), np.unique(np.concatenate(known)))
 
 
-def visits_before(
-    folder: Path, span: Span, files: Files, prints: NDArray[np.uint64], *, spooled: Sequence[Spooled] = ()
-) -> Visits:
-    """Of the URLs with these fingerprints (sorted), the last visits before a span of time begins."""
-    kept, rows = [np.empty(0, VISIT)], 0
-    for batch in _telling(folder, Span(np.iinfo(np.int64).min, span.since), spooled, None):
-        urls = batch["url"].to_pylist()
-        is_asked = contains(prints, np.array(fingerprints(urls), np.uint64))
-        if is_asked.any():
-            places = np.flatnonzero(is_asked)
-            kept.append(_visits(batch.take(pa.array(places)), files, [urls[place] for place in places.tolist()]))
-            rows += len(kept[-1])
-        if rows > _HISTORY_ROWS + len(kept[0]):
-            kept, rows = [latest(np.concatenate(kept))], 0
-    return latest(np.concatenate(kept))
+def visits_before(folder: Path, span: Span, files: Files, asked: Asked, *, spooled: Sequence[Spooled] = ()) -> Visits:
+    """Of some URLs, the last visits before a span of time begins: the last of all, and the last that brought a page."""
+    last, last_good = (np.zeros(len(asked.prints), VISIT) for _ in range(2))
+    for batch in _telling(folder, Span(0, span.since), spooled, asked.may_hold):
+        some = _visits(batch, files)
+        some = some[contains(asked.prints, some["print"])]
+        _keep_latest(last, some, asked.prints)
+        _keep_latest(last_good, some[some["state"] == GOOD], asked.prints)
+    is_other = (last_good["state"] > 0) & (last_good["at"] != last["at"])
+    return np.concatenate((last[last["state"] > 0], last_good[is_other]))
 
 
-def latest(visits: Visits) -> Visits:
-    """Of each URL the last visit of all, and the last that brought a page."""
-    ordered = in_order(visits)
-    is_good = ordered["state"] == GOOD
-    return ordered[_is_last(ordered["print"]) | _last_good(ordered["print"], is_good)]
+def _keep_latest(known: Visits, visits: Visits, prints: NDArray[np.uint64]) -> None:
+    """Put each visit to its URL, if it is later than what is there."""
+    ordered = visits[np.argsort(visits["at"], kind="stable")]  # of several to one URL, the last assignment stays
+    of = np.searchsorted(prints, ordered["print"])
+    is_later = ordered["at"] >= known["at"][of]
+    known[of[is_later]] = ordered[is_later]
 
 
 def in_order(visits: Visits) -> Visits:
-    """By URL, then by time."""
-    return visits[np.lexsort((visits["at"], visits["print"]))]
+    """By URL, then by time. Mostly they come in order of time, and then one sort is enough."""
+    times, prints = (np.ascontiguousarray(visits[name]) for name in ("at", "print"))
+    is_timely = bool((times[1:] >= times[:-1]).all())
+    return visits[np.argsort(prints, kind="stable") if is_timely else np.lexsort((times, prints))]
 
 
 def contains(known: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -130,11 +141,10 @@ def originals(folder: Path, visits: Visits, files: Files, *, spooled: Sequence[S
     asked = np.unique(visits["digest"][(visits["is_revisit"] == 1) & (visits["digest"] != 0)])
     found = [np.empty(0, VISIT)]
     for batch in scan(folder, "fetches", spooled=spooled, columns=_PLACES) if len(asked) else ():
-        kept = batch.filter(pc.and_(pc.is_valid(batch["digest"]), pc.invert(pc.fill_null(batch["is_revisit"], True))))
-        digests = _digests(kept["digest"])
-        places = np.flatnonzero(contains(asked, digests))
+        is_revisit = pc.fill_null(batch["is_revisit"], True).to_numpy(zero_copy_only=False)
+        places = np.flatnonzero(contains(asked, endings(batch["digest"])) & ~is_revisit)
         if len(places):
-            found.append(_placed(kept.take(pa.array(places)), files, digests[places]))
+            found.append(_placed(batch.take(pa.array(places)), files))
     every = np.concatenate(found)
     _, first = np.unique(every["digest"], return_index=True)
     return every[first]
@@ -155,60 +165,40 @@ def _telling(folder: Path, span: Span, spooled: Sequence[Spooled], wanted: Wante
 
 def states_of(batch: pa.RecordBatch) -> NDArray[np.uint8]:
     """What each row of `fetches` says of its page; 0: nothing, or it is no page."""
-    outcome = _codes(batch["outcome"], ("fetched", "not-modified", "redirected", "excluded"))
+    outcome = _among(batch["outcome"], ("fetched", "not-modified", "redirected", "excluded"))
     status = pc.fill_null(batch["status"], 0).to_numpy(zero_copy_only=False)
-    is_robots = _codes(batch["reason"], ("robots",)) == 0
+    is_robots = _among(batch["reason"], ("robots",)) == 0
     states = np.zeros(len(status), np.uint8)
     states[(outcome == 0) & (status >= 200) & (status < 300)] = GOOD
     states[(outcome == 0) & np.isin(status, _FOUND)] = GONE
     states[outcome == 1] = SAME
     states[outcome == 2] = MOVED
     states[(outcome == 3) & is_robots] = FORBIDDEN
-    states[_codes(batch["purpose"], ("page",)) != 0] = 0
+    states[_among(batch["purpose"], ("page",)) != 0] = 0
     return states
 
 
-def _codes(column: pa.Array, words: Sequence[str]) -> NDArray[np.int32]:
+def _among(column: pa.Array, chosen: Sequence[str]) -> NDArray[np.int8]:
     """Each word of a column as its place among some; -1 for any other."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    known = encoded.dictionary.to_pylist()
-    places = np.array([words.index(word) if word in words else -1 for word in known] + [-1], np.int32)
-    codes: NDArray[np.int32] = places[pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)]
-    return codes
+    numbers, words = codes(column)
+    places = np.array([chosen.index(word) if word in chosen else -1 for word in words], np.int8)
+    return places[numbers]
 
 
-def _visits(batch: pa.RecordBatch, files: Files, urls: list[str]) -> Visits:
-    visits = _placed(batch, files, _digests(batch["digest"]))
-    visits["print"] = np.array(fingerprints(urls), np.uint64)  # type: ignore[arg-type]
+def _visits(batch: pa.RecordBatch, files: Files) -> Visits:
+    visits = _placed(batch, files)
+    visits["print"] = np.array(fingerprints(batch["url"].to_pylist()), np.uint64)
     visits["at"] = moments(batch["ended_at"])
     visits["state"] = batch["state"].to_numpy(zero_copy_only=False)
     return visits
 
 
-def _placed(batch: pa.RecordBatch, files: Files, digests: NDArray[np.uint64]) -> Visits:
+def _placed(batch: pa.RecordBatch, files: Files) -> Visits:
     """What of a visit says where its answer lies."""
     visits = np.zeros(batch.num_rows, VISIT)
-    visits["digest"] = digests
-    visits["file"] = [files.number(name) for name in plain(batch["warc_file"]).to_pylist()]
+    visits["digest"] = endings(batch["digest"])
+    visits["file"] = files.numbers(batch["warc_file"])
     visits["offset"] = pc.fill_null(batch["warc_offset"], 0).to_numpy(zero_copy_only=False)
     visits["length"] = pc.fill_null(batch["warc_length"], 0).to_numpy(zero_copy_only=False)
     visits["is_revisit"] = pc.fill_null(batch["is_revisit"], False).to_numpy(zero_copy_only=False)
     return visits
-
-
-def _digests(column: pa.Array) -> NDArray[np.uint64]:
-    """Digests of payloads in 64 bits; 0 where there is none."""
-    return np.array([xxh3_64_intdigest(digest.encode()) if digest else 0 for digest in column.to_pylist()], np.uint64)
-
-
-def _is_last(prints: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    is_last = np.ones(len(prints), np.bool_)
-    is_last[:-1] = prints[1:] != prints[:-1]
-    return is_last
-
-
-def _last_good(prints: NDArray[np.uint64], is_good: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    places = np.flatnonzero(is_good)
-    chosen = np.zeros(len(prints), np.bool_)
-    chosen[places[_is_last(prints[places])]] = True
-    return chosen

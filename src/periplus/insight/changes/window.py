@@ -1,6 +1,6 @@
 """Since when to tell, if nobody says: since the last run of a crawl that found something began.
 
-A run is told from the times of its visits: a pause of half an hour ends one. It found something if it visited pages for
+A run is told from the times of its visits: a pause of ten minutes ends one. It found something if it visited pages for
 the first time or again and found them changed. What goes on for ever has no beginning worth telling, so that no more
 than a day before the last such visit is meant.
 """
@@ -22,7 +22,7 @@ from periplus.store.tables import Spooled, scan
 from ..columns import moments, plain
 
 DAY: Final = 86_400.0
-_PAUSE: Final = 30
+_PAUSE: Final = 10
 """Minutes."""
 _MINUTE: Final = 60_000_000
 _LEVELS: Final = pa.array(["minor", "major"])
