@@ -26,7 +26,6 @@ from periplus.model import (
     Event,
     Fetched,
     FetchOutcome,
-    Lane,
     NotModified,
     Page,
     Purpose,
@@ -122,7 +121,8 @@ class Engine:
     def step(self, patience: float = _PATIENCE) -> None:
         """One turn: start what may be started, wait a little for what ends, and handle it."""
         now = self._clock.now()
-        slots = 0 if self.is_stopping else min(self._wire.free_slots, self._pace.room(now))
+        is_full = self.is_stopping or self._forester.is_full
+        slots = 0 if is_full else min(self._wire.free_slots, self._pace.room(now))
         if slots:
             for task in self._scheduler.take(slots, now):
                 if task.ip is not None:
@@ -141,8 +141,8 @@ class Engine:
         """Read on in files, and let queues have what they list. A file ends for the scheduler when it was read."""
         now = self._clock.now()
         if self._scheduler.is_idle and not self._scheduler.is_satisfied:
-            self._forester.sweep()
-        for refused in self._scheduler.refused_files():
+            self._forester.sweep(now)
+        for refused in self._scheduler.files.refused():
             self._forester.ended(refused, now)
         for outcome in self._forester.step(now):
             self._unread.pop(outcome.task.url, None)
@@ -230,8 +230,6 @@ class Engine:
             self._forester.naming.robots(task.site, task.url, note.at)
         elif page is not None:
             self._forester.naming.linked(page, note.at)
-        if task.lane is Lane.SITEMAPS:
-            self._forester.fetched(task.site)
 
     def _deliver_gains(self) -> None:
         """What links met lately have brought. Before every commit, so that it holds what all pages in it pass on."""

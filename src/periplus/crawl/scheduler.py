@@ -52,6 +52,7 @@ from .frontier import (
     ActiveSite,
     Admission,
     Esteem,
+    Files,
     Lease,
     Leases,
     Permission,
@@ -126,6 +127,7 @@ class CrawlScheduler:
             balance=balance,
         )
         self._sources = Sources(self._rounds)
+        self.files = Files(state, self._rounds)
         self._esteem: Esteem | None = None
         if isinstance(ordering, Learning | Ranking):
             self._esteem = Esteem(state, self._rounds, ordering, is_out=self._leases.holds, pages=pages_done)
@@ -139,15 +141,9 @@ class CrawlScheduler:
         self._pages_out = 0
         self._excluded = 0
 
-    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:  # noqa: ARG002 - the verb has it
+    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
-        self._rounds.call(self._admission.admit(discoveries))
-
-    def queue_again(self, urls: Sequence[Url], lane: Lane) -> None:
-        """Let URLs that are known wait in a lane once more, before all others there."""
-        entries = [Queued(url, site_of(url), lane, 0) for url in urls]
-        self._state.queues.push(entries)
-        self._rounds.call(entries)
+        self._rounds.call(self._admission.admit(self.files.sort_out(discoveries, now)))
 
     def tries_again(self, record: UrlRecord, reason: str) -> bool:
         """Whether a URL whose last attempt ended like this is tried again by itself."""
@@ -156,11 +152,6 @@ class CrawlScheduler:
     def note_priorities(self, site: Site, said: bytes) -> None:
         """What a site has said of priorities is kept with the site."""
         self._rounds.note_priorities(site, said)
-
-    def refused_files(self) -> list[Excluded]:
-        """The files that were not fetched after all, since this was last asked."""
-        refused, self._rounds.refused_files = self._rounds.refused_files, []
-        return refused
 
     @property
     def learns(self) -> bool:
@@ -203,7 +194,7 @@ class CrawlScheduler:
             return False
         tickets = self._state.queues.release(now, _RELEASED_AT_ONCE)
         if self._esteem is not None:
-            self._esteem.released(tickets)
+            self._esteem.released([ticket for ticket in tickets if ticket.entry.lane is not Lane.FILES])
         self._rounds.call([ticket.entry for ticket in tickets])
         return True
 
@@ -233,8 +224,8 @@ class CrawlScheduler:
             if not heads:
                 break
             active.level = self._rounds.urgency(heads[-1].entry)
-            record = self._rounds.known(heads[0].entry.url)
-            if is_settled(heads[0].entry.lane, record, self._retries):
+            record = self._rounds.known(heads[0].entry)
+            if is_settled(heads[0].entry, record, self._retries):
                 self._sources.pass_by(active, heads[0])
                 excluded += 1
                 continue
@@ -252,7 +243,8 @@ class CrawlScheduler:
         return tasks
 
     def _took(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
-        if entry.lane is not Lane.FILES:
+        active.had_file = entry.lane is Lane.FILES
+        if not active.had_file:
             self._rounds.shares.took(is_again=entry.lane is Lane.REFRESH)
         if entry.lane is Lane.REFRESH:
             self.refresher.lent(record, now)
@@ -340,7 +332,7 @@ class CrawlScheduler:
             self._rounds.retire(active, outcome.reason, now)
             return
         if reason != "cancelled":
-            record, retry = self._rounds.known(ticket.entry.url), retry_for(reason)
+            record, retry = self._rounds.known(ticket.entry), retry_for(reason)
             if is_tried_again(self._retries, reason, record.failures + 1):
                 self._state.records.put([after_failure(record, outcome, reason)])
                 if not retry.is_of_site and not lease.is_resumed:

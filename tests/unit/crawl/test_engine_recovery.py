@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from periplus.assembly import Layout, open_shard, seeds_from
+from periplus.assembly import Layout, ShardMaker, open_shard, seeds_from
 from periplus.config import Config
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.engine import commits_of
@@ -47,7 +47,7 @@ class Collection:
         self.config = Config().with_options(options)
 
     def open(self) -> Shard:
-        return open_shard(self.config, self.layout, self.seeds, 0, 1)
+        return open_shard(ShardMaker(self.config, self.layout.folder, tuple(self.seeds)), self.layout, 0, 1)
 
     def crawl(self, shard: Shard, pages: int) -> Shard:
         shard.discover([Discovery(seed, Source.SEED, SystemClock().now()) for seed in self.seeds])

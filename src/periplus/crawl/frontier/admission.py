@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from periplus.model import (
-    Accept,
     Discovered,
     Discovery,
     Event,
@@ -20,7 +19,6 @@ from periplus.model import (
     Guard,
     Lane,
     Ordering,
-    Purpose,
     Queued,
     Refused,
     Reject,
@@ -47,12 +45,11 @@ LANES = {
     Source.ARCHIVE: Lane.SITEMAPS,
 }
 """Which budget pays for what was told by whom."""
-ACCEPTED = Accept()
 
 
 def lane_of(discovery: Discovery) -> Lane:
     """Which budget pays for a discovery."""
-    return LANES[discovery.source] if discovery.purpose is Purpose.PAGE else Lane.FILES
+    return LANES[discovery.source]
 
 
 class Admission:
@@ -97,7 +94,10 @@ class Admission:
                 self._queue(discovery, queued, changed, events)
                 continue
             known = self._heard(discovery, changed.get(discovery.url, known), changed)
-            if all(seen.source is not discovery.source for seen in known.first_seen):
+            if is_earlier(discovery, known):
+                changed[discovery.url] = _with_source(known, discovery)
+                events.append(Discovered(discovery, False))
+            elif all(seen.source is not discovery.source for seen in known.first_seen):
                 changed[discovery.url] = _with_source(known, discovery)
                 events.append(Discovered(discovery, False))
                 if self._esteem is not None:
@@ -149,9 +149,6 @@ class Admission:
     def _judge(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
         wanted = []
         for discovery in discoveries:
-            if discovery.purpose is not Purpose.PAGE:
-                wanted.append(discovery)
-                continue
             verdict = self._guard.judge(discovery)
             if isinstance(verdict, Reject):
                 if not discovery.is_more:  # it was said when it was told of
@@ -169,7 +166,7 @@ class Admission:
         changed: dict[Url, UrlRecord],
         events: list[Event],
     ) -> None:
-        verdict = self._guard.admit(discovery) if discovery.purpose is Purpose.PAGE else ACCEPTED
+        verdict = self._guard.admit(discovery)
         if isinstance(verdict, Reject):
             changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
@@ -193,6 +190,12 @@ def _is_read_and_listed(record: UrlRecord) -> bool:
     return record.visits > 0 and record.first_seen[-1].source is Source.SITEMAP
 
 
+def is_earlier(discovery: Discovery, known: UrlRecord) -> bool:
+    """Whether a source that is known had told of a URL before that: of two lists the later may be queued sooner."""
+    return any(seen.source is discovery.source and discovery.found_at < seen.at for seen in known.first_seen)
+
+
 def _with_source(known: UrlRecord, discovery: Discovery) -> UrlRecord:
-    seen = (*known.first_seen, FirstSeen(discovery.source, discovery.found_at))
+    others = (seen for seen in known.first_seen if seen.source is not discovery.source)
+    seen = (*others, FirstSeen(discovery.source, discovery.found_at))
     return replace(known, first_seen=seen, lastmod=discovery.hints.lastmod or known.lastmod)

@@ -60,6 +60,11 @@ def purpose_of(lane: Lane) -> Purpose:
     return Purpose.SITEMAP if lane is Lane.FILES else Purpose.PAGE
 
 
+def file_name(url: Url) -> Url:
+    """By which name the record of a file is kept: what is known of a file is not what is known of a page at its URL."""
+    return Url(f"{url}#file")
+
+
 def _level_of_listed(ordering: Ordering) -> int:
     """At which level a site waits for what a list names: that of a link from a seed. Or, of an ordering by worth, -1.
 
@@ -101,6 +106,7 @@ class Rounds:
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
         self.on_removed: Callable[[Url], None] | None = None
         self.refused_files: list[Excluded] = []
+        self.emptied: set[Site] = set()
         self.level_of_new: Callable[[ActiveSite], int] | None = None
         self.shares = Shares()
 
@@ -219,7 +225,7 @@ class Rounds:
         """The best URLs of a site but those that are out, from the lane whose turn it is."""
         if len(active.lanes) == 1:
             return self._heads(active.site, active.lanes[0], limit, out)
-        if Lane.FILES in active.lanes and active.state.files < active.state.pages:
+        if Lane.FILES in active.lanes and not active.had_file:
             files = self._heads(active.site, Lane.FILES, limit, out)
             if files:
                 return files
@@ -256,7 +262,10 @@ class Rounds:
         """A URL leaves its queue."""
         self._state.queues.remove([ticket])
         active.waiting -= 1
-        if self.on_removed is not None:
+        lane = ticket.entry.lane
+        if lane is Lane.SITEMAPS and not self._state.queues.length(active.site, lane):
+            self.emptied.add(active.site)
+        if self.on_removed is not None and lane is not Lane.FILES:
             self.on_removed(ticket.entry.url)
 
     def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
@@ -273,16 +282,17 @@ class Rounds:
 
     def forgo(self, active: ActiveSite, ticket: Ticket, reason: str) -> UrlRecord:
         """The same of a URL of which all who watch know already; its record as it was."""
-        record = self.known(ticket.entry.url)
+        record = self.known(ticket.entry)
         self.remove(active, ticket)
         self._state.records.put([replace(record, reason=reason, status=None)])
         return record
 
-    def known(self, url: Url) -> UrlRecord:
+    def known(self, entry: Queued) -> UrlRecord:
         """The record of a URL that waits."""
-        record = self._state.records.get([url])[0]
+        name = file_name(entry.url) if entry.lane is Lane.FILES else entry.url
+        record = self._state.records.get([name])[0]
         if record is None:
-            raise InvariantError(f"{url} waits in a queue but is not known")
+            raise InvariantError(f"{entry.url} waits in a queue but is not known")
         return record
 
     # where a site goes next

@@ -21,9 +21,10 @@ _LOOKED_AT = (100, 10_000, 200_000)
 """What was out is among so many at the front of its queue; the more, the more was refused and not yet committed."""
 
 
-def is_settled(lane: Lane, record: UrlRecord, retries: RetrySettings) -> bool:
+def is_settled(entry: Queued, record: UrlRecord, retries: RetrySettings) -> bool:
     """Whether a URL that waits for its first visit has had it: it waited in two lanes, and the other was sooner."""
-    if lane is Lane.FILES and record.url == robots_url(record.url):
+    lane = entry.lane
+    if lane is Lane.FILES and entry.url == robots_url(entry.url):
         return True  # it waited so that its site be asked for it, and that was done before anything else
     if lane not in _OF_NEW or not (record.visits or record.reason):
         return False

@@ -36,12 +36,12 @@ class ActiveSite:
     want it left alone; `lookups` counts failed searches for its address. `errands` are robots files wanted here by
     other sites, with the number of redirects that led to each; `is_expected`: the answer about its own is to come from
     another site. `is_guest`: it came for an errand when there was no room. `balance` shares its budget between its
-    sources, once it has two.
+    sources, once it has two. `had_file`: the last that was taken was no page.
     """
 
     __slots__ = (
-        "address", "balance", "errands", "flying", "is_changed", "is_expected", "is_guest", "lanes", "level", "lookups",
-        "not_before", "place", "ready_at", "site", "state", "taken", "waiting",
+        "address", "balance", "errands", "flying", "had_file", "is_changed", "is_expected", "is_guest", "lanes",
+        "level", "lookups", "not_before", "place", "ready_at", "site", "state", "taken", "waiting",
     )  # fmt: skip
 
     def __init__(self, state: SiteState, level: int) -> None:
@@ -59,6 +59,7 @@ class ActiveSite:
         self.taken = 0
         self.lookups = 0
         self.is_changed = False
+        self.had_file = False
         self.is_expected = False
         self.is_guest = False
         self.errands: deque[tuple[Site, Url, int]] = deque()

@@ -29,6 +29,7 @@ from periplus.model import (
     Url,
 )
 from periplus.policy.sitemaps import (
+    NO_SITEMAP,
     AuthoritySettings,
     DifferenceSettings,
     FileReading,
@@ -48,15 +49,17 @@ from periplus.policy.sitemaps import (
     dated,
     follow,
     is_appended,
+    is_dead,
     sitemap_score,
     trust_after,
     twin_key,
     unlisted,
     unpack,
+    woken,
 )
-from periplus.urls import site_of
+from periplus.urls import canonical, site_of
 
-from ..frontier import reason_of
+from ..frontier import file_name, reason_of
 from ..intake import INTAKE_LIMITS, Intake
 from ..scheduler import CrawlScheduler
 from .naming import Naming, SitemapSettings
@@ -67,6 +70,8 @@ from .slices import unpack_slice
 _AT_ONCE = 2000
 """Values of all files together that are handled in one step of the crawl."""
 _DUE_AT_ONCE = 100
+_MOST_UNREAD = 64 * 2**20
+"""Bytes that have arrived and wait to be read, beyond which nothing is asked for."""
 _GUESS_REDIRECTS = 2
 """How often a file may be elsewhere that was only guessed: at `www.` perhaps, and by HTTPS."""
 
@@ -104,7 +109,9 @@ class Forester:
         self._is_ours = is_ours
         self._events = events
         self._nodes = Nodes(state)
-        self.naming = Naming(settings.sitemaps, settings.forest.max_children, state, self._nodes, deliver, is_ours)
+        self.naming = Naming(
+            settings.sitemaps, settings.forest, state, self._nodes, deliver, scheduler.files.queue, is_ours
+        )
         self._score = sitemap_score(settings.scores, rank_of)
         self._reading: dict[Url, FileInProgress] = {}
         self._known: set[Url] = set()
@@ -123,11 +130,7 @@ class Forester:
         if due_at is None or due_at > now:
             return
         for node in self._nodes.due(now, _DUE_AT_ONCE):
-            self._nodes.put(node, is_queued=True)
-            if self._state.records.get([node.url])[0] is None:
-                self.naming.plant(node, now)
-            else:
-                self._scheduler.queue_again([node.url], Lane.FILES)
+            self.naming.plant(node, now)
 
     # while it arrives
 
@@ -202,6 +205,7 @@ class Forester:
 
     def _feed(self, now: float) -> None:
         """One slice for every queue that has run dry; to other shards all of them flow."""
+        self._hungry |= self._listed & self._scheduler.files.emptied()
         for site in list(self._hungry):
             is_fed = self._is_ours(site) and self._state.queues.length(site, Lane.SITEMAPS) > 0
             packed = None if is_fed else self._state.listings.take(site)
@@ -213,19 +217,21 @@ class Forester:
             self.is_busy = True
             self._deliver(unpack_slice(packed).discoveries(), now)
 
-    def fetched(self, site: Site) -> None:
-        """A page that a file had listed was fetched: its queue may have run dry."""
-        if site in self._listed and not self._state.queues.length(site, Lane.SITEMAPS):
-            self._hungry.add(site)
+    @property
+    def is_full(self) -> bool:
+        """Whether so much has arrived and was not read that nothing else should be asked for."""
+        return sum(reading.intake.waiting for reading in self._reading.values()) > _MOST_UNREAD
 
-    def sweep(self) -> None:
+    def sweep(self, now: float) -> None:
         """Nothing is under way: let every queue be looked at of which something is listed."""
         self._hungry |= self._listed
+        self.naming.gather(now)
 
     def is_idle(self, now: float) -> bool:
         """Whether no file is being read or due, and nothing is listed that waits for its queue."""
         due_at = self._state.forest.next_due()
-        return not (self._reading or self._same or self._listed) and (due_at is None or due_at > now)
+        is_done = not (self._reading or self._same or self._listed or self.naming.gathered)
+        return is_done and (due_at is None or due_at > now)
 
     def close(self) -> None:
         """Let go of what is being read: it is fetched again another time."""
@@ -272,7 +278,7 @@ class Forester:
 
     def _is_tried_again(self, url: Url, outcome: FetchOutcome) -> bool:
         """Whether the scheduler is not done with it: then nothing has come of it yet."""
-        record = self._state.records.get([url])[0]
+        record = self._state.records.get([file_name(url)])[0]
         reason = reason_of(outcome)
         return reason == "cancelled" or (record is not None and self._scheduler.tries_again(record, reason))
 
@@ -288,6 +294,8 @@ class Forester:
         elif self._nodes.get(target) is None:
             moved = replace(node, url=target, parent=node.url, redirects=node.redirects + 1, first_seen_at=now)
             self.naming.plant(moved, now)
+        elif twin_key(target) == twin_key(node.url) and node.url != target:
+            self.naming.rename(replace(node, redirects=node.redirects + 1), target, now)
 
     def _go_on(self, node: SitemapNode, now: float) -> None:
         """If that was a guess, the next may be right; but not where one leads elsewhere: there all do."""
@@ -326,6 +334,9 @@ class Forester:
         trust = self._trust(node, result.is_changed, now)
         after = after_reading(node, result, now, settings.revisit, settings.retirement, trust)
         self._keep(after, now)
+        if after.origin is Origin.WELL_KNOWN and node.read_at is None and after.kind in NO_SITEMAP:
+            self._keep(replace(after, retired="not-a-sitemap"), now)
+            self._go_on(node, now)
         if self._nodes.vouching(node) != reading.voice.vouching:  # a host has spoken up for it meanwhile
             self.naming.read_anew(after, now)
         if node.read_at is not None and reading.entries:
@@ -388,7 +399,10 @@ class Forester:
         )
         self._nodes.spent(index.tree, followed.spent)
         for node in followed.new:
-            self.naming.plant(node, now)
+            if self._is_ours(site_of(node.url)):
+                self.naming.plant(node, now)
+            else:
+                self.naming.pass_on(replace(node, vouching=tuple(self._nodes.vouching(index))), node.url, now)
         for key, child in followed.known:
             self._date(key, index, child, now)
         if is_whole and index.read_at is not None:
@@ -397,8 +411,16 @@ class Forester:
 
     def _date(self, key: str, index: SitemapNode, child: Child, now: float) -> None:
         row = self._nodes.by_key(key)
-        if row is None or row.parent != index.url:
+        if row is None:
             return
+        url = canonical(child.url)
+        if url is not None and url != row.url and is_dead(row):
+            self.naming.rename(replace(row, parent=index.url, tree=index.tree, depth=index.depth + 1), url, now)
+            return
+        if row.parent != index.url:
+            return
+        if row.retired == "unlisted":
+            row = woken(row, now)
         if math.isinf(row.due_at):  # it waits to be fetched already
             self._nodes.put(replace(row, lastmod=child.lastmod))
         else:

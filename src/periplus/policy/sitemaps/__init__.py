@@ -35,12 +35,14 @@ from .scores import (
 )
 from .signals import SignalSettings, floor_to, is_plausible, is_signal
 from .visits import (
+    NO_SITEMAP,
     FileReading,
     RetirementSettings,
     after_failure,
     after_reading,
     after_same,
     dated,
+    is_dead,
     is_doubted,
     trust_after,
     unlisted,
@@ -52,6 +54,7 @@ from .visits import (
 __all__ = [
     "DEFAULT_PRIORITY",
     "NOTHING",
+    "NO_SITEMAP",
     "UNRANKED",
     "WELL_KNOWN",
     "AuthoritySettings",
@@ -88,6 +91,7 @@ __all__ = [
     "follow",
     "interval",
     "is_appended",
+    "is_dead",
     "is_doubted",
     "is_plausible",
     "is_signal",

@@ -51,6 +51,8 @@ class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Entries of one tree, over all its files."""
     max_bytes: int = 1 << 40
     """Bytes of one tree, over all readings."""
+    max_foreign_hosts: int = 20
+    """Other hosts whose files one index, or one robots.txt, may name."""
     follows_foreign: bool = False
     """Whether an index that only a page, a ping or a guess led to may name files of other hosts."""
 
@@ -115,12 +117,17 @@ def follow(
     named = _named(children, above, settings.max_children, refused)
     new: list[SitemapNode] = []
     known: list[tuple[str, Child]] = []
+    hosts = {site_of(index.url)}
     for key in _sampled(named, is_known, settings, refused):
         url, child = named[key]
         if is_known(key):
             known.append((key, child))
             continue
+        hosts.add(site_of(url))
         reason = _refusal(index, url, settings) or spent.refusal(settings)
+        if len(hosts) > settings.max_foreign_hosts + 1:
+            hosts.discard(site_of(url))
+            reason = reason or "sitemap-foreign"
         if reason:
             refused[reason] += 1
             continue

@@ -44,7 +44,7 @@ def floor_to(at: float, granularity: Granularity) -> float:
     """The beginning of the period of that length which holds this time (UTC)."""
     if granularity >= Granularity.DAY:
         period = granularity.seconds
-        return at if not period else math.floor(at / period) * period
+        return at if not period else at // period * period
     if not _FIRST <= at <= _LAST:
         return at
     moment = datetime.fromtimestamp(math.floor(at), UTC)  # which would round to the nearest microsecond

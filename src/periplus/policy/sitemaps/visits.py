@@ -23,7 +23,7 @@ from .authority import FOREIGN
 from .forest import Origin, SitemapNode
 from .revisit import DAY, IndexTrust, RevisitSettings, interval
 
-_NO_SITEMAP = ("html", "unknown", "")
+NO_SITEMAP = ("html", "unknown", "")
 _GONE = (401, 403, 404, 410, 451)
 MOST_VOUCHING = 1000
 """Hosts that are remembered to name one file."""
@@ -147,6 +147,11 @@ def vouched_for(node: SitemapNode, site: Site) -> SitemapNode:
     return replace(node, vouching=(*node.vouching, site))
 
 
+def is_dead(node: SitemapNode) -> bool:
+    """Whether it was never read, and the last attempt failed: then its twin may be where it is."""
+    return node.read_at is None and bool(node.failures or node.retired)
+
+
 def is_doubted(node: SitemapNode) -> bool:
     """Whether it lists pages of hosts that had not spoken up for it when it was last read."""
     return not node.retired and any(reason == FOREIGN for reason, _ in node.problems)
@@ -198,6 +203,6 @@ def _visited(
 
 
 def _fruitless_reason(reading: FileReading) -> str:
-    if reading.kind in _NO_SITEMAP:
+    if reading.kind in NO_SITEMAP:
         return "not-a-sitemap"
     return "useless" if reading.entries or reading.children else "empty"
