@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -134,10 +135,9 @@ def changes(
         with _unless_closed():
             say_page(found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff)
         return
-    begin = moment_of(since, now)
-    usual = usual_beginning(found.folder, now, spooled=found.layout.spooled) if begin is None else None
+    begin, why = _beginning(found, since, now)
     asked = Asked(
-        begin if usual is None else usual.at,  # type: ignore[arg-type]
+        begin,
         moment_of(until, now),
         tuple(site or ()),
         tuple(path or ()),
@@ -145,9 +145,18 @@ def changes(
         share_of(least),
         diff,
     )
-    say_since(Console(stderr=True), asked.since, usual.why if usual else "")
+    say_since(Console(stderr=True), begin, why)
     with _unless_closed():
         _say(found, asked, now, limit=limit, is_json=json, atom=atom)
+
+
+def _beginning(found: Collection, since: str | None, now: float) -> tuple[float, str]:
+    """Since when to tell; and why, if nobody has said."""
+    begin = moment_of(since, now)
+    if begin is not None:
+        return begin, ""
+    usual = usual_beginning(found.folder, now, spooled=found.layout.spooled)
+    return usual.at, usual.why
 
 
 def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_json: bool, atom: str | None) -> None:
@@ -195,13 +204,11 @@ def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[Tol
             yield change, detail
 
 
-class _unless_closed:  # noqa: N801 - reads as what it does
+@contextmanager
+def _unless_closed() -> Iterator[None]:
     """Whoever reads what is said may have seen enough."""
-
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and issubclass(kind, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit from None
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None

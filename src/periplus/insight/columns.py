@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+_BEFORE: Final = bytes(16)
+_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
+
 
 def plain(column: pa.Array) -> pa.Array:
     """A column of words, none of them in a dictionary."""
@@ -36,11 +39,9 @@ def endings(column: pa.Array) -> NDArray[np.uint64]:
     them. An empty text, and none, is 0.
     """
     column = plain(column)
-    ends = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1].astype(
-        np.int64
-    )
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset).astype(np.int64)
     lengths = np.diff(ends)
-    data = column.buffers()[2]
     padded = np.frombuffer(_BEFORE + (data.slice(0, int(ends[-1])).to_pybytes() if data is not None else b""), np.uint8)
     windows = np.ndarray((len(padded) - 7,), "V8", padded.data, strides=(1,))
     last = _last(windows[ends[1:] + 8].view("<u8"), lengths)
@@ -48,10 +49,6 @@ def endings(column: pa.Array) -> NDArray[np.uint64]:
     mixed: NDArray[np.uint64] = (last * _FACTORS[0]) ^ (before * _FACTORS[1]) ^ lengths.astype(np.uint64)
     mixed[(lengths == 0) | ~column.is_valid().to_numpy(zero_copy_only=False)] = 0
     return mixed
-
-
-_BEFORE: Final = bytes(16)
-_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 def _last(eight: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -29,7 +29,7 @@ from periplus.model import (
     Url,
 )
 from periplus.store import MemoryPayloads
-from periplus.store.tables import Tables
+from periplus.store.tables import Spooled, Tables
 from periplus.store.warc import Archive, WarcSettings
 from periplus.urls import site_of
 
@@ -48,6 +48,10 @@ class KeptVersions:
         self._is_archived = is_archived
         self._last: dict[str, Snapshot] = {}
         self._kept_at: dict[str, float] = {}
+
+    def checkpoint(self) -> Spooled:
+        """How far the rows are durable now: they lie in the spool of a crawl that still runs."""
+        return Spooled(0, self.folder / "spool-0", self._tables.checkpoint())
 
     def __enter__(self) -> Self:
         return self

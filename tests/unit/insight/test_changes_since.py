@@ -161,6 +161,23 @@ def test_a_collection_without_an_archive_is_told_too(tmp_path: Path) -> None:
     assert [detail_of(tmp_path, change).problem for change in changes] == ["not-kept", "not-kept"]
 
 
+def test_a_crawl_that_runs_is_told_too(tmp_path: Path) -> None:
+    """Its last rows are in no Parquet file yet, and its last answers in an archive that is still open."""
+    with KeptVersions(tmp_path) as kept:
+        kept.page(A, article("One text."), T)
+        kept.page(A, article("Another text."), T + 1)
+        kept.page(B, article("One text."), T + 2)
+        spooled = kept.checkpoint()
+        kept.page(C, article("Not durable yet."), T + 3)
+        changes = list(changes_since(tmp_path, T, spooled=[spooled]))
+        assert [(change.url, change.kind.value) for change in changes] == [
+            (A, "appeared"), (A, "changed"), (B, "appeared"),
+        ]  # fmt: skip
+        details = [detail_of(tmp_path, change) for change in changes]
+        assert [detail.problem for detail in details] == ["", "", ""]
+        assert details[1].size
+
+
 def test_an_empty_collection_has_no_changes(tmp_path: Path) -> None:
     """Nothing happened: tables without rows, or no tables at all."""
     assert list(changes_since(tmp_path, T)) == []

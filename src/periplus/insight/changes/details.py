@@ -9,9 +9,10 @@ from typing import Final
 from msgspec import Struct
 
 from periplus.model import Page, Url
+from periplus.store.export.documents import Document
 
 from .difference import Difference, diff
-from .texts import Text, text_of
+from .texts import document_of, text_of
 from .values import Change, Kind, Version
 
 _EXCERPT: Final = 300
@@ -53,16 +54,16 @@ def detail_of(folder: Path, change: Change) -> Detail:
     """What a change in a collection is about."""
     if change.kind is Kind.CHANGED:
         return compare(folder, change.url, change.before, change.after)
-    found = text_of(folder / "warc", change.url, change.after or change.before)
+    found = document_of(folder / "warc", change.url, change.after or change.before)
     if isinstance(found, str):
         return Detail(problem=found)
-    excerpt = " ".join(found.text[: 2 * _EXCERPT].split())[:_EXCERPT] if change.kind is Kind.APPEARED else ""
+    excerpt = found.page.main_text[:_EXCERPT] if change.kind is Kind.APPEARED else ""
     return Detail(title=found.page.title, excerpt=excerpt)
 
 
 def compare(folder: Path, url: Url, before: Version | None, after: Version | None) -> Detail:
     """What differs between two versions of a page."""
-    old, new = (text_of(folder / "warc", url, version) for version in (before, after))
+    old, new = (document_of(folder / "warc", url, version) for version in (before, after))
     if isinstance(new, str):
         return Detail(title="" if isinstance(old, str) else old.page.title, problem=new)
     if isinstance(old, str):
@@ -70,7 +71,7 @@ def compare(folder: Path, url: Url, before: Version | None, after: Version | Non
     return _compared(old, new)
 
 
-def _compared(old: Text, new: Text) -> Detail:
+def _compared(old: Document, new: Document) -> Detail:
     is_renamed = old.page.title != new.page.title
     is_moved = old.page.canonical != new.page.canonical
     return Detail(
@@ -79,7 +80,7 @@ def _compared(old: Text, new: Text) -> Detail:
         canonical=(new.page.canonical or "") if is_moved else "",
         canonical_before=(old.page.canonical or "") if is_moved else "",
         links=_links(old.page, new.page),
-        difference=diff(old.text, new.text),
+        difference=diff(text_of(old), text_of(new)),
     )
 
 

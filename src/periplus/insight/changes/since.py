@@ -46,6 +46,10 @@ from .visits import (
 )
 
 LEVELS: Final = ("minor", "major")
+_REASONS: Final = {MOVED: "redirected", FORBIDDEN: "robots"}
+_NUMBERS: Final = {Kind.APPEARED: 1, Kind.CHANGED: 2, Kind.VANISHED: 3}
+"""What is no event is 0."""
+_KINDS: Final = {number: kind for kind, number in _NUMBERS.items()}
 _FAR_AHEAD: Final = 1 << 62
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _COMPARISON: Final = np.dtype([("print", "<u8"), ("at", "<i8"), ("level", "u1")])
@@ -62,12 +66,6 @@ class _Told(Struct):
     last_good: NDArray[np.int64]
     bodies: Visits
     files: Files
-
-
-_REASONS: Final = {MOVED: "redirected", FORBIDDEN: "robots"}
-_NUMBERS: Final = {Kind.APPEARED: 1, Kind.CHANGED: 2, Kind.VANISHED: 3}
-"""What is no event is 0."""
-_KINDS: Final = {number: kind for kind, number in _NUMBERS.items()}
 
 
 def changes_since(

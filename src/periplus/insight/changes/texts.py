@@ -15,9 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
-from periplus.model import Page, Url
+from periplus.model import Url
 from periplus.store.export import to_text
 from periplus.store.export.captures import Capture
 from periplus.store.export.documents import Document, read_document
@@ -30,24 +28,17 @@ _MOST_MISSES: Final = 2_000
 """Lines that are no main text, after which all count as it: looking for a line takes as long as the text."""
 
 
-class Text(Struct, frozen=True):
-    """What a version says."""
-
-    page: Page
-    text: str
-
-
-def text_of(archive: Path, url: Url, version: Version | None) -> Text | str:
-    """The main text of a version with its lines, or the reason why there is none."""
+def document_of(archive: Path, url: Url, version: Version | None) -> Document | str:
+    """A version as it was fetched, or the reason why it cannot be read."""
     if version is None or version.stored is None:
         return NOT_KEPT
     original = version.body if version.stored.is_revisit else None
     at = datetime.fromtimestamp(version.at, UTC)
-    document = read_document(archive, Capture(url, 200, at, None, version.stored, original))
-    return document if isinstance(document, str) else Text(document.page, _lines(document))
+    return read_document(archive, Capture(url, 200, at, None, version.stored, original))
 
 
-def _lines(document: Document) -> str:
+def text_of(document: Document) -> str:
+    """The main text of a version, with its lines."""
     page = document.page
     if not document.is_html:
         return page.main_text or page.text
