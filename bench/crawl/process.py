@@ -14,14 +14,25 @@ import os
 import signal
 import subprocess
 import time
+from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _GLANCE = 0.1
+
+
+class Glance(NamedTuple):
+    """How far the processes that were there had come at some time."""
+
+    at: float
+    cpu_seconds: float
+    anonymous: int
 
 
 @dataclass(frozen=True)
@@ -34,20 +45,22 @@ class Run:
     peak_bytes: int
     peak_anonymous: int
     """Bytes of memory that belong to no file, at their most."""
-    glances: tuple[tuple[float, float], ...]
-    """Now and then: the time, and the CPU seconds up to then of the processes that were there."""
+    glances: tuple[Glance, ...]
     status: int | None
     """What it ended with; None if it was cut at the bound."""
 
     def cpu_since(self, moment: float) -> float:
         """CPU seconds from a moment on: what came before it is start, and imports. As exact as glances are frequent."""
-        earlier = [cpu for at, cpu in self.glances if at <= moment]
-        later = [glance for glance in self.glances if glance[0] > moment]
-        if not earlier or not later:
+        place = bisect_right(self.glances, moment, key=lambda glance: glance.at)
+        if not 0 < place < len(self.glances):
             return self.cpu_seconds
-        before = max(at for at, _ in self.glances if at <= moment)
-        share = (moment - before) / (later[0][0] - before)
-        return self.cpu_seconds - (earlier[-1] + share * (later[0][1] - earlier[-1]))
+        before, after = self.glances[place - 1 : place + 1]
+        share = (moment - before.at) / (after.at - before.at)
+        return self.cpu_seconds - before.cpu_seconds - share * (after.cpu_seconds - before.cpu_seconds)
+
+    def usual_anonymous(self, since: float) -> float:
+        """Bytes of anonymous memory from a moment on: as much as half of the time, or more."""
+        return median([glance.anonymous for glance in self.glances if glance.at > since] or [0])
 
 
 def run(argv: list[str], *, seconds: float, folder: Path, core: int | None) -> Run:
@@ -75,7 +88,7 @@ class _Watched:
 
     def __init__(self) -> None:
         self.resident = self.anonymous = 0
-        self.glances: list[tuple[float, float]] = []
+        self.glances: list[Glance] = []
 
     def watch(self, leader: int, deadline: float) -> bool:
         """Whether the leader of the group ended before the deadline."""
@@ -99,7 +112,7 @@ class _Watched:
                     ticks += int(fields[11]) + int(fields[12])
                     anonymous += _anonymous(Path(entry, "status").read_text())
         self.resident, self.anonymous = max(self.resident, resident), max(self.anonymous, anonymous)
-        self.glances.append((time.time(), ticks / _TICKS))
+        self.glances.append(Glance(time.time(), ticks / _TICKS, anonymous))
 
 
 def _anonymous(status: str) -> int:
