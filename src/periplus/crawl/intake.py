@@ -47,7 +47,7 @@ class Intake:
     """One file. `feed` it until it is over, `close` it then, and `take` what was read, at any time."""
 
     def __init__(self, url: str, limits: Limits = INTAKE_LIMITS) -> None:
-        self._chunks: deque[bytes] = deque()
+        self._chunks: deque[bytes | memoryview] = deque()
         self._is_archive = metadata_archive.read_name(url) is not None
         self._reading = read_columns(self._arriving(), url, limits)
         self._portions = _of_archive(url, self._arriving()) if self._is_archive else self._reading.portions
@@ -87,6 +87,12 @@ class Intake:
             self._chunks.append(chunk)
             self.waiting += len(chunk)
             self._is_starved = self.waiting < _ENOUGH
+
+    def settle(self, body: bytes) -> None:
+        """All of the file is held elsewhere, too: what waits here are parts of that from now on, and no copies."""
+        if self.waiting:
+            rest = memoryview(body)[len(body) - self.waiting :]
+            self._chunks = deque(rest[start : start + _ENOUGH] for start in range(0, len(rest), _ENOUGH))
 
     def close(self) -> None:
         """Nothing more will arrive."""
@@ -132,13 +138,14 @@ class Intake:
             yield b"" if self._is_starved else self._next()
 
     def _next(self) -> bytes:
-        parts: list[bytes] = []
+        parts: list[bytes | memoryview] = []
         size = 0
         while self._chunks and size < _ENOUGH:
             parts.append(self._chunks.popleft())
             size += len(parts[-1])
         self.waiting -= size
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        first = parts[0]
+        return first if len(parts) == 1 and isinstance(first, bytes) else b"".join(parts)
 
 
 def _length(part: Part) -> int:

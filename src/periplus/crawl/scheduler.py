@@ -48,6 +48,7 @@ from periplus.urls import site_of
 from .census import Census, taken
 from .frontier import (
     EXCLUDED_AT_ONCE,
+    OUR_OWN,
     SOON,
     ActiveSite,
     Admission,
@@ -331,7 +332,7 @@ class CrawlScheduler:
             self._rounds.forgo(active, ticket, outcome.reason)
             self._rounds.retire(active, outcome.reason, now)
             return
-        if reason != "cancelled":
+        if reason not in OUR_OWN:
             record, retry = self._rounds.known(ticket.entry), retry_for(reason)
             if is_tried_again(self._retries, reason, record.failures + 1):
                 self._state.records.put([after_failure(record, outcome, reason)])

@@ -29,7 +29,7 @@ from .panel import Freshness
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
 from .refresher import DAY, Refresher, Watching, WatchSettings
-from .retries import Retry, RetrySettings, is_tried_again, reason_of, retry_for
+from .retries import OUR_OWN, Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, file_name, purpose_of
 from .sources import Sources, is_settled, place_of
@@ -39,6 +39,7 @@ __all__ = [
     "DAY",
     "EXCLUDED_AT_ONCE",
     "LANES",
+    "OUR_OWN",
     "SOON",
     "ActiveSite",
     "Admission",

@@ -77,6 +77,10 @@ is counted against anybody. The other reasons are those of the wire.
 """
 
 
+OUR_OWN = frozenset({"cancelled", "over-budget"})
+"""Reasons that are nobody's fault but ours: they count as no attempt."""
+
+
 def reason_of(outcome: FetchOutcome) -> str:
     """Why an outcome is none that we wanted; empty if it is."""
     if isinstance(outcome, Fetched):

@@ -39,7 +39,7 @@ from periplus.policy.balance import BalanceSettings, SiteBalance
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
 from .politeness import PolitenessSettings, rest_after
-from .retries import Retry, RetrySettings, back_off, retry_for
+from .retries import OUR_OWN, Retry, RetrySettings, back_off, retry_for
 from .shares import Shares
 from .workbench import ActiveSite, Place, Workbench
 
@@ -301,7 +301,7 @@ class Rounds:
         """After a request: until when the site is left alone, or whether it is given up."""
         state = active.state
         state.last_duration = getattr(outcome, "duration", 0.0)
-        if reason == "cancelled":
+        if reason in OUR_OWN:
             self.place(active, self._rested_at(active, outcome, now))
             return
         if isinstance(outcome, _WITH_BODY):

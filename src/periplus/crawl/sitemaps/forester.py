@@ -59,7 +59,7 @@ from periplus.policy.sitemaps import (
 )
 from periplus.urls import canonical, site_of
 
-from ..frontier import file_name, reason_of
+from ..frontier import OUR_OWN, file_name, reason_of
 from ..intake import INTAKE_LIMITS, Intake
 from ..scheduler import CrawlScheduler
 from .naming import Naming, SitemapSettings
@@ -220,7 +220,7 @@ class Forester:
     @property
     def is_full(self) -> bool:
         """Whether so much has arrived and was not read that nothing else should be asked for."""
-        return sum(reading.intake.waiting for reading in self._reading.values()) > _MOST_UNREAD
+        return sum(_held(reading) for reading in self._reading.values()) > _MOST_UNREAD
 
     def sweep(self, now: float) -> None:
         """Nothing is under way: let every queue be looked at of which something is listed."""
@@ -254,6 +254,7 @@ class Forester:
             reading = self._begin(outcome.task, node, now)
             reading.intake.feed(outcome.body)
         reading.outcome = outcome
+        reading.intake.settle(outcome.body)
         reading.intake.close()
 
     def ended(self, outcome: FetchOutcome, now: float) -> None:
@@ -280,7 +281,7 @@ class Forester:
         """Whether the scheduler is not done with it: then nothing has come of it yet."""
         record = self._state.records.get([file_name(url)])[0]
         reason = reason_of(outcome)
-        return reason == "cancelled" or (record is not None and self._scheduler.tries_again(record, reason))
+        return reason in OUR_OWN or (record is not None and self._scheduler.tries_again(record, reason))
 
     def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
         """The file is elsewhere: what it says there counts as if it were here."""
@@ -435,6 +436,10 @@ class Forester:
         for site, said in self._priorities.items():
             self._scheduler.note_priorities(site, said.pack())
         self._priorities.clear()
+
+
+def _held(reading: FileInProgress) -> int:
+    return reading.intake.waiting if reading.outcome is None else len(reading.outcome.body)
 
 
 def _digest(outcome: Fetched) -> int:
