@@ -69,14 +69,19 @@ def say_page(
         hint = f"periplus info {collection.folder} {text} says what is known of it"
         raise UsageError(f"{collection.folder} has no version of {text}", hint=hint)
     before, after = _pair(visits, since, until)
-    has_both = before is not None and after is not None and before != after
+    has_both = before is not None and after is not None
     detail = compare(collection.folder, url, before, after) if is_diff and has_both else None
     if is_json:
         line = _line(url, visits[-limit:] if limit else visits, before, after, detail)
         sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
         sys.stdout.buffer.flush()
     else:
-        _say(Console(), url, visits, limit or _SHOWN, before, after, detail)
+        console = Console()
+        _say_visits(console, url, visits, limit or _SHOWN)
+        if before is not None and after is not None and detail is not None:
+            _say_difference(console, before, after, detail)
+        elif is_diff:
+            console.print(Text("there are no two versions to compare", style="dim"))
 
 
 def _pair(
@@ -119,15 +124,7 @@ def _line(
     )  # fmt: skip
 
 
-def _say(
-    console: Console,
-    url: Url,
-    visits: Sequence[PageVisit],
-    most: int,
-    before: Version | None,
-    after: Version | None,
-    detail: Detail | None,
-) -> None:
+def _say_visits(console: Console, url: Url, visits: Sequence[PageVisit], most: int) -> None:
     console.print(Text(clean(url), style="bold"), soft_wrap=True)
     if len(visits) > most:
         console.print(Text(f"  the last {most} of {len(visits):,} visits", style="dim"))
@@ -135,10 +132,9 @@ def _say(
     for visit in visits[-most:]:
         console.print(_visit_line(visit, is_other=bool(visit.digest) and visit.digest != digest), soft_wrap=True)
         digest = visit.digest or digest
-    if before is None or after is None or detail is None:
-        console.print(Text("  there are no two versions to compare" if before is None else "", style="dim"), end="")
-        console.print()
-        return
+
+
+def _say_difference(console: Console, before: Version, after: Version, detail: Detail) -> None:
     console.print(Text(f"from {moment(before.at)} to {moment(after.at)}: {_summary(detail)}", style="bold"))
     if detail.title_before:
         console.print(Text(f"    title: {clean(detail.title_before)} -> {clean(detail.title)}"), soft_wrap=True)
