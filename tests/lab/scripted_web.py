@@ -56,6 +56,12 @@ class ScriptedWeb:
         self._server.server_close()
 
 
+class MovedTo(str):
+    """What is said at a URL is said elsewhere."""
+
+    __slots__ = ()
+
+
 class _Web(ThreadingHTTPServer):
     web: ScriptedWeb
 
@@ -67,6 +73,9 @@ class _Handler(BaseHTTPRequestHandler):
         web = cast("_Web", self.server).web
         web.asked.append(self.path)
         said = web.said.get(self.path)
+        if isinstance(said, MovedTo):
+            self._answer(302, b"", "", said)
+            return
         body = said.encode() if isinstance(said, str) else said or b""
         etag = f'"{xxh3_64_hexdigest(body)}"'
         if said is not None and web.knows_etags and self.headers.get("If-None-Match") == etag:
@@ -75,8 +84,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(200 if said is not None else 404, body, etag if web.knows_etags else "")
 
-    def _answer(self, status: int, body: bytes, etag: str) -> None:
+    def _answer(self, status: int, body: bytes, etag: str, location: str = "") -> None:
         self.send_response(status)
+        if location:
+            self.send_header("Location", location)
         self.send_header("Content-Type", _type_of(self.path, body))
         self.send_header("Content-Length", str(len(body)))
         if etag:
@@ -104,6 +115,16 @@ def urlset(*urls: str) -> str:
         entries.append(f"<url><loc>{url}</loc>{f'<lastmod>{lastmod}</lastmod>' if lastmod else ''}</url>")
     return (
         f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{"".join(entries)}</urlset>'
+    )
+
+
+def sitemap_index(*urls: str) -> str:
+    """An index; a URL may be followed by its lastmod, after a space."""
+    return (
+        urlset(*urls)
+        .replace("<urlset", "<sitemapindex")
+        .replace("</urlset", "</sitemapindex")
+        .replace("url>", "sitemap>")
     )
 
 
