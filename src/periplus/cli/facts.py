@@ -6,6 +6,7 @@ they are said in words is in `info`.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from heapq import nlargest
@@ -35,8 +36,10 @@ from periplus.policy.filters import standard_chain
 from periplus.store import DiskState
 from periplus.urls import canonical, site_of
 
+from . import freshness
 from .collection import Collection, states
 from .copies import CopyFacts, of_page
+from .freshness import PageFreshness, SiteFreshness
 from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
 
 LARGEST = 20
@@ -84,7 +87,7 @@ class SiteFacts(Struct, frozen=True):
     """Of one site. `delay` is what it is left alone for, in seconds, by our settings and its own wish.
 
     `balance` is how its budget moved between links and sitemaps, if it has both; `sources` what each of them brought,
-    where the site itself is asked about.
+    where the site itself is asked about; `freshness` how often its pages change and how far it is believed.
     """
 
     site: Site
@@ -101,12 +104,13 @@ class SiteFacts(Struct, frozen=True):
     home_refused: str
     balance: BalanceFacts | None = None
     sources: SourceFacts | None = None
+    freshness: SiteFreshness | None = None
 
 
 class UrlFacts(Struct, frozen=True):
     """Of one URL. `robots` and `filtered`: why it may not or shall not be fetched; empty if nothing is in the way.
 
-    `copies` is of the page there, among those that say the same.
+    `copies` is of the page there, among those that say the same; `freshness` says when it is visited again, and why.
     """
 
     url: Url
@@ -119,6 +123,7 @@ class UrlFacts(Struct, frozen=True):
     known_as: Url | None
     site: SiteFacts | None
     copies: CopyFacts | None = None
+    freshness: PageFreshness | None = None
 
 
 def of_collection(collection: Collection) -> CollectionFacts:
@@ -185,6 +190,7 @@ def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> Sit
         robots=None if file is None else _robots_facts(file, gate.delay(site)),
         home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
         balance=balance_of(kept, config.balance),
+        freshness=freshness.of_site(kept),
     )
 
 
@@ -214,6 +220,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     refusal: tuple[str, str] | None = None
     facts: SiteFacts | None = None
     copies: CopyFacts | None = None
+    fresh: PageFreshness | None = None
     kept = b""
     with states(collection.layout) as opened:
         if number in opened:
@@ -226,9 +233,10 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             known = state.sites.get([site])[0]
             kept = known.traps if known is not None else b""
             copies = of_page(opened, collection.layout.shards, url)
+            fresh = freshness.of_page(state, record, config.refresh, time.time()) if record is not None else None
     reason, rule, other = _judged(collection, url, record, kept)
     robots = refusal or ("", "")
-    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies)
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, fresh)
 
 
 def _judged(collection: Collection, url: Url, record: UrlRecord | None, lessons: bytes) -> tuple[str, str, Url | None]:

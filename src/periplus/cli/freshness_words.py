@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from periplus.crawl.frontier import NextVisit
 from periplus.policy.refresh import SignalKind
 
+from .freshness import PageFreshness, SignalFacts, SiteFreshness
 from .live import count, lasting
 
 DAY = 86_400.0
@@ -17,11 +18,11 @@ _CENTURY = 36_525.0
 
 TELLERS = {
     "sitemap": "its sitemap's lastmod",
-    "index": "the lastmod of its sitemaps in their index",
+    "index": "its sitemap index's lastmod",
     "feed": "its feed",
-    "ping": "pings",
-    "header": "Last-Modified",
-    "hub": "pages that lead to others",
+    "ping": "whoever pings",
+    "header": "its Last-Modified",
+    "hub": "what leads to its pages",
 }
 """Who says that pages changed, by the name of the kind."""
 
@@ -54,23 +55,37 @@ def every(rate: float) -> str:
     return f"about every {lasting(DAY / rate)}" if rate <= DAY else "all the time"
 
 
+def is_now(visit: NextVisit, now: float) -> bool:
+    """Whether only its site's turn is waited for."""
+    return visit.is_waiting or visit.due_at < now + 1.0
+
+
 def when(visit: NextVisit, now: float) -> str:
     """`now`, or in how long."""
-    left = visit.due_at - now
-    return "now" if visit.is_waiting or left < 1.0 else f"in {lasting(left)}"
+    return "now" if is_now(visit, now) else f"in {lasting(visit.due_at - now)}"
 
 
-def why(visit: NextVisit) -> str:
-    """The reason of a visit, in words."""
-    changes = f"changes {every(visit.rate)}" if visit.rate else "hardly ever changes"
+def why(visit: NextVisit, now: float) -> str:
+    """The reason of a visit, with how often the page changes where that is the reason; short, for a list."""
+    if visit.rate is None or visit.reason not in _BY_RATE:
+        return reason(visit, now)
+    then = "then worth its price" if not is_now(visit, now) else "worth its price"
+    return f"changes {every(visit.rate)}: {_BY_RATE[visit.reason] or then}"
+
+
+_BY_RATE = {"worth": "", "soonest": "as often as settings allow", "latest": "looked at all the same"}
+
+
+def reason(visit: NextVisit, now: float) -> str:
+    """The reason of a visit alone."""
     words = {
         "told": told(visit.signals),
-        "worth": f"{changes}: a visit {'is' if visit.is_waiting else 'will then be'} worth its price",
-        "soonest": f"{changes}: as often as settings allow",
-        "latest": f"{changes}: looked at all the same",
+        "worth": f"a visit {'is' if is_now(visit, now) else 'will then be'} worth its price",
+        "soonest": "as often as settings allow",
+        "latest": "looked at once in a while all the same",
         "chance": "drawn by lot, to stay unbiased",
-        "failed": "the last visit failed: tried again",
-        "moved": "led elsewhere: looked at again",
+        "failed": "the last visit failed, and is tried again",
+        "moved": "it led elsewhere, and is looked at again",
     }
     return words[visit.reason]
 
@@ -86,3 +101,113 @@ def _times(number: int) -> str:
     if number <= 1:
         return ""
     return f" {count(number)} times" if number < 7 else " 7 times or more"
+
+
+# a site
+
+Lines = list[tuple[str, str]]
+
+
+def site_lines(facts: SiteFreshness | None) -> Lines:
+    """How often its pages change, and how far what it says of that can be trusted."""
+    if facts is None:
+        return []
+    changes = "" if facts.rate is None else f"a page changes {every(facts.rate)}, as {_pages(facts.pages)}"
+    return [
+        ("changes", changes),
+        *((("signals" if not n else ""), trust(each)) for n, each in enumerate(facts.signals)),
+    ]
+
+
+def _pages(number: int) -> str:
+    return f"{count(number)} pages show" if number != 1 else "one page shows"
+
+
+def trust(facts: SignalFacts) -> str:
+    """How far one kind of signal can be believed, and from how much evidence."""
+    who = TELLERS[facts.kind]
+    match facts.verdict:
+        case "always-now":
+            said = f"{who} lies: it says of nearly every page that it changed ({share(facts.moved)} lately)"
+            return f"{said}, whenever it is asked ({_polls(facts)}); {_lie(facts)}"
+        case "build-time":
+            said = f"{who} lies: most pages bear one time, that of the file's own making"
+            return f"{said} ({_polls(facts)}); {_lie(facts)}"
+        case "silent":
+            return f"{who} never said that a page changed ({_polls(facts)})"
+        case "unknown":
+            return f"{who} cannot be judged yet: {_judged(facts)}, and ten are needed"
+        case verdict:
+            words = {
+                "honest": "is honest",
+                "useful": "is worth listening to, and often wrong",
+                "useless": "says little",
+            }
+            return f"{who} {words[verdict]}: {_evidence(facts)}{_tells(facts)}"
+
+
+def _evidence(facts: SignalFacts) -> str:
+    right = f"{share(facts.precision)} of {_signals(facts)} were followed by a change"
+    return f"{right} (95 %: {100 * facts.low:.0f} to {100 * facts.high:.0f} %)"
+
+
+def _tells(facts: SignalFacts) -> str:
+    if not facts.is_heard:
+        return "; it is not listened to until it is right more often"
+    late = f", {lasting(facts.lag)} after the time that it names" if facts.lag >= 1.0 else ""
+    return f"; it tells {share(facts.recall)} of the changes{late}"
+
+
+def _lie(facts: SignalFacts) -> str:
+    if facts.judged < 1.0:
+        return "it is believed little until visits prove it right"
+    return _evidence(facts) + ("" if facts.is_heard else ", so that it is not listened to")
+
+
+def _signals(facts: SignalFacts) -> str:
+    number = max(round(facts.judged), 1)
+    return f"{count(number)} signals" if number > 1 else "1 signal"
+
+
+def _judged(facts: SignalFacts) -> str:
+    if facts.judged < 0.5:
+        return f"none of its signals was followed by a visit yet ({_polls(facts)})"
+    return f"visits followed {_signals(facts)} so far"
+
+
+def _polls(facts: SignalFacts) -> str:
+    return f"read {count(facts.polls)} times" if facts.polls != 1 else "read once"
+
+
+# a page
+
+
+def page_lines(facts: PageFreshness | None, now: float, folder: str) -> Lines:
+    """How likely the copy is fresh, and when somebody comes back."""
+    if facts is None:
+        return []
+    return [("changes", _changes(facts)), ("fresh", _fresh(facts)), ("next visit", _next(facts, now, folder))]
+
+
+def _changes(facts: PageFreshness) -> str:
+    if facts.rate is None:
+        return ""
+    if not facts.visits:
+        return f"{every(facts.rate)}, if it is like others of its site: it was seen once"
+    found = f"{count(facts.changes)} changes" if facts.changes != 1 else "one change"
+    return f"{every(facts.rate)}, as it seems from {found} in {count(facts.visits)} visits after the first"
+
+
+def _fresh(facts: PageFreshness) -> str:
+    if facts.fresh is None:
+        return "not known: the last visit failed"
+    heard = told(facts.signals)
+    since = f"; since then {heard}" if heard else ""
+    return f"{share(facts.fresh)} likely: last seen {lasting(facts.age)} ago{since}"
+
+
+def _next(facts: PageFreshness, now: float, folder: str) -> str:
+    if facts.next is None:
+        return "none: it was given up" if facts.is_watched else f"none is planned: periplus watch {folder} comes back"
+    turn = ", waits for its site's turn" if facts.next.is_waiting else ""
+    return f"due {when(facts.next, now)}{turn}: {reason(facts.next, now)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
@@ -18,6 +20,7 @@ from periplus.urls import canonical, site_of
 from . import copies, options
 from .collection import existing
 from .facts import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts, of_collection, of_site, of_url
+from .freshness_words import page_lines, site_lines
 from .live import count, size
 from .reasons import explained
 from .sources_show import balance_line, balance_table, source_lines
@@ -57,7 +60,7 @@ def info(
             if facts.balance is not None and facts.balance.history:
                 console.print(balance_table(facts.balance))
         case UrlFacts():
-            _say(console, facts.url, _url_lines(facts))
+            _say(console, facts.url, _url_lines(facts, str(collection)))
 
 
 Lines = list[tuple[str, str]]
@@ -149,6 +152,7 @@ def _site_lines(facts: SiteFacts) -> Lines:
         ("queue", waits),
         *(source_lines(facts.sources) if facts.sources else ()),
         ("budget", balance_line(facts.balance)),
+        *site_lines(facts.freshness),
         ("address", facts.ip or "not asked for yet"),
         ("robots.txt", _robots(facts.robots)),
         ("home page", f"may not be fetched: {facts.home_refused}" if facts.home_refused else ""),
@@ -176,13 +180,14 @@ def _robots(facts: RobotsFacts | None) -> str:
 # a URL
 
 
-def _url_lines(facts: UrlFacts) -> Lines:
+def _url_lines(facts: UrlFacts, folder: str) -> Lines:
     lines = _record_lines(facts.record) if facts.record else [("known", "no: nobody has told us of it")]
     robots = "allows it" if facts.site and facts.site.robots and not facts.robots else ""
     rule = f" by the rule {facts.robots_rule}" if facts.robots_rule else ""
     filtered = f"refuse it: {facts.filtered} ({facts.filter_rule}); {explained(facts.filtered)}"
     return [
         *lines,
+        *page_lines(facts.freshness, time.time(), shlex.quote(folder)),
         *copies.lines(facts.copies, facts.url),
         ("robots.txt", f"forbids it{rule}: {explained(facts.robots)}" if facts.robots else robots),
         ("filters", filtered if facts.filtered else "accept it"),
@@ -194,7 +199,6 @@ def _url_lines(facts: UrlFacts) -> Lines:
 def _record_lines(record: UrlRecord) -> Lines:
     first = min(record.first_seen, key=lambda seen: seen.at)
     told = ", ".join(f"{seen.source.value} ({moment(seen.at)})" for seen in record.first_seen)
-    is_waiting = not record.visits and not record.reason
     return [
         ("known", f"since {moment(first.at)}, told by {told}"),
         (
@@ -206,8 +210,15 @@ def _record_lines(record: UrlRecord) -> Lines:
         ("status", str(record.status) if record.status is not None else ""),
         ("reason", _reason(record.reason)),
         ("failures", f"{record.failures} in a row" if record.failures else ""),
-        ("next", moment(record.due_at) if record.due_at is not None else "when its turn comes" if is_waiting else ""),
+        ("next", _next(record) if not record.evidence else ""),
     ]
+
+
+def _next(record: UrlRecord) -> str:
+    """Of a page that was never seen."""
+    if record.due_at is not None:
+        return moment(record.due_at)
+    return "when its turn comes" if not record.visits and not record.reason else ""
 
 
 def _reason(reason: str) -> str:

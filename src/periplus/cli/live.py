@@ -22,7 +22,7 @@ from .progress import Progress
 PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 WIDE = 100
-"""Columns from which on there are two facts a line."""
+"""Columns from which on there are two facts a line, if nobody says otherwise."""
 _REASONS = 3
 _SOURCES = {"sitemap": "sitemaps", "link": "links", "seed": "seeds", "redirect": "redirects", "feed": "feeds"}
 
@@ -97,12 +97,14 @@ Row = tuple[str, str, Text, Text]
 class View(Struct, frozen=True):
     """What is shown of a crawl: rows on a terminal, each with a name, a number and two facts; a plain line elsewhere.
 
-    `work` is what the rate is of. The last fact of the last row is left to the display.
+    `work` is what the rate is of. The last fact of the last row is left to the display. From `wide` columns on both
+    facts are on one line.
     """
 
     rows: Callable[[Progress], list[Row]]
     plain: Callable[[Progress], str]
     work: Callable[[Tally], int]
+    wide: int = WIDE
 
 
 def screen(
@@ -114,9 +116,10 @@ def screen(
     head.add_column(justify="right", no_wrap=True)
     head.add_row(Text(title, style="bold"), Text(aside, style="dim"))
     last = Text(STOPPING, style="yellow") if is_stopping else Text("Ctrl-C stops and keeps everything", style="dim")
-    *rows, (name, number, fact, _) = (view or PAGES).rows(progress)
+    view = view or PAGES
+    *rows, (name, number, fact, _) = view.rows(progress)
     rows.append((name, number, fact, last))
-    return Group(head, _wide(rows) if width >= WIDE else _narrow(rows))
+    return Group(head, _wide(rows) if width >= view.wide else _narrow(rows))
 
 
 def _page_rows(progress: Progress) -> list[Row]:

@@ -18,6 +18,9 @@ from .freshness_words import share, when, why
 from .live import Row, View, count, host_rows, lasting, top
 from .progress import Progress
 
+_WIDE = 124
+"""Columns from which on a URL and the reason of a visit go on one line."""
+
 
 class Foretold(Struct, frozen=True):
     """A visit to come, for programs: `due_in` seconds (0: now), with the `reason` as a word and `why` in words."""
@@ -80,13 +83,13 @@ class Watched(Struct, frozen=True):
 
 
 def since(before: Tally, now: Tally) -> Watched:
-    """The difference."""
+    """The difference; never less than nothing, while some shards have not spoken yet."""
     errors = {reason: number - before.errors.get(reason, 0) for reason, number in now.errors.items()}
     return Watched(
-        now.changed - before.changed,
-        now.same - before.same,
-        now.new - before.new,
-        now.fetches - before.fetches,
+        max(now.changed - before.changed, 0),
+        max(now.same - before.same, 0),
+        max(now.new - before.new, 0),
+        max(now.fetches - before.fetches, 0),
         {reason: number for reason, number in errors.items() if number > 0},
     )
 
@@ -102,7 +105,7 @@ def view_of(before: Tally, budget: float) -> View:
     def plain(progress: Progress) -> str:
         return plain_line(progress, since(before, progress.tally))
 
-    return View(rows, plain, lambda tally: tally.fetches)
+    return View(rows, plain, lambda tally: tally.fetches, _WIDE)
 
 
 def _fresh_row(progress: Progress) -> Row:
@@ -126,8 +129,9 @@ def interval(progress: Progress) -> tuple[float, float]:
 
 
 def _visit_rows(done: Watched, budget: float) -> list[Row]:
-    needless = "none compared yet" if done.needless is None else f"needless {share(done.needless)}"
-    fact = f"changed {count(done.changed)} · same {count(done.same)}: {needless}"
+    fact = "none to compare yet"
+    if done.needless is not None:
+        fact = f"changed {count(done.changed)} · same {count(done.same)}: needless {share(done.needless)}"
     errors = sum(done.errors.values())
     wrong = Text(f"errors {count(errors)} ({top(done.errors)})", style="yellow") if errors else Text("no errors", "dim")
     return [
@@ -142,7 +146,7 @@ def _next_rows(progress: Progress) -> list[Row]:
     return [
         ("next", "", Text("visits, and why", style="dim"), Text(price, style="dim")),
         *(
-            ("", when(visit, progress.at), Text(visit.url, style="cyan"), Text(why(visit)))
+            ("", when(visit, progress.at), Text(visit.url, style="cyan"), Text(why(visit, progress.at)))
             for visit in progress.next_visits
         ),
     ]
@@ -165,7 +169,7 @@ def plain_line(progress: Progress, done: Watched) -> str:
         parts.append(f"{count(sum(done.errors.values()))} errors")
     if progress.next_visits:
         first = progress.next_visits[0]
-        parts.append(f"next {when(first, progress.at)}: {first.url} ({why(first)})")
+        parts.append(f"next {when(first, progress.at)}: {first.url} ({why(first, progress.at)})")
     return f"{lasting(progress.elapsed)}: {', '.join(parts)}"
 
 
@@ -199,4 +203,4 @@ def line_of(collection: str, progress: Progress, before: Tally, budget: float, e
 
 def _foretold(visit: NextVisit, now: float) -> Foretold:
     due_in = 0.0 if visit.is_waiting else max(visit.due_at - now, 0.0)
-    return Foretold(visit.url, round(due_in, 1), visit.reason, why(visit))
+    return Foretold(visit.url, round(due_in, 1), visit.reason, why(visit, now))

@@ -1,0 +1,211 @@
+"""`periplus watch` over real HTTP: comes back, finds what changed, survives a restart; and what `info` then says."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.lab.scripted_web import ScriptedWeb, page, urlset
+
+from periplus.cli import main
+from periplus.config import Config
+
+HOME = "http://site.test"
+PAGES = 12
+LONG_AGO = "2020-01-01T00:00:00Z"
+
+
+class Said(NamedTuple):
+    """What a command printed, and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """The program in this process, from arguments to exit code."""
+
+    def said(*args: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["periplus", *args])
+        monkeypatch.setattr(sys, "stdin", io.StringIO())
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
+
+    return said
+
+
+@pytest.fixture
+def web() -> Iterator[ScriptedWeb]:
+    """A site of twelve pages, with a sitemap."""
+    said: dict[str, str | bytes] = {f"{HOME}/p{n}": page(f"page {n}") for n in range(PAGES)}
+    said[f"{HOME}/"] = page("home", *(f"/p{n}" for n in range(PAGES)))
+    said[f"{HOME}/robots.txt"] = f"Sitemap: {HOME}/s.xml"
+    said[f"{HOME}/s.xml"] = urlset(*(f"{HOME}/p{n} {LONG_AGO}" for n in range(PAGES)))
+    with ScriptedWeb(said) as web:
+        yield web
+
+
+def begin(run: Run, web: ScriptedWeb, folder: Path, **settings: object) -> None:
+    """A collection of all pages, whose settings let a watch come back at once."""
+    folder.mkdir()
+    asked = web.settings | {"refresh.shortest": 0.2, "crawl.limit": PAGES + 1, "crawl.workers": 1} | settings
+    (folder.parent / "asked.toml").write_text(Config().with_options(asked).dump())
+    ended = run("crawl", f"{HOME}/", "-o", str(folder), "--config", str(folder.parent / "asked.toml"))
+    assert ended.returncode == 0, ended.stderr
+    web.asked.clear()
+
+
+def lines(said: Said) -> list[dict[str, Any]]:
+    assert said.returncode == 0, said.stderr
+    return [json.loads(line) for line in said.stdout.splitlines()]
+
+
+@contextmanager
+def watching(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """The program in a process of its own, with more budget than it can spend."""
+    command = [sys.executable, "-m", "periplus", "watch", str(folder), "--budget", "100,000,000/day", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < give_up, "nothing happened for a minute"
+        time.sleep(0.02)
+
+
+def watched(folder: Path, is_enough: Callable[[], bool]) -> list[dict[str, Any]]:
+    """The lines of a watch that was stopped with Ctrl-C as soon as enough had happened."""
+    with watching(folder) as process:
+        wait_until(is_enough)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """Whatever limit of pages the crawl had. Ctrl-C keeps everything: the next watch knows what the first learnt."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    for n in range(4):
+        web.said[f"{HOME}/p{n}"] = page(f"page {n} anew")
+    first = watched(folder, lambda: len(web.asked) > 2 * (PAGES + 1))
+    last = first[-1]
+    assert [line["ended"] for line in first] == [""] * (len(first) - 1) + ["interrupted"]
+    assert last["pages"] == PAGES + 1
+    assert last["changed"] == 4
+    assert last["visits"] == last["changed"] + last["same"] >= PAGES
+    assert last["needless"] == pytest.approx(last["same"] / last["visits"], abs=1e-4)
+    assert 0.0 <= last["fresh_low"] <= last["fresh"] <= last["fresh_high"] <= 1.0
+    assert last["budget"] == 1e8
+    assert 0 < len(last["next_visits"]) <= 5
+    assert all(visit["why"] for visit in last["next_visits"])
+
+    config = Config.load(folder / "periplus.toml")
+    assert config.watch.visits_a_day == 10**8
+    assert (config.crawl.limit, config.crawl.duration) == (PAGES + 1, 0.0)
+
+    again = run("watch", str(folder), "--for", "1s")
+    assert again.returncode == 0
+    assert again.stdout.startswith("done: the time is over")
+    assert f"of {PAGES + 1} pages" in again.stdout
+    assert f"periplus changes {folder}" in again.stdout
+    told = " ".join(run("info", str(folder), f"{HOME}/p1").stdout.split())
+    for words in ("as it seems from one change in", "likely: last seen", "next visit due "):
+        assert words in told
+
+
+def test_a_page_of_a_collection_that_nobody_watches(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """`info` says what to type, and claims no visit."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    said = run("info", str(folder), f"{HOME}/p1").stdout
+    assert "none is planned: periplus watch" in " ".join(said.split())
+    facts = json.loads(run("info", str(folder), f"{HOME}/p1", "--json").stdout)["freshness"]
+    assert (facts["next"], facts["is_watched"], facts["visits"]) == (None, False, 0)
+
+
+def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """So many visits a day of all sites, or of one, and no more; what holds for one run is not written down."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    [*_, last] = lines(run("watch", str(folder), "--budget", "86400", "--for", "1s", "--json"))
+    assert last["fetches"] <= 2 + last["seconds"]
+    assert last["ended"] == "time"
+    plenty = ("--budget", str(10**8))
+    [*_, last] = lines(run("watch", str(folder), *plenty, "--per-site", "1440", "--for", "1s", "--json"))
+    assert last["fetches"] <= 1
+    assert Config.load(folder / "periplus.toml").politeness.delay == 0.0
+
+
+def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """The watch goes on: with every page, whether it slept, waited or was being visited."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    with watching(folder) as process:
+        wait_until(lambda: len(web.asked) >= PAGES)
+        os.killpg(process.pid, signal.SIGKILL)
+    web.asked.clear()
+    last = watched(folder, lambda: len(set(web.asked)) > PAGES)[-1]
+    assert last["pages"] == PAGES + 1
+
+
+def test_what_cannot_be_watched_says_what_to_type(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """No collection, one without a page, another number of workers, an unknown objective, a budget that is none."""
+    nowhere = run("watch", str(tmp_path / "nowhere"))
+    assert nowhere.returncode == 2
+    assert "periplus crawl SEED -o" in nowhere.stderr
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "periplus.toml").write_text(f'[crawl]\nseeds = ["{HOME}/"]\n')
+    none = run("watch", str(empty))
+    assert none.returncode == 2
+    assert f"periplus crawl -o {empty}" in none.stderr
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    for wrong, words in (
+        (("--workers", "3"), "--workers 1"),
+        (("--objective", "binery"), "binary"),
+        (("--budget", "lots"), "10000/day"),
+        (("--for", "long"), "1h30m"),
+    ):
+        said = run("watch", str(folder), *wrong)
+        assert said.returncode == 2
+        assert words in said.stderr
+    assert web.asked == []
+
+
+def test_shards_watch_together(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """Two processes, one collection: both are told as one."""
+    other = "http://second.test"
+    web.said |= {f"{other}/": page("second", f"{HOME}/"), f"{HOME}/": page("home", "/p1", f"{other}/")}
+    folder = tmp_path / "site"
+    begin(run, web, folder, **{"scope.kind": "any", "crawl.workers": 2, "crawl.limit": 0})
+    last = watched(folder, lambda: {f"{HOME}/", f"{other}/"} <= set(web.asked))[-1]
+    assert last["pages"] == PAGES + 2
+    assert last["visits"] > 0

@@ -1,0 +1,208 @@
+"""Freshness in words: every verdict and every reason has its sentence, with its numbers, and is explained on a page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from periplus.cli.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
+from periplus.cli.freshness_words import TELLERS, every, page_lines, share, site_lines, told, trust, when, why
+from periplus.crawl.frontier import NextVisit, foretold
+from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
+from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence
+from periplus.store import MemoryState
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()
+NOW = 1e9
+DAY = 86_400.0
+REASONS = [foretold.TOLD, foretold.WORTH, foretold.SOONEST, foretold.LATEST, "chance", "failed", "moved"]
+HONEST = SignalFacts("sitemap", "honest", 0.84, 0.76, 0.91, 97.0, 0.62, 10_800.0, 12, 0.1, True)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (0.0, "0 %"),
+        (0.844, "84 %"),
+        (1.0, "100 %"),
+        (0.99995, "over 99.9 %"),
+        (0.0004, "under 0.1 %"),
+        (0.995, "99.5 %"),
+    ],
+)
+def test_shares_do_not_look_rounder_than_they_are(part: float, said: str) -> None:
+    """Only all is 100 %, only nothing is 0 %."""
+    assert share(part) == said
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [(1.0, "about every 1 d"), (24.0, "about every 1 h"), (0.0, "hardly ever"), (1e6, "all the time")],
+)
+def test_rates_are_said_as_times(rate: float, said: str) -> None:
+    """People do not think in changes a day."""
+    assert every(rate) == said
+
+
+def test_an_honest_site_is_told_with_its_evidence() -> None:
+    """Share, number of signals, interval, the share of changes that it tells, how late."""
+    assert trust(HONEST) == (
+        "its sitemap's lastmod is honest: 84 % of 97 signals were followed by a change (95 %: 76 to 91 %); "
+        "it tells 62 % of the changes, 3 h after the time that it names"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        ("useful", "is worth listening to, and often wrong: 84 % of 97 signals"),
+        ("useless", "says little: 84 % of 97 signals"),
+        (
+            "always-now",
+            "lies: it says of nearly every page that it changed (10 % lately), whenever it is asked (read 12",
+        ),
+        ("build-time", "lies: most pages bear one time, that of the file's own making (read 12 times); 84 % of 97"),
+        ("silent", "never said that a page changed (read 12 times)"),
+        ("unknown", "cannot be judged yet: visits followed 97 signals so far, and ten are needed"),
+    ],
+)
+def test_every_verdict_has_its_sentence(verdict: str, words: str) -> None:
+    """Lies are called lies, and what is not known is not claimed."""
+    assert words in trust(replace(HONEST, verdict=verdict))
+
+
+def test_who_is_not_listened_to_is_said_to_be() -> None:
+    """The site's owner may want to know why nobody comes."""
+    deaf = replace(HONEST, precision=0.04, is_heard=False)
+    assert trust(replace(deaf, verdict="useless")).endswith("; it is not listened to until it is right more often")
+    assert trust(replace(deaf, verdict="always-now")).endswith(", so that it is not listened to")
+    unseen = replace(deaf, verdict="build-time", judged=0.0)
+    assert trust(unseen).endswith("; it is believed little until visits prove it right")
+
+
+def test_every_kind_has_a_name() -> None:
+    """Whoever adds a kind of signal says what it is called."""
+    assert set(TELLERS) == {kind.name.lower() for kind in SignalKind}
+    for kind in TELLERS:
+        assert trust(replace(HONEST, kind=kind)).startswith(TELLERS[kind])
+        assert told({kind: 1})
+
+
+def test_signals_since_the_last_visit_are_counted() -> None:
+    """As far as they are kept: to seven."""
+    assert told({"sitemap": 1, "feed": 3}) == "the sitemap's lastmod moved, the feed lists it anew 3 times"
+    assert told({"ping": 7}) == "somebody told us 7 times or more"
+    assert told({}) == ""
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_every_reason_has_words(reason: str) -> None:
+    """For a visit now and for one to come, with rates and without."""
+    visit = NextVisit(Url("http://a.test/"), NOW + 3 * 3600, reason, signals={"sitemap": 1})
+    assert when(visit, NOW) == "in 3 h"
+    assert why(visit, NOW)
+    assert why(replace(visit, rate=1.0, is_waiting=True), NOW)
+    assert when(replace(visit, is_waiting=True), NOW) == "now"
+
+
+def test_every_reason_and_verdict_is_explained() -> None:
+    """docs/freshness.md has a row for each: programs are written against the words."""
+    words = re.findall(r"^\* `([\w-]+)`:", foretold.__doc__ or "", re.MULTILINE)
+    assert sorted(words) == sorted(REASONS)
+    verdicts = ("honest", "useful", "useless", "always-now", "build-time", "silent", "unknown")
+    assert [word for word in (*words, *verdicts) if f"| `{word}` |" not in PAGE] == []
+
+
+# from what is kept
+
+
+def kept_site() -> SiteState:
+    evidence = SiteEvidence(rate=0.02, signals=0.1, pages=230)
+    evidence = evidence.with_kind(SignalKind.SITEMAP, KindEvidence(right=81.0, judged=97.0, polls=12, lag=0.125))
+    evidence = evidence.with_kind(SignalKind.FEED, KindEvidence(moved=1.0, polls=3))
+    return SiteState(Site("a.test"), signals=evidence.pack())
+
+
+def test_a_site_is_told_from_what_is_kept() -> None:
+    """How often its pages change, and a line for each kind that was ever heard of."""
+    facts = of_site(kept_site())
+    assert facts is not None
+    lines = site_lines(facts)
+    assert [name for name, _ in lines] == ["changes", "signals", ""]
+    assert lines[0][1].startswith("a page changes about every")
+    assert lines[0][1].endswith("as 230 pages show")
+    assert lines[1][1].startswith("its sitemap's lastmod is honest: 83 % of 97 signals")
+    assert lines[2][1].startswith("its feed lies")
+    assert of_site(SiteState(Site("b.test"))) is None
+    assert site_lines(None) == []
+
+
+def test_a_site_that_was_only_polled_says_nothing_of_changes() -> None:
+    """A rate that nobody measured is not told."""
+    said = site_lines(SiteFreshness(None, 0, (replace(HONEST, verdict="silent", judged=0.0),)))
+    assert said[0] == ("changes", "")
+
+
+def page_record(**more: object) -> UrlRecord:
+    evidence = PageEvidence(visited_at=NOW - DAY, rate=0.1, watched_from=1).told(SignalKind.SITEMAP)
+    record = UrlRecord(Url("http://a.test/p"), (FirstSeen(Source.LINK, 1.0),), visits=4, changes=2)
+    return replace(record, evidence=evidence.pack(), due_at=NOW + 3 * 3600, **more)
+
+
+def page_state(record: UrlRecord, *, price: bytes | None = b"0.05") -> MemoryState:
+    state = MemoryState()
+    state.records.put([record])
+    state.sites.put([kept_site()])
+    if price is not None:
+        state.mark("price", price)
+    return state
+
+
+def said_of(record: UrlRecord, state: MemoryState) -> dict[str, str]:
+    return dict(page_lines(of_page(state, record, RefreshSettings(), NOW), NOW, "docs"))
+
+
+def test_a_page_is_told_from_what_is_kept() -> None:
+    """Rate, freshness, what was said since, the next visit and why."""
+    record = page_record()
+    said = said_of(record, page_state(record))
+    assert "2 changes in 3 visits after the first" in said["changes"]
+    assert said["fresh"].endswith("likely: last seen 1 d ago; since then the sitemap's lastmod moved")
+    assert said["next visit"] == "due in 3 h: the sitemap's lastmod moved"
+
+
+def test_a_page_that_nobody_watches_has_no_next_visit() -> None:
+    """What to type is said."""
+    record = page_record()
+    said = said_of(record, page_state(record, price=None))
+    assert said["next visit"] == "none is planned: periplus watch docs comes back"
+
+
+def test_a_page_that_waits_and_one_that_was_given_up() -> None:
+    """Both have no time; one is in its site's queue."""
+    record = page_record(failures=0)
+    record = replace(record, due_at=None)
+    state = page_state(record)
+    assert said_of(record, state)["next visit"] == "none: it was given up"
+    state.queues.push([Queued(record.url, Site("a.test"), Lane.REFRESH, 5)])
+    assert said_of(record, state)["next visit"].startswith("due now, waits for its site's turn: ")
+
+
+def test_after_a_failure_nothing_is_claimed() -> None:
+    """Neither a rate nor freshness."""
+    record = page_record(failures=1, reason="timeout", status=None)
+    said = said_of(record, page_state(record))
+    assert said["changes"] == ""
+    assert said["fresh"] == "not known: the last visit failed"
+    assert said["next visit"] == "due in 3 h: the last visit failed, and is tried again"
+
+
+def test_a_page_seen_once_is_like_others() -> None:
+    """It says nothing of itself."""
+    facts = PageFreshness(0.1, 0.9, 60.0, 0, 0, {}, None, is_watched=False)
+    assert "if it is like others of its site" in dict(page_lines(facts, NOW, "docs"))["changes"]
+    record = UrlRecord(Url("http://a.test/p"), (FirstSeen(Source.LINK, 1.0),))
+    assert of_page(page_state(record), record, RefreshSettings(), NOW) is None
