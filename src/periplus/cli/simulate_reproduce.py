@@ -1,7 +1,7 @@
 """`periplus simulate --reproduce PAPER`: do a paper's experiments again, and hold our values against its own.
 
-Everything goes to one folder: the findings and what they were made of as CSV, the figures as SVG, and the seven tables of
-one run, which is named when they are written. That a value differs is a result, not a failure: the exit code is 0.
+Everything goes to one folder: the findings and what they were made of as CSV, the figures as SVG, and the seven tables
+of one run, which is named when they are written. That a value differs is a result, not a failure: the exit code is 0.
 """
 
 from __future__ import annotations

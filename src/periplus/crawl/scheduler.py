@@ -270,7 +270,7 @@ class CrawlScheduler:
             purpose_of(entry.lane),
             entry.lane,
             now + self._politeness.lease,
-            record.validators,
+            self.refresher.condition(active, record) if entry.lane is Lane.REFRESH else record.validators,
             record.failures + 1,
             active.state.ip,
             record.first_seen[0].source,

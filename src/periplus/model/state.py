@@ -85,7 +85,8 @@ class SiteState(Struct):
     `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
     `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
     guards have learnt; `balance` how its budget is shared between its sources, `priorities` what its sitemaps have said
-    of those, `files` how many of its files were fetched, and `signals` how far what it says of changes can be believed.
+    of those, `files` how many of its files were fetched, `signals` how far what it says of changes can be believed, and
+    `stuck` how often a page changed and its validators did not.
     While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
     them, and `robots_tries` how often asking failed.
     """
@@ -109,6 +110,7 @@ class SiteState(Struct):
     priorities: bytes = b""
     files: int = 0
     signals: bytes = b""
+    stuck: int = 0
 
 
 class RobotsFile(Struct, frozen=True):

@@ -36,6 +36,7 @@ from periplus.model import (
     State,
     Url,
     UrlRecord,
+    Validators,
 )
 from periplus.policy.ordering import level_of
 from periplus.policy.refresh import (
@@ -79,6 +80,10 @@ _PRICE = "price"
 _CHANCE = 0.5
 """That a page which was never visited turns out to be one."""
 _NOT_FOUND = (404, 410)
+_WITHOUT_CONDITION = 0.1
+"""The share of second visits that ask without a condition."""
+_STUCK = 2
+"""So often a page must have changed without its validators until a site's are not believed."""
 _KINDS = {
     Source.SITEMAP: SignalKind.SITEMAP,
     Source.ARCHIVE: SignalKind.SITEMAP,
@@ -185,6 +190,8 @@ class Refresher:
     ) -> UrlRecord:
         """A visit has ended, well or for good: the record with what it taught, in the calendar for the next."""
         page = unpack_page(before.evidence)
+        if reading is not None and reading.level is ChangeLevel.MAJOR and before.validators is not None:
+            active.state.stuck += before.validators == after.validators
         if isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched)):
             page = self._learn(active, page, after, reading, now)
             due_at: float | None = self._due_at(page, unpack_site(active.state.signals), after.url, now)
@@ -326,6 +333,14 @@ class Refresher:
         if self._waiting >= self._room:
             return None
         return self._state.calendar.next_due()
+
+    def condition(self, active: ActiveSite, record: UrlRecord) -> Validators | None:
+        """On what condition to ask for a page again. Some servers say that nothing changed whatever has.
+
+        So a few visits have none; and where pages changed and their validators did not, no visit has any.
+        """
+        is_tried = record.visits and self._random.random() < _WITHOUT_CONDITION
+        return None if is_tried or active.state.stuck >= _STUCK else record.validators
 
     def lent(self, record: UrlRecord, now: float) -> None:
         """A page is visited again: the price follows what it is worth."""
