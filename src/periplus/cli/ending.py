@@ -197,7 +197,7 @@ def say_places(console: Console, summary: Summary) -> None:
         ("next:", "bold"),
         (f"  periplus info {folder}", ""),
         (f"  periplus export {folder} --format markdown -o pages", ""),
-        (f"  periplus crawl -o {folder}{_further(summary)}", ""),
+        (f"  periplus {_further(summary, folder)}", ""),
     ]
     _say(console, lines)
 
@@ -232,10 +232,10 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
     return lines
 
 
-def _further(summary: Summary) -> str:
-    if summary.ended == "limit":
-        return f" --limit {2 * summary.pages}"
-    return "" if summary.ended != "complete" else " SEED   (to add another)"
+def _further(summary: Summary, folder: str) -> str:
+    if summary.ended == "complete":
+        return f"watch {folder}   (comes back when it pays)"
+    return f"crawl -o {folder}" + (f" --limit {2 * summary.pages}" if summary.ended == "limit" else "")
 
 
 def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:

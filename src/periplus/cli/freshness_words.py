@@ -133,9 +133,9 @@ def trust(facts: SignalFacts) -> str:
         case "build-time":
             said = f"{who} lies: most pages bear one time, that of the file's own making"
             return f"{said} ({_polls(facts)}); {_lie(facts)}"
-        case "silent":
+        case "silent" if not facts.lag:
             return f"{who} never said that a page changed ({_polls(facts)})"
-        case "unknown":
+        case "silent" | "unknown":
             return f"{who} cannot be judged yet: {_judged(facts)}, and ten are needed"
         case verdict:
             words = {

@@ -71,7 +71,13 @@ def test_an_honest_site_is_told_with_its_evidence() -> None:
 )
 def test_every_verdict_has_its_sentence(verdict: str, words: str) -> None:
     """Lies are called lies, and what is not known is not claimed."""
-    assert words in trust(replace(HONEST, verdict=verdict))
+    assert words in trust(replace(HONEST, verdict=verdict, lag=0.0))
+
+
+def test_who_spoke_of_a_few_pages_is_not_called_silent() -> None:
+    """Files of a few pages count for nothing in the share that polls move, but what they said was heard."""
+    said = trust(replace(HONEST, verdict="silent", judged=0.0))
+    assert said.endswith("none of its signals was followed by a visit yet (read 12 times), and ten are needed")
 
 
 def test_who_is_not_listened_to_is_said_to_be() -> None:

@@ -34,8 +34,8 @@ from periplus.urls import site_of
 TOLD, WORTH, SOONEST, LATEST = "told", "worth", "soonest", "latest"
 CHANCE, FAILED, MOVED = "chance", "failed", "moved"
 
-_SITES = 200
-"""Sites whose queues are looked at; if more have something that waits, any of them may be next."""
+_LANES, _SITES = 2_000, 50
+"""So many lanes are gone through, and of so many sites queues are looked at; if more wait, any of them may be next."""
 _LOOKED_AT = 4
 """Times as many of the calendar are looked at, since some of them will sleep on."""
 _DRAWN_BELOW = 0.5
@@ -71,8 +71,8 @@ class Foretelling:
     def next(self, price: float, now: float, limit: int) -> list[NextVisit]:
         """The first `limit`: those that wait with their sites, then those that are due next."""
         records, queues = self._state.records, self._state.queues
-        lanes = (site for site, lane, _ in queues.waiting() if lane is Lane.REFRESH)
-        heads = [head.entry for site in islice(lanes, _SITES) for head in queues.heads(site, Lane.REFRESH, limit)]
+        sites = (site for site, lane, _ in islice(queues.waiting(), _LANES) if lane is Lane.REFRESH)
+        heads = [head.entry for site in islice(sites, _SITES) for head in queues.heads(site, Lane.REFRESH, limit)]
         first = sorted(heads, key=lambda entry: entry.level)[:limit]
         waiting = records.get([entry.url for entry in first])
         due = records.get([url for url, _ in self._state.calendar.due(math.inf, _LOOKED_AT * limit)])
