@@ -70,9 +70,10 @@ def watch(
         "crawl.workers": workers,
     }
     watched = _watched(collection, asked)
+    now = for_this_run(watched, per_site, duration("--for", for_))
     with held(collection):
         watched.save()
-        ended = _run(for_this_run(watched, per_site, duration("--for", for_)), is_json=json)
+        ended = _run(now, is_json=json)
     if ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
@@ -138,7 +139,8 @@ class Teller:
     def hear(self, progress: Progress) -> None:
         """It goes on."""
         self.last = progress
-        if progress.freshness is not None and progress.elapsed >= self._next:
+        is_known = progress.freshness is not None and progress.freshness.pages > 0
+        if is_known and progress.elapsed >= self._next:
             self._next = progress.elapsed + PLAIN_EVERY
             self._tell(progress)
 
