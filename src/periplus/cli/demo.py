@@ -42,7 +42,7 @@ HOSTILE = (
     "busy",
 )  # fmt: skip
 OPTIONS: dict[str, object] = {
-    "crawl.for": 60.0,
+    "crawl.for": 45.0,
     "crawl.workers": WORKERS,
     "politeness.delay": DELAY,
     "politeness.patience": 1.0,

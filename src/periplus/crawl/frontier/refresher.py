@@ -127,14 +127,14 @@ class Refresher:
         self._weigh = weigh
         self._random = random or Random(0)  # noqa: S311 - chance, not secrets
         self._appraiser = Appraiser(settings)
-        self._waiting = self._room = 0
+        self._room = 0
         self._visits: dict[Site, int] = {}
         self._idle_since: float | None = None
         self._panel: Panel | None = None
         self._looked: tuple[float, Freshness] | None = None
         if watching is not None:
             waiting = self._waiting_again()
-            self._waiting, self._room = len(waiting), max(_LEAST_WAITING, round(watching.visits_a_day / 24))
+            rounds.again, self._room = len(waiting), max(_LEAST_WAITING, round(watching.visits_a_day / 24))
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
             self._appraiser.price = Price(self._first_price(watching))
@@ -294,9 +294,9 @@ class Refresher:
 
         With some of them one goes that was drawn by chance, so that what is believed of pages stays unbiased.
         """
-        if self._waiting >= self._room:
+        if self._rounds.again >= self._room:
             return []
-        due = self._state.calendar.due(now, min(_LOOKED_AT, 2 * (self._room - self._waiting)))
+        due = self._state.calendar.due(now, min(_LOOKED_AT, 2 * (self._room - self._rounds.again)))
         entries = []
         for (url, at), record in zip(due, self._state.records.get([url for url, _ in due]), strict=True):
             if record is None or record.due_at != at:
@@ -309,7 +309,6 @@ class Refresher:
             else:
                 entries += [self._woken(record, seen), *self._drawn(now)]
         self._state.queues.push(entries)
-        self._waiting += len(entries)
         return entries
 
     def _woken(self, record: UrlRecord, seen: Appraisal | None) -> Queued:
@@ -330,7 +329,7 @@ class Refresher:
 
     def next_at(self) -> float | None:
         """When somebody is due next, if there is room."""
-        if self._waiting >= self._room:
+        if self._rounds.again >= self._room:
             return None
         return self._state.calendar.next_due()
 
@@ -344,7 +343,6 @@ class Refresher:
 
     def lent(self, record: UrlRecord, now: float) -> None:
         """A page is visited again: the price follows what it is worth."""
-        self._waiting -= 1
         self._idle_since = now
         seen = self._appraise(record, now)
         if seen is not None:
@@ -376,7 +374,7 @@ class Refresher:
         known = [record for record in self._state.records.get(panel.urls) if record is not None and not record.failures]
         fresh, half = share_of([self._chance(record, now) for record in known])
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
-        pages = len(self._state.calendar) + self._waiting
+        pages = len(self._state.calendar) + self._rounds.again
         return Freshness(pages, fresh, half, math.fsum(ages) / max(len(ages), 1), self.price)
 
     def _chance(self, record: UrlRecord, now: float) -> float:

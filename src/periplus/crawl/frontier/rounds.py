@@ -107,6 +107,8 @@ class Rounds:
         self.on_removed: Callable[[Url], None] | None = None
         self.refused_files: list[Excluded] = []
         self.emptied: set[Site] = set()
+        self.again = 0
+        """How many wait to be visited again."""
         self.level_of_new: Callable[[ActiveSite], int] | None = None
         self.shares = Shares()
 
@@ -135,6 +137,7 @@ class Rounds:
         absent: dict[Site, int] = {}
         grown: dict[Site, ActiveSite] = {}
         for entry in entries:
+            self.again += entry.lane is Lane.REFRESH
             active = self.bench.get(entry.site)
             if active is not None:
                 active.level = min(active.level, self.urgency(entry))
@@ -263,6 +266,7 @@ class Rounds:
         self._state.queues.remove([ticket])
         active.waiting -= 1
         lane = ticket.entry.lane
+        self.again -= lane is Lane.REFRESH
         if lane is Lane.SITEMAPS and not self._state.queues.length(active.site, lane):
             self.emptied.add(active.site)
         if self.on_removed is not None and lane is not Lane.FILES:
