@@ -126,6 +126,8 @@ def _web(pages: dict[Url, _Page], seeds: list[Url], latency: Latency) -> Web:
 class StandingClock:
     """The time of a crawl in lockstep. It begins with 0, as that of a simulation does."""
 
+    speed = 1.0
+
     def __init__(self) -> None:
         self.at = 0.0
 

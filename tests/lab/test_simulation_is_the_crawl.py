@@ -170,7 +170,7 @@ def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
     that is the one thing in which a crawl lags behind its simulation.
     """
     clock = StandingClock()
-    monkeypatch.setattr("periplus.assembly.SystemClock", lambda: clock)
+    monkeypatch.setattr("periplus.assembly.SystemClock", lambda _scale=None: clock)
     monkeypatch.setattr("periplus.assembly.CurlWire", Lockstep)
     monkeypatch.setattr("periplus.crawl.engine._GAINING", 1)
 

@@ -176,7 +176,7 @@ def crawled(folder: Path) -> Crawled:
     return Crawled(
         Counter((row["url"], row["raw_digest"]) for row in rows(folder, "pages")),
         Counter((row["url"], row["purpose"], row["attempt"], row["outcome"]) for row in rows(folder, "fetches")),
-        Counter((row["url"], row["source"]) for row in rows(folder, "discoveries") if row["refused"] is None),
+        Counter({(row["url"], row["source"]) for row in rows(folder, "discoveries") if row["refused"] is None}),
         len(rows(folder, "links")),
         entries_of(folder),
         Counter(url for url, _ in kept),
@@ -214,14 +214,14 @@ def captures(folder: Path) -> Iterable[tuple[str, str]]:
 
 
 def tallied(folder: Path) -> dict[str, object]:
-    """What was counted, by all shards together."""
+    """What was counted, by all shards together. Who was met twice by a source, the later time first, counts twice."""
     total = Tally()
     layout = Layout(folder)
     for number in range(layout.shards):
         state = DiskState.read_only(layout.shard(number), shard=number)
         total += Tally.restored(state.marked("tally"))
         state.close()
-    return {name: getattr(total, name) for name in total.__struct_fields__}
+    return {name: getattr(total, name) for name in total.__struct_fields__ if name != "sources"}
 
 
 def lost(visits: Iterable[Visit], folder: Path, births: Iterable[float]) -> Counter[str]:

@@ -12,7 +12,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from periplus.crawl.frontier import LANES, robots_url
+from periplus.crawl.frontier import LANES
 from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.model import Lane, Site, SiteState, Sketches, Url, UrlRecord
 from periplus.policy.balance import BalanceSettings, Epoch, SiteBalance
@@ -128,7 +128,7 @@ _LINKS, _SITEMAPS = frozenset({Lane.DISCOVERY}), frozenset({Lane.SITEMAPS})
 
 
 def _is_page(url: Url, files: Container[str]) -> bool:
-    return twin_key(url) not in files and url != robots_url(url)
+    return "#" not in url and twin_key(url) not in files
 
 
 def _lanes(record: UrlRecord) -> dict[Lane, float]:

@@ -338,7 +338,7 @@ class Refresher:
 
         So a few visits have none; and where pages changed and their validators did not, no visit has any.
         """
-        is_tried = record.visits and self._random.random() < _WITHOUT_CONDITION
+        is_tried = self.is_watching and self._random.random() < _WITHOUT_CONDITION
         return None if is_tried or active.state.stuck >= _STUCK else record.validators
 
     def lent(self, record: UrlRecord, now: float) -> None:
