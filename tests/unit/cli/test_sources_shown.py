@@ -44,8 +44,8 @@ def test_sources_are_counted_apart_and_together(state: DiskState) -> None:
             record("3", (Source.SITEMAP, 3.0), (Source.LINK, 2.0)),
             record("4", (Source.FEED, 1.0), (Source.LINK, 2.0), (Source.SITEMAP, 5.0), kept_at=6.0),
             record("5", (Source.LINK, 2.0), (Source.SITEMAP, 2.0)),
-            record("robots.txt", (Source.SITEMAP, 1.0)),
-            record("sitemap.xml", (Source.SITEMAP, 1.0)),
+            record("robots.txt#file", (Source.SITEMAP, 1.0)),
+            record("sitemap.xml#file", (Source.SITEMAP, 1.0)),
         ]
     )
     Nodes(state).put(SitemapNode(MAP, MAP, Origin.ROBOTS, 1.0, entries=700, read_at=2.0))
