@@ -22,7 +22,7 @@ from periplus.crawl.clock import Pace, SystemClock, Timescale
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
-from periplus.crawl.frontier import DAY, Foretelling, NextVisit, PolitenessSettings, Watching, robots_url
+from periplus.crawl.frontier import Foretelling, NextVisit, PolitenessSettings, Watching, robots_url
 from periplus.crawl.journal import Journal
 from periplus.crawl.local import Crawl
 from periplus.crawl.placement import Placement
@@ -34,6 +34,7 @@ from periplus.crawl.tally import Counting, Tally
 from periplus.model import ConfigError, Discovery, Learning, Purpose, Ranking, Site, Source, State, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
+from periplus.policy.refresh import DAY
 from periplus.policy.sitemaps import RankOf
 from periplus.store import Archive, DiskState, KnownRanks, WarcEnd, known_ranks, listed_ranks
 from periplus.store.tables import Spooled, Tables

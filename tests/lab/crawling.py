@@ -15,15 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+from msgspec.structs import replace
 
-from periplus.assembly import open_crawl, seeds_from, settle
+from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.crawl.shard import Status
+from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.exchange import Request
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+from periplus.store import DiskState
 
 _WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
 _IDLE = re.compile(r"[?&]utm_source=[^&]*$")
@@ -64,6 +67,16 @@ def rows(folder: Path, question: str) -> list[dict[str, Any]]:
         answer = database.execute(question)
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def make_files_due(folder: Path) -> None:
+    """Let time pass, as far as the files that sites publish are concerned."""
+    state = DiskState(Layout(folder).shard(0))
+    nodes = Nodes(state)
+    for node in [node for site in state.sites for node in nodes.of_site(site.site)]:
+        nodes.put(replace(node, due_at=0.0))
+    state.commit()
+    state.close()
 
 
 def place(url: str) -> tuple[str, str]:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec.structs import replace
-from tests.lab.crawling import by_proxy, crawl, rows, standing
+from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.assembly import Layout
-from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.lab.web import World
 from periplus.lab.web.hostile import REGISTRY
-from periplus.model import Site
-from periplus.store import DiskState
 
 HOME = "http://a.test/"
 FILE = "http://a.test/sitemap.xml"
@@ -28,16 +23,6 @@ def site(*listed: str, robots: str = "Sitemap: http://a.test/sitemap.xml\n") -> 
     return said | {FILE: urlset(*listed)}
 
 
-def make_due(folder: Path) -> None:
-    """Let time pass, as far as the files of the site are concerned."""
-    state = DiskState(Layout(folder).shard(0))
-    nodes = Nodes(state)
-    for node in list(nodes.of_site(Site("a.test"))):
-        nodes.put(replace(node, due_at=0.0))
-    state.commit()
-    state.close()
-
-
 def readings(folder: Path) -> int:
     """How often a file was read to its end."""
     return len(rows(folder, "select 1 from sitemap_entries where kind = 'summary'"))
@@ -48,11 +33,11 @@ def test_the_same_bytes_are_not_read_again(tmp_path: Path) -> None:
     listed = [f"http://a.test/{number}" for number in range(5)]
     with ScriptedWeb(site(*listed), knows_etags=False) as web:
         crawl(tmp_path, [HOME], web.settings)
-        make_due(tmp_path)
+        make_files_due(tmp_path)
         crawl(tmp_path, [HOME], web.settings)
         assert (web.asked.count(FILE), readings(tmp_path)) == (2, 1)
         web.said |= site(*listed, "http://a.test/new")
-        make_due(tmp_path)
+        make_files_due(tmp_path)
         crawl(tmp_path, [HOME], web.settings)
     assert (web.asked.count(FILE), readings(tmp_path)) == (3, 2)
     assert web.asked.count("http://a.test/new") == web.asked.count("http://a.test/0") == 1

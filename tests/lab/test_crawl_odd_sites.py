@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from tests.lab.crawling import crawl, rows
+from tests.lab.crawling import crawl, make_files_due, rows
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page, sitemap_index, urlset
 
 from periplus.assembly import Layout
@@ -31,16 +30,6 @@ def nodes(folder: Path) -> dict[str, SitemapNode]:
     found: dict[str, SitemapNode] = {node.url: node for node in Nodes(state).of_site(Site("a.test"))}
     state.close()
     return found
-
-
-def make_due(folder: Path) -> None:
-    state = DiskState(Layout(folder).shard(0))
-    kept = Nodes(state)
-    for node in list(kept.of_site(Site("a.test"))):
-        if not node.retired:
-            kept.put(replace(node, due_at=0.0))
-    state.commit()
-    state.close()
 
 
 TWINS = {
@@ -118,11 +107,11 @@ def test_a_file_that_is_listed_again_is_read_again(tmp_path: Path) -> None:
     with ScriptedWeb(said) as web:
         crawl(tmp_path, [HOME], web.settings)
         said[f"{HOME}i.xml"] = sitemap_index(a)
-        make_due(tmp_path)
+        make_files_due(tmp_path)
         crawl(tmp_path, [HOME], web.settings)
         assert nodes(tmp_path)[b].retired == "unlisted"
         said |= {f"{HOME}i.xml": sitemap_index(a, b), b: urlset(f"{HOME}late"), f"{HOME}late": page("late")}
-        make_due(tmp_path)
+        make_files_due(tmp_path)
         crawl(tmp_path, [HOME], web.settings)
     assert f"{HOME}late" in web.asked
     assert not nodes(tmp_path)[b].retired

@@ -5,14 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from tests.lab.crawling import crawl
+from tests.lab.crawling import crawl, make_files_due
 from tests.lab.scripted_web import ScriptedWeb, page
-
-from periplus.assembly import Layout
-from periplus.crawl.sitemaps.nodes import Nodes
-from periplus.model import Site
-from periplus.store import DiskState
 
 HOME, FILE = "http://a.test/", "http://a.test/sitemap.xml"
 PAGES = 40
@@ -42,7 +36,7 @@ def test_listed_pages_come_in_the_order_of_their_score(tmp_path: Path, score: st
         crawl(tmp_path, [HOME], settings)
         said[FILE] = listed(0, 2 * PAGES)
         web.asked.clear()
-        make_due(tmp_path)
+        make_files_due(tmp_path)
         crawl(tmp_path, [HOME], settings)
     asked = [int(url.rpartition("/")[2]) - PAGES for url in web.asked if url.rpartition("/")[2].isdecimal()]
     assert sorted(asked) == list(range(PAGES))
@@ -68,13 +62,3 @@ def _disorder(found: list[int], wanted: list[int]) -> float:
     """
     pairs = [(a, b) for position, a in enumerate(found) for b in found[position + 1 :]]
     return sum(wanted[a] > wanted[b] for a, b in pairs) / len(pairs)
-
-
-def make_due(folder: Path) -> None:
-    """Let time pass, as far as files are concerned."""
-    state = DiskState(Layout(folder).shard(0))
-    nodes = Nodes(state)
-    for node in list(nodes.of_site(Site("a.test"))):
-        nodes.put(replace(node, due_at=0.0))
-    state.commit()
-    state.close()

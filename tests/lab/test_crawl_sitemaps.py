@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from msgspec.structs import replace
-from tests.lab.crawling import by_proxy, crawl, rows, standing
+from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 
 from periplus.assembly import Layout
 from periplus.crawl.sitemaps.nodes import Nodes
@@ -44,17 +43,6 @@ def files(folder: Path) -> list[SitemapNode]:
         state.close()
 
 
-def make_due(folder: Path) -> None:
-    """Let time pass, as far as the forest is concerned."""
-    known = files(folder)
-    state = DiskState(Layout(folder).shard(0))
-    nodes = Nodes(state)
-    for node in known:
-        nodes.put(replace(node, due_at=0.0))
-    state.commit()
-    state.close()
-
-
 def readings(folder: Path) -> dict[str, int]:
     """How often each file was read."""
     found = rows(folder, "select sitemap, count(*) n from sitemap_entries where kind = 'summary' group by all")
@@ -70,7 +58,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     with standing(world) as lab:
         crawl(folder, seeds, by_proxy(lab) | HURRIED)
         first, read = lab.log.visits(), readings(folder)
-        make_due(folder)
+        make_files_due(folder)
         crawl(folder, seeds, by_proxy(lab) | HURRIED)
         yield Crawled(world, folder, first, lab.log.visits()[len(first) :], (read, readings(folder)))
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb
+from tests.system.typed import Run, Said
 
 from periplus.assembly import Layout
 from periplus.cli import main
@@ -25,32 +24,6 @@ from periplus.urls import site_of
 HOME = "http://site.test"
 ATOM = "{http://www.w3.org/2005/Atom}"
 STORY = "The ferry leaves the harbour at dawn. It carries forty people and their bicycles. It returns in the evening."
-
-
-class Said(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """The program in this process, from arguments to exit code."""
-
-    def said(*args: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["periplus", *args])
-        monkeypatch.setattr(sys, "stdin", io.StringIO())
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
-
-    return said
 
 
 def html(title: str, text: str, *links: str) -> str:

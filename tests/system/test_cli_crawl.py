@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from tests.system.typed import PROGRAM, Run, Said
 
 from periplus.assembly import Layout
-from periplus.cli import main
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
@@ -24,34 +22,7 @@ from periplus.store import DiskState
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
-PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 QUICK = ("--delay", "0", "--workers", "1")
-
-
-class Said(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """The program in this process, from arguments to exit code: a process of its own takes a second to start."""
-
-    def typed(*args: str, stdin: str = "") -> Said:
-        monkeypatch.setattr(sys, "argv", ["periplus", *args])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
-
-    return typed
 
 
 def started(*args: str, **options: Any) -> subprocess.Popen[str]:

@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from tests.lab.surveyed_files import Said as Answer
 from tests.lab.surveyed_server import ServedDomains
+from tests.system.typed import PROGRAM, Run, Said
 
-from periplus.cli import main
-
-PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 HOME = "http://site.test"
 ROBOTS = f"""User-agent: *
 Disallow: /private/
 Crawl-delay: 0.3
 Sitemap: {HOME}/index.xml
 """
-
-
-class Said(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """The program in this process, from arguments to exit code."""
-
-    def typed(*args: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["periplus", *args])
-        monkeypatch.setattr(sys, "stdin", io.StringIO())
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
-
-    return typed
 
 
 def urlset(*entries: str) -> bytes:

@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from tests.lab.surveyed_server import ServedDomains
 from tests.lab.surveyed_truth import written_differences
+from tests.system.typed import PROGRAM, Run
 
-from periplus.cli import main
 from periplus.config import Config
 
-PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 PATIENCE = 60.0
-
-
-class Said(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """The program in this process, from arguments to exit code."""
-
-    def typed(*args: str, stdin: str = "") -> Said:
-        monkeypatch.setattr(sys, "argv", ["periplus", *args])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
-
-    return typed
 
 
 def typed_for(served: ServedDomains, folder: Path, *, workers: int = 1) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -12,43 +11,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
+from tests.system.typed import Run, Said
 
-from periplus.cli import main
 from periplus.config import Config
 
 HOME = "http://site.test"
 PAGES = 12
 LONG_AGO = "2020-01-01T00:00:00Z"
-
-
-class Said(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """The program in this process, from arguments to exit code."""
-
-    def said(*args: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["periplus", *args])
-        monkeypatch.setattr(sys, "stdin", io.StringIO())
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Said(ended.value.code if isinstance(ended.value.code, int) else 0, *capfd.readouterr())
-
-    return said
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from periplus.crawl.frontier import NextVisit
+from periplus.policy.refresh import DAY
 
 from .freshness import PageFreshness, SignalFacts, SiteFreshness
 from .live import count, lasting
 
-DAY = 86_400.0
 _CENTURY = 36_525.0
 
 TELLERS = {

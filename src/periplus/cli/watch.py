@@ -22,6 +22,7 @@ from rich.text import Text
 from periplus.assembly import budget as budget_of
 from periplus.crawl.tally import Tally
 from periplus.model import UsageError
+from periplus.policy.refresh import DAY
 from periplus.policy.refresh import objective as check_objective
 
 from . import options
@@ -32,7 +33,6 @@ from .live import PLAIN_EVERY
 from .progress import Progress
 from .watch_show import line_of, plain_line, since, view_of
 
-DAY = 86_400.0
 _BUDGET = re.compile(r"(\d{1,12})(?:/(?:d|day))?", re.ASCII)
 
 

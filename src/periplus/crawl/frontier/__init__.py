@@ -28,7 +28,7 @@ from .leases import Lease, Leases
 from .panel import Freshness
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
-from .refresher import DAY, Refresher, Watching, WatchSettings
+from .refresher import Refresher, Watching, WatchSettings
 from .retries import OUR_OWN, Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, file_name, purpose_of
@@ -36,7 +36,6 @@ from .sources import Sources, is_settled, place_of
 from .workbench import ActiveSite, Place, Workbench
 
 __all__ = [
-    "DAY",
     "EXCLUDED_AT_ONCE",
     "LANES",
     "OUR_OWN",

@@ -40,6 +40,7 @@ from periplus.model import (
 )
 from periplus.policy.ordering import level_of
 from periplus.policy.refresh import (
+    DAY,
     Appraisal,
     Appraiser,
     PageEvidence,
@@ -65,7 +66,6 @@ from .rounds import Rounds
 from .shares import Shares
 from .workbench import ActiveSite
 
-DAY = 86_400.0
 _LOOKED_AT = 200
 """So many of the calendar are looked at in one step."""
 _LEAST_WAITING = 20

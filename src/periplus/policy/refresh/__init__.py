@@ -26,7 +26,7 @@ from .appraisal import Appraisal, Appraiser, Hub, RefreshSettings, certainty, le
 from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest, most_probable, naive
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
-from .evidence import PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
+from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .ledger import Ledger
 from .noisy_signals import SignalModel
@@ -39,6 +39,7 @@ from .wake_queue import QueueSettings, WakeQueue
 from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cost
 
 __all__ = [
+    "DAY",
     "PAGE",
     "SAID_RATE",
     "AdaptiveSettings",
