@@ -94,7 +94,7 @@ class Admission:
                 self._queue(discovery, queued, changed, events)
                 continue
             known = self._heard(discovery, changed.get(discovery.url, known), changed)
-            if is_earlier(discovery, known):
+            if _is_earlier(discovery, known):
                 changed[discovery.url] = _with_source(known, discovery)
                 events.append(Discovered(discovery, False))
             elif all(seen.source is not discovery.source for seen in known.first_seen):
@@ -190,7 +190,7 @@ def _is_read_and_listed(record: UrlRecord) -> bool:
     return record.visits > 0 and record.first_seen[-1].source is Source.SITEMAP
 
 
-def is_earlier(discovery: Discovery, known: UrlRecord) -> bool:
+def _is_earlier(discovery: Discovery, known: UrlRecord) -> bool:
     """Whether a source that is known had told of a URL before that: of two lists the later may be queued sooner."""
     return any(seen.source is discovery.source and discovery.found_at < seen.at for seen in known.first_seen)
 

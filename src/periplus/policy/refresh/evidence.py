@@ -71,7 +71,8 @@ _CHANGED = 1 << _LENGTH_BITS
 _FIRST_SIGNAL = _LENGTH_BITS + 1
 _USED = 1 << 31
 """Set in every observation, so that 0 is none."""
-_KEEP = 0.5 ** (1.0 / MEMORY)
+KEEP = 0.5 ** (1.0 / MEMORY)
+"""What was folded counts so much less after one more visit."""
 
 
 class PageEvidence(Struct, frozen=True, gc=False):
@@ -106,7 +107,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
 
     def told(self, kind: SignalKind) -> PageEvidence:
         """Somebody says that it changed. Several changes between two polls are one signal: estimation knows."""
-        shift = _FIRST_SIGNAL + _SIGNAL_BITS * kind
+        shift = shift_of(kind)
         heard = min(self.heard + 1.0, 1e9)
         if self.pending >> shift & MOST_SIGNALS == MOST_SIGNALS:
             return replace(self, heard=heard)
@@ -135,7 +136,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
 
     def folded(self, changes: float, days: float) -> PageEvidence:
         """With an observation that left the ring: so many changes that no signal told, in so many days."""
-        return replace(self, old_changes=_KEEP * self.old_changes + changes, old_days=_KEEP * self.old_days + days)
+        return replace(self, old_changes=KEEP * self.old_changes + changes, old_days=KEEP * self.old_days + days)
 
 
 def unpack_page(kept: bytes) -> PageEvidence:
@@ -173,7 +174,22 @@ def is_changed_of(code: int) -> bool:
 
 def signals_of(code: int) -> tuple[int, ...]:
     """Signals by kind, of an observation or of what is pending."""
-    return tuple(code >> (_FIRST_SIGNAL + _SIGNAL_BITS * kind) & MOST_SIGNALS for kind in range(KINDS))
+    return tuple(code >> shift_of(kind) & MOST_SIGNALS for kind in range(KINDS))
+
+
+def shift_of(kind: int) -> int:
+    """Where the signals of a kind begin, in an observation and in what is pending."""
+    return _FIRST_SIGNAL + _SIGNAL_BITS * kind
+
+
+def observations(
+    intervals: NDArray[np.float64], is_changed: NDArray[np.bool_], pending: NDArray[np.uint32]
+) -> NDArray[np.uint32]:
+    """`observation` of many visits at once."""
+    length = np.minimum(np.round(np.log2(np.maximum(intervals, 1.0)) * _STEPS), _LONGEST).astype(np.uint32)
+    changed = is_changed.astype(np.uint32) << np.uint32(_LENGTH_BITS)
+    codes: NDArray[np.uint32] = np.uint32(_USED) | pending | changed | length
+    return codes
 
 
 class Observations(Struct, frozen=True):

@@ -12,12 +12,19 @@ from numpy.typing import NDArray
 
 from .crawl_value import CrawlValue, Ints
 from .estimation import DEFAULTS, Estimates, EstimationSettings, SiteBeliefs, estimate_pages, information
-from .evidence import DAY, KINDS, PAGE, RING, SignalKind, observations_of
+from .evidence import (
+    DAY,
+    KEEP,
+    KINDS,
+    MOST_SIGNALS,
+    PAGE,
+    RING,
+    SignalKind,
+    observations,
+    observations_of,
+    shift_of,
+)
 from .objectives import Floats
-
-_KEEP = 0.5 ** (1.0 / 50.0)
-_FIRST = 13
-"""The first bit of signals in an observation."""
 
 
 class Ledger:
@@ -41,9 +48,9 @@ class Ledger:
     def told(self, pages: Ints, kind: SignalKind = SignalKind.SITEMAP) -> None:
         """A signal for each of these; a page may be among them several times."""
         counts = np.bincount(pages, minlength=len(self.pages))
-        shift = np.uint32(_FIRST + 3 * kind)
-        before = self.pages["pending"] >> shift & np.uint32(7)
-        more = np.minimum(counts, 7 - before.astype(np.int64)).astype(np.uint32)
+        shift = np.uint32(shift_of(kind))
+        before = self.pages["pending"] >> shift & np.uint32(MOST_SIGNALS)
+        more = np.minimum(counts, MOST_SIGNALS - before.astype(np.int64)).astype(np.uint32)
         self.pages["pending"] += more << shift
         self.pages["heard"] += counts
 
@@ -53,10 +60,9 @@ class Ledger:
         full = rows["ring"][:, -1] != 0
         if full.any():
             self._fold(rows, np.flatnonzero(full), pages)
-        length = np.round(np.log2(np.maximum(now - rows["visited_at"], 1.0)) * 128)
-        code = np.uint32(1 << 31) | rows["pending"] | is_changed.astype(np.uint32) << np.uint32(12)
         place = (rows["ring"] != 0).sum(axis=1)
-        rows["ring"][np.arange(len(rows)), place] = code | np.minimum(length, 4095).astype(np.uint32)
+        codes = observations(now - rows["visited_at"], is_changed, rows["pending"])
+        rows["ring"][np.arange(len(rows)), place] = codes
         rows["pending"], rows["visited_at"] = 0, now
         self.pages[pages] = rows
 
@@ -73,8 +79,8 @@ class Ledger:
         told = information(quiet, reasons)
         changes = np.where(seen.is_changed, told + quiet / np.expm1(reasons), 0.0)
         days = np.where(seen.is_changed, told / rows["rate"][full], seen.days)
-        rows["old_changes"][full] = _KEEP * rows["old_changes"][full] + changes
-        rows["old_days"][full] = _KEEP * rows["old_days"][full] + days
+        rows["old_changes"][full] = KEEP * rows["old_changes"][full] + changes
+        rows["old_days"][full] = KEEP * rows["old_days"][full] + days
         right = np.minimum(seen.signals, seen.signals * self.estimates.precision[site] / chance[:, None])
         np.add.at(self._old_right, site, right * seen.is_changed[:, None])
         np.add.at(self._old_judged, site, seen.signals)
@@ -100,7 +106,7 @@ class Ledger:
         pending = self.pages["pending"]
         kappa, boost = self.estimates.kappa, np.zeros(len(pending))
         for kind in range(KINDS):
-            count = pending >> np.uint32(_FIRST + 3 * kind) & np.uint32(7)
+            count = pending >> np.uint32(shift_of(kind)) & np.uint32(MOST_SIGNALS)
             boost += count * kappa[self._site, kind]
         return boost
 
