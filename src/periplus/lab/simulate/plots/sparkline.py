@@ -22,7 +22,7 @@ def sparkline(
     """
     values = np.asarray(y, dtype=np.float64)
     stretches = np.array_split(values, min(max(width, 1), _WIDEST, max(len(values), 1)))
-    means = [float((known / known.size).sum()) if (known := part[np.isfinite(part)]).size else None for part in stretches]
+    means = [float(known.mean()) if (known := part[np.isfinite(part)]).size else None for part in stretches]
     seen = [mean for mean in means if mean is not None]
     if not seen:
         return _GAP * len(values[: len(stretches)])
