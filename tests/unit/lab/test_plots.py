@@ -387,6 +387,7 @@ def test_sparkline_shows_the_shape() -> None:
     assert sparkline([5, 5], 2) == "▁▁"
     assert sparkline([], 5) == ""
     assert sparkline([nan, inf], 5) == "  "
+    assert sparkline([-1.7e308, -1.7e308, 1.7e308, 1.7e308], 2) == "▁█"
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=50), st.integers(-3, 60))

@@ -10,7 +10,9 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -63,8 +65,9 @@ def run_jobs(
             yield Done(number, work(job, meter.of(number)))
             meter.finish(number)
         return
-    crew = _Crew(work, min(workers, total))
+    crew: _Crew[JobT, ResultT] = _Crew()
     try:
+        crew.hire(work, min(workers, total))
         yield from crew.run(jobs, meter)
     finally:
         crew.dismiss()
@@ -97,20 +100,27 @@ class _Meter:
 class _Crew(Generic[JobT, ResultT]):
     """Processes that work."""
 
-    def __init__(self, work: Work[JobT, ResultT], count: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._processes = []
+    def __init__(self) -> None:
+        self._processes: list[BaseProcess] = []
         self._idle: list[Connection] = []
         self._busy: dict[Connection, int] = {}
+
+    def hire(self, work: Work[JobT, ResultT], count: int) -> None:
+        """Start them. Ctrl-C waits while one is being born: half a worker would complain about its birth."""
+        context = multiprocessing.get_context("spawn")
+        resource_tracker.ensure_running()  # it unblocks the signals that are blocked here
         for number in range(count):
             ours, theirs = context.Pipe()
-            process = context.Process(
-                target=_serve, args=(theirs, work), name=f"periplus-experiment-{number}", daemon=True
-            )
-            process.start()
-            theirs.close()
-            self._processes.append(process)
             self._idle.append(ours)
+            name = f"periplus-experiment-{number}"
+            process = context.Process(target=_serve, args=(theirs, work), name=name, daemon=True)
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                process.start()
+                self._processes.append(process)
+            finally:
+                theirs.close()
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def run(self, jobs: Iterable[JobT], meter: _Meter) -> Iterator[Done[ResultT]]:
         """Hand out the jobs and collect what comes of them."""
@@ -160,7 +170,7 @@ class _Crew(Generic[JobT, ResultT]):
 
 def _serve(connection: Connection, work: Work[JobT, ResultT]) -> None:
     """A worker: jobs in, results out, until the other end is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it was born with it blocked
     try:
         while True:
             job = connection.recv()

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _GAP = " "
 _WIDEST = 1_000
+_LARGEST = 1e300
+"""Sums of stretches stay numbers, and no eye tells larger ones apart."""
 
 
 def sparkline(
@@ -21,6 +23,7 @@ def sparkline(
     same to all rows of a table that are to be compared.
     """
     values = np.asarray(y, dtype=np.float64)
+    values = np.where(np.isfinite(values), np.clip(values, -_LARGEST, _LARGEST), np.nan)
     stretches = np.array_split(values, min(max(width, 1), _WIDEST, max(len(values), 1)))
     means = [float(known.mean()) if (known := part[np.isfinite(part)]).size else None for part in stretches]
     seen = [mean for mean in means if mean is not None]
