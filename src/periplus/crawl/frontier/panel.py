@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from periplus.model import Url
+from periplus.model import Url, UrlRecord, UrlRecords
 from periplus.urls import fingerprint
 
 _SIZE = 2_000
@@ -71,6 +71,36 @@ class Panel:
     def urls(self) -> list[Url]:
         """Those chosen."""
         return [url for _, url in self._chosen]
+
+
+class Gauge:
+    """Reads off how fresh a collection is, and keeps that for `pause` seconds: looking takes a while."""
+
+    def __init__(
+        self, records: UrlRecords, chance: Callable[[UrlRecord, float], float], urls: Iterable[Url], pause: float
+    ) -> None:
+        self._records = records
+        self._chance = chance
+        self._panel = Panel(urls)
+        self._pause = pause
+        self._read: tuple[float, Freshness] | None = None
+
+    def meet(self, url: Url) -> None:
+        """A page was visited."""
+        self._panel.meet(url)
+
+    def read(self, pages: int, price: float, now: float) -> Freshness:
+        """How fresh so many pages are now, or were a moment ago."""
+        if self._read is None or now >= self._read[0]:
+            self._read = now + self._pause, self._look(pages, price, now)
+        return self._read[1]
+
+    def _look(self, pages: int, price: float, now: float) -> Freshness:
+        found = self._records.get(self._panel.urls)
+        known = [record for record in found if record is not None and not record.failures]
+        fresh, half = share_of([self._chance(record, now) for record in known])
+        ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
+        return Freshness(pages, fresh, half, math.fsum(ages) / max(len(ages), 1), price)
 
 
 def share_of(chances: list[float]) -> tuple[float, float]:

@@ -1,7 +1,7 @@
-"""When pages are visited again: what every visit and every signal teaches, who is due, and what a visit must be worth.
+"""When pages are visited again: who is due, and what a visit must be worth.
 
-The policy is `policy.refresh`; here it meets what is kept: 64 bytes of evidence with every URL, what is known of a
-site's signals with the site, and the calendar. Who was visited goes into the calendar. When its time has come it is
+The policy is `policy.refresh`; here it meets what is kept: the evidence of pages and sites (`lessons`), and the
+calendar. Who was visited goes into the calendar. When its time has come it is
 looked at once more, since the price and what is known of its site may have changed, and then waits with its site or
 goes back to sleep. So nothing of it is in memory, however many pages there are.
 
@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import chain, islice
+from itertools import chain
 from random import Random
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.formats.headers import read_last_modified
 from periplus.model import (
-    ChangeLevel,
     Discovery,
     Fetched,
     FetchOutcome,
@@ -47,21 +45,17 @@ from periplus.policy.refresh import (
     Price,
     RefreshRetirementSettings,
     RefreshSettings,
-    SignalKind,
     SiteEvidence,
     after_setback,
-    learnt,
     new_page_worth,
-    pages_of,
     price_for,
-    reckoned,
     unpack_page,
     unpack_site,
 )
-from periplus.policy.sitemaps import SignalSettings, is_signal
 from periplus.urls import site_of
 
-from .panel import Freshness, Panel, share_of
+from .lessons import Lessons
+from .panel import Freshness, Gauge
 from .rounds import Rounds
 from .shares import Shares
 from .workbench import ActiveSite
@@ -70,26 +64,15 @@ _LOOKED_AT = 200
 """So many of the calendar are looked at in one step."""
 _LEAST_WAITING = 20
 """Visits of an hour may wait with their sites, or so many; others sleep on, and are looked at when there is room."""
-_SAMPLE = 20_000
-"""Pages of a site that are enough to know it by."""
-_RECKON_AFTER, _RECKON_SHARE = 20, 0.05
-"""A site is reckoned anew after so many visits, or this share of its pages."""
 _SAMPLE_OF_ALL = 2_000
 _FIRST_RATE = 1 / 30
 _PRICE = "price"
 _CHANCE = 0.5
 """That a page which was never visited turns out to be one."""
-_NOT_FOUND = (404, 410)
 _WITHOUT_CONDITION = 0.1
 """The share of second visits that ask without a condition."""
 _STUCK = 2
 """So often a page must have changed without its validators until a site's are not believed."""
-_KINDS = {
-    Source.SITEMAP: SignalKind.SITEMAP,
-    Source.ARCHIVE: SignalKind.SITEMAP,
-    Source.FEED: SignalKind.FEED,
-    Source.PING: SignalKind.PING,
-}
 
 
 class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,23 +105,22 @@ class Refresher:
         self._state = state
         self._rounds = rounds
         self._retirement = retirement or RefreshRetirementSettings()
-        self._signals = SignalSettings()
         self._watching = watching
         self._weigh = weigh
         self._random = random or Random(0)  # noqa: S311 - chance, not secrets
         self._appraiser = Appraiser(settings)
         self._room = 0
-        self._visits: dict[Site, int] = {}
+        self._lessons = Lessons(state, rounds)
         self._idle_since: float | None = None
-        self._panel: Panel | None = None
-        self._looked: tuple[float, Freshness] | None = None
+        self._gauge: Gauge | None = None
         if watching is not None:
             waiting = self._waiting_again()
             rounds.again, self._room = len(waiting), max(_LEAST_WAITING, round(watching.visits_a_day / 24))
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
             self._appraiser.price = Price(self._first_price(watching))
-            self._panel = Panel(chain(state.calendar, waiting))
+            pause = min(10 * DAY / watching.visits_a_day, 600.0)
+            self._gauge = Gauge(state.records, self._chance, chain(state.calendar, waiting), pause)
 
     def _waiting_again(self) -> list[Url]:
         """Those that wait with their sites to be visited again."""
@@ -189,98 +171,32 @@ class Refresher:
         now: float,
     ) -> UrlRecord:
         """A visit has ended, well or for good: the record with what it taught, in the calendar for the next."""
-        page = unpack_page(before.evidence)
-        if reading is not None and reading.level is ChangeLevel.MAJOR and before.validators is not None:
-            active.state.stuck += before.validators == after.validators
+        page = self._lessons.of_visit(active, before, after, outcome, reading, now)
         if isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched)):
-            page = self._learn(active, page, after, reading, now)
             due_at: float | None = self._due_at(page, unpack_site(active.state.signals), after.url, now)
         elif isinstance(outcome, Redirected):
             due_at = now + self._appraiser.settings.longest
-            page = self._vanished(active, page, now)
         else:
-            if after.status in _NOT_FOUND:
-                page = self._vanished(active, page, now)
             setback = after_setback(after.status, after.failures, now, self._retirement)
             due_at = None if setback.retired else setback.again_at
         self._state.calendar.move([(after.url, before.due_at, due_at)])
-        if self._panel is not None and page.visited_at:
-            self._panel.meet(after.url)
+        if self._gauge is not None and page.visited_at:
+            self._gauge.meet(after.url)
         return replace(after, evidence=page.pack() if page.visited_at else b"", due_at=due_at)
 
-    def _learn(
-        self,
-        active: ActiveSite,
-        page: PageEvidence,
-        after: UrlRecord,
-        reading: Reading | None,
-        now: float,
-    ) -> PageEvidence:
-        if not page.visited_at:
-            return page.first_visited(now, _age(after, now))
-        is_changed = reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR
-        site = unpack_site(active.state.signals)
-        page, site_after = learnt(page, site, is_changed, now)
-        if site_after != site:
-            active.state.signals = site_after.pack()
-            active.is_changed = True
-        self._count(active, now)
-        return page
-
-    def _vanished(self, active: ActiveSite, page: PageEvidence, now: float) -> PageEvidence:
-        """A page that was there is not: that is a change, though not one to come back for."""
-        return learnt(page, unpack_site(active.state.signals), True, now)[0] if page.visited_at else page
-
-    def _count(self, active: ActiveSite, now: float) -> None:
-        """From time to time all pages of a site are looked at together."""
-        visits = self._visits[active.site] = self._visits.get(active.site, 0) + 1
-        pages = unpack_site(active.state.signals).pages
-        if visits >= max(_RECKON_AFTER, _RECKON_SHARE * min(pages, _SAMPLE)):
-            del self._visits[active.site]
-            kept = (record.evidence for record in self._state.records.of_site(active.site) if record.evidence)
-            joined = b"".join(islice(kept, _SAMPLE))
-            site, _ = reckoned(unpack_site(active.state.signals), pages_of(joined), now)
-            active.state.signals = site.pack()
-            active.is_changed = True
-
     def heard(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
-        """Somebody tells of a page that is known: the record with the date that it is said to have, and the signal."""
-        lastmod = discovery.hints.lastmod
-        kind = _KINDS.get(discovery.source)
-        if kind is None or (lastmod is None and kind is not SignalKind.PING):
-            return known
-        at, before = discovery.found_at, known.lastmod
-        is_told = kind is SignalKind.PING or (
-            lastmod is not None
-            and before is not None
-            and is_signal(before.at, lastmod, known.fetched_at, at, 0.0, self._signals)
-        )
-        if lastmod is not None and (before is None or lastmod.at > before.at):
-            known = replace(known, lastmod=lastmod)
-        if not is_told or not known.evidence:
-            return known
-        if lastmod is not None:
-            self._lagged(site_of(known.url), kind, lastmod.at, at)
-        return self._told(known, kind, at)
-
-    def _lagged(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
-        evidence = self._evidence_of(site)
-        self._rounds.note_signals(site, evidence.with_kind(kind, evidence.of(kind).heard(named_at, now)).pack())
-
-    def _told(self, known: UrlRecord, kind: SignalKind, now: float) -> UrlRecord:
-        page = unpack_page(known.evidence).told(kind)
-        if known.due_at is None:  # it waits already, or was given up
-            return replace(known, evidence=page.pack())
-        due_at = min(known.due_at, self._due_at(page, self._evidence_of(site_of(known.url)), known.url, now))
-        self._state.calendar.move([(known.url, known.due_at, due_at)])
-        return replace(known, evidence=page.pack(), due_at=due_at)
+        """Somebody tells of a page that is known: the record with what was said; who was changed may be due sooner."""
+        after = self._lessons.heard(discovery, known)
+        if after.evidence == known.evidence or after.due_at is None:  # nothing new; it waits already, or was given up
+            return after
+        page, site = unpack_page(after.evidence), self._lessons.evidence_of(site_of(after.url))
+        due_at = min(after.due_at, self._due_at(page, site, after.url, discovery.found_at))
+        self._state.calendar.move([(after.url, after.due_at, due_at)])
+        return replace(after, due_at=due_at)
 
     def polled(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
         """A file of a site was read again, and says of so many pages that they changed."""
-        kind = _KINDS[source]
-        evidence = self._evidence_of(site)
-        after = evidence.with_kind(kind, evidence.of(kind).polled(listed, moved, is_generated=is_generated))
-        self._rounds.note_signals(site, after.pack())
+        self._lessons.polled(site, source, listed, moved, is_generated=is_generated)
 
     def _level_of_new(self, active: ActiveSite) -> int:
         """At which level pages of a site wait that were never visited, in the currency of those that were."""
@@ -358,56 +274,22 @@ class Refresher:
             self._appraiser.price.missed(missed, len(self._state.calendar))
 
     def freshness(self, now: float) -> Freshness | None:
-        """How fresh the collection is now, from the pages that stand for all; looked at again every few visits."""
-        if self._panel is None:
-            return None
-        if self._looked is None or now >= self._looked[0]:
-            self._looked = now + self._pause, self._look(self._panel, now)
-        return self._looked[1]
-
-    @property
-    def _pause(self) -> float:
-        """Seconds until enough may have happened: ten visits."""
-        return 0.0 if self._watching is None else min(10 * DAY / self._watching.visits_a_day, 600.0)
-
-    def _look(self, panel: Panel, now: float) -> Freshness:
-        known = [record for record in self._state.records.get(panel.urls) if record is not None and not record.failures]
-        fresh, half = share_of([self._chance(record, now) for record in known])
-        ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
-        pages = len(self._state.calendar) + self._rounds.again
-        return Freshness(pages, fresh, half, math.fsum(ages) / max(len(ages), 1), self.price)
+        """How fresh the collection is now, from the pages that stand for all."""
+        waiting = len(self._state.calendar) + self._rounds.again
+        return None if self._gauge is None else self._gauge.read(waiting, self.price, now)
 
     def _chance(self, record: UrlRecord, now: float) -> float:
-        """That a copy is fresh, which also changes may deny that were told already and not heard yet."""
-        page, site = unpack_page(record.evidence), self._evidence_of(site_of(record.url))
-        seen = self._appraiser.appraise(page, site, 1.0, now)
-        age = max(now - page.visited_at, 0.0) / DAY
-        unheard = sum(site.precision_rate(kind) * min(site.of(kind).lag, age) for kind in SignalKind)
-        return seen.fresh * math.exp(-unheard)
+        """That a copy is as its page is."""
+        return self._appraiser.fresh(unpack_page(record.evidence), self._lessons.evidence_of(site_of(record.url)), now)
 
     def _appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
         if record.failures or not record.evidence:
             return None
         page = unpack_page(record.evidence)
-        site = self._evidence_of(site_of(record.url))
+        site = self._lessons.evidence_of(site_of(record.url))
         return self._appraiser.appraise(page, site, self._weigh(record.url), now)
 
     def _due_at(self, page: PageEvidence, site: SiteEvidence, url: Url, now: float) -> float:
         if self._watching is None:
             return page.visited_at
         return self._appraiser.due_at(page, site, self._weigh(url), now)
-
-    def _evidence_of(self, site: Site) -> SiteEvidence:
-        active = self._rounds.bench.get(site)
-        state = active.state if active is not None else self._state.sites.get([site])[0]
-        return unpack_site(b"" if state is None else state.signals)
-
-
-def _age(record: UrlRecord, now: float) -> float | None:
-    """How long ago a page was changed when it was first seen, as far as anybody says."""
-    if record.lastmod is not None:
-        modified_at: float | None = record.lastmod.at
-    else:
-        said = None if record.validators is None else record.validators.last_modified
-        modified_at = None if said is None else read_last_modified(said, now)
-    return None if modified_at is None or modified_at > now else now - modified_at

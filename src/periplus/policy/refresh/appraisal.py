@@ -112,6 +112,12 @@ class Appraiser:
             sum(page.signals),
         )
 
+    def fresh(self, page: PageEvidence, site: SiteEvidence, now: float) -> float:
+        """The probability that a copy is as its page is. Changes may deny that which are told and not heard yet."""
+        age = max(now - page.visited_at, 0.0) / DAY
+        unheard = sum(site.precision_rate(kind) * min(site.of(kind).lag, age) for kind in SignalKind)
+        return self.appraise(page, site, 1.0, now).fresh * math.exp(-unheard)
+
     def due_at(
         self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
     ) -> float:
