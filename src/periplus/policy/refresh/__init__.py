@@ -12,6 +12,8 @@ once.
 what a visit is worth now, and at what age it is worth a price. `noisy_signals` is the model behind them in closed form;
 `allocation` shares out budgets the way the literature does, and `adaptive` the way Nutch does.
 
+What else visits bring is in `gains` (new pages, answers that cost little), and who matters more in `weights`.
+
 *Queues.* `wake_queue` is the whole policy over pages by number: they sleep in a `wheel`, wake when a visit is nearly
 worth its `price`, and wait with their host by worth; new pages and hubs are reckoned in the same currency (`worth`),
 and who is dead retires (`retirement`). `appraisal` says the same of one page from what a store keeps of it, for crawls
@@ -27,6 +29,7 @@ from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest,
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
+from .gains import PageGains, SiteGains, unpack_page_gains, unpack_site_gains
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .ledger import Ledger
 from .noisy_signals import SignalModel
@@ -36,6 +39,7 @@ from .reckoning import pages_of, reckoned
 from .retirement import RefreshRetirementSettings, Setback, after_setback, why_worthless
 from .signals import KindEvidence, SiteEvidence, unpack_site
 from .wake_queue import QueueSettings, WakeQueue
+from .weights import Weigher, check_importance
 from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cost
 
 __all__ = [
@@ -57,6 +61,7 @@ __all__ = [
     "Observations",
     "Outlook",
     "PageEvidence",
+    "PageGains",
     "Price",
     "PriceSettings",
     "QueueSettings",
@@ -68,11 +73,14 @@ __all__ = [
     "SignalModel",
     "SiteBeliefs",
     "SiteEvidence",
+    "SiteGains",
     "WakeQueue",
+    "Weigher",
     "Yield",
     "adapted",
     "after_setback",
     "certainty",
+    "check_importance",
     "estimate",
     "estimate_pages",
     "first_prior",
@@ -100,7 +108,9 @@ __all__ = [
     "running_rate",
     "signals_heard",
     "unpack_page",
+    "unpack_page_gains",
     "unpack_site",
+    "unpack_site_gains",
     "why_worthless",
     "worth_its_cost",
 ]

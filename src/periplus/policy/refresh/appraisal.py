@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..ordering.levels import level_of
@@ -36,7 +36,13 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When pages are visited again. Times are in seconds."""
 
     objective: str = "mixed"
-    """What is wanted: binary, harmonic, mixed, age, capture; or a policy to compare with."""
+    """What is wanted: binary, harmonic, mixed, longevity, age, capture; or a policy to compare with."""
+    weight: str = "equal"
+    """Which pages matter more: equal (none), pagerank, priority (as sitemaps say) or priority_rank."""
+    weights: dict[str, float] = field(default_factory=dict)
+    """How much pages matter by the first pattern that fits: { "*/news/*" = 3.0, "*/old/*" = 0.1 }; 0: never again."""
+    unchanged_cost: float = 1.0
+    """What an answer of 304 costs, in pages: 1 where requests count, less (0.1) where bytes do."""
     margin: float = 0.9
     """Pages are woken when a visit is worth this share of the price."""
     shortest: float = 3600.0

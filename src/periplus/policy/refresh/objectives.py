@@ -10,11 +10,14 @@ Objectives, in the order of what they cost for a copy with N changes behind, and
 
 * `binary`: 1 as soon as it is stale at all; pages that change too often for the budget are given up (Cho &
   Garcia-Molina, TODS 2003)
-* `harmonic`: 1 + 1/2 + ... + 1/N: more for each change, so that no page is given up (Kolobov et al., NeurIPS 2019) *
-`mixed`: 90 % binary and 10 % harmonic: hardly less fresh than `binary`, and nobody is forgotten; the default * `age`:
-days since the first change that it lacks * `capture`: changes not seen before they were overwritten; whoever most
-likely has one is visited (WIC: Pandey, Dhamdhere
-  & Olston, VLDB 2004)
+* `harmonic`: 1 + 1/2 + ... + 1/N: more for each change, so that no page is given up (Kolobov et al., NeurIPS 2019)
+* `mixed`: 90 % binary and 10 % harmonic: hardly less fresh than `binary`, and nobody is forgotten; the default
+* `longevity`: how much of it is stale, not whether it is: the share of a page that a change replaces, as seen at its
+  visits. That is the form of Olston & Pandey (WWW 2008) with two kinds of fragments, those that never change, which are
+  never stale, and those that go with every change; what differs at every visit is no change at all (`content.churn`)
+* `age`: days since the first change that it lacks
+* `capture`: changes not seen before they were overwritten; whoever most likely has one is visited (WIC: Pandey,
+  Dhamdhere & Olston, VLDB 2004)
 
 Policies to compare with, deaf to signals: `uniform` and `proportional` visits; `optimal` (binary, regular visits; Cho &
 Garcia-Molina 2003); `azar` (binary, random visits: Azar et al., PNAS 2018); `lambda` (harmonic, random visits:
@@ -61,6 +64,13 @@ class Objective(Struct, frozen=True):
     is_interval: bool = False
     is_greedy: bool = False
     """the index is the cost itself, not what can be saved by coming now"""
+    is_by_share: bool = False
+    """a page counts by how much of it changes would replace"""
+
+    @property
+    def counts_days(self) -> bool:
+        """Whether worth is in days of a fresh copy, as that of new pages and of hubs is; and signals are heard."""
+        return self.cost is not None and self.power == 1.0
 
 
 def at_least_two(expected: Floats) -> Floats:
@@ -159,6 +169,7 @@ _OBJECTIVES = {
         Objective(
             "mixed", lambda e: (1 - HARMONIC_SHARE) * _binary(e) + HARMONIC_SHARE * _harmonic(e), cost=_mixed_cost
         ),
+        Objective("longevity", _binary, cost=binary_cost, is_by_share=True),
         Objective("age", _age, power=2.0, cost=age_cost),
         Objective("capture", _capture, power=0.0, cost=binary_cost, is_greedy=True),
         Objective("uniform", lambda e: e, is_weighted=False),

@@ -18,6 +18,8 @@ MOST_DAYS = 30.0
 """A new page counts as if it stayed as it is for no longer than that: nobody knows it yet."""
 UNCHANGED_COST = 0.1
 """Of an answer of 304, against that of a page."""
+_LEAST_COST = 0.01
+"""Nothing is for nothing."""
 _HALF = 0.5 ** (1.0 / 1000.0)
 """First fetches fade: after a thousand they count half."""
 
@@ -54,7 +56,7 @@ def hub_ripe_age(page_worth: float, new_a_day: float, price: float) -> float:
     return math.sqrt(2.0 * price / flow) if flow > 0.0 else math.inf
 
 
-def worth_its_cost(weight: float, unchanged_share: float) -> float:
-    """A weight for the money, where so many of the answers are 304."""
+def worth_its_cost(weight: float, unchanged_share: float, unchanged_cost: float = UNCHANGED_COST) -> float:
+    """A weight for the money, where so many of the answers are 304 and each of these costs so much of a page."""
     share = min(max(unchanged_share, 0.0), 1.0)
-    return weight / (1.0 - share + UNCHANGED_COST * share)
+    return weight / (1.0 - share + max(unchanged_cost, _LEAST_COST) * share)

@@ -1,0 +1,178 @@
+"""What visits have brought, besides whether a page changed: new pages, more or less that is new, cheap answers.
+
+Kept of a page (12 bytes, of most pages none): how many new URLs its links led to on second visits, in how many days,
+and how much of it is replaced when it changes. Kept of a site (44 bytes): how often first visits brought a page that
+was unique and may be indexed, for what links lead to and for what the site lists (the utility of Schonfeld & Shivakumar
+2009; `policy.balance` samples only the last pages of sites that have both sources, which is not the same); how often
+second visits were answered with 304; and how far its `Last-Modified` goes with what its pages say.
+
+All of it fades, and says nothing of when a page is due: `worth` and `appraisal` do.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...model import CollectionDamaged
+from .signals import KindEvidence
+from .worth import Yield
+
+MOST_SPAWNED = 1000
+"""New URLs of one visit beyond which more say nothing new: whoever makes URLs up does not gain by it."""
+_SPAWN_MEMORY = 60.0
+"""Days after which new URLs count half."""
+_SPAWN_PRIOR = 1.0
+"""Days without a new URL that every page is taken to have had: one link more after an hour makes no hub."""
+_LEAST_SPAWNED = 0.05
+"""What is left of a new URL after more than four such times is forgotten."""
+_NEWEST = 0.3
+"""Of the last change, in the mean of how much is replaced."""
+_KEEP = 0.5 ** (1.0 / 200.0)
+"""What a site's answers taught fades: after 200 visits it counts half."""
+UNKNOWN_SHARE = 0.5
+"""How much of a page is replaced by a change, as long as none was seen."""
+
+_PAGE = struct.Struct("<fff")
+_SITE = struct.Struct("<11f")
+
+
+class PageGains(Struct, frozen=True, gc=False):
+    """Of a page: `spawned` new URLs in `days`, and the share of it that is `replaced` in a change (0: never seen)."""
+
+    spawned: float = 0.0
+    days: float = 0.0
+    replaced: float = 0.0
+
+    def pack(self) -> bytes:
+        """12 bytes; none where there was no gain."""
+        return _PAGE.pack(self.spawned, self.days, self.replaced) if self.spawned or self.replaced else b""
+
+    @property
+    def new_a_day(self) -> float:
+        """New URLs a day."""
+        return self.spawned / (self.days + _SPAWN_PRIOR) if self.spawned else 0.0
+
+    def again(self, days: float) -> PageGains:
+        """Visited again after so many days, with no new URL yet. Who never had one needs no memory of it."""
+        if not self.spawned:
+            return self
+        keep = 0.5 ** (days / _SPAWN_MEMORY)
+        spawned = keep * self.spawned
+        if spawned < _LEAST_SPAWNED:
+            return replace(self, spawned=0.0, days=0.0)
+        return replace(self, spawned=spawned, days=keep * self.days + days)
+
+    def led_to(self, urls: int, watched_days: float) -> PageGains:
+        """The last visit showed so many URLs that nobody had told of; the first such in all the days it was watched."""
+        days = self.days if self.spawned else min(watched_days, _SPAWN_MEMORY)
+        return replace(self, spawned=self.spawned + min(urls, MOST_SPAWNED), days=days)
+
+    def changed(self, share: float) -> PageGains:
+        """So much of it was replaced since the last visit."""
+        share = min(max(share, 0.01), 1.0)
+        return replace(self, replaced=self.replaced + _NEWEST * (share - self.replaced) if self.replaced else share)
+
+
+class SiteGains(Struct, frozen=True, gc=False):
+    """Of a site: first visits that paid, by who told of the page; and what second visits were answered.
+
+    Of `asked` second visits `unchanged` were answered with 304. `Last-Modified` had `moved`, and in `moved_right` of
+    these cases the page had changed; of those visits that made no condition `changed` found a change, of which it had
+    told `changed_told`. `replaced` is how much of a page is, in a change.
+    """
+
+    linked: Yield = Yield()
+    listed: Yield = Yield()
+    asked: float = 0.0
+    unchanged: float = 0.0
+    moved: float = 0.0
+    moved_right: float = 0.0
+    changed: float = 0.0
+    changed_told: float = 0.0
+    replaced: float = 0.0
+
+    def pack(self) -> bytes:
+        """44 bytes."""
+        return _SITE.pack(
+            self.linked.good, self.linked.tried, self.listed.good, self.listed.tried,
+            self.asked, self.unchanged, self.moved, self.moved_right, self.changed, self.changed_told, self.replaced,
+        )  # fmt: skip
+
+    def first_visit(self, is_good: bool, *, is_listed: bool) -> SiteGains:
+        """A page was fetched for the first time, and is unique and may be indexed, or not."""
+        if is_listed:
+            return replace(self, listed=self.listed.seen(is_good))
+        return replace(self, linked=self.linked.seen(is_good))
+
+    def chance(self, *, is_listed: bool) -> float:
+        """That a page which was never visited is worth having. Where one source is not known yet, the other speaks."""
+        mine, other = (self.listed, self.linked) if is_listed else (self.linked, self.listed)
+        lent = min(other.tried - 2.0, 2.0)
+        return (mine.good + lent * other.share) / (mine.tried + lent)
+
+    def answered(self, *, is_unchanged: bool) -> SiteGains:
+        """A second visit was answered, with 304 or not."""
+        return replace(self, asked=_KEEP * self.asked + 1.0, unchanged=_KEEP * self.unchanged + is_unchanged)
+
+    @property
+    def unchanged_share(self) -> float:
+        """Of second visits that are answered with 304; one more without is believed in."""
+        return self.unchanged / (self.asked + 1.0)
+
+    def compared(self, *, is_moved: bool, is_changed: bool, is_unconditional: bool) -> SiteGains:
+        """A page came again, and has a `Last-Modified` as before.
+
+        A server that was asked on a condition may have lied about pages that did not come, so that only visits without
+        one say how many of the changes it tells.
+        """
+        after = self
+        if is_moved:
+            after = replace(after, moved=_KEEP * self.moved + 1.0, moved_right=_KEEP * self.moved_right + is_changed)
+        if is_changed and is_unconditional:
+            after = replace(
+                after, changed=_KEEP * self.changed + 1.0, changed_told=_KEEP * self.changed_told + is_moved
+            )
+        return after
+
+    def grew(self, share: float) -> SiteGains:
+        """A page changed, by so much."""
+        share = min(max(share, 0.01), 1.0)
+        return replace(self, replaced=self.replaced + 0.1 * (share - self.replaced) if self.replaced else share)
+
+    @property
+    def header(self) -> KindEvidence:
+        """How right `Last-Modified` is when it moves, in the form in which signals are judged."""
+        return KindEvidence(right=self.moved_right, judged=self.moved)
+
+    @property
+    def header_recall(self) -> float:
+        """The share of the changes with which `Last-Modified` moves."""
+        return self.changed_told / self.changed if self.changed else 0.0
+
+
+def unpack_page_gains(kept: bytes) -> PageGains:
+    """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
+    return PageGains(*_unpacked(_PAGE, kept)) if kept else NO_GAINS
+
+
+def unpack_site_gains(kept: bytes) -> SiteGains:
+    """The same of a site."""
+    if not kept:
+        return NEW_SITE_GAINS
+    linked, linked_of, listed, listed_of, *rest = _unpacked(_SITE, kept)
+    return SiteGains(Yield(linked, linked_of), Yield(listed, listed_of), *rest)
+
+
+def _unpacked(layout: struct.Struct, kept: bytes) -> tuple[float, ...]:
+    if len(kept) != layout.size:
+        raise CollectionDamaged(
+            f"what visits brought has {len(kept)} bytes, not {layout.size}", hint="restore the collection from a copy"
+        )
+    return layout.unpack(kept)
+
+
+NO_GAINS = PageGains()
+NEW_SITE_GAINS = SiteGains()

@@ -1,0 +1,84 @@
+"""How much a page matters, against the mean of all: by links, by what its site says of priorities, by what a user says.
+
+A visit is worth in proportion to it (`appraisal`). Importance comes as a function from URLs to multiples of a mean, of
+whoever has reckoned it (`store.ranks`, `store.listed_ranks`); a user's own weights are patterns as in
+`policy.filters.patterns`, of which the first that matches counts. The product is divided by the mean over the pages of
+the collection, so that the price of a visit keeps its meaning whatever the scale: that is for whoever has the pages.
+
+`equal`: all pages alike; `pagerank`: by the links of the collection; `priority`: what sitemaps say of a page, where a
+site's priorities tell its pages apart; `priority_rank`: PageRank with sitemaps as pages (Schonfeld & Shivakumar 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+
+from ...model import ConfigError, Url
+from ..filters.patterns import MAX_PATTERNS, compiled
+from ..names import nearest
+
+EQUAL = "equal"
+IMPORTANCE = (EQUAL, "pagerank", "priority", "priority_rank")
+LEAST_RANK, MOST_RANK = 0.1, 100.0
+"""Bounds of importance, in means: below, a page is not even linked; above, it is visited as often as can be anyway."""
+MOST_WEIGHT = 1000.0
+
+Importance = Callable[[Url], float | None]
+
+
+def check_importance(name: str) -> str:
+    """A name of an importance. Raises `ConfigError` for one that is not there."""
+    if name not in IMPORTANCE:
+        raise ConfigError(
+            f"no such weight: {name[:100]!r}",
+            hint=f"did you mean {nearest(name, IMPORTANCE)!r}? There are {', '.join(IMPORTANCE)}",
+        )
+    return name
+
+
+class Weigher:
+    """The weight of a page by its URL. `mean` is that of the pages of a collection, under the same weights."""
+
+    def __init__(
+        self, patterns: Mapping[str, float] | None = None, importance: Importance | None = None, mean: float = 1.0
+    ) -> None:
+        given = patterns or {}
+        if len(given) > MAX_PATTERNS:
+            raise ConfigError(f"weights: {len(given)} patterns", hint=f"at most {MAX_PATTERNS}; a `*` stands for many")
+        self._patterns = [(compiled(pattern), _checked(pattern, weight)) for pattern, weight in given.items()]
+        self._importance = importance
+        self.mean = mean
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all pages weigh alike."""
+        return self._importance is None and not self._patterns
+
+    def settle(self, urls: Iterable[Url]) -> None:
+        """Let the mean be that of these pages, unless none of them weighs anything."""
+        weights = [] if self.is_equal else [self._weight(url) for url in urls]
+        mean = math.fsum(weights) / len(weights) if weights else 1.0
+        self.mean = mean or 1.0
+
+    def __call__(self, url: Url) -> float:
+        """In means; 0: no visit would ever be worth anything."""
+        return 1.0 if self.is_equal else self._weight(url) / self.mean
+
+    def _weight(self, url: Url) -> float:
+        own = next((weight for matches, weight in self._patterns if matches(url)), 1.0)
+        if self._importance is None or not own:
+            return own
+        return own * min(max(self._importance(url) or 0.0, LEAST_RANK), MOST_RANK)
+
+
+def _checked(pattern: str, weight: float) -> float:
+    if not 0.0 <= weight <= MOST_WEIGHT:
+        raise ConfigError(
+            f"{pattern[:100]!r} cannot weigh {weight}",
+            hint=f"give it 0 (never come back) to {MOST_WEIGHT:.0f}; 1 is the mean",
+        )
+    return weight
+
+
+EVERY_PAGE_ALIKE = Weigher()
