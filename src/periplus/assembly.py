@@ -280,6 +280,7 @@ def _assemble(
         frontier=config.frontier,
         balance=config.balance,
         refresh=config.refresh,
+        churn=config.churn,
         watching=Watching(asked.visits_a_day / count) if asked.visits_a_day else None,
         pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
     )
@@ -320,7 +321,12 @@ def _assemble(
         events=events,
         state=state,
         journal=journal,
-        reader=PageReader(config.reading, keeps_links=scheduler.keeps_links),
+        reader=PageReader(
+            config.reading,
+            keeps_links=scheduler.keeps_links,
+            records=state.records,
+            watches=asked.visits_a_day > 0,
+        ),
         clock=clock,
         courier=courier,
         forester=forester,

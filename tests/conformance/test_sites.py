@@ -17,6 +17,15 @@ FULL = SiteState(
     downloaded=2**40,
     retired="no-address",
     traps=b"\x00\xff",
+    robots_at=Url("https://a.test:8443/elsewhere"),
+    robots_redirects=1,
+    robots_tries=2,
+    balance=b"balance",
+    priorities=b"priorities",
+    files=5,
+    signals=b"signals",
+    stuck=1,
+    churn=bytes(range(256)) * 15,
 )
 
 

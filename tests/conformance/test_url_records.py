@@ -46,6 +46,9 @@ FULL = UrlRecord(
     status=503,
     reason="http-503",
     kept_at=1.9e9,
+    version=b"version",
+    evidence=b"evidence" * 8,
+    blocks=bytes(range(224)) * 2,
 )
 
 
@@ -70,6 +73,7 @@ def test_the_same_url_may_be_asked_for_twice(records: UrlRecords) -> None:
         UrlRecord(Url("https://a.test/"), ()),
         UrlRecord(Url("https://a.test/"), (FirstSeen(Source.SEED, 0.0),), validators=Validators(None, "x")),
         UrlRecord(Url("https://a.test/"), (FirstSeen(Source.PING, -1.0),), status=0, reason="dns"),
+        UrlRecord(Url("https://a.test/"), (FirstSeen(Source.SEED, 0.0),), blocks=b"b"),
     ],
 )
 def test_every_field_is_kept(records: UrlRecords, kept: UrlRecord) -> None:

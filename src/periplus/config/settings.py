@@ -12,6 +12,7 @@ from typing import Self
 
 from msgspec import Struct, field
 
+from periplus.content import ChurnSettings
 from periplus.crawl.engine import EngineSettings
 from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings, WatchSettings
@@ -146,6 +147,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """What `periplus watch` may spend."""
     refresh: RefreshSettings = RefreshSettings()
     """When pages are visited again. Times are in seconds."""
+    churn: ChurnSettings = ChurnSettings()
+    """From when on a part of a page that is different at every visit does not count."""
     duplicates: DuplicateSettings = DuplicateSettings()
     """Which pages are taken to say the same. It holds for pages that are read from then on."""
     wire: WireSettings = WireSettings()

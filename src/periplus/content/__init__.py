@@ -23,9 +23,9 @@ Not here: fetching, deciding what to follow, and clusters of near-duplicates (th
 
 from .blocks import blocks_of
 from .charset import Charset, sniff_charset
-from .churn import Churn, ChurnSettings, settled_level
+from .churn import Churn, ChurnSettings, compared_of, instants_of, settled_level
 from .decode import decode_body
-from .digests import Snapshot, change_level, change_since, snapshot, version_of
+from .digests import Snapshot, change_level, change_since, is_heading_same, is_same_body, snapshot, version_of
 from .draft import RawPage
 from .html import read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
@@ -43,7 +43,11 @@ __all__ = [
     "blocks_of",
     "change_level",
     "change_since",
+    "compared_of",
     "decode_body",
+    "instants_of",
+    "is_heading_same",
+    "is_same_body",
     "read_page",
     "read_pages",
     "read_refresh",

@@ -6,8 +6,9 @@ the same block with another content. Elements inside a line (links, emphasis) ar
 in classes are left out, and classes that no person wrote: they differ from page to page.
 
 Of a block are kept 24 bits of its way, 24 bits of its content (text, volatile words masked, and where its links lead),
-and how many words it has, roughly. Of navigation, headers and footers only the links are content, for their text is no
-main text either. A page has at most `MAX_BLOCKS`; the smallest of others are one block that is never churn.
+and how many words it has, roughly. Of navigation, footers, forms and headers outside of the main part only the links
+are content, for their text is no main text either (see `text`). A page has at most `MAX_BLOCKS`; the smallest of others
+are one block that is never churn. A page with very many elements has none: what is not looked at cannot be compared.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _INLINE: Final = (
     "tt", "u", "var", "wbr",
 )  # fmt: skip
 _SILENT: Final = ("script", "style", "noscript", "template", "head", "title", "meta", "link", "svg", "option")
-_ASIDE: Final = ("nav", "header", "footer", "aside", "form")
+_ASIDE: Final = ("nav", "footer", "aside", "form")
+_MAIN: Final = ("main", "article")
 
 
 def _numbers(names: tuple[str, ...]) -> frozenset[int]:
@@ -49,6 +51,8 @@ def _numbers(names: tuple[str, ...]) -> frozenset[int]:
 _INLINE_IDS: Final = _numbers(_INLINE)
 _SILENT_IDS: Final = _numbers(_SILENT)
 _ASIDE_IDS: Final = _numbers(_ASIDE)
+_MAIN_IDS: Final = _numbers(_MAIN)
+_HEADER: Final = next(iter(_numbers(("header",))))
 _LINK: Final = next(iter(_numbers(("a",))))
 _FIGURES: Final = re.compile(r"[\d_-]+")
 _MADE_UP: Final = re.compile(r"(?=\S*\d)\S{12,}|\S{40,}")
@@ -64,7 +68,12 @@ class Block(Struct, frozen=True, gc=False):
 
 def blocks_of(html: bytes) -> bytes:
     """The blocks of a page, packed; `html` is in UTF-8 and safe to parse."""
-    found = _gathered(html)
+    return blocks_in(parse(html))
+
+
+def blocks_in(tree: LexborHTMLParser) -> bytes:
+    """The same of a page that was parsed; its tree stays as it is."""
+    found = _gathered(tree)
     blocks = sorted((_block(way, parts) for way, parts in found.items()), key=lambda block: -block.words)
     if len(blocks) > MAX_BLOCKS:
         rest = blocks[MAX_BLOCKS - 1 :]
@@ -105,20 +114,21 @@ def _block(way: int, parts: list[bytes], words: int | None = None) -> Block:
 
 
 class _Way(Struct, gc=False):
-    """The way to an element: its hash, whether anything on it is navigation, and whether it is silent."""
+    """The way to an element: its hash, and whether anything on it is navigation, the main part, or silent."""
 
     print: int
     is_aside: bool = False
     is_silent: bool = False
+    is_main: bool = False
 
 
-def _gathered(html: bytes) -> dict[int, list[bytes]]:
+def _gathered(tree: LexborHTMLParser) -> dict[int, list[bytes]]:
     """What stands under each way, in the order of the document."""
-    tree = parse(html)
     found: defaultdict[int, list[bytes]] = defaultdict(list)
     ways: dict[int, _Way] = {}
     root = _Way(0)
-    for node in tree.tags("*")[:_MAX_ELEMENTS]:
+    nodes = tree.tags("*")
+    for node in nodes if len(nodes) <= _MAX_ELEMENTS else ():
         parent = node.parent
         above = root if parent is None else ways.get(parent.mem_id, root)
         way = ways[node.mem_id] = _way(node, above)
@@ -136,10 +146,11 @@ def _way(node: LexborNode, above: _Way) -> _Way:
     if number in _INLINE_IDS or above.is_silent:
         return above
     if number in _SILENT_IDS:
-        return _Way(above.print, above.is_aside, True)
+        return _Way(above.print, above.is_aside, True, above.is_main)
     step = f"{number}.{_classes(node)}".encode()
     print_ = int.from_bytes(xxh3_64_digest(step, seed=above.print)[:3], "big") or 1
-    return _Way(print_, above.is_aside or number in _ASIDE_IDS)
+    is_aside = above.is_aside or number in _ASIDE_IDS or (number == _HEADER and not above.is_main)
+    return _Way(print_, is_aside, False, above.is_main or number in _MAIN_IDS)
 
 
 def _classes(node: LexborNode) -> str:

@@ -5,16 +5,19 @@ differed in most of the comparisons that it was part of is churn: by default in 
 last until the next visit is not worth coming back for (Olston & Pandey 2008), whether a person wrote it or a machine.
 
 What is learnt must come from all visits, also those that found nothing else (`observe` with the same blocks twice), or
-what changes rarely and is looked at only then would seem to change always. The best teachers are two visits right after
-each other, since all that differs between them is noise: a site's first `sample` comparisons should be such. A page of
-which more than half would be masked is left as it is: there, what changes is what the page is about.
+what changes rarely and is looked at only then would seem to change always. Where nothing was looked at because the
+server said that nothing changed (304), this speaks for what a page says and not for its churn, of which validators
+often know nothing (`observe_unmodified`). The best teachers are two visits right after each other, since all that
+differs between them is noise: a site's first `sample` comparisons should be such. A page of which more than half would
+be masked is left as it is: there, what changes is what the page is about.
 
-The memory of a site is at most `MAX_BYTES` long; what has never differed is forgotten first.
+The memory of a site is at most `MAX_BYTES` long; what has never differed is forgotten first. It is the same whether it
+was packed between two observations or not: who goes through the same visits again learns the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Self
 
 from msgspec import Struct
@@ -23,7 +26,8 @@ from ..model import ChangeLevel
 from .blocks import OTHERS, Block, unpack
 
 MAX_WAYS: Final = 800
-MAX_BYTES: Final = 2 + 5 * MAX_WAYS
+_HEAD: Final = 3
+MAX_BYTES: Final = _HEAD + 5 * MAX_WAYS
 _MOST: Final = 255
 _MOST_PAIRS: Final = 0xFFFF
 
@@ -39,6 +43,8 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Pages of which a larger share of words would be masked are not."""
     sample: int = 20
     """So many pages of a site are fetched twice in a row to learn what is noise; 0: none."""
+    instant: float = 60.0
+    """Two visits within so many seconds are in a row: until the sample is complete, all that differs is noise."""
 
 
 class Churn:
@@ -49,36 +55,47 @@ class Churn:
         self._ways: dict[int, tuple[int, int]] = {}
         self.compared = 0
         """Pairs of versions that were looked at."""
+        self.instants = 0
+        """Those of them that were fetched right after each other; 255 stand for more."""
 
     @classmethod
     def unpacked(cls, data: bytes, settings: ChurnSettings | None = None) -> Self:
         """As it was packed. Nothing is known of a site with no bytes."""
         churn = cls(settings)
-        churn.compared = int.from_bytes(data[:2], "big")
-        for at in range(2, len(data) - 4, 5):
+        churn.compared, churn.instants = compared_of(data), instants_of(data)
+        for at in range(_HEAD, len(data) - 4, 5):
             churn._ways[int.from_bytes(data[at : at + 3], "big")] = (data[at + 3], data[at + 4])
+        churn._forget()
         return churn
 
     def packed(self) -> bytes:
         """In few bytes: 5 for each block that ever differed, or was compared of late."""
-        self._forget()
-        parts = [self.compared.to_bytes(2, "big")]
+        parts = [self.compared.to_bytes(2, "big"), self.instants.to_bytes(1, "big")]
         parts += [way.to_bytes(3, "big") + bytes(counts) for way, counts in sorted(self._ways.items())]
         return b"".join(parts)
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether enough pairs were seen, so that no page need be fetched twice in a row."""
-        return self.compared >= self._settings.sample
+        """Whether enough pages were fetched twice in a row."""
+        return self.instants >= self._settings.sample
 
-    def observe(self, old: bytes, new: bytes) -> None:
+    @property
+    def parts(self) -> int:
+        """How many blocks are churn."""
+        return sum(map(self.is_churn, self._ways))
+
+    def observe(self, old: bytes, new: bytes, *, is_instant: bool = False) -> None:
         """Learn from two versions of a page, given their blocks; the same twice, where nothing changed."""
         self.compared = min(self.compared + 1, _MOST_PAIRS)
+        self.instants = min(self.instants + is_instant, _MOST)
         before, after = _contents(unpack(old)), _contents(unpack(new))
-        for way in before.keys() | after.keys():
-            self._count(way, before.get(way) != after.get(way))
-        if len(self._ways) > 2 * MAX_WAYS:
-            self._forget()
+        self._count((way, before.get(way) != after.get(way)) for way in before.keys() | after.keys())
+
+    def observe_unmodified(self, blocks: bytes, *, is_instant: bool = False) -> None:
+        """Learn from a server's word that a page is as it was."""
+        self.compared = min(self.compared + 1, _MOST_PAIRS)
+        self.instants = min(self.instants + is_instant, _MOST)
+        self._count((block.way, False) for block in unpack(blocks) if not self.is_churn(block.way))
 
     def is_churn(self, way: int) -> bool:
         """Whether what stands under a way is different at nearly every visit."""
@@ -92,25 +109,37 @@ class Churn:
         return kept if self._is_enough(kept, every) else every
 
     def settles(self, old: bytes, new: bytes) -> bool:
-        """Whether two versions differ in churn alone."""
+        """Whether two versions differ, and in churn alone. What blocks do not see cannot be settled by them."""
         before, after = self.mask(old), self.mask(new)
-        return bool(before) and _contents(before) == _contents(after)
+        return bool(before) and old != new and _contents(before) == _contents(after)
 
     def _is_enough(self, kept: Sequence[Block], every: Sequence[Block]) -> bool:
         left, total = (sum(block.words for block in blocks) for blocks in (kept, every))
         return left >= (1 - self._settings.most) * total
 
-    def _count(self, way: int, has_differed: bool) -> None:
-        seen, differed = self._ways.get(way, (0, 0))
-        if seen == _MOST:  # what was long ago counts less
-            seen, differed = seen // 2, differed // 2
-        self._ways[way] = (seen + 1, differed + has_differed)
+    def _count(self, compared: Iterable[tuple[int, bool]]) -> None:
+        for way, has_differed in compared:
+            seen, differed = self._ways.get(way, (0, 0))
+            if seen == _MOST:  # what was long ago counts less
+                seen, differed = seen // 2, differed // 2
+            self._ways[way] = (seen + 1, differed + has_differed)
+        self._forget()
 
     def _forget(self) -> None:
         """Keep those that differed most often, and most surely."""
         if len(self._ways) > MAX_WAYS:
             ranked = sorted(self._ways.items(), key=lambda item: (-item[1][1], item[1][0], item[0]))
             self._ways = dict(ranked[:MAX_WAYS])
+
+
+def compared_of(churn: bytes) -> int:
+    """How many pairs of versions a packed memory has seen, without unpacking it."""
+    return int.from_bytes(churn[:2], "big")
+
+
+def instants_of(churn: bytes) -> int:
+    """How many of those were fetched right after each other: below `sample` the site is not calibrated."""
+    return churn[2] if len(churn) >= _HEAD else 0
 
 
 def settled_level(level: ChangeLevel, churn: Churn, old: bytes, new: bytes, *, is_heading_same: bool) -> ChangeLevel:

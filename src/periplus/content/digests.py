@@ -44,6 +44,11 @@ def digests_of(body: bytes, text: bytes, main: bytes, links: Iterable[str]) -> D
     )
 
 
+def is_same_body(digests: Digests, body: bytes) -> bool:
+    """Whether a body is, byte by byte, that of the page with these digests."""
+    return digests.raw == xxhash.xxh3_64_intdigest(body)
+
+
 def snapshot(page: Page) -> Snapshot:
     """What to keep of a page."""
     return Snapshot(page.digests, page.sketch, page.title, page.canonical)
@@ -58,9 +63,14 @@ def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
     """`change_level` between what was kept of a version (`version_of`) and a page that was just read."""
     if digests.raw == page.digests.raw:
         return ChangeLevel.SAME
-    if version[:_HEADING] != _heading(page.title, page.canonical) or digests.links != page.digests.links:
+    if not is_heading_same(version, page) or digests.links != page.digests.links:
         return ChangeLevel.MAJOR
     return _of_text(digests, version[_HEADING:], page.digests, page.sketch)
+
+
+def is_heading_same(version: bytes, page: Page) -> bool:
+    """Whether a page bears the title and the canonical URL of a version that was kept."""
+    return version[:_HEADING] == _heading(page.title, page.canonical)
 
 
 def _heading(title: str, canonical: Url | None) -> bytes:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from ..formats.encodings import decode
 from ..formats.headers import read_robots_tag
 from ..model import Directives, Problem
+from .blocks import blocks_in
 from .charset import Charset, sniff_charset
 from .elements import Counts, count_names, elements_of, parse
 from .facts import AGENT, Facts, base_of, read_facts, read_metas
@@ -33,13 +34,17 @@ MAX_BODY: Final = 16 << 20
 
 
 class RawPage(Struct, frozen=True):
-    """A page as it came: its body, without content codings (see `decode_body`), its URL, and what its headers say."""
+    """A page as it came: its body, without content codings (see `decode_body`), its URL, and what its headers say.
+
+    `wants_blocks`: whether its parts are to be told apart, which takes longer (see `blocks`).
+    """
 
     body: bytes
     url: str
     content_type: str | None = None
     robots_tags: Sequence[str] = ()
     link_headers: Sequence[str] = ()
+    wants_blocks: bool = False
 
 
 class Draft(NamedTuple):
@@ -56,6 +61,7 @@ class Draft(NamedTuple):
     forms: list[WrittenForm]
     onward: Onward
     problems: list[Problem]
+    blocks: bytes = b""
 
 
 class Prepared(NamedTuple):
@@ -99,6 +105,7 @@ def draft_of(page: RawPage, prepared: Prepared) -> Draft:
         relatives=read_relatives(found.get("link", ())),
         forms=forms,
         onward=read_onward(metas, found.get("script", ()), len(html)),
+        blocks=blocks_in(tree) if page.wants_blocks else b"",
         text=read_text(tree, found, anchors),  # the last, because it spends the tree
         anchors=anchors._replace(nodes=[]),
         problems=[*problems, *too_many],

@@ -109,6 +109,7 @@ def _page(raw: RawPage, draft: Draft, urls: list[Urls], texts: Texts, sketch: by
             *form_problems,
             *_text_problems(texts, draft.charset),
         ),
+        blocks=draft.blocks,
     )
 
 

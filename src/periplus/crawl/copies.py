@@ -6,21 +6,23 @@ anything and nothing: it is a copy only if its text is, word by word, that of an
 copy of others without any.
 
 A page that is gone leaves its cluster. What was noted first is done first, so that whoever goes through the same notes
-again after a crash puts every page where it was.
+again after a crash puts every page where it was. How much a page has changed is for the `Comparer` to say, which learns
+from every visit, also from one that brought no page because nothing changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from periplus.content import change_since, version_of
+from periplus.content import version_of
 from periplus.model import (
-    ChangeLevel,
     Fetched,
     FetchOutcome,
+    NotModified,
     Page,
     Payload,
     Purpose,
@@ -32,6 +34,8 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+
+from .frontier import Compared, Comparer
 
 _GONE = frozenset({404, 410})
 """RFC 9110 sections 15.5.5 and 15.5.11: not found, and gone."""
@@ -45,11 +49,21 @@ class Answer(Struct, frozen=True):
     page: Page | None = None
 
 
+class _Read(NamedTuple):
+    """A page, when it was noted, what was known of it before, and how it compares with that."""
+
+    page: Page
+    at: float
+    record: UrlRecord | None
+    compared: Compared
+
+
 class Copies:
     """Puts pages with those that say the same. `knows_worth`: the state keeps what links make of each URL."""
 
-    def __init__(self, state: State, *, knows_worth: bool = False) -> None:
+    def __init__(self, state: State, comparer: Comparer | None = None, *, knows_worth: bool = False) -> None:
         self._state = state
+        self._comparer = comparer or Comparer()
         self._knows_worth = knows_worth
 
     def judge(self, answers: Sequence[Answer]) -> list[Reading | None]:
@@ -61,22 +75,37 @@ class Copies:
                 self._state.sketches.remove([answer.outcome.task.url for answer in some])
                 readings += [None] * len(some)
             else:
-                judged = iter(self._judge([(answer.page, answer.at) for answer in some if answer.page is not None]))
-                readings += [None if answer.page is None else next(judged) for answer in some]
+                readings += self._judge(some)
+        self._comparer.keep()
         return readings
 
-    def _judge(self, pages: Sequence[tuple[Page, float]]) -> list[Reading]:
-        if not pages:
+    def _judge(self, answers: Sequence[Answer]) -> list[Reading | None]:
+        telling = [answer for answer in answers if answer.page is not None or _is_unmodified(answer)]
+        records = self._state.records.get([answer.outcome.task.url for answer in telling]) if telling else []
+        read = []
+        for answer, record in zip(telling, records, strict=True):
+            if answer.page is None:
+                self._comparer.unmodified(record, _began_at(answer))
+            else:
+                compared = self._comparer.compare(record, answer.page, _began_at(answer))
+                read.append(_Read(answer.page, answer.at, record, compared))
+        readings = iter(self._readings(read))
+        return [None if answer.page is None else next(readings) for answer in answers]
+
+    def _readings(self, read: Sequence[_Read]) -> list[Reading]:
+        if not read:
             return []
-        records = self._state.records.get([page.url for page, _ in pages])
-        placements = self._state.sketches.add(self._sketched([page for page, _ in pages], records))
-        are_copies = [
-            self._is_repeated(page, at) if placement is None else placement.is_copy
-            for (page, at), placement in zip(pages, placements, strict=True)
-        ]
+        placements = self._state.sketches.add(self._sketched([each.page for each in read], [e.record for e in read]))
         return [
-            Reading(page.digests, is_copy, not page.directives.noindex, _level(record, page), version_of(page))
-            for (page, _), is_copy, record in zip(pages, are_copies, records, strict=True)
+            Reading(
+                page.digests,
+                self._is_repeated(page, at) if placement is None else placement.is_copy,
+                not page.directives.noindex,
+                compared.level,
+                version_of(page),
+                compared.blocks,
+            )
+            for (page, at, _, compared), placement in zip(read, placements, strict=True)
         ]
 
     def _sketched(self, pages: Sequence[Page], records: Sequence[UrlRecord | None]) -> list[Sketched]:
@@ -108,11 +137,13 @@ def _is_gone(answer: Answer) -> bool:
     return isinstance(outcome, Redirected) or (isinstance(outcome, Fetched) and outcome.status in _GONE)
 
 
-def _level(record: UrlRecord | None, page: Page) -> ChangeLevel | None:
-    """How much a page differs from the version before."""
-    if record is None or record.digests is None or not record.version:
-        return None
-    return change_since(record.digests, record.version, page)
+def _is_unmodified(answer: Answer) -> bool:
+    return isinstance(answer.outcome, NotModified) and answer.outcome.task.purpose is Purpose.PAGE
+
+
+def _began_at(answer: Answer) -> float:
+    """When a page was as it is told: what records know of earlier visits, too."""
+    return answer.outcome.started_at if isinstance(answer.outcome, Fetched | NotModified) else answer.at
 
 
 def _is_listed(record: UrlRecord | None) -> bool:

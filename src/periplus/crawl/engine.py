@@ -109,7 +109,7 @@ class Engine:
         self._warc_folder = warc_folder
         self._pace = pace
         self._speed = speed
-        self._copies = Copies(state, knows_worth=scheduler.learns)
+        self._copies = Copies(state, scheduler.comparer, knows_worth=scheduler.learns)
         self._unread: dict[Url, FileNote] = {}
         self._commits = commits_of(state)
         self._uncommitted = 0

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.content import RawPage, decode_body, read_pages
+from periplus.content import RawPage, decode_body, is_same_body, read_pages
 from periplus.formats.headers import Headers
-from periplus.model import NO_HINTS, Discovery, Fetched, Hints, Page, Redirected, Source, Url
+from periplus.model import NO_HINTS, Discovery, Fetched, Hints, Page, Redirected, Source, Url, UrlRecord, UrlRecords
 
 
 class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,11 +39,23 @@ Share = Callable[[int], float]
 
 
 class PageReader:
-    """Reads pages, and remembers the links lately met, in two generations, so that memory is bounded."""
+    """Reads pages, and remembers the links lately met, in two generations, so that memory is bounded.
 
-    def __init__(self, settings: ReadingSettings | None = None, *, keeps_links: bool = False) -> None:
+    `records` know what pages said at the last visit, `watches` says that there will be another.
+    """
+
+    def __init__(
+        self,
+        settings: ReadingSettings | None = None,
+        *,
+        keeps_links: bool = False,
+        records: UrlRecords | None = None,
+        watches: bool = False,
+    ) -> None:
         self._settings = settings or ReadingSettings()
         self._keeps_links = keeps_links
+        self._records = records
+        self._watches = watches
         self._gains: defaultdict[Url, float] = defaultdict(float)
         self._young: set[Url] = set()
         self._old: set[Url] = set()
@@ -51,17 +63,33 @@ class PageReader:
     def read(self, answers: Sequence[Fetched]) -> list[Page]:
         """What each page says: several at once, which is sooner. Never raises for what they say."""
         raw, problems = [], []
+        known = self._known(answers)
         for answer in answers:
             headers = Headers(answer.headers)
             codings = ",".join(headers.all("content-encoding"))
             body, wrong = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
             tags, links = headers.all("x-robots-tag"), headers.all("link")
-            raw.append(RawPage(body, answer.task.url, headers.get("content-type") or "", tags, links))
+            parts = self._wants_blocks(known.get(answer.task.url), body)
+            raw.append(RawPage(body, answer.task.url, headers.get("content-type") or "", tags, links, parts))
             problems.append(wrong)
         return [
             replace(page, problems=(*wrong, *page.problems)) if wrong else page
             for page, wrong in zip(read_pages(raw), problems, strict=True)
         ]
+
+    def _known(self, answers: Sequence[Fetched]) -> dict[Url, UrlRecord | None]:
+        """What was kept of the pages that were visited before."""
+        again = [answer.task.url for answer in answers if answer.task.visited_at is not None]
+        return dict(zip(again, self._records.get(again), strict=True)) if again and self._records is not None else {}
+
+    def _wants_blocks(self, known: UrlRecord | None, body: bytes) -> bool:
+        """Whether the parts of a page are to be compared, now or at the next visit, and are not known already.
+
+        They cost about a third of what all else of a page costs: nothing where nobody comes back.
+        """
+        if known is None or known.digests is None:
+            return self._watches
+        return not known.blocks or not is_same_body(known.digests, body)
 
     def forget(self) -> None:
         """Links met before may be wanted now."""

@@ -15,6 +15,7 @@ from random import Random
 
 from msgspec import Struct
 
+from periplus.content import ChurnSettings
 from periplus.model import (
     Discovery,
     EventSink,
@@ -52,6 +53,7 @@ from .frontier import (
     SOON,
     ActiveSite,
     Admission,
+    Comparer,
     Esteem,
     Files,
     Lease,
@@ -104,6 +106,7 @@ class CrawlScheduler:
         frontier: FrontierSettings | None = None,
         balance: BalanceSettings | None = None,
         refresh: RefreshSettings | None = None,
+        churn: ChurnSettings | None = None,
         watching: Watching | None = None,
         weigh: Callable[[Url], float] = lambda _url: 1.0,
         pages_done: int = 0,
@@ -133,6 +136,7 @@ class CrawlScheduler:
         if isinstance(ordering, Learning | Ranking):
             self._esteem = Esteem(state, self._rounds, ordering, is_out=self._leases.holds, pages=pages_done)
         self.refresher = Refresher(state, self._rounds, refresh, watching=watching, weigh=weigh, random=random)
+        self.comparer = Comparer(churn, recall=self._rounds.churn_of, note=self._rounds.note_churn)
         self._admission = Admission(
             state, guard=guard, ordering=ordering, events=events, esteem=self._esteem, refresher=self.refresher
         )

@@ -114,7 +114,8 @@ class Page(Struct, frozen=True):
 
     `url` is where it was fetched; `base` what its links are relative to. `text` is all visible text, `main_text` the
     part of it that is not navigation. `sketch` is 128 MinHash values of 32 bits as little-endian bytes (empty for a
-    page with no words): resemblance is the share of equal values.
+    page with no words): resemblance is the share of equal values. `blocks` is what each part of it says, in few
+    bytes, where somebody has asked for it.
     """
 
     url: Url
@@ -136,6 +137,7 @@ class Page(Struct, frozen=True):
     sketch: bytes
     digests: Digests
     problems: tuple[Problem, ...] = ()
+    blocks: bytes = b""
 
     @property
     def canonical(self) -> Url | None:

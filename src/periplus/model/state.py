@@ -85,8 +85,9 @@ class SiteState(Struct):
     `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
     `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
     guards have learnt; `balance` how its budget is shared between its sources, `priorities` what its sitemaps have said
-    of those, `files` how many of its files were fetched, `signals` how far what it says of changes can be believed, and
-    `stuck` how often a page changed and its validators did not.
+    of those, `files` how many of its files were fetched, `signals` how far what it says of changes can be believed,
+    `stuck` how often a page changed and its validators did not, and `churn` which parts of its pages are different at
+    every visit (4 KB at most).
     While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
     them, and `robots_tries` how often asking failed.
     """
@@ -111,6 +112,7 @@ class SiteState(Struct):
     files: int = 0
     signals: bytes = b""
     stuck: int = 0
+    churn: bytes = b""
 
 
 class RobotsFile(Struct, frozen=True):
@@ -171,7 +173,8 @@ class Placement(Struct, frozen=True, gc=False):
 class Reading(Struct, frozen=True):
     """What was made of a body: its digests, whether its text was known by another URL before, and may it be indexed.
 
-    `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it.
+    `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and
+    `blocks` of its parts.
     """
 
     digests: Digests
@@ -179,6 +182,7 @@ class Reading(Struct, frozen=True):
     is_indexable: bool = True
     level: ChangeLevel | None = None
     version: bytes = b""
+    blocks: bytes = b""
 
 
 class Stored(Struct, frozen=True, gc=False):

@@ -199,7 +199,8 @@ class UrlRecord(Struct, frozen=True, gc=False):
     `failures` counts the attempts that failed since the last that did not; `status` and `reason` are those of the last
     attempt (`reason` is empty where it went well). `fetched_at` is the last visit, `kept_at` the one that brought the
     version which `validators` describe: an answer of 304 is a visit that brings none. `version` tells what it said, so
-    that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes.
+    that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes;
+    `blocks` what each part of the version said (448 bytes at most), where somebody means to compare parts.
     """
 
     url: Url
@@ -219,6 +220,7 @@ class UrlRecord(Struct, frozen=True, gc=False):
     kept_at: float | None = None
     version: bytes = b""
     evidence: bytes = b""
+    blocks: bytes = b""
 
 
 class FetchTask(Struct, frozen=True):

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import astuple, replace
 
-from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
+from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, SiteState, Source, Url, UrlRecord
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
-from periplus.store.state.names import Recent, SiteNames
+from periplus.store.state.names import Recent, SiteNames, name_key
 from periplus.store.state.places import MAX_PROBES
-from periplus.store.state.rows import LANES, SOURCES, lengthen, pack_record, shorten
+from periplus.store.state.rows import LANES, SOURCES, decode, encode, lengthen, pack_record, shorten, unpack_record
+from periplus.store.state.sites import DiskSites
 
 
 @pytest.fixture
@@ -111,3 +113,22 @@ def test_sites_keep_their_numbers(environment: Environment) -> None:
     assert [again.find(site) for site in sites] == numbers
     assert [again.name(number) for number in numbers] == sites
     assert again.find(Site("nobody.test")) is None
+
+
+def test_rows_of_earlier_versions_are_read() -> None:
+    """A field that was added at the end of a record is missing in older rows, and then says nothing."""
+    whole = replace(record(1, visits=2), version=b"v", evidence=b"e", blocks=b"b")
+    row = decode(pack_record(whole, "/1"))
+    assert unpack_record(row, whole.url) == whole
+    assert unpack_record(row[:-1], whole.url) == replace(whole, blocks=b"")
+    assert unpack_record(row[:-2], whole.url) == replace(whole, blocks=b"", evidence=b"")
+
+
+def test_sites_of_earlier_versions_are_read(environment: Environment) -> None:
+    """The same of what is known of a site."""
+    sites = DiskSites(environment)
+    site = SiteState(Site("a.test"), pages=3, stuck=1, churn=b"c")
+    environment.table("sites").put(name_key(site.site), encode(astuple(site)[:-1]))
+    assert sites.get([site.site]) == [SiteState(Site("a.test"), pages=3, stuck=1)]
+    sites.put([site])
+    assert sites.get([site.site]) == [site]

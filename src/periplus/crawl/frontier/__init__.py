@@ -14,12 +14,13 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
 `esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited
 again, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how those and new ones get along,
-`history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it
-is pure: time is an argument, chance is a `Random` that was given.
+`comparer` how much a page has changed, `history` what a visit adds to a URL's record, `leases` who has what, `agenda`
+is the heap behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
 from .admission import LANES, Admission, lane_of
+from .comparer import Compared, Comparer
 from .esteem import Esteem
 from .files import Files
 from .foretold import Foretelling, NextVisit
@@ -42,6 +43,8 @@ __all__ = [
     "SOON",
     "ActiveSite",
     "Admission",
+    "Compared",
+    "Comparer",
     "Esteem",
     "Files",
     "Foretelling",

@@ -24,6 +24,7 @@ def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | Non
                 validators=_validators(headers) if not reason else record.validators,
                 digests=reading.digests if reading is not None else record.digests,
                 version=reading.version if reading is not None else record.version,
+                blocks=reading.blocks if reading is not None else record.blocks,
                 failures=record.failures + 1 if reason else 0,
                 status=status,
                 reason=reason,

@@ -402,6 +402,19 @@ class Rounds:
         state.signals = said
         self._state.sites.put([state])
 
+    def churn_of(self, site: Site) -> bytes:
+        """Which parts of a site's pages are different at every visit."""
+        return self._state_of(site).churn
+
+    def note_churn(self, site: Site, learnt: bytes) -> None:
+        """Keep that: of a site at hand with all else that is known of it."""
+        state, active = self._state_of(site), self.bench.get(site)
+        state.churn = learnt
+        if active is None:
+            self._state.sites.put([state])
+        else:
+            active.is_changed = True
+
     def _state_of(self, site: Site) -> SiteState:
         active = self.bench.get(site)
         return active.state if active else self._state.sites.get([site])[0] or SiteState(site)

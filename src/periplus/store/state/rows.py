@@ -43,7 +43,7 @@ LANE_CODES = {lane: bytes([code]) for code, lane in enumerate(LANES)}
 encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
-_FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "", None, b"", b"")
+_FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "", None, b"", b"", b"")
 """The fields after `depth` of a URL that nobody has visited."""
 
 
@@ -93,6 +93,7 @@ def pack_record(record: UrlRecord, short: str) -> bytes:
         record.kept_at,
         record.version,
         record.evidence,
+        record.blocks,
     )
     if len(seen) == 1 and rest == _FRESH:
         return encode((short, record.depth, SOURCE_CODES[seen[0].source], seen[0].at))
