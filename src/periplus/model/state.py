@@ -88,6 +88,7 @@ class SiteState(Struct):
     of those, `files` how many of its files were fetched, `signals` how far what it says of changes can be believed,
     `stuck` how often a page changed and its validators did not, and `churn` which parts of its pages are different at
     every visit (4 KB at most).
+    `gains` is what visits have brought: pages worth having, and answers that cost little.
     While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
     them, and `robots_tries` how often asking failed.
     """
@@ -113,6 +114,7 @@ class SiteState(Struct):
     signals: bytes = b""
     stuck: int = 0
     churn: bytes = b""
+    gains: bytes = b""
 
 
 class RobotsFile(Struct, frozen=True):

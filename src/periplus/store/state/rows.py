@@ -43,7 +43,7 @@ LANE_CODES = {lane: bytes([code]) for code, lane in enumerate(LANES)}
 encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
-_FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "", None, b"", b"", b"")
+_FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "", None, b"", b"", b"", b"")
 """The fields after `depth` of a URL that nobody has visited."""
 
 
@@ -94,6 +94,7 @@ def pack_record(record: UrlRecord, short: str) -> bytes:
         record.version,
         record.evidence,
         record.blocks,
+        record.gains,
     )
     if len(seen) == 1 and rest == _FRESH:
         return encode((short, record.depth, SOURCE_CODES[seen[0].source], seen[0].at))
