@@ -1,0 +1,11 @@
+"""A collection as something to ask in SQL: the seven tables, one row for every URL, and views with the measures on top.
+
+`Views` opens a folder; `VIEWS` has every name with a sentence on it; `MEASURES` has every measure as an expression over
+`urls`. What each means and what to do about it is in `docs/measures.md`.
+"""
+
+from .catalogue import DERIVED, MADE, TABLES, VIEWS, View
+from .connection import Views, ViewSettings
+from .measured import MEASURES, Measure, columns_of
+
+__all__ = ["DERIVED", "MADE", "MEASURES", "TABLES", "VIEWS", "Measure", "View", "ViewSettings", "Views", "columns_of"]

@@ -1,0 +1,198 @@
+"""Every table that can be asked in SQL: its name, a sentence on what a row of it is, and how it is made.
+
+The seven tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are reckoned once and kept
+(`making`); all others are views on these, written down here and in `docs/measures.md`.
+
+The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all that sites say of themselves (sitemaps,
+feeds, pings, archives), *Discovery* for all else (seeds, links, redirects, forms). *Seen* is a URL that a source told
+of, within what the crawl was asked for; *crawled*, one that was asked for; *unique*, one page of each cluster of
+near-duplicates; *indexed*, one page of each cluster that may be indexed: it is there (200), does not forbid it
+(noindex), and names no other URL as its canonical. That stands in for the index of a search engine, which we have not.
+"""
+
+# ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from .measured import MEASURES, columns_of
+
+
+class View(Struct, frozen=True):
+    """Something that can be asked. `sql` is empty where it is no view but a table."""
+
+    name: str
+    says: str
+    sql: str = ""
+
+
+TABLES: Final = (
+    View("discoveries", "Every URL that was offered, by whom, and whether it was taken."),
+    View("fetches", "Every request that came back, well or not."),
+    View("pages", "Every body that was read as a page."),
+    View("links", "Every link of every page that was read."),
+    View("sitemaps", "Every visit to a sitemap, feed or archive, and what is known of the file since."),
+    View("sitemap_entries", "What sitemaps say of pages, reading by reading."),
+    View("changes", "Every comparison of two visits to a URL."),
+)
+"""As the crawl wrote them."""
+
+MADE: Final = (
+    View("urls", "Every URL that was seen, once, with all that is known of it: the table that the measures are of."),
+    View("site_ranks", "The PageRank of every site over the links between sites, and what its pages hold together."),
+)
+"""Reckoned once, and kept in the folder `insight` of the collection until the tables grow."""
+
+_MISSED = """\
+select url, site, domain, first_seen_at, status, main_length, own_links, resources, pagerank, case
+    when outcome = 'failed' or status >= 400 then 'error'
+    when outcome = 'redirected' or leads_to is not null then 'redirect'
+    when same_as is not null and is_parameter_of_same then 'duplicate-parameter'
+    when same_as is not null then 'duplicate-other'
+    when noindex then 'noindex'
+    when mime is null or (resources > 0 and main_length < 200) then 'media'
+    when own_links >= 10 and main_length <= 400 * own_links then 'table-of-contents'
+    else 'missing' end as class
+from urls where is_crawled and not by_sitemaps"""
+
+_CHANGE_RATES = """\
+with visits as (
+    select url, site, is_change,
+        date_diff('second', lag(seen_at) over (partition by url order by seen_at), seen_at) / 86400.0 as days
+    from changes)
+select site, count(*) as comparisons, count(*) filter (where is_change) as changed,
+    count(*) filter (where is_change) / count(*) as share, avg(days) as days_between,
+    -ln((count(*) - count(*) filter (where is_change) + .5) / (count(*) + .5)) / nullif(avg(days), 0) as changes_a_day
+from visits group by site"""
+
+_HUBS = """\
+with readings as (
+    select url as page, min(read_at) as first_read_at, max(read_at) as last_read_at, count(*) as readings
+    from pages group by url),
+told as (select referrer as page, url, found_at from discoveries where source = 'link' and is_new)
+select page, any_value(readings) as readings, count(*) as introduced,
+    count(*) filter (where found_at > first_read_at + interval 1 second) as spawned,
+    date_diff('second', any_value(first_read_at), any_value(last_read_at)) / 86400.0 as days,
+    spawned / nullif(days, 0) as spawned_a_day
+from told join readings using (page) group by page"""
+
+_LAST_WHOLE = """\
+select e.* from sitemap_entries e join (
+    select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
+using (sitemap, read_at) where kind = 'page'"""
+
+_MEASURED: Final = columns_of(MEASURES)
+
+DERIVED: Final = (
+    View("crawled", "The URLs that were asked for.", "select * from urls where is_crawled"),
+    View(
+        "unique_pages",
+        "One page of each cluster of near-duplicates: listed, else of the highest PageRank, else the shortest.",
+        "select * from urls where is_representative",
+    ),
+    View(
+        "indexed",
+        "One page of each cluster that may be indexed; stands in for the index of a search engine.",
+        "select * from urls where is_indexable qualify row_number() over"
+        " (partition by cluster order by not by_sitemaps, pagerank desc, length(url), url) = 1",
+    ),
+    View("measures", "Every measure of the whole collection, in one row.", f"select\n{_MEASURED}\nfrom urls"),
+    View(
+        "site_measures",
+        "Every measure, a row for each site.",
+        f"select site,\n{_MEASURED}\nfrom urls group by site",
+    ),
+    View(
+        "domain_measures",
+        "Every measure, a row for each registrable domain, as in the paper.",
+        f"select domain,\n{_MEASURED}\nfrom urls group by domain",
+    ),
+    View(
+        "prefix_measures",
+        "Every measure, a row for each first folder of each site.",
+        f"select prefix,\n{_MEASURED}\nfrom (select *, regexp_extract(url, '^[a-z]+://[^/]+/([^/?]+/)?') as prefix"
+        " from urls) group by prefix",
+    ),
+    View(
+        "seen_deltas",
+        "Every URL that both sources told of, and how many seconds earlier Sitemaps did.",
+        "select url, site, domain, first_seen_at, discovery_at, sitemaps_at, is_pinged,\n"
+        "    (epoch_us(discovery_at) - epoch_us(sitemaps_at)) / 1e6 as seen_delta\n"
+        "from urls where by_discovery and by_sitemaps",
+    ),
+    View(
+        "new_urls",
+        "How many URLs each source told of for the first time, by the hour.",
+        "select date_trunc('hour', sitemaps_at) as hour, 'sitemaps' as source, site, domain, count(*) as urls\n"
+        "from urls where by_sitemaps group by all\nunion all\n"
+        "select date_trunc('hour', discovery_at), 'discovery', site, domain, count(*)\n"
+        "from urls where by_discovery group by all",
+    ),
+    View(
+        "missed", "Every URL that was crawled and that Sitemaps did not tell of, and what it turned out to be.", _MISSED
+    ),
+    View(
+        "missed_classes",
+        "How many of the URLs that Sitemaps missed are of which class, by site.",
+        "select site, class, count(*) as urls from missed group by site, class",
+    ),
+    View(
+        "duplicates",
+        "Every cluster of near-duplicates: the page to know it by, and how many pages and sites say the same.",
+        "select any_value(url) filter (where is_representative) as url, count(*) as pages,"
+        " count(distinct site) as sites, count(*) filter (where by_sitemaps) as listed\n"
+        "from urls where is_page group by cluster having count(*) > 1",
+    ),
+    View(
+        "ranks",
+        "PageRank of every URL that links lead to or from, its links, and its clicks from a seed.",
+        "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
+    ),
+    View(
+        "depth_ranks",
+        "How much PageRank lies how many clicks from the seeds.",
+        "select clicks, count(*) as urls, sum(pagerank) as pagerank, avg(pagerank) as mean,"
+        " median(pagerank) as median\nfrom urls where pagerank > 0 group by clicks",
+    ),
+    View(
+        "cumulative_ranks",
+        "How much of all PageRank the crawl had after so many pages, in the order in which it visited them.",
+        "select row_number() over visits as pages, url, first_visited_at,\n"
+        "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
+        "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",
+    ),
+    View("hubs", "Pages that told of new URLs first: how many, and how many a day after they were first read.", _HUBS),
+    View(
+        "sitemap_files",
+        "The last that is known of every sitemap, feed and archive.",
+        "select * from sitemaps qualify row_number() over (partition by url order by visited_at desc) = 1",
+    ),
+    View(
+        "sitemap_formats",
+        "How many files there are of each format, how many pages they list, and how many had problems.",
+        "select coalesce(kind, 'unread') as format, count(*) as files, sum(entries)::bigint as entries,"
+        " sum(bytes)::bigint as bytes,"
+        " count(*) filter (where problem_count > 0) as with_problems\nfrom sitemap_files group by format",
+    ),
+    View("listed_entries", "What the last whole reading of every sitemap says of its pages.", _LAST_WHOLE),
+    View(
+        "sitemap_fields",
+        "What share of the listed pages has a lastmod, a changefreq, a priority, by site.",
+        "select site, count(*) as entries, count(lastmod) / count(*) as lastmod,"
+        " count(changefreq) / count(*) as changefreq, count(priority) / count(*) as priority\n"
+        "from listed_entries group by site",
+    ),
+    View(
+        "statuses",
+        "How the last visits to the URLs of each site ended.",
+        "select site, outcome, status, reason, count(*) as urls from urls where is_crawled group by all",
+    ),
+    View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
+)
+"""On the tables above, and on each other."""
+
+VIEWS: Final = {view.name: view for view in (*TABLES, *MADE, *DERIVED)}
+"""Everything by its name, in the order in which to show it."""

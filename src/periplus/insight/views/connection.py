@@ -1,0 +1,199 @@
+"""A collection that can be asked in SQL: DuckDB in memory, over the Parquet files as they lie and rows still in spools.
+
+Nothing is loaded that was not asked for. A table or view is put in place when its name stands in a question (a name
+that only looks like one costs time, nothing else); `urls` and what rests on it are reckoned at that moment, once, and
+kept in the folder `insight` of the collection (`kept`).
+
+Nobody downloads anything: extensions are neither installed nor loaded. Questions of our own go by `ask`; what somebody
+else wrote goes by `select`, which lets it read the collection and nothing besides (see there). DuckDB's own errors
+become a `UsageError` there, because somebody's SQL was wrong; in `ask` they would be a bug of ours.
+"""
+
+# ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Final, Self
+
+import duckdb
+import pyarrow as pa
+from msgspec import Struct
+
+from periplus.model import CollectionDamaged, UsageError
+from periplus.store.tables import Spooled, read
+from periplus.store.tables.reader import files_of
+
+from .catalogue import MADE, TABLES, VIEWS
+from .kept import Kept
+
+_NAMES: Final = re.compile(r"\w+")
+_SPILL_BYTES: Final = "20GB"
+_ROWS_AT_ONCE: Final = 10_000
+
+
+class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much of the machine questions may use."""
+
+    memory: str = "1GB"
+    """What DuckDB may hold; the rest waits on disk, in a temporary folder."""
+    threads: int = 0
+    """Processors; 0: all that this process may use."""
+
+
+class Views:
+    """A collection and its views, until closed. `say` hears what is being reckoned, where that takes time."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        spooled: Sequence[Spooled] = (),
+        settings: ViewSettings | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.tables = folder / "tables"
+        self.spooled = tuple(spooled)
+        self._say = say or (lambda _: None)
+        self._scratch = TemporaryDirectory(prefix="periplus-insight-", ignore_cleanup_errors=True)
+        self.scratch = Path(self._scratch.name)
+        self.kept = Kept(folder / "insight", self.scratch, self.tables, self.spooled)
+        self._there: set[str] = set()
+        self._is_locked = False
+        self.database = self._opened(settings or ViewSettings())
+
+    def _opened(self, settings: ViewSettings) -> duckdb.DuckDBPyConnection:
+        threads = settings.threads or len(os.sched_getaffinity(0))
+        spill = self.scratch / "spill"
+        return duckdb.connect(
+            ":memory:",
+            config={
+                "memory_limit": settings.memory,
+                "threads": threads,
+                "temp_directory": str(spill),
+                "max_temp_directory_size": _SPILL_BYTES,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "python_enable_replacements": False,
+                "preserve_insertion_order": False,
+            },
+        )
+
+    def close(self) -> None:
+        """Let go of everything; what was reckoned stays."""
+        self.database.close()
+        self._scratch.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # asking
+
+    def ask(self, sql: str, parameters: Sequence[object] | dict[str, object] = ()) -> pa.RecordBatchReader:
+        """What the collection answers to a question of ours."""
+        self.prepare(sql)
+        return self._run(sql, parameters)
+
+    def rows(self, sql: str, parameters: Sequence[object] | dict[str, object] = ()) -> list[dict[str, Any]]:
+        """The same as values, for answers of few rows."""
+        found: list[dict[str, Any]] = self.ask(sql, parameters).read_all().to_pylist()
+        return found
+
+    def select(self, sql: str) -> pa.RecordBatchReader:
+        """What it answers to somebody else's question: one `select`, which reads the collection and nothing besides.
+
+        Any other kind of statement is refused (`copy`, `attach`, `install`, `set`, `pragma` write, load or unlock).
+        Then the database is locked: from here on it opens no file but those of the tables, and its settings stay.
+        """
+        try:
+            statements = self.database.extract_statements(sql)
+        except duckdb.Error as error:
+            raise _wrong(error) from error
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise UsageError(
+                "only one question at a time, and only a question: select ..., describe ..., summarize ...",
+                hint="to keep an answer, send it to a file: periplus query DIR --csv '...' > answer.csv",
+            )
+        self.prepare(sql)
+        self._lock()
+        try:
+            return self._run(sql, ())
+        except duckdb.Error as error:
+            raise _wrong(error) from error
+
+    def _run(self, sql: str, parameters: Sequence[object] | dict[str, object]) -> pa.RecordBatchReader:
+        return self.database.sql(sql, params=parameters or None).to_arrow_reader(_ROWS_AT_ONCE)
+
+    def _lock(self) -> None:
+        if self._is_locked:
+            return
+        places = [str(place.resolve()) for place in (self.tables, self.kept.folder, self.scratch) if place.exists()]
+        quoted = ", ".join(_quoted(place) for place in places)
+        self.database.execute(f"set allowed_directories = [{quoted}]")
+        self.database.execute("set enable_external_access = false")
+        self.database.execute("set lock_configuration = true")
+        self._is_locked = True
+
+    # putting in place
+
+    def prepare(self, sql: str) -> None:
+        """Put every table and view in place whose name stands in some SQL, and what these rest on."""
+        for name in sorted(set(_NAMES.findall(sql.lower())) & VIEWS.keys()):
+            self._put(name)
+
+    def _put(self, name: str) -> None:
+        if name in self._there:
+            return
+        self._there.add(name)
+        view = VIEWS[name]
+        if view in TABLES:
+            self._put_table(name)
+        elif view in MADE:
+            self._put_made()
+        else:
+            self.prepare(view.sql)
+            self.database.execute(f'create or replace view "{name}" as {view.sql}')
+
+    def _put_table(self, name: str) -> None:
+        """The Parquet files of a table and, of a crawl that runs or was killed, the rows that are in none yet."""
+        rows = read(self.scratch, name, spooled=self.spooled)  # no files lie there: the spools alone
+        self.database.register(f"spooled_{name}", rows)
+        files = [str(path) for path in files_of(self.tables, name, self.spooled)]
+        parts = [f"select * from spooled_{name}"] if rows.num_rows or not files else []
+        if files:
+            listed = ", ".join(_quoted(file) for file in files)
+            parts.insert(0, f"select * from read_parquet([{listed}])")
+        try:
+            self.database.execute(f'create or replace view "{name}" as {" union all ".join(parts)}')
+        except duckdb.Error as error:
+            raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint="restore its files") from error
+
+    def _put_made(self) -> None:
+        from .making import make  # knows this class
+
+        if not self.kept.is_current:
+            self._say("reckoning PageRank, near-duplicates and what is known of every URL (kept until the tables grow)")
+            make(self)
+        for view in MADE:
+            self._there.add(view.name)
+            path = _quoted(str(self.kept.path(view.name)))
+            self.database.execute(f'create or replace view "{view.name}" as select * from read_parquet({path})')
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _wrong(error: duckdb.Error) -> UsageError:
+    return UsageError(str(error).strip(), hint="periplus query DIR lists what can be asked; describe NAME, its columns")
