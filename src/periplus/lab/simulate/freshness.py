@@ -3,7 +3,8 @@
 The budget is the share of the collection that may be fetched each day (Brandman et al. 2000, section 6). Freshness is
 the share of copies that equal the page; the age of a copy is the time since the first change that it lacks
 (Cho & Garcia-Molina 2000). Means over time are exact, not sampled, and begin after a warm-up, since every copy is fresh
-at first. A fetch is needless if the page had not changed since the last one.
+at first. Where pages have weights, a copy counts as much as its page. A fetch is needless if the page had not changed
+since the last one.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from msgspec import Struct
 
 from periplus.model import ConfigError
 
+from .day_signals import day_signals
 from .histories import Histories
-from .refresh import Circumstances, RefreshPolicy, RefreshSettings, Today, refresh_policy
+from .noisy_refresh import SignalQuality
+from .refresh import Circumstances, RefreshSettings, refresh_policy
+from .refresh_days import RefreshPolicy, Today
 from .window import Floats, Ints, Window, window
 
 Watch = Callable[[Today, Ints], None]
@@ -50,17 +54,20 @@ def simulate_freshness(
     seed: int = 0,
     rates: Floats | None = None,
     settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
+    signals: str | SignalQuality = "",
     watch: Watch | None = None,
 ) -> FreshnessResult:
     """Run a policy through a window of these histories: the last `days`, or those from `start`, or all.
 
     `rates` are the true changes a day of the histories' pages where they are known; otherwise policies that want rates
     get those that came true in the window, in hindsight. A `Window` may be given to use it again.
-    `watch` is told of every day and what was fetched then.
+    `signals` are the quality of signals that come; none where it is empty. `watch` is told of every day and what was
+    fetched then.
     """
     check_budget(budget)
     span = histories if isinstance(histories, Window) else window(histories, days, start)
-    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings)
+    told = day_signals(span, signals, seed) if signals else None
+    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings, told)
     run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget, watch)
     for day in range(span.days):
         run.live(day)
@@ -120,14 +127,15 @@ class _Run:
         span = self._span
         stale = np.flatnonzero(self._stale_since < np.inf)
         self._settle(stale.copy(), float(span.days))
-        lived = float(np.maximum(self._left_at - np.maximum(span.born_at, self._warm_at), 0).sum())
+        lived = float(np.maximum(self._left_at - np.maximum(span.born_at, self._warm_at), 0) @ span.weights)
+        here, lacking = float(span.weights[self._here].sum()), float(span.weights[stale].sum())
         return FreshnessResult(
             policy=policy,
             budget=self._budget,
             seed=seed,
             days=span.days,
             pages=len(span),
-            freshness_at_end=1 - len(stale) / self._count if self._count else 1.0,
+            freshness_at_end=1 - lacking / here if here else 1.0,
             freshness=1 - self._stale_days / lived if lived else 1.0,
             age=self._aged / lived if lived else 0.0,
             fetches=self._fetches,
@@ -146,9 +154,9 @@ class _Run:
         since = self._stale_since[stale]
         counted_from = np.maximum(since, self._warm_at)
         counts = counted_from < now
-        since, counted_from = since[counts], counted_from[counts]
-        self._stale_days += float((now - counted_from).sum())
-        self._aged += float(((now - since) ** 2 - (counted_from - since) ** 2).sum()) / 2
+        since, counted_from, weight = since[counts], counted_from[counts], self._span.weights[stale][counts]
+        self._stale_days += float((now - counted_from) @ weight)
+        self._aged += float(((now - since) ** 2 - (counted_from - since) ** 2) @ weight) / 2
         self._stale_since[stale] = np.inf
 
     def _bury(self, seen: Ints, now: float) -> None:

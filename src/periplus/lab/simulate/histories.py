@@ -32,7 +32,8 @@ class Histories(Struct, frozen=True):
 
     Times are seconds. A page exists from `begins_at`; a time that equals it is the page's birth, not a change. Nothing
     is known after `ends_at`. `is_gone` tells, where it is known, that a page had vanished by then: its last time is
-    when.
+    when. `weights` are how important each page is, 1 in the mean; `None`: all alike. `left_out` counts, by reason, what
+    could not be read.
     """
 
     sites: list[str]
@@ -43,6 +44,8 @@ class Histories(Struct, frozen=True):
     begins_at: NDArray[np.float64]
     ends_at: float
     is_gone: NDArray[np.bool_] | None = None
+    weights: NDArray[np.float64] | None = None
+    left_out: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.site)

@@ -9,6 +9,7 @@ public.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,12 +26,23 @@ from .histories import DAY
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-QUALITIES: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
-    "mixed": ((0.2, 0.98), (0.1, 0.95)),
-    "good": ((0.9, 0.995), (0.8, 0.98)),
-    "useless": ((0.02, 0.1), (0.02, 0.1)),
+
+class SignalQuality(Struct, frozen=True):
+    """Precision and recall of sites lie anywhere between these bounds; true signals come `delay` days late."""
+
+    precision: tuple[float, float]
+    recall: tuple[float, float]
+    delay: float = 0.0
+
+
+QUALITIES = {
+    "good": SignalQuality((0.9, 0.995), (0.8, 0.98)),
+    "mixed": SignalQuality((0.2, 0.98), (0.1, 0.95)),
+    "late": SignalQuality((0.9, 0.995), (0.8, 0.98), delay=3.0),
+    "poor": SignalQuality((0.1, 0.5), (0.1, 0.5)),
+    "useless": SignalQuality((0.02, 0.1), (0.02, 0.1)),
 }
-"""Precision and recall of sites lie anywhere between these."""
+"""By name. `mixed`, `good` and `useless` are those that the check values of the learned policy are for."""
 POLICIES = ("signals", "signals-learnt", "deaf", "deaf-learnt", "trusting", "uniform")
 WARM_UP = 1 / 3
 _STEPS_A_DAY = 10
@@ -53,7 +65,13 @@ class NoisySettings(Struct, frozen=True, forbid_unknown_fields=True):
     fastest: float = 1.0
     """changes a day of the page that changes most; rates lie evenly between them"""
     quality: str = "mixed"
-    """of the sites' signals: mixed, good or useless"""
+    """of the sites' signals: good, mixed, late, poor or useless"""
+    precision: float = 0.0
+    """of the signals of every site, in place of what the quality says; 0: as that says"""
+    recall: float = 0.0
+    """the same for the share of changes that is told"""
+    delay: float = 0.0
+    """days by which signals come later than the quality says"""
     objective: str = "binary"
     """what the crawler wants"""
     seed: int = 0
@@ -61,13 +79,34 @@ class NoisySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def check(self) -> None:
         """Raise a `ConfigError` where no web can be made of this."""
-        if self.quality not in QUALITIES:
+        quality(self.quality)
+        if not (0.0 <= self.precision < 1.0 and 0.0 <= self.recall <= 1.0 and 0.0 <= self.delay <= self.days):
             raise ConfigError(
-                f"no such quality of signals: {self.quality[:50]!r}",
-                hint=f"did you mean {nearest(self.quality, QUALITIES)!r}? There are {', '.join(QUALITIES)}",
+                "precision and recall are shares, and a delay is of days that are watched",
+                hint="a precision below 1, a recall up to 1",
             )
         if min(self.sites, self.pages, self.days) < 1 or not 0.0 < self.visits <= 10.0:
             raise ConfigError("a web needs sites, pages, days and visits", hint="give each of them a value above zero")
+
+    def signals(self) -> SignalQuality:
+        """What the signals of the sites are like."""
+        named = quality(self.quality)
+        return SignalQuality(
+            (self.precision,) * 2 if self.precision else named.precision,
+            (self.recall,) * 2 if self.recall else named.recall,
+            named.delay + self.delay,
+        )
+
+
+def quality(name: str) -> SignalQuality:
+    """The one of that name. Raises `ConfigError` for a name that is not there."""
+    found = QUALITIES.get(name)
+    if found is None:
+        raise ConfigError(
+            f"no such quality of signals: {name[:50]!r}",
+            hint=f"did you mean {nearest(name, QUALITIES)!r}? There are {', '.join(QUALITIES)}",
+        )
+    return found
 
 
 class NoisyResult(Struct, frozen=True):
@@ -87,23 +126,25 @@ class _Web:
 
     def __init__(self, settings: NoisySettings) -> None:
         random = np.random.default_rng(settings.seed)
-        precision, recall = QUALITIES[settings.quality]
+        signals = settings.signals()
         self.site = np.repeat(np.arange(settings.sites), settings.pages)
-        self.precision = random.uniform(*precision, settings.sites)
+        self.precision = random.uniform(*signals.precision, settings.sites)
         self.rate = random.uniform(settings.slowest, settings.fastest, len(self.site))
-        recalled = random.uniform(*recall, settings.sites)[self.site]
+        recalled = random.uniform(*signals.recall, settings.sites)[self.site]
         right = self.precision[self.site]
         self.alpha = (1 - recalled) * self.rate
         self.gamma = recalled * self.rate / right
         self._wrong = self.gamma * (1 - right)
         self._told = recalled * self.rate
         self._random = np.random.default_rng(settings.seed + 1_000_003)
+        self._late = deque([np.zeros(len(self.site), np.int64)] * round(signals.delay * _STEPS_A_DAY))
 
     def step(self, days: float) -> tuple[NDArray[np.bool_], Ints]:
         """Which pages changed in so long, and how many signals came for each."""
         told = self._random.poisson(self._told * days)
         untold = self._random.poisson(self.alpha * days)
-        return told + untold > 0, told + self._random.poisson(self._wrong * days)
+        self._late.append(told)
+        return told + untold > 0, self._late.popleft() + self._random.poisson(self._wrong * days)
 
 
 class _Crawler:

@@ -30,7 +30,8 @@ from periplus.store.tables import Tables
 from .freshness import FreshnessResult, simulate_freshness
 from .histories import DAY, Histories
 from .recording import new_tables, page_of
-from .refresh import RefreshSettings, Today
+from .refresh import RefreshSettings
+from .refresh_days import Today
 from .window import Ints, Window, window
 
 

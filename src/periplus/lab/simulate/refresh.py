@@ -1,15 +1,15 @@
 """Who is visited today: policies of refreshing in virtual time, chosen by name.
 
 A policy is asked once a day. It sees what its kind of crawler would see: its own past (`conventional`, `uniform`), what
-its visits found (`learned`, `adaptive`), what servers tell (`metadata`), rates of change (`proportional`, `optimal`,
-`azar`, `lambda`), or all that will happen (`oracle`). What being told costs is taken from the day's budget. One more is
-a class with the same two methods and a line in `_POLICIES`; what decides is in `policy.refresh`, the same that crawls.
+its visits found (`adaptive`, `deaf`) and signals as well (`learned`), what servers tell (`metadata`), rates of change
+(`proportional`, `optimal`, `azar`, `lambda`), these and the worth of signals (`informed`, `trusting`), or all that will
+happen (`oracle`). What being told costs is taken from the day's budget. One more is a class with the same two methods
+and a line in `_POLICIES`; what decides is in `policy.refresh`, the same that crawls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 from periplus.policy.names import nearest
-from periplus.policy.refresh import AdaptiveSettings, CrawlValue, Ledger, adapted
+from periplus.policy.refresh import AdaptiveSettings, adapted
 from periplus.policy.refresh.allocation import frequencies_for_freshness, harmonic_frequencies, random_frequencies
 
+from .day_signals import DaySignals
 from .histories import DAY
+from .learned_refresh import Informed, Learned, Trusting
+from .refresh_days import RefreshPolicy, Today
 from .window import Floats, Ints, Window
 
-_EPOCH = 1e9
-"""When virtual days begin, in seconds: evidence keeps whole ones."""
-_RECKONED_AFTER = 2
-"""Rates are reckoned anew after so many visits as half of the pages are."""
 _ADAPTIVE = AdaptiveSettings(shortest=86_400.0)
 
 
@@ -40,37 +39,6 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """bytes of an archive"""
     page_bytes: int = 13_000
     """bytes of a page"""
-
-
-class Today(Struct):
-    """One day, at its end: up to `limit` of the pages that are `here` may be fetched.
-
-    `is_stale` tells which of the copies are out of date, and `next_change` on what day pages change again: the truth,
-    for policies that are told. `now` is the day's end.
-    """
-
-    day: int
-    limit: int
-    here: NDArray[np.bool_]
-    is_stale: NDArray[np.bool_]
-    next_change: Callable[[Ints, int], Floats]
-
-    @property
-    def now(self) -> float:
-        """The moment, in days."""
-        return self.day + 1.0
-
-
-class RefreshPolicy(Protocol):
-    """A way to spend a day's budget."""
-
-    def cost(self, sites: int) -> float:
-        """What a day takes from the budget before any page is fetched, in pages, when there are so many sites."""
-        ...
-
-    def choose(self, today: Today) -> Ints:
-        """The pages to fetch, each at most once."""
-        ...
 
 
 class Conventional:
@@ -151,43 +119,6 @@ class Regular:
         return chosen
 
 
-class Learned:
-    """The default of the crawler: rates learnt from its own visits, and whoever is worth most (`policy.refresh`).
-
-    Nothing is known at first. It looks only at pages that it fetches.
-    """
-
-    def __init__(self, window: Window, objective: str = "mixed") -> None:
-        self._tables = CrawlValue(objective)
-        self._ledger = Ledger(window.site.astype(np.int64), _EPOCH)
-        self._known = np.zeros(len(window), bool)
-        self._weights = np.ones(len(window))
-        self._visits = 0
-        self._kind, self._rate = self._ledger.outlooks(self._tables)
-
-    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
-        """Nothing."""
-        return 0.0
-
-    def choose(self, today: Today) -> Ints:
-        """The most worthy; then learn from what they were found to be."""
-        now = _EPOCH + today.now * DAY
-        born = np.flatnonzero(today.here & ~self._known)
-        self._known[born] = True
-        self._ledger.first_visited(born, now - DAY)
-        worth = self._tables.values(self._kind, self._rate, self._weights, self._ledger.ages(now))
-        worth = np.where(today.here, worth, -1.0)
-        chosen = np.argpartition(-worth, min(today.limit, len(worth) - 1))[: today.limit]
-        chosen = chosen[worth[chosen] >= 0.0]
-        self._ledger.visited(chosen, today.is_stale[chosen], now)
-        self._visits += len(chosen)
-        if self._visits * _RECKONED_AFTER >= np.count_nonzero(today.here):
-            self._visits = 0
-            self._ledger.reckon(now)
-            self._kind, self._rate = self._ledger.outlooks(self._tables)
-        return chosen
-
-
 class Adaptive:
     """An interval for each page, shorter after a change and longer otherwise; the latest by its own measure first."""
 
@@ -214,10 +145,13 @@ class Adaptive:
 
 
 class Oracle:
-    """Knows all that will happen: stale pages only, those first that then stay as they are longest.
+    """Knows all that will happen: stale pages only, those first that then stay as they are longest, by weight.
 
     What no policy that must guess will reach.
     """
+
+    def __init__(self, window: Window) -> None:
+        self._weights, self._days = window.weights, window.days
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
         """Nothing."""
@@ -227,7 +161,8 @@ class Oracle:
         """Stale pages, the longest-lived first."""
         stale = np.flatnonzero(today.is_stale)
         if len(stale) > today.limit:
-            stale = stale[np.argsort(-today.next_change(stale, today.day), kind="stable")[: today.limit]]
+            fresh = np.minimum(today.next_change(stale, today.day), self._days) - today.day
+            stale = stale[np.argsort(-fresh * self._weights[stale], kind="stable")[: today.limit]]
         return stale
 
 
@@ -251,12 +186,16 @@ class _Ring:
 
 
 class Circumstances(Struct, frozen=True):
-    """What a policy may be made of. `rates` are changes a day of each page, `budget` the share of pages a day."""
+    """What a policy may be made of. `rates` are changes a day of each page, `budget` the share of pages a day.
+
+    `signals`, where there are any, are heard by whoever has ears.
+    """
 
     window: Window
     rates: Floats
     budget: float
     settings: RefreshSettings
+    signals: DaySignals | None = None
 
 
 def _proportional(given: Circumstances, random: Generator) -> RefreshPolicy:
@@ -268,18 +207,21 @@ def _proportional(given: Circumstances, random: Generator) -> RefreshPolicy:
 
 def _optimal(given: Circumstances, random: Generator) -> RefreshPolicy:
     """The best regular visits for these rates of Poisson changes (Cho & Garcia-Molina 2003), at most one a day."""
-    share = frequencies_for_freshness(given.rates, given.budget * len(given.window), most=1.0)
+    share = frequencies_for_freshness(
+        given.rates, given.budget * len(given.window), weights=given.window.weights, most=1.0
+    )
     return Regular(share, given.window.born_at, random)
 
 
 def _azar(given: Circumstances, random: Generator) -> RefreshPolicy:
     """The best visits by chance for these rates (Azar et al. 2018), made at regular intervals."""
-    return Regular(random_frequencies(given.rates, given.budget * len(given.window)), given.window.born_at, random)
+    share = random_frequencies(given.rates, given.budget * len(given.window), weights=given.window.weights)
+    return Regular(share, given.window.born_at, random)
 
 
 def _lambda(given: Circumstances, random: Generator) -> RefreshPolicy:
     """The best visits by chance for the harmonic cost (Kolobov et al. 2019), made at regular intervals."""
-    share, _ = harmonic_frequencies(given.rates, given.budget * len(given.window))
+    share, _ = harmonic_frequencies(given.rates, given.budget * len(given.window), weights=given.window.weights)
     return Regular(share, given.window.born_at, random)
 
 
@@ -287,12 +229,15 @@ _POLICIES: dict[str, Callable[[Circumstances, Generator], RefreshPolicy]] = {
     "adaptive": lambda given, _random: Adaptive(len(given.window)),
     "azar": _azar,
     "conventional": lambda given, random: Conventional(len(given.window), random),
+    "deaf": lambda given, _random: Learned(given.window),
+    "informed": lambda given, _random: Informed(given.window, given.rates, given.signals),
     "lambda": _lambda,
-    "learned": lambda given, _random: Learned(given.window),
+    "learned": lambda given, _random: Learned(given.window, given.signals),
     "metadata": lambda given, random: Metadata(len(given.window), random, given.settings),
     "optimal": _optimal,
-    "oracle": lambda _given, _random: Oracle(),
+    "oracle": lambda given, _random: Oracle(given.window),
     "proportional": _proportional,
+    "trusting": lambda given, _random: Trusting(given.window, given.rates, given.signals),
     "uniform": lambda _given, random: Uniform(random),
 }
 

@@ -10,7 +10,7 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final, Protocol
 
@@ -44,16 +44,43 @@ def read_bytes(path: Path, longest: int = LONGEST) -> bytes:
         with path.open("rb") as file:
             return _whole(_opened(file), path, longest)
     except _ERRORS as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(
-            f"{path} cannot be read: {reason}", hint="give a text file, plain or gz, bz2, xz, zst"
-        ) from error
+        raise _unreadable(path, error) from error
 
 
 def read_lines(path: Path, longest: int = LONGEST) -> list[str]:
     """The lines of a file; what is no UTF-8 in it is replaced."""
     lines = read_bytes(path, longest).decode("utf-8", "replace").split("\n")
     return lines if lines[-1] else lines[:-1]
+
+
+def stream_lines(path: Path, longest_line: int) -> Iterator[bytes | None]:
+    """The lines of a file of any size, one after the other; `None` in the place of one that is longer than that."""
+    rest, is_skipping = b"", False
+    for block in _blocks(path):
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            yield None if is_skipping or len(line) > longest_line else line
+            is_skipping = False
+        if len(rest) > longest_line:
+            rest, is_skipping = b"", True
+    if rest or is_skipping:
+        yield None if is_skipping else rest
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """What a file holds, decompressed, a block at a time."""
+    try:
+        with path.open("rb") as file:
+            stream = _opened(file)
+            while block := stream.read(_BLOCK):
+                yield block
+    except _ERRORS as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> ConfigError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ConfigError(f"{path} cannot be read: {reason}", hint="give a text file, plain or gz, bz2, xz, zst")
 
 
 def _opened(file: IO[bytes]) -> _Readable:

@@ -30,8 +30,8 @@ class Window(Struct, frozen=True):
 
     A page is born at `born_at` (0: it is older) and vanishes at `gone_at` (infinity: it does not); `arrivals` are the
     pages by birth, of which `born[d]` are there when day `d` ends. `rates` are changes a day from birth to the end of
-    the window, at most one counted each day. `keys` are the days of change of each page, `page * days + day`,
-    ascending, and at last one of a page that is none.
+    the window, at most one counted each day; `weights` are how important each page is. `keys` are the days of change of
+    each page, `page * days + day`, ascending, and at last one of a page that is none.
     """
 
     days: int
@@ -43,6 +43,7 @@ class Window(Struct, frozen=True):
     arrivals: Ints
     born: Ints
     rates: Floats
+    weights: Floats
     starts: Ints
     changed: Ints
     changed_at: Floats
@@ -88,6 +89,7 @@ def window(histories: Histories, days: int | None = None, start: float | None = 
         arrivals=arrivals,
         born=np.searchsorted(born_at[arrivals], np.arange(1, length + 1), "left"),
         rates=np.bincount(keys // length, minlength=len(pages)) / np.maximum(length - born_at, 1.0),
+        weights=np.ones(len(pages)) if histories.weights is None else histories.weights[pages],
         starts=np.concatenate(([0], np.cumsum(by_day))),
         changed=(keys // length)[order],
         changed_at=at[order],
