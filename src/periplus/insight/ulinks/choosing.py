@@ -1,0 +1,223 @@
+"""The few pages of a site that stand for most of it: useful links.
+
+Two ways. Exact: the Berkeley report's, as it is written. Improved: the same tree, of mended names, with weights of
+priority and lastmod (the report asked for that), where lists of items fold first, facets are gathered, only pages that
+are known to be there are named, and the choice is greedy: after three siblings, further ones count half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from periplus.model import Url
+from periplus.urls import components
+
+from .branches import Branch, Path, grown, shown
+from .facets import transpose
+from .folding import by_weight, fold
+from .names import Names
+from .sampling import SAMPLE, Listed, Sample
+from .shapes import fold_lists, has_figures, is_list, is_number
+
+HALF_LIFE: Final = 180 * 86_400.0
+"""A page that changed so many seconds before the newest weighs half."""
+_PRIORITY, _LEAST = 0.5, 0.05
+_SIBLINGS, _FURTHER = 3, 0.5
+_NUMBERED: Final = 0.25
+"""What a prefix counts that is a mere number: the years of an archive are no places to go to."""
+_LOOKED_AT: Final = 2000
+"""Pages below a prefix that are looked at for one that may stand for it."""
+
+IsPage = Callable[[Sequence[Url]], Sequence[bool]]
+"""Which of some URLs are known to be pages, beyond those that the site lists."""
+
+
+class Ulink(Struct, frozen=True):
+    """A useful link. `section` is the prefix that it stands for, `pages` how many URLs lie there, about.
+
+    `is_listed`: the URL is that of the section itself; else that of a page below it, or, of the exact algorithm, a
+    prefix that may be no page at all. `share` is the part of the site's weight that it stands for.
+    """
+
+    url: str
+    section: str
+    title: str
+    weight: float
+    pages: int
+    share: float
+    is_listed: bool = True
+
+
+def ulinks(
+    urls: Iterable[str | Listed],
+    k: int = 8,
+    m: int | None = None,
+    exact: bool = False,
+    *,
+    is_page: IsPage | None = None,
+    as_of: float | None = None,
+    seed: int = 0,
+) -> list[Ulink]:
+    """The `k` most useful links of a site, of at least `m` parts that it is seen as (`k`, if not given).
+
+    URLs may come in any number; 20,000 of them, drawn by lot, make the tree. `as_of`: against what the age of a page
+    is reckoned; the newest lastmod, if not given.
+    """
+    sample = Sample(urls, size=SAMPLE, seed=seed, mends=not exact)
+    if exact:
+        return exact_ulinks(sample, k, k if m is None else m)
+    return chosen_ulinks(sample, k, k if m is None else m, is_page=is_page, as_of=as_of)
+
+
+def exact_ulinks(sample: Sample, k: int, m: int) -> list[Ulink]:
+    """As the report has it: fold, then the heaviest leaves."""
+    drawn = {tuple(components(Url(one.url))): one.url for one in sample.urls}
+    root = grown((tuple(components(Url(one.url))), 1.0) for one in sample.urls)
+    fold(root, m)
+    found = by_weight([branch for branch in shown(root) if branch.is_leaf and branch.path])
+    return [
+        Ulink(
+            url=drawn.get(branch.path) or _prefix(branch.path),
+            section=_prefix(branch.path),
+            title=words_of(branch.path),
+            weight=branch.weight,
+            pages=branch.pages,
+            share=branch.weight / root.weight,
+            is_listed=branch.path in drawn,
+        )
+        for branch in found[: max(k, 0)]
+    ]
+
+
+def chosen_ulinks(
+    sample: Sample, k: int, m: int, *, is_page: IsPage | None = None, as_of: float | None = None
+) -> list[Ulink]:
+    """By the improved way, from a sample."""
+    listed = sample.urls
+    if not listed:
+        return []
+    names = Names([one.url for one in listed])
+    root = grown(zip(names.paths, _weights(listed, as_of), strict=True))
+    fold_lists(root)
+    transpose(root)
+    fold(root, m, must_fold=is_list)
+    scale = sample.total / len(listed)
+    places = _Places(sample, names, listed, is_page)
+    chosen = _diverse([branch for branch in shown(root) if branch.is_leaf and branch.path and branch.pages > 0], k)
+    return [link for branch in chosen if (link := places.link(branch, root.weight, scale)) is not None]
+
+
+def _weights(listed: Sequence[Listed], as_of: float | None) -> list[float]:
+    """Priority, halved for every 180 days of age; what says nothing weighs as others do. One is the mean."""
+    dates = [one.lastmod for one in listed if one.lastmod is not None]
+    newest = as_of if as_of is not None else max(dates, default=0.0)
+    factors = [None if one.lastmod is None else 0.5 ** (max(newest - one.lastmod, 0.0) / HALF_LIFE) for one in listed]
+    known = [factor for factor in factors if factor is not None]
+    usual = sum(known) / len(known) if known else 1.0
+    weights = [
+        max(_PRIORITY if one.priority is None else one.priority, _LEAST)
+        * max(usual if factor is None else factor, 1e-6)
+        for one, factor in zip(listed, factors, strict=True)
+    ]
+    mean = sum(weights) / len(weights)
+    return [weight / mean for weight in weights]
+
+
+def _diverse(candidates: list[Branch], k: int) -> list[Branch]:
+    """The heaviest first, where a fourth sibling and those after it weigh half."""
+    waiting = sorted(candidates, key=_order)
+    chosen: list[Branch] = []
+    siblings: dict[Path, int] = {}
+    while waiting and len(chosen) < k:
+        place = min(range(len(waiting)), key=lambda place: (-_worth(waiting[place], siblings), place))
+        branch = waiting.pop(place)
+        chosen.append(branch)
+        siblings[branch.path[:-1]] = siblings.get(branch.path[:-1], 0) + 1
+    return chosen
+
+
+def _order(branch: Branch) -> tuple[float, bool, int, Path]:
+    """As `by_weight`, but names of places before those of items."""
+    return -branch.weight, has_figures(branch.path[-1]), len(branch.path), branch.path
+
+
+def _worth(branch: Branch, siblings: dict[Path, int]) -> float:
+    further = _FURTHER if siblings.get(branch.path[:-1], 0) >= _SIBLINGS else 1.0
+    return branch.weight * further * (_NUMBERED if is_number(branch.path[-1]) else 1.0)
+
+
+class _Places:
+    """Finds the page of a branch: the one that is called so, else the nearest below."""
+
+    def __init__(self, sample: Sample, names: Names, listed: Sequence[Listed], is_page: IsPage | None) -> None:
+        self._sample = sample
+        self._names = names
+        self._is_page = is_page
+        self._pages: dict[Path, Listed] = {}
+        for path, one in zip(names.paths, listed, strict=True):
+            known = self._pages.get(path)
+            if known is None or len(one.url) < len(known.url):
+                self._pages[path] = one
+
+    def link(self, branch: Branch, total: float, scale: float) -> Ulink | None:
+        """The link of a branch; `None` where no page of it is known."""
+        page = self._page(branch)
+        is_listed = page is not None
+        page = page or self._below(branch)
+        if page is None:
+            return None
+        return Ulink(
+            url=page.url,
+            section=_prefix(branch.path),
+            title=(page.title if is_listed else "") or words_of(branch.path),
+            weight=branch.weight * scale,
+            pages=max(round(branch.pages * scale), 1),
+            share=branch.weight / total if total else 0.0,
+            is_listed=is_listed,
+        )
+
+    def _page(self, branch: Branch) -> Listed | None:
+        found = self._pages.get(branch.path)
+        return found if found is not None else self._asked(branch)
+
+    def _asked(self, branch: Branch) -> Listed | None:
+        """Whether the whole list, or somebody else, knows a page of that name that was not drawn."""
+        urls = list(self._names.spellings(branch.path))
+        known = self._sample.holds(urls)
+        if not any(known) and self._is_page is not None:
+            known = list(self._is_page(urls))
+        return next((Listed(url) for url, is_known in zip(urls, known, strict=True) if is_known), None)
+
+    def _below(self, branch: Branch) -> Listed | None:
+        """The page that is nearest to it, of several the one where most lies below: a hub, if there is one."""
+        level = sorted(branch.members, key=lambda part: (len("/".join(part.path)), -part.weight, part.path)) or [branch]
+        seen = 0
+        while level and seen < _LOOKED_AT:
+            for part in level[:_LOOKED_AT]:
+                if (page := self._pages.get(part.path)) is not None:
+                    return page
+            seen += len(level)
+            level = [child for part in level for child in sorted(part.children.values(), key=_order)]
+        return None
+
+
+def _prefix(path: Path) -> str:
+    """A prefix as a URL without its scheme, which both share."""
+    host, *parts = path
+    query = parts.pop() if parts and parts[-1].startswith("?") else ""
+    return f"{host}/" + "/".join(parts) + query
+
+
+def words_of(path: Path) -> str:
+    """A title, of the last words of a path; of a host its name."""
+    name = path[-1]
+    if len(path) == 1 or name.startswith("?"):
+        return name if len(path) == 1 else words_of(path[:-1])
+    text = unquote(name).rpartition(".")[0] or unquote(name)
+    text = "".join(letter if letter.isprintable() else " " for letter in text)
+    spaced = " ".join(text.replace("-", " ").replace("_", " ").split())
+    return spaced[:1].upper() + spaced[1:] or name

@@ -1,0 +1,80 @@
+"""What a site lists, in bounded memory: a sample of its URLs, and the fingerprints of all of them.
+
+The report put 20,000 URLs of a site into its tree, drawn by lot: heavy prefixes are heavy in any sample. A reservoir
+draws them in one pass without knowing how many there are. Whether a prefix is a page is asked of all URLs, not of the
+sample: their fingerprints take 8 bytes each.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from random import Random
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+
+from periplus.model import Url
+from periplus.urls import canonical, fingerprints
+
+from .names import mended
+
+SAMPLE: Final = 20_000
+_MOST_PRINTS: Final = 20_000_000
+"""Of a larger site, pages beyond these are not known to be there unless they were drawn."""
+_AT_ONCE: Final = 4096
+
+
+class Listed(Struct, frozen=True, gc=False):
+    """A URL, and what its site says of it. `lastmod` is POSIX time."""
+
+    url: str
+    priority: float | None = None
+    lastmod: float | None = None
+    title: str = ""
+
+
+class Sample:
+    """Some URLs of a site, drawn by lot with a seed, and the memory of all. `total` is how many there were."""
+
+    def __init__(self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, mends: bool = True) -> None:
+        self.total = 0
+        self.unreadable = 0
+        self._prints = array("Q")
+        self._drawn: list[Listed] = []
+        random = Random(seed)  # noqa: S311 - chance, not secrets
+        for url, listed in self._read(urls, mends):
+            self.total += 1
+            drawn = Listed(url, listed.priority, listed.lastmod, listed.title)
+            if len(self._drawn) < size:
+                self._drawn.append(drawn)
+            elif (place := int(random.random() * self.total)) < size:
+                self._drawn[place] = drawn
+        self._known = np.unique(np.frombuffer(self._prints, np.uint64))
+
+    def _read(self, urls: Iterable[str | Listed], mends: bool) -> Iterator[tuple[Url, Listed]]:
+        """Every URL in canonical form, a few thousand at a time."""
+        each = iter(urls)
+        while some := list(islice(each, _AT_ONCE)):
+            listed = [one if isinstance(one, Listed) else Listed(one) for one in some]
+            found = [mended(one.url) if mends else canonical(one.url) for one in listed]
+            pairs = [(url, one) for url, one in zip(found, listed, strict=True) if url is not None]
+            self.unreadable += len(some) - len(pairs)
+            if len(self._prints) < _MOST_PRINTS:
+                self._prints.extend(fingerprints(url for url, _ in pairs))
+            yield from pairs
+
+    @property
+    def urls(self) -> list[Listed]:
+        """What was drawn, each URL once, in canonical form."""
+        return list({one.url: one for one in self._drawn}.values())
+
+    def holds(self, urls: Iterable[Url]) -> list[bool]:
+        """Whether the site lists each of some URLs."""
+        prints = np.array(fingerprints(urls), np.uint64)
+        if not len(self._known):
+            return [False] * len(prints)
+        places = np.minimum(np.searchsorted(self._known, prints), len(self._known) - 1)
+        return list((self._known[places] == prints).tolist())

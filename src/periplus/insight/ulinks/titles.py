@@ -1,0 +1,74 @@
+"""What pages are called by those who link to them, and by themselves.
+
+The text of links is short and tells a visitor where they lead; of several the one of most pages. A title often ends in
+the name of the site, which says nothing among titles of one site, and is cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from .choosing import Ulink
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LONGEST: Final = 60
+_NOTHING: Final = frozenset({
+    "here", "click", "more", "read", "link", "this", "next", "previous", "prev", "back", "home", "page", "go", "see",
+    "continue", "view", "details", "all", "learn",
+})  # fmt: skip
+"""Words of links that say nothing of where they lead."""
+_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u00bb:-]\s+")
+_ANCHORS: Final = """
+select target, anchor, count(distinct page) as pages from links
+where list_contains($urls, target) and page <> target and anchor <> '' and length(anchor) <= 200 group by all
+"""
+_TITLES: Final = """
+select url, arg_max(title, read_at) from pages where list_contains($urls, url) and title <> '' group by url
+"""
+
+
+def entitled(found: Sequence[Ulink], connection: duckdb.DuckDBPyConnection) -> list[Ulink]:
+    """The same links by the names that a collection knows, where it knows one."""
+    urls = [link.url for link in found if link.is_listed]
+    anchors = anchors_of(connection.execute(_ANCHORS, {"urls": urls}).fetchall())
+    titles = without_site(dict(connection.execute(_TITLES, {"urls": urls}).fetchall()))
+    return [
+        replace(link, title=anchors.get(link.url) or titles.get(link.url) or link.title) if link.is_listed else link
+        for link in found
+    ]
+
+
+def anchors_of(rows: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+    """For each target what most pages call it, of what says anything."""
+    counts: dict[str, Counter[str]] = {}
+    for target, anchor, pages in rows:
+        text = " ".join(anchor.split())
+        if len(text) <= _LONGEST and says_something(text):
+            counts.setdefault(target, Counter())[text] += pages
+    return {target: min(texts, key=lambda text: (-texts[text], len(text), text)) for target, texts in counts.items()}
+
+
+def says_something(text: str) -> bool:
+    """Whether the text of a link tells where it leads."""
+    words = re.findall(r"\w+", text.lower())
+    return any(not word.isdigit() and word not in _NOTHING for word in words) and "://" not in text
+
+
+def without_site(titles: Mapping[str, str]) -> dict[str, str]:
+    """Titles without what most of them begin or end with."""
+    parts = {url: _SEPARATOR.split(" ".join(title.split())) for url, title in titles.items()}
+    shared = Counter(part for each in parts.values() if len(each) > 1 for part in {each[0], each[-1]})
+    names = {part for part, count in shared.items() if count >= 2 and 2 * count >= len(parts)}
+    return {url: _bare(each, names)[:_LONGEST] for url, each in parts.items()}
+
+
+def _bare(parts: list[str], names: set[str]) -> str:
+    kept = [part for part in parts if part not in names]
+    return " - ".join(kept or parts)
