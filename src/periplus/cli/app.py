@@ -19,7 +19,21 @@ from periplus import __version__
 from periplus.model import CollectionError, PeriplusError
 
 INTERRUPTED = 130
-VERBS = ("crawl", "map", "survey", "watch", "changes", "info", "export", "ulinks", "read", "simulate", "lab", "demo")
+VERBS = (
+    "crawl",
+    "map",
+    "survey",
+    "watch",
+    "changes",
+    "info",
+    "export",
+    "query",
+    "ulinks",
+    "read",
+    "simulate",
+    "lab",
+    "demo",
+)
 """Each is a function of that name in a file of that name, or a group of verbs."""
 
 

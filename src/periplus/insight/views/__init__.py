@@ -5,7 +5,19 @@
 """
 
 from .catalogue import DERIVED, MADE, TABLES, VIEWS, View
-from .connection import Views, ViewSettings
+from .connection import Answer, Views, ViewSettings
 from .measured import MEASURES, Measure, columns_of
 
-__all__ = ["DERIVED", "MADE", "MEASURES", "TABLES", "VIEWS", "Measure", "View", "ViewSettings", "Views", "columns_of"]
+__all__ = [
+    "DERIVED",
+    "MADE",
+    "MEASURES",
+    "TABLES",
+    "VIEWS",
+    "Answer",
+    "Measure",
+    "View",
+    "ViewSettings",
+    "Views",
+    "columns_of",
+]

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -33,6 +35,7 @@ from .catalogue import MADE, TABLES, VIEWS
 from .kept import Kept
 
 _NAMES: Final = re.compile(r"\w+")
+_UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _SPILL_BYTES: Final = "20GB"
 _ROWS_AT_ONCE: Final = 10_000
 
@@ -44,6 +47,20 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What DuckDB may hold; the rest waits on disk, in a temporary folder."""
     threads: int = 0
     """Processors; 0: all that this process may use."""
+
+
+class Answer:
+    """What was answered to somebody else's question: the columns' names, and row after row as it is read."""
+
+    def __init__(self, batches: pa.RecordBatchReader) -> None:
+        self._batches = batches
+        self.names: list[str] = list(batches.schema.names)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Every row once, a few of them in memory at a time."""
+        with _somebody_elses():
+            for batch in self._batches:
+                yield from zip(*[column.to_pylist() for column in batch.columns], strict=True)
 
 
 class Views:
@@ -110,27 +127,23 @@ class Views:
         found: list[dict[str, Any]] = self.ask(sql, parameters).read_all().to_pylist()
         return found
 
-    def select(self, sql: str) -> pa.RecordBatchReader:
+    def select(self, sql: str) -> Answer:
         """What it answers to somebody else's question: one `select`, which reads the collection and nothing besides.
 
         Any other kind of statement is refused (`copy`, `attach`, `install`, `set`, `pragma` write, load or unlock).
         Then the database is locked: from here on it opens no file but those of the tables, and its settings stay.
         """
-        try:
+        with _somebody_elses():
             statements = self.database.extract_statements(sql)
-        except duckdb.Error as error:
-            raise _wrong(error) from error
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise UsageError(
-                "only one question at a time, and only a question: select ..., describe ..., summarize ...",
-                hint="to keep an answer, send it to a file: periplus query DIR --csv '...' > answer.csv",
+                "one question at a time, and nothing but a question: select ..., describe ..., summarize ...",
+                hint="to keep an answer, send it to a file: periplus query DIR --csv 'select ...' > answer.csv",
             )
         self.prepare(sql)
         self._lock()
-        try:
-            return self._run(sql, ())
-        except duckdb.Error as error:
-            raise _wrong(error) from error
+        with _somebody_elses():
+            return Answer(self._run(sql, ()))
 
     def _run(self, sql: str, parameters: Sequence[object] | dict[str, object]) -> pa.RecordBatchReader:
         return self.database.sql(sql, params=parameters or None).to_arrow_reader(_ROWS_AT_ONCE)
@@ -195,5 +208,16 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _wrong(error: duckdb.Error) -> UsageError:
-    return UsageError(str(error).strip(), hint="periplus query DIR lists what can be asked; describe NAME, its columns")
+@contextmanager
+def _somebody_elses() -> Iterator[None]:
+    """What is wrong with a question that somebody else wrote, in DuckDB's words."""
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException) as error:
+        said, near = str(error).strip(), ""
+        unknown = _UNKNOWN.search(said)
+        if unknown is not None:
+            close = get_close_matches(unknown[1].lower(), VIEWS, 1)
+            said, near = f"there is nothing of the name {unknown[1]}", f"perhaps {close[0]}: " if close else ""
+        hint = f"{near}periplus query DIR lists what can be asked; periplus query DIR 'describe urls' lists columns"
+        raise UsageError(said, hint=hint) from error

@@ -1,0 +1,210 @@
+"""`periplus query`: a collection, asked in SQL. What can be asked is in `insight.views`; how it is shown, here.
+
+People get an aligned table of the first rows, programs all of them: as JSON lines, or as CSV. The question reads the
+collection and nothing else, and writes nothing (`Views.select` says how); what had to be reckoned first is kept in the
+folder `insight` of the collection.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from periplus.model import UsageError
+
+from . import options
+from .collection import existing
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
+
+SHOWN = 50
+"""Rows that people see if they do not say how many."""
+_WIDEST = 80
+"""Letters of a cell on a terminal."""
+_LONGEST_QUESTION = 1 << 20
+
+Question = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[SQL]", show_default=False, help="A question; - is standard input. Without: what there is."
+    ),
+]
+Rows = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Rows to show people; programs get all.")]
+Csv = Annotated[bool, typer.Option("--csv", help="All rows as CSV on stdout.")]
+Row = Sequence[Any]
+
+
+def query(
+    collection: options.Collected,
+    sql: Question = None,
+    limit: Rows = SHOWN,
+    json: options.Json = False,
+    csv: Csv = False,
+) -> None:
+    """Ask a collection in SQL: its tables, every URL that is known, and every measure. Works while a crawl runs.
+
+    Example: periplus query docs "select site, seen, unique_coverage from site_measures order by seen desc"
+    """
+    from periplus.insight.views import Views  # loads DuckDB, which takes a moment
+
+    if json and csv:
+        raise UsageError("--json and --csv are two answers", hint="ask for one at a time")
+    found = existing(collection)
+    if sql is None:
+        _list(collection, is_json=json)
+        return
+    question = sys.stdin.read(_LONGEST_QUESTION) if sql == "-" else sql
+    with _unless_closed(), Views(found.folder, spooled=found.layout.spooled, say=_say) as views:
+        names, rows = _asked(views, question, collection)
+        if json:
+            _write_json(names, rows)
+        elif csv:
+            _write_csv(names, rows)
+        else:
+            _show(names, rows, limit)
+
+
+def _asked(views: Views, question: str, folder: Path) -> tuple[list[str], Iterator[Row]]:
+    """The names of the columns, and row after row. What is wrong with the question is said in its own words."""
+    try:
+        answer = views.select(question)
+    except UsageError as error:
+        hint = error.hint.replace("DIR", shlex.quote(str(folder)))
+        raise UsageError(str(error), hint=hint) from error
+    return answer.names, answer.rows()
+
+
+def _say(what: str) -> None:
+    Console(stderr=True).print(Text(what, style="dim"), soft_wrap=True)
+
+
+# what there is
+
+
+def _list(folder: Path, *, is_json: bool) -> None:
+    from periplus.insight.views import DERIVED, MADE, TABLES
+
+    groups = (
+        ("tables, as the crawl wrote them", TABLES),
+        ("reckoned once, kept until the tables grow", MADE),
+        ("views", DERIVED),
+    )
+    if is_json:
+        for _, views in groups:
+            for view in views:
+                typer.echo(msgspec.json.encode({"name": view.name, "says": view.says, "sql": view.sql}))
+        return
+    console = Console()
+    widest = max(len(view.name) for _, views in groups for view in views)
+    for title, views in groups:
+        console.print(Text(title, style="bold"))
+        for view in views:
+            console.print(Text(f"  {view.name:{widest}}  {view.says}"), soft_wrap=True)
+    name = shlex.quote(str(folder))
+    console.print(Text("next:", style="bold"))
+    for line in ("describe urls", "select site, seen, unique_coverage from site_measures order by seen desc"):
+        console.print(Text(f'  periplus query {name} "{line}"'), soft_wrap=True)
+
+
+# for programs
+
+
+def _write_json(names: Sequence[str], rows: Iterable[Row]) -> None:
+    for row in rows:
+        value = dict(zip(names, map(_plain, row), strict=True))
+        sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _write_csv(names: Sequence[str], rows: Iterable[Row]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow(["" if value is None else _word(value) for value in row])
+    sys.stdout.flush()
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: times in ISO 8601, bytes in hexadecimal, whole numbers whole."""
+    if isinstance(value, datetime):
+        return _moment(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _moment(at: datetime) -> str:
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z" if at.tzinfo else at.isoformat()
+
+
+def _word(value: Any) -> str:
+    value = _plain(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+# for people
+
+
+def _show(names: Sequence[str], rows: Iterator[Row], limit: int) -> None:
+    """The first rows, aligned; numbers to the right. Elsewhere than on a terminal nothing is cut."""
+    shown = [list(row) for row in islice(rows, limit)]
+    is_cut = next(rows, None) is not None
+    console = Console()
+    widest = _WIDEST if console.is_terminal else None
+    numeric = [
+        all(isinstance(row[place], int | float | Decimal | None) for row in shown) for place in range(len(names))
+    ]
+    cells = [[_cell(value, widest) for value in row] for row in chain([names], shown)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for number, line in enumerate(cells):
+        aligned = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, numeric, strict=True)
+        ]
+        console.print(Text("  ".join(aligned).rstrip(), style="" if number else "bold"), soft_wrap=True)
+    if not shown:
+        console.print(Text("no rows", style="dim"))
+    if is_cut:
+        _say(f"the first {limit:,} rows; --limit N shows more, --json and --csv give all")
+
+
+def _cell(value: Any, widest: int | None) -> str:
+    """A value in one line: hostile letters are replaced, and what is too long is cut."""
+    if value is None:
+        return ""
+    text = f"{value:.6g}" if isinstance(value, float) else _word(value)
+    text = text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    return text if widest is None or len(text) <= widest else text[: widest - 1] + "…"
+
+
+@contextmanager
+def _unless_closed() -> Iterator[None]:
+    """Whoever reads what is said may have seen enough."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
