@@ -26,6 +26,7 @@ FULL = SiteState(
     signals=b"signals",
     stuck=1,
     churn=bytes(range(256)) * 15,
+    gains=b"gains" * 9,
 )
 
 

@@ -49,6 +49,7 @@ FULL = UrlRecord(
     version=b"version",
     evidence=b"evidence" * 8,
     blocks=bytes(range(224)) * 2,
+    gains=b"gains",
 )
 
 

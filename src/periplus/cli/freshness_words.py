@@ -78,6 +78,7 @@ def reason(visit: NextVisit, now: float) -> str:
     words = {
         "told": told(visit.signals),
         "worth": f"a visit {'is' if is_now(visit, now) else 'will then be'} worth its price",
+        "leads": "it leads to new pages from time to time",
         "soonest": "as often as settings allow",
         "latest": "looked at once in a while all the same",
         "chance": "drawn by lot, to stay unbiased",

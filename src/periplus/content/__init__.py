@@ -25,7 +25,7 @@ from .blocks import blocks_of
 from .charset import Charset, sniff_charset
 from .churn import Churn, ChurnSettings, compared_of, instants_of, settled_level
 from .decode import decode_body
-from .digests import Snapshot, change_level, change_since, is_heading_same, is_same_body, snapshot, version_of
+from .digests import Snapshot, change_level, change_since, is_heading_same, is_same_body, likeness, snapshot, version_of
 from .draft import RawPage
 from .html import read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
@@ -48,6 +48,7 @@ __all__ = [
     "instants_of",
     "is_heading_same",
     "is_same_body",
+    "likeness",
     "read_page",
     "read_pages",
     "read_refresh",

@@ -68,6 +68,11 @@ def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
     return _of_text(digests, version[_HEADING:], page.digests, page.sketch)
 
 
+def likeness(old: bytes, new: bytes) -> float:
+    """How much the main text of one version (`version_of`) resembles that of another: the common share of shingles."""
+    return resemblance(old[_HEADING:], new[_HEADING:])
+
+
 def is_heading_same(version: bytes, page: Page) -> bool:
     """Whether a page bears the title and the canonical URL of a version that was kept."""
     return version[:_HEADING] == _heading(page.title, page.canonical)

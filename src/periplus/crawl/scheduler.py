@@ -10,7 +10,7 @@ A URL keeps its place in its queue until its outcome is reported, so whoever ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 
 from msgspec import Struct
@@ -43,7 +43,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
-from periplus.policy.refresh import RefreshSettings
+from periplus.policy.refresh import RefreshSettings, Weigher
 from periplus.urls import site_of
 
 from .census import Census, taken
@@ -108,7 +108,7 @@ class CrawlScheduler:
         refresh: RefreshSettings | None = None,
         churn: ChurnSettings | None = None,
         watching: Watching | None = None,
-        weigh: Callable[[Url], float] = lambda _url: 1.0,
+        weigh: Weigher | None = None,
         pages_done: int = 0,
         allowance: int | None = None,
     ) -> None:

@@ -18,7 +18,16 @@ from periplus.store import MemoryState
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()
 NOW = 1e9
 DAY = 86_400.0
-REASONS = [foretold.TOLD, foretold.WORTH, foretold.SOONEST, foretold.LATEST, "chance", "failed", "moved"]
+REASONS = [
+    foretold.TOLD,
+    foretold.WORTH,
+    foretold.LEADS,
+    foretold.SOONEST,
+    foretold.LATEST,
+    "chance",
+    "failed",
+    "moved",
+]
 HONEST = SignalFacts("sitemap", "honest", 0.84, 0.76, 0.91, 97.0, 0.62, 10_800.0, 12, 0.1, True)
 
 

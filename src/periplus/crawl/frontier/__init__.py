@@ -13,9 +13,10 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 `admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
 `esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited
-again, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how those and new ones get along,
-`comparer` how much a page has changed, `history` what a visit adds to a URL's record, `leases` who has what, `agenda`
-is the heap behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
+again, `valuing` what a visit is worth, `takings` what visits bring, `panel` how fresh all of them are, `foretold` who
+is next and why, `shares` how those and new ones get along, `comparer` how much a page has changed, `history` what a
+visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time is
+an argument, chance is a `Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
@@ -34,6 +35,7 @@ from .retries import OUR_OWN, Retry, RetrySettings, is_tried_again, reason_of, r
 from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, file_name, purpose_of
 from .sources import Sources, is_settled, place_of
+from .valuing import Valuer
 from .workbench import ActiveSite, Place, Workbench
 
 __all__ = [
@@ -61,6 +63,7 @@ __all__ = [
     "RobotsGate",
     "Rounds",
     "Sources",
+    "Valuer",
     "WatchSettings",
     "Watching",
     "Workbench",

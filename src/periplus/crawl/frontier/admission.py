@@ -108,8 +108,13 @@ class Admission:
             self._state.records.put(changed.values())
             self._state.sketches.mark_listed([url for url, record in changed.items() if _is_read_and_listed(record)])
         if events:
-            self._events.record(events)
+            self._tell(events)
         return self._push(queued) if queued else []
+
+    def _tell(self, events: list[Event]) -> None:
+        self._events.record(events)
+        if self._refresher is not None:
+            self._refresher.spawned(events)
 
     def _hear(self, discoveries: Sequence[Discovery]) -> None:
         """The same where those that are known by their source are not looked up otherwise."""

@@ -6,6 +6,7 @@ more, and each visit gets its reason, a word:
 * `told`: somebody whom we believe says that the page changed
 * `worth`: a visit will be worth its price by then, since the page has probably changed
 * `soonest`: it would be worth it sooner, but no page is visited more often than the settings allow
+* `leads`: it has probably not changed, but leads to new pages from time to time
 * `latest`: it is never worth it, and looked at all the same, so that dead pages are found
 * `chance`: drawn by lot, so that what is believed of pages stays unbiased
 * `failed`: the last visit failed, and is tried again
@@ -18,20 +19,25 @@ import math
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import Lane, State, Url, UrlRecord
 from periplus.policy.refresh import (
-    Appraiser,
+    Appraisal,
     PageEvidence,
     Price,
     RefreshSettings,
     SignalKind,
+    SiteEvidence,
+    Weigher,
     unpack_page,
     unpack_site,
 )
 from periplus.urls import site_of
 
-TOLD, WORTH, SOONEST, LATEST = "told", "worth", "soonest", "latest"
+from .valuing import Valuer
+
+TOLD, WORTH, LEADS, SOONEST, LATEST = "told", "worth", "leads", "soonest", "latest"
 CHANCE, FAILED, MOVED = "chance", "failed", "moved"
 
 _LANES, _SITES = 2_000, 50
@@ -41,6 +47,8 @@ _LOOKED_AT = 4
 _DRAWN_BELOW = 0.5
 """Who waits and is worth no more than this share of the price was drawn by lot."""
 _NEARLY = 0.001
+_MUCH_SOONER = 0.7
+"""Who would be visited so much sooner for the new pages that it leads to is visited for them."""
 
 
 class NextVisit(Struct, frozen=True):
@@ -64,9 +72,9 @@ class NextVisit(Struct, frozen=True):
 class Foretelling:
     """Says what the queues and the calendar of one shard have in store."""
 
-    def __init__(self, state: State, settings: RefreshSettings | None = None) -> None:
+    def __init__(self, state: State, settings: RefreshSettings | None = None, weigh: Weigher | None = None) -> None:
         self._state = state
-        self._appraiser = Appraiser(settings)
+        self._valuer = Valuer(settings, weigh)
 
     def next(self, price: float, now: float, limit: int) -> list[NextVisit]:
         """The first `limit`: those that wait with their sites, then those that are due next."""
@@ -89,24 +97,39 @@ class Foretelling:
             return NextVisit(record.url, due_at, FAILED if record.failures else MOVED, is_waiting)
         kept = self._state.sites.get([site_of(record.url)])[0]
         page, site = unpack_page(record.evidence), unpack_site(b"" if kept is None else kept.signals)
-        self._appraiser.price = Price(price)
-        seen = self._appraiser.appraise(page, site, 1.0, now)
+        self._valuer.appraiser.price = Price(price)
+        seen = self._valuer.appraise(record, kept, now)
         worth = seen.worth / price
         if not is_waiting:
             due_at = max(due_at, seen.due_at)  # who is looked at too early sleeps on until then
-        if any(count and kappa for count, kappa in zip(page.signals, site.kappas, strict=True)):
+        if _is_told(page, site):
             reason = TOLD
         elif is_waiting and worth < _DRAWN_BELOW:
             reason = CHANCE
+        elif self._leads(record, seen, now):
+            reason = LEADS
         else:
             reason = self._bound(seen.due_at - page.visited_at)
         return NextVisit(record.url, due_at, reason, is_waiting, seen.rate, seen.fresh, worth, _by_kind(page))
 
+    def _leads(self, record: UrlRecord, seen: Appraisal, now: float) -> bool:
+        """Whether it would be visited much later if it led nowhere."""
+        if not record.gains:
+            return False
+        kept = self._state.sites.get([site_of(record.url)])[0]
+        alone = self._valuer.appraise(replace(record, gains=b""), kept, now)
+        visited_at = unpack_page(record.evidence).visited_at
+        return seen.due_at - visited_at < _MUCH_SOONER * (alone.due_at - visited_at)
+
     def _bound(self, seconds: float) -> str:
-        settings = self._appraiser.settings
+        settings = self._valuer.settings
         if seconds <= settings.shortest * (1.0 + _NEARLY):
             return SOONEST
         return LATEST if seconds >= settings.longest * (1.0 - _NEARLY) else WORTH
+
+
+def _is_told(page: PageEvidence, site: SiteEvidence) -> bool:
+    return any(count and kappa for count, kappa in zip(page.signals, site.kappas, strict=True))
 
 
 def _by_kind(page: PageEvidence) -> dict[str, int]:

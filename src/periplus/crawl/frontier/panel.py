@@ -89,6 +89,11 @@ class Gauge:
         """A page was visited."""
         self._panel.meet(url)
 
+    @property
+    def urls(self) -> list[Url]:
+        """The pages that stand for all."""
+        return self._panel.urls
+
     def read(self, pages: int, price: float, now: float) -> Freshness:
         """How fresh so many pages are now, or were a moment ago."""
         if self._read is None or now >= self._read[0]:

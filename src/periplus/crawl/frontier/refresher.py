@@ -12,7 +12,8 @@ watches the collection later finds all that was learnt.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterable
 from itertools import chain
 from random import Random
 
@@ -21,7 +22,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.model import (
+    Discovered,
     Discovery,
+    Event,
     Fetched,
     FetchOutcome,
     Lane,
@@ -30,6 +33,7 @@ from periplus.model import (
     Reading,
     Redirected,
     Site,
+    SiteState,
     Source,
     State,
     Url,
@@ -40,17 +44,14 @@ from periplus.policy.ordering import level_of
 from periplus.policy.refresh import (
     DAY,
     Appraisal,
-    Appraiser,
-    PageEvidence,
     Price,
     RefreshRetirementSettings,
     RefreshSettings,
-    SiteEvidence,
+    Weigher,
     after_setback,
-    new_page_worth,
     price_for,
     unpack_page,
-    unpack_site,
+    why_worthless,
 )
 from periplus.urls import site_of
 
@@ -58,6 +59,8 @@ from .lessons import Lessons
 from .panel import Freshness, Gauge
 from .rounds import Rounds
 from .shares import Shares
+from .takings import Takings
+from .valuing import Valuer
 from .workbench import ActiveSite
 
 _LOOKED_AT = 200
@@ -66,9 +69,9 @@ _LEAST_WAITING = 20
 """Visits of an hour may wait with their sites, or so many; others sleep on, and are looked at when there is room."""
 _SAMPLE_OF_ALL = 2_000
 _FIRST_RATE = 1 / 30
-_PRICE = "price"
-_CHANCE = 0.5
-"""That a page which was never visited turns out to be one."""
+_PRICE, _MEAN_WEIGHT = "price", "mean weight"
+_MOST_OUT = 10_000
+"""Pages under way that are remembered, at most."""
 _WITHOUT_CONDITION = 0.1
 """The share of second visits that ask without a condition."""
 _STUCK = 2
@@ -80,6 +83,8 @@ class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     visits_a_day: int = 0
     """Requests a day, over all sites; 0: a seventh of the pages that there are."""
+    per_site: int = 0
+    """Requests a day of one site, at most; 0: as many as politeness allows."""
 
 
 class Watching(Struct, frozen=True):
@@ -99,18 +104,21 @@ class Refresher:
         retirement: RefreshRetirementSettings | None = None,
         *,
         watching: Watching | None = None,
-        weigh: Callable[[Url], float] = lambda _url: 1.0,
+        weigh: Weigher | None = None,
         random: Random | None = None,
     ) -> None:
         self._state = state
         self._rounds = rounds
         self._retirement = retirement or RefreshRetirementSettings()
         self._watching = watching
-        self._weigh = weigh
         self._random = random or Random(0)  # noqa: S311 - chance, not secrets
-        self._appraiser = Appraiser(settings)
+        self._valuer = Valuer(settings, weigh)
+        self._weigh = self._valuer.weigh
+        self._appraiser = self._valuer.appraiser
         self._room = 0
         self._lessons = Lessons(state, rounds)
+        self._takings = Takings(state)
+        self._out: dict[Url, None] = {}
         self._idle_since: float | None = None
         self._gauge: Gauge | None = None
         if watching is not None:
@@ -118,9 +126,10 @@ class Refresher:
             rounds.again, self._room = len(waiting), max(_LEAST_WAITING, round(watching.visits_a_day / 24))
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
-            self._appraiser.price = Price(self._first_price(watching))
             pause = min(10 * DAY / watching.visits_a_day, 600.0)
             self._gauge = Gauge(state.records, self._chance, chain(state.calendar, waiting), pause)
+            self._weigh.settle(self._gauge.urls)
+            self._appraiser.price = Price(self._first_price(watching))
 
     def _waiting_again(self) -> list[Url]:
         """Those that wait with their sites to be visited again."""
@@ -145,9 +154,10 @@ class Refresher:
         return price_for(self._appraiser.tables, kinds, seen, weights, watching.visits_a_day * share)
 
     def save(self) -> None:
-        """Keep the price; the caller commits."""
+        """Keep the price, and what weights are measured by; the caller commits."""
         if self._watching is not None:
             self._state.mark(_PRICE, repr(self.price).encode())
+            self._state.mark(_MEAN_WEIGHT, repr(self._weigh.mean).encode())
 
     @property
     def is_watching(self) -> bool:
@@ -171,9 +181,13 @@ class Refresher:
         now: float,
     ) -> UrlRecord:
         """A visit has ended, well or for good: the record with what it taught, in the calendar for the next."""
+        self._out.pop(after.url, None)
         page = self._lessons.of_visit(active, before, after, outcome, reading, now)
+        gains = self._takings.of_visit(active.state, before, after, outcome, reading, now)
+        active.is_changed = True
+        after = replace(after, evidence=page.pack() if page.visited_at else b"", gains=gains)
         if isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched)):
-            due_at: float | None = self._due_at(page, unpack_site(active.state.signals), after.url, now)
+            due_at: float | None = self._due_at(after, active.state, now)
         elif isinstance(outcome, Redirected):
             due_at = now + self._appraiser.settings.longest
         else:
@@ -182,26 +196,40 @@ class Refresher:
         self._state.calendar.move([(after.url, before.due_at, due_at)])
         if self._gauge is not None and page.visited_at:
             self._gauge.meet(after.url)
-        return replace(after, evidence=page.pack() if page.visited_at else b"", due_at=due_at)
+        return replace(after, due_at=due_at)
 
     def heard(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
         """Somebody tells of a page that is known: the record with what was said; who was changed may be due sooner."""
         after = self._lessons.heard(discovery, known)
         if after.evidence == known.evidence or after.due_at is None:  # nothing new; it waits already, or was given up
             return after
-        page, site = unpack_page(after.evidence), self._lessons.evidence_of(site_of(after.url))
-        due_at = min(after.due_at, self._due_at(page, site, after.url, discovery.found_at))
-        self._state.calendar.move([(after.url, after.due_at, due_at)])
-        return replace(after, due_at=due_at)
+        return self._sooner(after, self._due_at(after, self._site(after.url), discovery.found_at))
+
+    def _sooner(self, record: UrlRecord, due_at: float) -> UrlRecord:
+        """Who sleeps may have a reason to wake before its time."""
+        if record.due_at is None or due_at >= record.due_at:
+            return record
+        self._state.calendar.move([(record.url, record.due_at, due_at)])
+        return replace(record, due_at=due_at)
+
+    def spawned(self, events: Iterable[Event]) -> None:
+        """URLs were told of, some for the first time: whose links did that on a later visit is worth coming back to."""
+        if not self._takings.is_leading:
+            return
+        told = (event.discovery for event in events if isinstance(event, Discovered) and event.is_new)
+        new = Counter(each.referrer for each in told if each.referrer is not None and each.source is Source.LINK)
+        records = self._takings.spawned(new)
+        for record in list(records):
+            due_at = self._due_at(record, self._site(record.url), unpack_page(record.evidence).visited_at)
+            self._state.records.put([self._sooner(record, due_at)])
 
     def polled(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
         """A file of a site was read again, and says of so many pages that they changed."""
         self._lessons.polled(site, source, listed, moved, is_generated=is_generated)
 
-    def _level_of_new(self, active: ActiveSite) -> int:
-        """At which level pages of a site wait that were never visited, in the currency of those that were."""
-        rate = unpack_site(active.state.signals).rate
-        return level_of(new_page_worth(1.0, _CHANCE, rate) / self.price)
+    def _level_of_new(self, active: ActiveSite, entry: Queued) -> int:
+        """At which level a page of a site waits that was never visited, in the currency of those that were."""
+        return level_of(self._valuer.new(entry.url, entry.lane, active.state) / self.price)
 
     # who is due
 
@@ -219,9 +247,12 @@ class Refresher:
                 self._state.calendar.move([(url, at, None)])
                 continue
             seen = self._appraise(record, now)
-            if seen is not None and seen.due_at > now:
-                self._state.calendar.move([(url, at, seen.due_at)])
-                self._state.records.put([replace(record, due_at=seen.due_at)])
+            due_at = now if seen is None else seen.due_at
+            if why_worthless(self._weigh(url)):  # its weight is looked up again some time: a user may change it
+                due_at = now + self._appraiser.settings.longest
+            if due_at > now:
+                self._state.calendar.move([(url, at, due_at)])
+                self._state.records.put([replace(record, due_at=due_at)])
             else:
                 entries += [self._woken(record, seen), *self._drawn(now)]
         self._state.queues.push(entries)
@@ -239,7 +270,9 @@ class Refresher:
             return []
         drawn = self._state.calendar.after(now + self._random.random() * settings.longest)
         [record] = [None] if drawn is None else self._state.records.get([drawn[0]])
-        if record is None or record.due_at is None or unpack_page(record.evidence).visited_at > now - settings.shortest:
+        if record is None or record.due_at is None or why_worthless(self._weigh(record.url)):
+            return []
+        if unpack_page(record.evidence).visited_at > now - settings.shortest:
             return []
         return [self._woken(record, None)]
 
@@ -258,8 +291,13 @@ class Refresher:
         return None if is_tried or active.state.stuck >= _STUCK else record.validators
 
     def lent(self, record: UrlRecord, now: float) -> None:
-        """A page is visited again: the price follows what it is worth."""
+        """A page is visited again: the price follows what it is worth, once, however often it has to be asked for."""
         self._idle_since = now
+        if record.url in self._out:
+            return
+        self._out[record.url] = None
+        if len(self._out) > _MOST_OUT:
+            del self._out[next(iter(self._out))]
         seen = self._appraise(record, now)
         if seen is not None:
             self._appraiser.price.served(seen.worth, len(self._state.calendar))
@@ -280,16 +318,19 @@ class Refresher:
 
     def _chance(self, record: UrlRecord, now: float) -> float:
         """That a copy is as its page is."""
-        return self._appraiser.fresh(unpack_page(record.evidence), self._lessons.evidence_of(site_of(record.url)), now)
+        return self._valuer.fresh(record, self._site(record.url), now)
 
     def _appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
         if record.failures or not record.evidence:
             return None
-        page = unpack_page(record.evidence)
-        site = self._lessons.evidence_of(site_of(record.url))
-        return self._appraiser.appraise(page, site, self._weigh(record.url), now)
+        return self._valuer.appraise(record, self._site(record.url), now)
 
-    def _due_at(self, page: PageEvidence, site: SiteEvidence, url: Url, now: float) -> float:
+    def _due_at(self, record: UrlRecord, site: SiteState | None, now: float) -> float:
         if self._watching is None:
-            return page.visited_at
-        return self._appraiser.due_at(page, site, self._weigh(url), now)
+            return unpack_page(record.evidence).visited_at
+        return self._valuer.due_at(record, site, now)
+
+    def _site(self, url: Url) -> SiteState | None:
+        site = site_of(url)
+        active = self._rounds.bench.get(site)
+        return active.state if active is not None else self._state.sites.get([site])[0]

@@ -109,7 +109,7 @@ class Rounds:
         self.emptied: set[Site] = set()
         self.again = 0
         """How many wait to be visited again."""
-        self.level_of_new: Callable[[ActiveSite], int] | None = None
+        self.level_of_new: Callable[[ActiveSite, Queued], int] | None = None
         self.shares = Shares()
 
     def _key(self, active: ActiveSite) -> tuple[float, float]:
@@ -252,7 +252,8 @@ class Rounds:
         again = self._heads(active.site, Lane.REFRESH, limit, out)
         if not again or not pages:
             return again or pages
-        level = pages[0].entry.level if self.level_of_new is None else self.level_of_new(active)
+        first_new = pages[0].entry
+        level = first_new.level if self.level_of_new is None else self.level_of_new(active, first_new)
         return again if self.shares.prefer_again(again[0].entry.level < level) else pages
 
     def balance(self, active: ActiveSite) -> SiteBalance:

@@ -13,6 +13,7 @@ from .admission import LANES
 from .retries import RetrySettings, is_tried_again
 from .robots import robots_url
 from .rounds import Rounds
+from .takings import credit
 from .workbench import ActiveSite
 
 _OF_NEW = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
@@ -71,8 +72,15 @@ class Sources:
 
     def learnt(self, active: ActiveSite, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
         """What came of a page, for good."""
-        if active.balance is not None and outcome.task.purpose is Purpose.PAGE:
-            active.balance.learnt(fingerprint(outcome.task.url), _is_good(outcome, reading, reason))
+        task = outcome.task
+        if task.purpose is not Purpose.PAGE:
+            return
+        is_good = _is_good(outcome, reading, reason)
+        if active.balance is not None:
+            active.balance.learnt(fingerprint(task.url), is_good)
+        if task.lane in _OF_NEW:
+            credit(active.state, task.lane, is_good)
+            active.is_changed = True
 
 
 def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> bool:

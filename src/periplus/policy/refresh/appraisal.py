@@ -27,7 +27,7 @@ from .worth import hub_ripe_age, hub_worth
 
 _FIRST_RATE = 1 / 30
 """Changes a day of a page on a site of which nothing is known."""
-_HALVINGS = 40
+_HALVINGS = 20
 _ROUNDS = 4
 """Of the EM of one page after a visit; the estimation of all pages goes on from there."""
 

@@ -32,8 +32,8 @@ _NEWEST = 0.3
 """Of the last change, in the mean of how much is replaced."""
 _KEEP = 0.5 ** (1.0 / 200.0)
 """What a site's answers taught fades: after 200 visits it counts half."""
-UNKNOWN_SHARE = 0.5
-"""How much of a page is replaced by a change, as long as none was seen."""
+_LEAST_SHARE = 0.05
+"""Of a page that a change replaces, at least: links and titles are part of it, too."""
 
 _PAGE = struct.Struct("<fff")
 _SITE = struct.Struct("<11f")
@@ -72,7 +72,7 @@ class PageGains(Struct, frozen=True, gc=False):
 
     def changed(self, share: float) -> PageGains:
         """So much of it was replaced since the last visit."""
-        share = min(max(share, 0.01), 1.0)
+        share = min(max(share, _LEAST_SHARE), 1.0)
         return replace(self, replaced=self.replaced + _NEWEST * (share - self.replaced) if self.replaced else share)
 
 
@@ -139,7 +139,7 @@ class SiteGains(Struct, frozen=True, gc=False):
 
     def grew(self, share: float) -> SiteGains:
         """A page changed, by so much."""
-        share = min(max(share, 0.01), 1.0)
+        share = min(max(share, _LEAST_SHARE), 1.0)
         return replace(self, replaced=self.replaced + 0.1 * (share - self.replaced) if self.replaced else share)
 
     @property
