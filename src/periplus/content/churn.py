@@ -1,15 +1,17 @@
 """Parts of pages that are different at every visit, learnt site by site: a change in them alone is none.
 
-Clocks and counters are known by their looks (`volatile`); a quotation of the day is not. A block (see `blocks`) that
-differed in most of the comparisons that it was part of is churn: by default in 80 % of at least five. What does not
-last until the next visit is not worth coming back for (Olston & Pandey 2008), whether a person wrote it or a machine.
+Clocks and counters are known by their looks (`volatile`); a quotation of the day is not. A block (see `blocks`) of
+which nothing had lasted in most of the comparisons that it was part of is churn: by default in 80 % of at least five.
+What does not last until the next visit is not worth coming back for (Olston & Pandey 2008), whether a person wrote it
+or a machine. A list of news that has moved on by some lines has lasted in part, and is none.
 
 What is learnt must come from all visits, also those that found nothing else (`observe` with the same blocks twice), or
 what changes rarely and is looked at only then would seem to change always. Where nothing was looked at because the
 server said that nothing changed (304), this speaks for what a page says and not for its churn, of which validators
 often know nothing (`observe_unmodified`). The best teachers are two visits right after each other, since all that
-differs between them is noise: a site's first `sample` comparisons should be such. A page of which more than half would
-be masked is left as it is: there, what changes is what the page is about.
+differs between them is noise: a site's first `sample` comparisons should be such. What is the same then may still be
+different in an hour, and is no evidence. A page of which more than half would be masked is left as it is: there, what
+changes is what the page is about.
 
 The memory of a site is at most `MAX_BYTES` long; what has never differed is forgotten first. It is the same whether it
 was packed between two observations or not: who goes through the same visits again learns the same.
@@ -17,8 +19,8 @@ was packed between two observations or not: who goes through the same visits aga
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Self
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 
@@ -26,8 +28,8 @@ from ..model import ChangeLevel
 from .blocks import OTHERS, Block, unpack
 
 MAX_WAYS: Final = 800
-_HEAD: Final = 3
-MAX_BYTES: Final = _HEAD + 5 * MAX_WAYS
+_HEAD, _ROW = 3, 5
+MAX_BYTES: Final = _HEAD + _ROW * MAX_WAYS
 _MOST: Final = 255
 _MOST_PAIRS: Final = 0xFFFF
 
@@ -36,7 +38,7 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """From when on a part of a page counts as churn."""
 
     share: float = 0.8
-    """It differed in so large a share of comparisons..."""
+    """Nothing of it had lasted in so large a share of comparisons..."""
     least: int = 5
     """...of which there were so many at least."""
     most: float = 0.5
@@ -47,12 +49,22 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Two visits within so many seconds are in a row: until the sample is complete, all that differs is noise."""
 
 
+class _Seen(NamedTuple):
+    """How often a block was compared, and how often nothing of it had lasted."""
+
+    compared: int
+    differed: int
+
+
+_NEVER: Final = _Seen(0, 0)
+
+
 class Churn:
     """What is known of one site: how often each block was compared, and how often it differed."""
 
     def __init__(self, settings: ChurnSettings | None = None) -> None:
         self._settings = settings or ChurnSettings()
-        self._ways: dict[int, tuple[int, int]] = {}
+        self._ways: dict[int, _Seen] = {}
         self.compared = 0
         """Pairs of versions that were looked at."""
         self.instants = 0
@@ -63,8 +75,8 @@ class Churn:
         """As it was packed. Nothing is known of a site with no bytes."""
         churn = cls(settings)
         churn.compared, churn.instants = compared_of(data), instants_of(data)
-        for at in range(_HEAD, len(data) - 4, 5):
-            churn._ways[int.from_bytes(data[at : at + 3], "big")] = (data[at + 3], data[at + 4])
+        for at in range(_HEAD, len(data) - _ROW + 1, _ROW):
+            churn._ways[int.from_bytes(data[at : at + 3], "big")] = _Seen(data[at + 3], data[at + 4])
         churn._forget()
         return churn
 
@@ -85,22 +97,34 @@ class Churn:
         return sum(map(self.is_churn, self._ways))
 
     def observe(self, old: bytes, new: bytes, *, is_instant: bool = False) -> None:
-        """Learn from two versions of a page, given their blocks; the same twice, where nothing changed."""
+        """Learn from two versions of a page, given their blocks; the same twice, where nothing changed.
+
+        Of visits in a row all that differs is noise, and what is the same may be different in an hour.
+        """
         self.compared = min(self.compared + 1, _MOST_PAIRS)
         self.instants = min(self.instants + is_instant, _MOST)
-        before, after = _contents(unpack(old)), _contents(unpack(new))
-        self._count((way, before.get(way) != after.get(way)) for way in before.keys() | after.keys())
+        before, after = _by_way(unpack(old)), _by_way(unpack(new))
+        for way in before.keys() | after.keys():
+            one, other = before.get(way), after.get(way)
+            if not is_instant:
+                self._count(way, _is_replaced(one, other))
+            elif one != other:
+                self._count(way, True)
+        self._forget()
 
-    def observe_unmodified(self, blocks: bytes, *, is_instant: bool = False) -> None:
+    def observe_unmodified(self, blocks: bytes) -> None:
         """Learn from a server's word that a page is as it was."""
         self.compared = min(self.compared + 1, _MOST_PAIRS)
-        self.instants = min(self.instants + is_instant, _MOST)
-        self._count((block.way, False) for block in unpack(blocks) if not self.is_churn(block.way))
+        for block in unpack(blocks):
+            if not self.is_churn(block.way):
+                self._count(block.way, False)
+        self._forget()
 
     def is_churn(self, way: int) -> bool:
         """Whether what stands under a way is different at nearly every visit."""
-        seen, differed = self._ways.get(way, (0, 0))
-        return seen >= self._settings.least and differed >= self._settings.share * seen and way != OTHERS
+        seen = self._ways.get(way, _NEVER)
+        settings = self._settings
+        return seen.compared >= settings.least and seen.differed >= settings.share * seen.compared and way != OTHERS
 
     def mask(self, blocks: bytes) -> list[Block]:
         """The blocks of a page without churn; all of them, where hardly anything would be left."""
@@ -117,18 +141,16 @@ class Churn:
         left, total = (sum(block.words for block in blocks) for blocks in (kept, every))
         return left >= (1 - self._settings.most) * total
 
-    def _count(self, compared: Iterable[tuple[int, bool]]) -> None:
-        for way, has_differed in compared:
-            seen, differed = self._ways.get(way, (0, 0))
-            if seen == _MOST:  # what was long ago counts less
-                seen, differed = seen // 2, differed // 2
-            self._ways[way] = (seen + 1, differed + has_differed)
-        self._forget()
+    def _count(self, way: int, has_differed: bool) -> None:
+        compared, differed = self._ways.get(way, _NEVER)
+        if compared == _MOST:  # what was long ago counts less
+            compared, differed = compared // 2, differed // 2
+        self._ways[way] = _Seen(compared + 1, differed + has_differed)
 
     def _forget(self) -> None:
         """Keep those that differed most often, and most surely."""
         if len(self._ways) > MAX_WAYS:
-            ranked = sorted(self._ways.items(), key=lambda item: (-item[1][1], item[1][0], item[0]))
+            ranked = sorted(self._ways.items(), key=lambda item: (-item[1].differed, item[1].compared, item[0]))
             self._ways = dict(ranked[:MAX_WAYS])
 
 
@@ -155,3 +177,14 @@ def settled_level(level: ChangeLevel, churn: Churn, old: bytes, new: bytes, *, i
 
 def _contents(blocks: Sequence[Block]) -> dict[int, int]:
     return {block.way: block.content for block in blocks}
+
+
+def _by_way(blocks: Sequence[Block]) -> dict[int, Block]:
+    return {block.way: block for block in blocks}
+
+
+def _is_replaced(one: Block | None, other: Block | None) -> bool:
+    """Whether nothing of a block has lasted; of what has lasted in part a drawn part tells, as often as it is large."""
+    if one is None or other is None:
+        return True
+    return one.content != other.content and one.drawn != other.drawn

@@ -85,7 +85,7 @@ class PageReader:
     def _wants_blocks(self, known: UrlRecord | None, body: bytes) -> bool:
         """Whether the parts of a page are to be compared, now or at the next visit, and are not known already.
 
-        They cost about a third of what all else of a page costs: nothing where nobody comes back.
+        They cost about as much as all else of a page, and nothing where nobody comes back.
         """
         if known is None or known.digests is None:
             return self._watches

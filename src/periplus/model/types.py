@@ -200,7 +200,7 @@ class UrlRecord(Struct, frozen=True, gc=False):
     attempt (`reason` is empty where it went well). `fetched_at` is the last visit, `kept_at` the one that brought the
     version which `validators` describe: an answer of 304 is a visit that brings none. `version` tells what it said, so
     that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes;
-    `blocks` what each part of the version said (448 bytes at most), where somebody means to compare parts.
+    `blocks` what each part of the version said (512 bytes at most), where somebody means to compare parts.
     `gains` is what its visits have brought besides: new URLs that it led to, and how much of it changes replace.
     """
 

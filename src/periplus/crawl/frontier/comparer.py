@@ -63,11 +63,10 @@ class Comparer:
         churn.observe(old, new, is_instant=is_instant)
         return Compared(level, new)
 
-    def unmodified(self, record: UrlRecord | None, at: float) -> None:
+    def unmodified(self, record: UrlRecord | None) -> None:
         """A server has said that a page is as it was."""
-        is_instant = record is not None and self._is_instant(record, at)
-        if record is not None and (record.blocks or is_instant):
-            self._churn(record).observe_unmodified(record.blocks, is_instant=is_instant)
+        if record is not None and record.blocks:
+            self._churn(record).observe_unmodified(record.blocks)
 
     def keep(self) -> None:
         """Have what was learnt since the last time kept."""
