@@ -88,7 +88,7 @@ class Views:
     def _opened(self, settings: ViewSettings) -> duckdb.DuckDBPyConnection:
         threads = settings.threads or len(os.sched_getaffinity(0))
         spill = self.scratch / "spill"
-        return duckdb.connect(
+        database = duckdb.connect(
             ":memory:",
             config={
                 "memory_limit": settings.memory,
@@ -101,6 +101,8 @@ class Views:
                 "preserve_insertion_order": False,
             },
         )
+        database.execute("set enable_progress_bar = false")  # it would be written to stdout, among the rows
+        return database
 
     def close(self) -> None:
         """Let go of everything; what was reckoned stays."""
