@@ -34,9 +34,9 @@ from periplus.crawl.tally import Counting, Tally
 from periplus.model import ConfigError, Discovery, Learning, Purpose, Ranking, Site, Source, State, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
-from periplus.policy.refresh import DAY
+from periplus.policy.refresh import DAY, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import Archive, DiskState, KnownRanks, WarcEnd, known_ranks, listed_ranks
+from periplus.store import Archive, DiskState, KnownRanks, WarcEnd, known_ranks, listed_priorities, listed_ranks
 from periplus.store.tables import Spooled, Tables
 from periplus.store.warc import merge_indexes
 from periplus.urls import canonical, host_of
@@ -86,6 +86,10 @@ class Layout(Struct, frozen=True):
     def listed_ranks(self) -> Path:
         """What links and sitemaps said, when the crawl was last begun, that listed pages are worth."""
         return self.folder / "state" / "ranks-listed.npy"
+
+    def weights(self, name: str) -> Path:
+        """What pages were worth by this importance, when they were last watched."""
+        return self.folder / "state" / f"ranks-weight-{name}.npy"
 
     @property
     def spooled(self) -> tuple[Spooled, ...]:
@@ -143,6 +147,8 @@ def open_crawl(
         _ask_earlier(config, layout)
     if config.scores.score != "priority":
         listed_ranks(layout.tables, layout.spooled, config.scores).save(layout.listed_ranks)
+    if watches:
+        _rank_pages(config, layout)
     now = SystemClock(scale).now()
     return Crawl(
         ShardMaker(config, folder, tuple(seeds), budget(config, layout) if watches else 0.0, scale),
@@ -151,6 +157,26 @@ def open_crawl(
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
     )
+
+
+def _rank_pages(config: Config, layout: Layout) -> None:
+    """Reckon which pages matter more, if they do: from links and sitemaps as they are known by now."""
+    name = config.refresh.weight
+    if name == "equal":
+        return
+    scores = msgspec.structs.replace(config.scores, score=name)
+    rank = listed_priorities if name == "priority" else listed_ranks
+    rank(layout.tables, layout.spooled, scores).save(layout.weights(name))
+
+
+def weigher_of(config: Config, layout: Layout, state: State | None = None) -> Weigher:
+    """How much pages matter; in the means by which a `state` was last watched, if there is one."""
+    name = config.refresh.weight
+    kept = layout.weights(name)
+    ranks = KnownRanks.load(kept).get if name != "equal" and kept.is_file() else None
+    mean = None if state is None else state.marked("mean weight")
+    # a page of which sitemaps say nothing is like others of its site; one that no link leads to is not
+    return Weigher(config.refresh.weights, ranks, float(mean or 1.0), unknown=1.0 if name == "priority" else 0.0)
 
 
 def _begun(config: Config, seed: Url, now: float) -> Discovery:
@@ -268,6 +294,7 @@ def _assemble(
     by = config.ordering.by
     ordering = config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
     state.mark(_ORDERING, _learning_name(config).encode())
+    weigher = weigher_of(config, layout)
     scheduler = CrawlScheduler(
         state,
         guard=standard_chain(scope, config.filters, recall=_Recall(state)),
@@ -282,6 +309,7 @@ def _assemble(
         refresh=config.refresh,
         churn=config.churn,
         watching=Watching(asked.visits_a_day / count) if asked.visits_a_day else None,
+        weigh=weigher,
         pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
     )
     courier = Courier(
@@ -334,7 +362,7 @@ def _assemble(
         pace=Pace(asked.visits_a_day / DAY or config.crawl.rate, clock.now(), number, count),
         speed=clock.speed,
     )
-    foretelling = Foretelling(state, config.refresh)
+    foretelling = Foretelling(state, config.refresh, weigher)
 
     def next_visits() -> Sequence[NextVisit]:
         return foretelling.next(scheduler.refresher.price, clock.now(), _FORETOLD) if asked.visits_a_day else ()

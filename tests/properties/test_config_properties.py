@@ -20,6 +20,7 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
     tuple[str, ...]: st.lists(TEXT, max_size=30).map(tuple),
     dict[str, str]: ADDRESSES,
+    dict[str, float]: st.dictionaries(TEXT, st.floats(0.0, 1000.0), max_size=3),
 }
 SETTINGS = [
     (f"{table}.{name}", field.type)

@@ -124,7 +124,7 @@ def test_a_page_of_a_collection_that_nobody_watches(run: Run, web: ScriptedWeb, 
 
 
 def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """So many visits a day of all sites, or of one, and no more; what holds for one run is not written down."""
+    """So many visits a day of all sites, or of one, and no more; both are written down, and nothing else is."""
     folder = tmp_path / "site"
     begin(run, web, folder)
     [*_, last] = lines(run("watch", str(folder), "--budget", "86400", "--for", "1s", "--json"))
@@ -133,7 +133,13 @@ def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -
     plenty = ("--budget", str(10**8))
     [*_, last] = lines(run("watch", str(folder), *plenty, "--per-site", "1440", "--for", "1s", "--json"))
     assert last["fetches"] <= 1
-    assert Config.load(folder / "periplus.toml").politeness.delay == 0.0
+    kept = Config.load(folder / "periplus.toml")
+    assert (kept.watch.per_site, kept.politeness.delay) == (1440, 0.0)
+    told = " ".join(run("info", str(folder)).stdout.split())
+    assert f"of {PAGES + 1} pages, most likely (95 %" in told
+    facts = json.loads(run("info", str(folder), "--json").stdout)["freshness"]
+    assert facts["pages"] == PAGES + 1
+    assert 0.0 < facts["fresh"] <= 1.0
 
 
 def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

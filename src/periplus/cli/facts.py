@@ -14,9 +14,9 @@ from heapq import nlargest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.assembly import with_scheme
+from periplus.assembly import weigher_of, with_scheme
 from periplus.config import Config
-from periplus.crawl.frontier import RobotsGate
+from periplus.crawl.frontier import Freshness, RobotsGate
 from periplus.crawl.placement import owner_of
 from periplus.crawl.tally import Tally
 from periplus.model import (
@@ -58,7 +58,10 @@ class SiteLine(Struct, frozen=True):
 
 
 class CollectionFacts(Struct, frozen=True):
-    """Of the whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason."""
+    """Of the whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
+
+    `freshness` is what is known of its copies, as of now.
+    """
 
     collection: str
     seeds: int
@@ -69,6 +72,7 @@ class CollectionFacts(Struct, frozen=True):
     sites: int
     retired: dict[str, int]
     largest: tuple[SiteLine, ...]
+    freshness: Freshness | None = None
 
 
 class RobotsFacts(Struct, frozen=True):
@@ -137,6 +141,7 @@ def of_collection(collection: Collection) -> CollectionFacts:
             known, queued, sites = known + len(state.records), queued + len(state.queues), sites + len(state.sites)
             retired.update(each.retired for each in state.sites if each.retired)
             largest += nlargest(LARGEST, _ranked(state, state.sites))
+        fresh = freshness.of_collection(opened.values(), collection.config.refresh, time.time())
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
         collection=str(collection.folder),
@@ -148,6 +153,7 @@ def of_collection(collection: Collection) -> CollectionFacts:
         sites=sites,
         retired=dict(retired),
         largest=lines,
+        freshness=fresh,
     )
 
 
@@ -190,7 +196,7 @@ def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> Sit
         robots=None if file is None else _robots_facts(file, gate.delay(site)),
         home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
         balance=balance_of(kept, config.balance),
-        freshness=freshness.of_site(kept),
+        freshness=freshness.of_site(kept, state),
     )
 
 
@@ -225,6 +231,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     with states(collection.layout) as opened:
         if number in opened:
             state = opened[number]
+            weigh = weigher_of(config, collection.layout, state)
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
             refusal = (
@@ -233,7 +240,8 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             known = state.sites.get([site])[0]
             kept = known.traps if known is not None else b""
             copies = of_page(opened, collection.layout.shards, url)
-            fresh = freshness.of_page(state, record, config.refresh, time.time()) if record is not None else None
+            if record is not None:
+                fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
     reason, rule, other = _judged(collection, url, record, kept)
     robots = refusal or ("", "")
     return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, fresh)

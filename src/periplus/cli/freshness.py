@@ -6,11 +6,23 @@ Gathered from what the shards have committed; how it is said is in `freshness_wo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
-from periplus.crawl.frontier import Foretelling, NextVisit
+from periplus.crawl.frontier import Foretelling, Freshness, Gauge, NextVisit, Valuer
+from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.model import Lane, Site, SiteState, State, UrlRecord
-from periplus.policy.refresh import RefreshSettings, SignalKind, SiteEvidence, unpack_page, unpack_site
+from periplus.policy.refresh import (
+    KindEvidence,
+    RefreshSettings,
+    SignalKind,
+    Weigher,
+    unpack_page,
+    unpack_site,
+    unpack_site_gains,
+)
+from periplus.policy.sitemaps import IndexTrust
 from periplus.urls import site_of
 
 DAY = 86_400.0
@@ -69,31 +81,64 @@ class PageFreshness(Struct, frozen=True):
     is_watched: bool
 
 
-def of_site(kept: SiteState) -> SiteFreshness | None:
-    """Of a site; `None` if nothing was learnt yet."""
+def of_collection(states: Iterable[State], settings: RefreshSettings, now: float) -> Freshness | None:
+    """Of all pages together; `None` if there is none."""
+    parts = [_of_shard(state, Valuer(settings), now) for state in states]
+    known = [part for part in parts if part.pages]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _of_shard(state: State, valuer: Valuer, now: float) -> Freshness:
+    """From as many pages as stand for all while it is watched, but for the few that wait with their sites."""
+
+    def chance(record: UrlRecord, now: float) -> float:
+        return valuer.fresh(record, state.sites.get([site_of(record.url)])[0], now)
+
+    return Gauge(state.records, chance, state.calendar, 0.0).read(len(state.calendar), price_of(state) or 0.0, now)
+
+
+def of_site(kept: SiteState, state: State | None = None) -> SiteFreshness | None:
+    """Of a site; `None` if nothing was learnt yet. What its indexes say of files lies in the `state`."""
     evidence = unpack_site(kept.signals)
     heard = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
-    if not heard and not evidence.pages:
+    others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
+    if not heard and not others and not evidence.pages:
         return None
     rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
     return SiteFreshness(
         rate=rate if evidence.pages else None,
         pages=evidence.pages,
-        signals=tuple(_signal(evidence, kind) for kind in heard),
+        signals=(*(_signal(kind.name.lower(), evidence.of(kind), evidence.recall(kind)) for kind in heard), *others),
     )
 
 
-def _signal(evidence: SiteEvidence, kind: SignalKind) -> SignalFacts:
-    known = evidence.of(kind)
+def _header(kept: SiteState) -> Iterable[SignalFacts]:
+    """`Last-Modified`: it is heard only on a visit, so that it brings nobody there; but 304 says no more than it."""
+    gains = unpack_site_gains(kept.gains)
+    if gains.moved or gains.changed:
+        yield _signal("header", gains.header, gains.header_recall)
+
+
+def _index(state: State, site: Site) -> Iterable[SignalFacts]:
+    """What indexes say of files: those are then read at once, so that it says nothing of pages that they do not."""
+    first = IndexTrust().silent.changes
+    trusts = [node.trust for node in Nodes(state).of_site(site)]
+    right, wrong = sum(trust.right for trust in trusts), sum(trust.wrong for trust in trusts)
+    untold = sum(max(trust.silent.changes - first, 0.0) for trust in trusts)
+    if right or wrong:
+        yield _signal("index", KindEvidence(right=right, judged=right + wrong), right / max(right + untold, 1.0))
+
+
+def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:
     low, high = known.interval
     return SignalFacts(
-        kind=kind.name.lower(),
+        kind=kind,
         verdict=known.verdict,
         precision=round(known.precision, 4),
         low=round(low, 4),
         high=round(high, 4),
         judged=round(known.judged, 1),
-        recall=round(evidence.recall(kind), 4),
+        recall=round(recall, 4),
         lag=round(known.lag * DAY, 1),
         polls=known.polls,
         moved=round(known.moved, 4),
@@ -101,14 +146,16 @@ def _signal(evidence: SiteEvidence, kind: SignalKind) -> SignalFacts:
     )
 
 
-def of_page(state: State, record: UrlRecord, settings: RefreshSettings, now: float) -> PageFreshness | None:
+def of_page(
+    state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: Weigher | None = None
+) -> PageFreshness | None:
     """Of a page; `None` if it was never seen."""
     if not record.evidence:
         return None
     page = unpack_page(record.evidence)
     price = price_of(state)
     is_waiting = record.due_at is None and _waits(state, record)
-    visit = Foretelling(state, settings).of(record, price or 1.0, now, is_waiting=is_waiting)
+    visit = Foretelling(state, settings, weigh).of(record, price or 1.0, now, is_waiting=is_waiting)
     is_due = price is not None and (is_waiting or record.due_at is not None)
     return PageFreshness(
         rate=visit.rate,

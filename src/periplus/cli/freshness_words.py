@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from periplus.crawl.frontier import NextVisit
+from periplus.crawl.frontier import Freshness, NextVisit
 from periplus.policy.refresh import DAY
 
 from .freshness import PageFreshness, SignalFacts, SiteFreshness
@@ -101,6 +101,18 @@ def _times(number: int) -> str:
     return f" {count(number)} times" if number < 7 else " 7 times or more"
 
 
+# a collection
+
+
+def fresh_words(known: Freshness | None) -> str:
+    """How fresh all copies are now; nothing if there is none."""
+    if known is None:
+        return ""
+    low, high = max(known.fresh - known.half, 0.0), min(known.fresh + known.half, 1.0)
+    likely = f"{share(known.fresh)} of {count(known.pages)} pages, most likely (95 %: {share(low)} to {share(high)})"
+    return f"{likely}; seen {lasting(known.age)} ago in the mean"
+
+
 # a site
 
 Lines = list[tuple[str, str]]
@@ -146,7 +158,18 @@ def trust(facts: SignalFacts) -> str:
 
 def _evidence(facts: SignalFacts) -> str:
     right = f"{share(facts.precision)} of {_signals(facts)} were followed by a change"
+    if facts.kind in _WHOSE:
+        right = f"{share(facts.precision)} of the {_times_moved(facts)} {_WHOSE[facts.kind]} had changed"
     return f"{right} (95 %: {100 * facts.low:.0f} to {100 * facts.high:.0f} %)"
+
+
+_WHOSE = {"header": "the page", "index": "the file"}
+"""Of whom the kinds speak that are heard only on a visit, or not of pages."""
+
+
+def _times_moved(facts: SignalFacts) -> str:
+    number = max(round(facts.judged), 1)
+    return f"{count(number)} times that it moved" if number > 1 else "one time that it moved"
 
 
 def _tells(facts: SignalFacts) -> str:

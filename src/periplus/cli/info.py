@@ -20,7 +20,7 @@ from periplus.urls import canonical, site_of
 from . import copies, options
 from .collection import existing
 from .facts import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts, of_collection, of_site, of_url
-from .freshness_words import page_lines, site_lines
+from .freshness_words import fresh_words, page_lines, site_lines
 from .live import count, size
 from .reasons import explained
 from .sources_show import balance_line, balance_table, source_lines
@@ -91,6 +91,7 @@ def say_collection(console: Console, facts: CollectionFacts) -> None:
         facts.collection,
         [
             ("pages", f"{count(tally.pages)}: {seen}; {count(tally.copies)} with the text of another"),
+            ("fresh", fresh_words(facts.freshness)),
             ("requests", f"{count(tally.fetches)}, {size(tally.downloaded)}; {count(tally.redirects)} were redirects"),
             ("known", f"{count(facts.known)} URLs (told by {told})" if told else count(facts.known)),
             ("queue", f"{count(facts.queued)} wait"),

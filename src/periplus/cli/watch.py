@@ -1,8 +1,8 @@
 """`periplus watch`: keep a collection fresh for ever, within a budget.
 
 This file turns what was typed into settings and lets `crawl` run what `assembly` makes of them; `watch_show` says how
-it goes. The budget and what is wanted are written down with the collection's settings, so that the same command without
-options goes on; how long, and how often one site may be asked, hold for this run.
+it goes. The budget, of all sites and of one, and what is wanted are written down with the collection's settings, so
+that the same command without options goes on; how long holds for this run.
 """
 
 from __future__ import annotations
@@ -43,12 +43,15 @@ def watch(
         typer.Option("--budget", metavar="VISITS", help="Requests a day over all sites: 10000, 10000/day."),
     ] = None,
     per_site: Annotated[
-        int | None, typer.Option("--per-site", metavar="VISITS", min=1, help="Requests a day of one site, at most.")
+        int | None,
+        typer.Option("--per-site", metavar="VISITS", min=0, help="Requests a day of one site, at most; 0: any."),
     ] = None,
     objective: Annotated[
         str | None,
         typer.Option(
-            "--objective", metavar="NAME", help="What is wanted: mixed (the default), binary, harmonic, age, capture."
+            "--objective",
+            metavar="NAME",
+            help="What is wanted: mixed (the default), binary, harmonic, longevity, age, capture.",
         ),
     ] = None,
     for_: Annotated[
@@ -66,11 +69,12 @@ def watch(
     """
     asked: dict[str, object] = {
         "watch.visits_a_day": None if budget is None else visits_a_day(budget),
+        "watch.per_site": per_site,
         "refresh.objective": None if objective is None else check_objective(objective).name,
         "crawl.workers": workers,
     }
     watched = _watched(collection, asked)
-    now = for_this_run(watched, per_site, duration("--for", for_))
+    now = for_this_run(watched, duration("--for", for_))
     with held(collection):
         watched.save()
         ended = _run(now, is_json=json)
@@ -96,15 +100,15 @@ def _watched(folder: Path, asked: dict[str, object]) -> Collection:
     return planned(folder, seeds=[], options=asked)
 
 
-def for_this_run(collection: Collection, per_site: int | None, seconds: float | None) -> Collection:
+def for_this_run(collection: Collection, seconds: float | None) -> Collection:
     """What is not written down: a watch has no limit of pages, and no end but the one that is asked for now.
 
     How often a site may be asked becomes what it is left alone for; its neighbours at the same address are not slowed
     down by that.
     """
     settings: dict[str, object] = {"crawl.limit": 0, "crawl.for": seconds or 0.0}
-    politeness = collection.config.politeness
-    if per_site is not None:
+    politeness, per_site = collection.config.politeness, collection.config.watch.per_site
+    if per_site:
         settings["politeness.delay"] = max(politeness.delay, DAY / per_site)
         settings["politeness.ip_delay"] = politeness.between_requests_to_an_address
     return replace(collection, config=collection.config.with_options(settings))

@@ -133,7 +133,7 @@ def _expected(field: SettingField) -> str:
     if str(field.type).startswith("tuple"):
         return "a list of texts" if "str" in str(field.type) else "a list of numbers"
     if str(field.type).startswith("dict"):
-        return "a table of texts"
+        return "a table of numbers" if "float" in str(field.type) else "a table of texts"
     return _EXPECTED[field.type]
 
 
@@ -149,7 +149,7 @@ def _example(field: SettingField) -> str:
     if example == ():
         example = ("one", "two")
     elif example == {}:
-        example = {"name": "value"}
+        example = {"name": 1.0} if "float" in str(field.type) else {"name": "value"}
     return f"write it as {field.name} = {written(example, field)}"
 
 

@@ -39,7 +39,7 @@ from periplus.policy.filters import (
     TrapSettings,
 )
 from periplus.policy.ordering import ALIASES, ordering
-from periplus.policy.refresh import RefreshSettings
+from periplus.policy.refresh import RefreshSettings, Weigher, check_importance, objective
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
@@ -191,11 +191,17 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             ("extensions", lambda: Extensions(self.extensions)),
             ("sessions", lambda: Sessions(self.sessions)),
             ("traps", lambda: Traps(Lessons(), self.traps)),
+            ("refresh", self._check_refresh),
         ):
             try:
                 make()
             except ConfigError as error:
                 raise ConfigError(f"[{table}] {error}", hint=error.hint) from error
+
+    def _check_refresh(self) -> None:
+        objective(self.refresh.objective)
+        check_importance(self.refresh.weight)
+        Weigher(self.refresh.weights)
 
     def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
         """The ordering that was asked for. `oracle`: what URLs are worth to the one who asks an earlier collection."""

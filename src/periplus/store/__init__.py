@@ -7,7 +7,7 @@ where a world of a million URLs fits and nothing must outlive the process.
 
 from .edges import EdgeBlocks, EdgeFile
 from .forest import MemoryForest
-from .listed_ranks import listed_ranks
+from .listed_ranks import listed_priorities, listed_ranks
 from .memory import (
     MemoryEventSink,
     MemoryExchange,
@@ -45,5 +45,6 @@ __all__ = [
     "WarcEnd",
     "WarcSettings",
     "known_ranks",
+    "listed_priorities",
     "listed_ranks",
 ]

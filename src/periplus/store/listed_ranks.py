@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from periplus.model import Site, Url
-from periplus.policy.sitemaps import Priorities, ScoreSettings, entry_ranks
+from periplus.policy.sitemaps import DEFAULT_PRIORITY, Priorities, ScoreSettings, entry_ranks
 from periplus.urls import canonical, resolve_all, site_of
 
 from .ranks import Fingerprints, KnownRanks, known_links
@@ -60,15 +60,27 @@ def listed_ranks(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettin
     return KnownRanks.of(urls, ranks)
 
 
+def listed_priorities(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettings) -> KnownRanks:
+    """What sitemaps say of pages, in means of their site, where the priorities of a site tell its pages apart."""
+    files = _files(tables, spooled)
+    said = _said(files)
+    columns = [
+        (pages, np.where((given >= 0.0) & (given <= 1.0), given, DEFAULT_PRIORITY) / said[site_of(file.url)].mean)
+        for file in files
+        if settings.is_telling(said[site_of(file.url)])
+        for pages, given in zip(file.pages, file.priorities, strict=True)
+    ]
+    if not columns:
+        return KnownRanks.of(np.empty(0, np.uint64), np.empty(0))
+    urls, first = np.unique(np.concatenate([pages for pages, _ in columns]), return_index=True)
+    return KnownRanks.of(urls, np.concatenate([given for _, given in columns])[first])
+
+
 def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) -> list[SitemapFile]:
     """The files as nodes of the graph; priorities count only where those of a site tell its pages apart."""
     from periplus.graph import SitemapFile  # its libraries take a second to load, and few crawls ask
 
-    said: dict[Site, Priorities] = {}
-    for file in files:
-        of_site = said.setdefault(site_of(file.url), Priorities())
-        for some in file.priorities:
-            of_site.observe([None if np.isnan(value) else value for value in some.tolist()])
+    said = _said(files)
     place = {file.url: number for number, file in enumerate(files)}
     index_of = {name: number for number, file in enumerate(files) for name in file.names if name in place}
     nodes = []
@@ -81,11 +93,21 @@ def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) 
             SitemapFile(
                 int(urls.searchsorted(np.uint64(file.root))),
                 urls.searchsorted(pages).tolist(),
-                np.where(np.isnan(given), 0.5, given).tolist() if is_telling else None,
+                np.where(np.isnan(given), DEFAULT_PRIORITY, given).tolist() if is_telling else None,
                 index if index != number else None,
             )
         )
     return nodes
+
+
+def _said(files: Sequence[_File]) -> dict[Site, Priorities]:
+    """What each site says of priorities."""
+    said: dict[Site, Priorities] = {}
+    for file in files:
+        of_site = said.setdefault(site_of(file.url), Priorities())
+        for some in file.priorities:
+            of_site.observe([None if np.isnan(value) else value for value in some.tolist()])
+    return said
 
 
 def _files(tables: Path, spooled: Sequence[Spooled]) -> list[_File]:

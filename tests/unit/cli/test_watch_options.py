@@ -34,15 +34,15 @@ def collected(**settings: object) -> Collection:
 def test_limits_of_a_crawl_do_not_end_a_watch() -> None:
     """Neither pages nor time; only what is asked for now does."""
     crawled = collected(crawl__limit=100, crawl__for=60.0)
-    now = for_this_run(crawled, None, None).config
+    now = for_this_run(crawled, None).config
     assert (now.crawl.limit, now.crawl.duration) == (0, 0.0)
-    assert for_this_run(crawled, None, 5.0).config.crawl.duration == 5.0
+    assert for_this_run(crawled, 5.0).config.crawl.duration == 5.0
     assert now.politeness == crawled.config.politeness
 
 
 def test_visits_a_day_of_one_site_are_its_rest() -> None:
     """Never less than politeness asks for; sites at one address do not slow each other down by it."""
-    slow = for_this_run(collected(), 100, None).config.politeness
+    slow = for_this_run(collected(watch__per_site=100), None).config.politeness
     assert slow.delay == 864.0
     assert slow.between_requests_to_an_address == 0.25
-    assert for_this_run(collected(politeness__delay=30.0), 86_400, None).config.politeness.delay == 30.0
+    assert for_this_run(collected(politeness__delay=30.0, watch__per_site=86_400), None).config.politeness.delay == 30.0

@@ -9,10 +9,23 @@ import pytest
 from msgspec.structs import replace
 
 from periplus.cli.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
-from periplus.cli.freshness_words import TELLERS, every, page_lines, share, site_lines, told, trust, when, why
-from periplus.crawl.frontier import NextVisit, foretold
+from periplus.cli.freshness_words import (
+    TELLERS,
+    every,
+    fresh_words,
+    page_lines,
+    share,
+    site_lines,
+    told,
+    trust,
+    when,
+    why,
+)
+from periplus.crawl.frontier import Freshness, NextVisit, foretold
+from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
-from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence
+from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, SiteGains
+from periplus.policy.sitemaps import IndexTrust, Origin, SitemapNode
 from periplus.store import MemoryState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()
@@ -131,6 +144,25 @@ def test_every_reason_and_verdict_is_explained() -> None:
     assert [word for word in (*words, *verdicts) if f"| `{word}` |" not in PAGE] == []
 
 
+def test_headers_and_indexes_are_told_in_their_own_words() -> None:
+    """`Last-Modified` goes with a visit, and an index speaks of files: neither is followed by a change of a page."""
+    header = replace(HONEST, kind="header", lag=0.0)
+    assert trust(header).startswith(
+        "its Last-Modified is honest: 84 % of the 97 times that it moved the page had changed"
+    )
+    index = trust(replace(HONEST, kind="index", judged=1.0))
+    assert index.startswith(
+        "its sitemap index's lastmod is honest: 84 % of the one time that it moved the file had changed"
+    )
+
+
+def test_a_collection_is_fresh_in_a_line() -> None:
+    """With its interval, which stays between nothing and all."""
+    said = fresh_words(Freshness(12_431, 0.992, 0.017, 198_000.0, 0.01))
+    assert said == "99.2 % of 12,431 pages, most likely (95 %: 98 % to 100 %); seen 2 d 7 h ago in the mean"
+    assert fresh_words(None) == ""
+
+
 # from what is kept
 
 
@@ -153,6 +185,23 @@ def test_a_site_is_told_from_what_is_kept() -> None:
     assert lines[2][1].startswith("its feed lies")
     assert of_site(SiteState(Site("b.test"))) is None
     assert site_lines(None) == []
+
+
+def test_a_site_tells_of_its_headers_and_indexes_as_they_were_judged() -> None:
+    """Both come from what visits found, to pages and to files."""
+    gains = SiteGains()
+    for _ in range(12):
+        gains = gains.compared(is_moved=True, is_changed=True, is_unconditional=True)
+    index = SitemapNode(Url("http://a.test/i.xml"), Url("http://a.test/i.xml"), Origin.ROBOTS, 0.0, due_at=0.0)
+    state = MemoryState()
+    Nodes(state).put(replace(index, trust=IndexTrust(right=1, wrong=19)))
+    facts = of_site(SiteState(Site("a.test"), gains=gains.pack()), state)
+    assert facts is not None
+    assert [(each.kind, each.verdict, round(each.judged)) for each in facts.signals] == [
+        ("header", "honest", 12),
+        ("index", "useless", 20),
+    ]
+    assert facts.signals[0].recall == 1.0
 
 
 def test_a_site_that_was_only_polled_says_nothing_of_changes() -> None:

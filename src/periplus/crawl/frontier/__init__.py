@@ -27,7 +27,7 @@ from .files import Files
 from .foretold import Foretelling, NextVisit
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
-from .panel import Freshness
+from .panel import Freshness, Gauge
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
 from .refresher import Refresher, Watching, WatchSettings
@@ -51,6 +51,7 @@ __all__ = [
     "Files",
     "Foretelling",
     "Freshness",
+    "Gauge",
     "Lease",
     "Leases",
     "NextVisit",

@@ -38,16 +38,26 @@ def check_importance(name: str) -> str:
 
 
 class Weigher:
-    """The weight of a page by its URL. `mean` is that of the pages of a collection, under the same weights."""
+    """The weight of a page by its URL.
+
+    `mean` is that of the pages of a collection, under the same weights; `unknown` the importance of a page of which
+    nothing is known.
+    """
 
     def __init__(
-        self, patterns: Mapping[str, float] | None = None, importance: Importance | None = None, mean: float = 1.0
+        self,
+        patterns: Mapping[str, float] | None = None,
+        importance: Importance | None = None,
+        mean: float = 1.0,
+        *,
+        unknown: float = 0.0,
     ) -> None:
         given = patterns or {}
         if len(given) > MAX_PATTERNS:
             raise ConfigError(f"weights: {len(given)} patterns", hint=f"at most {MAX_PATTERNS}; a `*` stands for many")
         self._patterns = [(compiled(pattern), _checked(pattern, weight)) for pattern, weight in given.items()]
         self._importance = importance
+        self._unknown = unknown
         self.mean = mean
 
     @property
@@ -69,7 +79,8 @@ class Weigher:
         own = next((weight for matches, weight in self._patterns if matches(url)), 1.0)
         if self._importance is None or not own:
             return own
-        return own * min(max(self._importance(url) or 0.0, LEAST_RANK), MOST_RANK)
+        rank = self._importance(url)
+        return own * min(max(self._unknown if rank is None else rank, LEAST_RANK), MOST_RANK)
 
 
 def _checked(pattern: str, weight: float) -> float:
@@ -79,6 +90,3 @@ def _checked(pattern: str, weight: float) -> float:
             hint=f"give it 0 (never come back) to {MOST_WEIGHT:.0f}; 1 is the mean",
         )
     return weight
-
-
-EVERY_PAGE_ALIKE = Weigher()
