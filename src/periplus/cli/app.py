@@ -1,7 +1,7 @@
 """The program itself: its name, its options before any verb, and how it ends.
 
 Exit codes: 0 done; 1 finished, but nothing could be done or read; 2 wrong usage or configuration; 3 the collection is
-in use or damaged; 130 interrupted.
+in use or damaged; 4 an audit found what it was told to fail on; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ VERBS = (
     "info",
     "export",
     "query",
+    "audit",
     "ulinks",
     "read",
     "simulate",

@@ -1,0 +1,103 @@
+"""What an audit can say: every finding is documented, and what sites wrote cannot break the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from periplus.insight.audit import KINDS, QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity, page
+from periplus.insight.audit.page import sized, summary
+from periplus.insight.audit.permitting import permissions
+from periplus.model import RobotsFile, Site
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()
+
+
+def test_every_finding_is_documented() -> None:
+    """With its severity; and none is documented that there is not. Programs go by the names."""
+    rows = re.findall(r"^\| `([a-z0-4-]+)` \| (\w+) \|", PAGE, re.MULTILINE)
+    assert dict(rows) == {kind.name: kind.severity.value for kind in KINDS.values()}
+    assert {kind.area for kind in KINDS.values()} == set(Area) == set(QUESTIONS)
+
+
+def test_every_finding_says_why_and_what_to_do() -> None:
+    """In sentences of their own."""
+    for kind in KINDS.values():
+        assert kind.why.endswith(".")
+        assert kind.advice.endswith(".")
+
+
+def audit_of(*findings: Finding) -> Audit:
+    marks = tuple(Mark(area, QUESTIONS[area], "good", "fine") for area in Area)
+    return Audit(
+        site="a.test",
+        sites=("a.test",),
+        pages=1,
+        listed=1,
+        visited=1,
+        is_whole=True,
+        marks=marks,
+        findings=findings,
+        cost=Cost(1, 2_000_000, 1, 0, {}),
+        dates=Dates(0, 0, 0, 0),
+        unjudged={"orphans": "why not"},
+    )
+
+
+def found(url: str, note: str = "") -> Finding:
+    return Finding("orphans", Area.LINKS, Severity.WARNING, 1, 2, "1 of 2", "why", "do", (Example(url, note, url),))
+
+
+def test_what_sites_wrote_is_text() -> None:
+    """No URL, title or rule becomes markup, and only addresses of the web are links."""
+    text = page(audit_of(found("javascript:alert(1)", '<script>"&'), found('http://a.test/"><script>')), 0.0)
+    assert "<script" not in text
+    assert 'href="javascript' not in text
+    assert 'href="http://a.test/&quot;&gt;&lt;script&gt;"' in text
+
+
+def test_the_page_loads_nothing() -> None:
+    """Nothing of the file comes from elsewhere: no source, no import, no font."""
+    text = page(audit_of(found("http://a.test/")), 1e9)
+    assert re.findall(r"\bsrc=|@import|url\(", text) == []
+    assert set(re.findall(r'href="([^"]*)"', text)) == {"http://a.test/"}
+    assert "9 September 2001" in text
+
+
+def test_the_outcome_in_a_sentence() -> None:
+    """By severity; a clean site is told so."""
+    assert summary(audit_of()) == "Nothing to mend was found."
+    assert summary(audit_of(found(""), found(""))) == "2 warnings."
+    assert [sized(number) for number in (12, 3_400, 5_600_000, 123_000_000)] == ["12 bytes", "3 kB", "5.6 MB", "123 MB"]
+
+
+def robots(text: str, access: str = "rules", status: int = 200) -> RobotsFile:
+    return RobotsFile(Site("a.test"), access, text.encode(), 0.0, 0.0, status)
+
+
+@pytest.mark.parametrize(
+    ("file", "names"),
+    [
+        (robots("User-agent: *\nDisallow: /x/\nSitemap: http://a.test/s.xml"), []),
+        (robots("User-agent: *\nDisallow: /\nSitemap: http://a.test/s.xml"), ["robots-closed"]),
+        (robots("User-agent: badbot\nDisallow: /\n\nUser-agent: *\nSitemap: http://a.test/s.xml"), []),
+        (robots("User-agent: *\nCrawl-delay: 30\nSitemap: http://a.test/s.xml"), ["robots-slow"]),
+        (robots("User-agent: *\nDisallow: /x/"), ["robots-silent"]),
+        (robots("Disallow: /x/\nhello\nSitemap: http://a.test/s.xml"), ["robots-format"]),
+        (robots("", "all", 404), ["robots-silent"]),
+        (robots("", "none", 503), ["robots-unreachable"]),
+        (None, []),
+    ],
+)
+def test_what_is_wrong_with_robots(file: RobotsFile | None, names: list[str]) -> None:
+    """By the file alone, for a site that has a sitemap."""
+    assert [each.name for each in permissions(file, "http://a.test/", has_sitemap=True)] == names
+
+
+def test_a_file_that_fails_is_told_with_its_status() -> None:
+    """And how slow a site asks to be crawled, with what that means."""
+    assert permissions(robots("", "none", 503), "http://a.test/", has_sitemap=False)[0].title.endswith("status 503")
+    slow = permissions(robots("User-agent: *\nCrawl-delay: 30"), "http://a.test/", has_sitemap=False)[0]
+    assert (slow.title.count("30 s"), slow.why.count("2,880")) == (1, 1)
