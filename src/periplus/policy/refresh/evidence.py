@@ -69,6 +69,8 @@ _LENGTH_BITS, _SIGNAL_BITS = 12, 3
 _LONGEST = (1 << _LENGTH_BITS) - 1
 _CHANGED = 1 << _LENGTH_BITS
 _FIRST_SIGNAL = _LENGTH_BITS + 1
+_ANY_SIGNAL = ((1 << _SIGNAL_BITS * KINDS) - 1) << _FIRST_SIGNAL
+_NO_SIGNALS = (0,) * KINDS
 _USED = 1 << 31
 """Set in every observation, so that 0 is none."""
 KEEP = 0.5 ** (1.0 / MEMORY)
@@ -174,6 +176,8 @@ def is_changed_of(code: int) -> bool:
 
 def signals_of(code: int) -> tuple[int, ...]:
     """Signals by kind, of an observation or of what is pending."""
+    if not code & _ANY_SIGNAL:  # most have none
+        return _NO_SIGNALS
     return tuple(code >> shift_of(kind) & MOST_SIGNALS for kind in range(KINDS))
 
 

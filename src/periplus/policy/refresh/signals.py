@@ -183,8 +183,10 @@ class SiteEvidence(Struct, frozen=True, gc=False):
 
     def precision_rate(self, kind: SignalKind) -> float:
         """Right signals a day of a page; none of kinds that are not heard."""
-        total = sum(each.judged for each in self.kinds)
         mine = self.kinds[kind]
+        if not mine.judged:
+            return 0.0
+        total = sum(each.judged for each in self.kinds)
         return self.signals * mine.judged / total * mine.precision if total and mine.kappa else 0.0
 
     @property
@@ -200,7 +202,7 @@ class SiteEvidence(Struct, frozen=True, gc=False):
     def expected(self, code: int) -> tuple[float, float, bool]:
         """A kept visit: its days, what its signals add to the reasons to expect a change, and whether there was one."""
         counts = signals_of(code)
-        reasons = sum(n * kind.kappa for n, kind in zip(counts, self.kinds, strict=True) if n)
+        reasons = sum(n * kind.kappa for n, kind in zip(counts, self.kinds, strict=True) if n) if any(counts) else 0.0
         return days_of(code), reasons, is_changed_of(code)
 
     def fold(self, code: int, rate: float) -> tuple[SiteEvidence, float, float]:
