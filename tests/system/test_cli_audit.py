@@ -123,4 +123,6 @@ def test_what_cannot_be_failed_on_is_refused(run: Run, web: ScriptedWeb) -> None
 def test_a_site_that_is_not_there_has_nothing_to_audit(run: Run, web: ScriptedWeb) -> None:
     """The exit code says so."""
     web.said = {}
-    assert run(*typed(web)).returncode in (0, 1)
+    said = run(*typed(web, "--json"))
+    assert said.returncode == 1
+    assert {mark["verdict"] for mark in json.loads(said.stdout)["marks"]} == {"unknown"}

@@ -63,15 +63,15 @@ def audit(
     ]
     order = list(KINDS)
     findings.sort(key=lambda found: (found.severity.rank, order.index(found.name)))
-    listed = gathered.count("is_listed")
+    listed, pages = gathered.count("is_listed"), gathered.count("is_page")
     return Audit(
         site=sites[0],
         sites=tuple(sites),
-        pages=gathered.count("is_page"),
+        pages=pages,
         listed=listed,
         visited=gathered.count("is_listed and is_crawled"),
         is_whole=is_whole,
-        marks=tuple(_mark(area, findings, listed, dates, cost) for area in Area),
+        marks=tuple(_mark(area, findings, listed if pages else None, dates, cost) for area in Area),
         findings=tuple(findings),
         cost=cost,
         dates=dates,
@@ -88,21 +88,26 @@ def _unjudged(dates: Dates, *, is_whole: bool, has_list: bool) -> dict[str, str]
     return unjudged
 
 
-def _mark(area: Area, findings: list[Finding], listed: int, dates: Dates, cost: Cost) -> Mark:
+def _mark(area: Area, findings: list[Finding], listed: int | None, dates: Dates, cost: Cost) -> Mark:
+    """Of a site of which no page was read (`listed` is none), nothing is good."""
     mine = [found for found in findings if found.area is area]
     if mine:
         more = f" (and {len(mine) - 1} more)" if len(mine) > 1 else ""
         return Mark(area, QUESTIONS[area], mine[0].severity.value, mine[0].title + more)
-    is_unknown = not listed and area in (Area.CLEAN, Area.LASTMOD, Area.HINTS)
-    is_unknown = is_unknown or (area is Area.LASTMOD and not dates.dated)
-    return Mark(area, QUESTIONS[area], "unknown" if is_unknown else "good", _good(area, listed, dates, cost))
+    why = _unknown(area, listed, dates)
+    return Mark(area, QUESTIONS[area], "unknown" if why else "good", why or _good(area, listed or 0, dates, cost))
+
+
+def _unknown(area: Area, listed: int | None, dates: Dates) -> str:
+    """Why nothing can be said of an area; empty if something can."""
+    if listed is None:
+        return "No page could be read"
+    if not listed and area in (Area.CLEAN, Area.LASTMOD, Area.HINTS):
+        return "There is no sitemap to judge"
+    return "No listed page has one" if area is Area.LASTMOD and not dates.dated else ""
 
 
 def _good(area: Area, listed: int, dates: Dates, cost: Cost) -> str:
-    if not listed and area in (Area.CLEAN, Area.LASTMOD, Area.HINTS):
-        return "There is no sitemap to judge"
-    if not dates.dated and area is Area.LASTMOD:
-        return "No listed page has one"
     trusted = (
         "nothing speaks against it" if dates.precision is None else f"{dates.precision:.0%} of its moves are right"
     )

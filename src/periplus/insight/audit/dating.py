@@ -4,8 +4,8 @@ One reading shows dates that are missing, in the future, or all the same. If nea
 of the request where it is (nearly) that of the reading, and never stood still between two readings; else of a build.
 
 Where pages were visited again, each visit is held against the two readings that came before it and before the visit
-before it: did lastmod move, and had the page changed? *Precision* is the share of moves with a change (a page that had
-not changed enough for anybody to care counts as unchanged), *recall* the share of changes with a move.
+before it: did lastmod (of several files the latest) move, and had the page changed? *Precision* is the share of moves
+with a change, however small; *recall* the share of changes that are enough to count with a move.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ with visits as (
             select min(epoch(ended_at)) from fetches where fetches.url = changes.url and outcome = 'fetched')) as before
     from changes where list_contains($sites, site)),
 told as (
-    select url, epoch(read_at) as read_at, epoch(lastmod) as lastmod from sitemap_entries
-    where kind = 'page' and list_contains($sites, site) and lastmod is not null),
+    select url, epoch(read_at) as read_at,
+        max(epoch(lastmod)) over (partition by url order by read_at range unbounded preceding) as lastmod
+    from sitemap_entries where kind = 'page' and list_contains($sites, site) and lastmod is not null),
 pairs as (
     select visits.*, later.lastmod as lastmod
     from visits asof join told as later on visits.url = later.url and visits.seen_at >= later.read_at)

@@ -74,11 +74,13 @@ def cleanliness(gathered: Gathered) -> list[Finding]:
         "case when is_apology then '200, but an apology' when outcome = 'failed' then reason else status::varchar end"
     )
     errors = gathered.of_urls("is_listed and (is_error or is_apology)", note=answered, kind=answered)
-    leading = gathered.of_urls("is_listed and is_redirect and not is_error", note="leads_to")
+    leading = gathered.of_urls("is_listed and is_redirect and not is_error", note="'leads to ' || leads_to")
     hidden = gathered.of_urls("is_listed and is_page and not is_apology and noindex")
     elsewhere = "is_listed and is_page and not is_apology and not coalesce(noindex, false) and leads_to is null"
-    others = gathered.of_urls(f"{elsewhere} and canonical <> url", note="canonical")
-    copies = gathered.of_urls(f"{elsewhere} and coalesce(canonical = url, true) and not is_first", note="same_as")
+    others = gathered.of_urls(f"{elsewhere} and canonical <> url", note="'canonical: ' || canonical")
+    copies = gathered.of_urls(
+        f"{elsewhere} and coalesce(canonical = url, true) and not is_first", note="'as ' || same_as"
+    )
     forbidden = gathered.of_urls("is_listed and forbidden_by is not null", note="'Disallow: ' || forbidden_by")
     return [
         *finding("listed-errors", errors, visited),

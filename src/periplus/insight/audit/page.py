@@ -34,7 +34,7 @@ def page(audit: Audit, made_at: float) -> str:
             "<h2>At a glance</h2>\n<ul class=marks>\n",
             *map(_mark, audit.marks),
             "</ul>\n<h2>Findings</h2>\n",
-            *(map(_finding, audit.findings) if audit.findings else ("<p>Nothing to mend was found.</p>\n",)),
+            *(map(_finding, audit.findings) if audit.findings else (f"<p>{summary(audit)}</p>\n",)),
             *_cost(audit.cost),
             *_unjudged(audit),
             "<footer><p>Made by Periplus. Severities: ✗ error, crawlers are misled; ! warning, they waste visits; ",
@@ -49,7 +49,8 @@ def summary(audit: Audit) -> str:
     for found in audit.findings:
         counts[found.severity.value] += 1
     said = [f"{number} {word}{'s' if number != 1 else ''}" for word, number in counts.items() if number]
-    return ", ".join(said).capitalize() + "." if said else "Nothing to mend was found."
+    nothing = "Nothing to mend was found." if audit.pages else "No page could be read."
+    return ", ".join(said).capitalize() + "." if said else nothing
 
 
 def sized(number: float) -> str:
