@@ -26,7 +26,9 @@ from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.exchange import Request
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+from periplus.model import Lane, Queued, Url
 from periplus.store import DiskState
+from periplus.urls import site_of
 
 _WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
 _IDLE = re.compile(r"[?&]utm_source=[^&]*$")
@@ -67,6 +69,14 @@ def rows(folder: Path, question: str) -> list[dict[str, Any]]:
         answer = database.execute(question)
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def make_due(folder: Path, urls: Iterable[str]) -> None:
+    """Give known URLs a place in the queue again."""
+    state = DiskState(Layout(folder).shard(0), shard=0)
+    state.queues.push([Queued(Url(url), site_of(Url(url)), Lane.REFRESH, 0) for url in urls])
+    state.commit()
+    state.close()
 
 
 def make_files_due(folder: Path) -> None:

@@ -5,30 +5,17 @@ Who decides that a URL is due again is not there yet; here its place in the queu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from tests.lab.crawling import by_proxy, crawl, rows, standing
+from tests.lab.crawling import by_proxy, crawl, make_due, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.assembly import Layout
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.sites import Validation
-from periplus.model import Lane, Queued, Url
-from periplus.store import DiskState
-from periplus.urls import site_of
 
 OPTIONS: dict[str, object] = {"scope.kind": "host", "politeness.delay": 0.0, "politeness.patience": 0.0}
 LATER = 30 * 86_400.0
-
-
-def make_due(folder: Path, urls: Sequence[str]) -> None:
-    """Give known URLs a place in the queue again."""
-    state = DiskState(Layout(folder).shard(0), shard=0)
-    state.queues.push([Queued(Url(url), site_of(Url(url)), Lane.REFRESH, 0) for url in urls])
-    state.commit()
-    state.close()
 
 
 def records_of(folder: Path, url: str) -> list[tuple[str, str, str]]:

@@ -1,28 +1,18 @@
 """What changes at every visit, told from what changes: learnt from the living web, and held against its truth.
 
-The lab's churning region (a quotation, an advertisement, a token) lies in an aside, which is no main text. Here it is
-moved into the article, where it counts as main text unless somebody learns better.
+The churning region (a quotation, an advertisement, a token) is moved into the main text, where it counts unless
+somebody learns better.
 """
 
 from __future__ import annotations
 
-import re
+from tests.lab.churning import moved
 
 from periplus.content import Churn, Snapshot, blocks_of, change_level, read_page, settled_level, snapshot
 from periplus.lab.web import World
 from periplus.model import ChangeLevel, Url
 
 HOUR, DAY = 3_600.0, 86_400.0
-CHURN = re.compile(rb'<aside class="churn">(.*?)</aside>', re.DOTALL)
-
-
-def moved(html: bytes) -> bytes:
-    """The page with its churning region at the end of its main text."""
-    found = CHURN.search(html)
-    if found is None:
-        return html
-    region = b'<div class="churn">' + found[1] + b"</div>"
-    return CHURN.sub(b"", html).replace(b"</main>", region + b"</main>")
 
 
 def visited(world: World, url: str, at: float) -> tuple[Snapshot, bytes]:

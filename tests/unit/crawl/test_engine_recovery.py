@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,9 @@ from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
-from periplus.model import Discovery, Purpose, Source
+from periplus.model import Discovery, Lane, Purpose, Queued, Site, Source, Url
 from periplus.store import DiskState
+from periplus.urls import site_of
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
@@ -121,3 +123,49 @@ def test_notes_are_gone_through_at_their_own_time(collection: Collection) -> Non
     state.close()
     assert found
     assert max(found) <= ended
+
+
+def test_what_pages_taught_counts_once(collection: Collection, lab: RunningLab, tmp_path: Path) -> None:
+    """Levels, parts of pages and what is known of churn are the same, whether a process died after it learnt or not."""
+    collection.config = collection.config.with_options({"churn.instant": 0.0})
+    shard = collection.crawl(collection.open(), pages=40)
+    shard.stop(5.0)
+    shard.close()
+    assert isinstance(lab.clock, SteppedClock)
+    for _ in range(2):  # parts are known from the second visit on
+        lab.clock.advance(7 * 86_400.0)
+        state = DiskState(collection.layout.shard(0), shard=0)
+        known = [each for site in state.sites for each in state.records.of_site(site.site) if each.kept_at is not None]
+        urls = [each.url for each in known if each.status in (200, 304)]
+        state.queues.push([Queued(url, site_of(url), Lane.REFRESH, 0) for url in urls])
+        state.commit()
+        state.close()
+        shard = collection.open()
+        before = shard.status().tally.fetches
+        until = time.monotonic() + 30
+        while shard.status().tally.fetches < before + len(urls) and time.monotonic() < until:
+            shard.step(0.05)
+        died = tmp_path.with_name(tmp_path.name + "-died")
+        shutil.rmtree(died, ignore_errors=True)
+        shutil.copytree(tmp_path, died)
+        shard.stop(0.0)
+        shard.close()
+    other = Collection(died, lab)
+    other.config = collection.config
+    assert other.notes()[1]
+    again = other.open()
+    again.stop(0.0)
+    again.close()
+    assert learnt(collection) == learnt(other)
+    assert any(learnt(collection)[0].values())
+
+
+def learnt(collection: Collection) -> tuple[dict[Site, bytes], dict[Url, tuple[bytes, int, int]]]:
+    """What is known of the churn of each site, and of the parts, visits and changes of each page."""
+    state = DiskState(collection.layout.shard(0), shard=0)
+    sites = {site.site: site.churn for site in state.sites}
+    records = {
+        each.url: (each.blocks, each.visits, each.changes) for site in sites for each in state.records.of_site(site)
+    }
+    state.close()
+    return sites, records
