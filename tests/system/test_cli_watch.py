@@ -18,6 +18,7 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.system.typed import Run, Said
 
 from periplus.config import Config
+from periplus.store import DiskState, KnownRanks
 
 HOME = "http://site.test"
 PAGES = 12
@@ -140,6 +141,20 @@ def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -
     facts = json.loads(run("info", str(folder), "--json").stdout)["freshness"]
     assert facts["pages"] == PAGES + 1
     assert 0.0 < facts["fresh"] <= 1.0
+
+
+def test_pages_are_weighed_by_rank_and_by_pattern(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """What weighs nothing is not asked for again; ranks are reckoned from the links of the collection."""
+    folder = tmp_path / "site"
+    begin(run, web, folder, **{"refresh.weight": "pagerank", "refresh.weights": {"/p1": 0.0, "/p2": 3.0}})
+    watched(folder, lambda: len(web.asked) > 2 * (PAGES + 1))
+    assert f"{HOME}/p2" in web.asked
+    assert f"{HOME}/p1" not in web.asked
+    assert len(KnownRanks.load(folder / "state" / "ranks-weight-pagerank.npy")) >= PAGES
+    state = DiskState.read_only(folder / "state" / "shard-00")
+    assert float(state.marked("mean weight") or 0.0) not in (0.0, 1.0)
+    state.close()
+    assert "it weighs nothing" in " ".join(run("info", str(folder), f"{HOME}/p1").stdout.split())
 
 
 def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

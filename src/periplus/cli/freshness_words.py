@@ -84,6 +84,7 @@ def reason(visit: NextVisit, now: float) -> str:
         "chance": "drawn by lot, to stay unbiased",
         "failed": "the last visit failed, and is tried again",
         "moved": "it led elsewhere, and is looked at again",
+        "worthless": "it weighs nothing",
     }
     return words[visit.reason]
 
@@ -230,5 +231,7 @@ def _fresh(facts: PageFreshness) -> str:
 def _next(facts: PageFreshness, now: float, folder: str) -> str:
     if facts.next is None:
         return "none: it was given up" if facts.is_watched else f"none is planned: periplus watch {folder} comes back"
+    if facts.next.reason == "worthless":
+        return "none: it weighs nothing (refresh.weights)"
     turn = ", waits for its site's turn" if facts.next.is_waiting else ""
     return f"due {when(facts.next, now)}{turn}: {reason(facts.next, now)}"

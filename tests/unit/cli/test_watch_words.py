@@ -40,6 +40,7 @@ REASONS = [
     "chance",
     "failed",
     "moved",
+    "worthless",
 ]
 HONEST = SignalFacts("sitemap", "honest", 0.84, 0.76, 0.91, 97.0, 0.62, 10_800.0, 12, 0.1, True)
 

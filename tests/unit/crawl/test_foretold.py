@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from periplus.crawl.frontier import Foretelling, NextVisit
 from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
-from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence
+from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, Weigher
 from periplus.store import MemoryState
 
 DAY = 86_400.0
@@ -113,3 +113,18 @@ def test_a_calendar_that_names_what_is_gone_does_not_matter() -> None:
     state = kept()
     state.calendar.move([(Url(f"{HOME}/ghost"), None, NOW)])
     assert foretold(state) == []
+
+
+def test_who_weighs_nothing_is_not_visited_and_says_so() -> None:
+    """It is in no list of visits to come; asked for by itself, it has its reason."""
+    state = kept(record("/a"), record("/b"))
+    foretelling = Foretelling(state, SETTINGS, Weigher({"/a": 0.0}))
+    assert [visit.url for visit in foretelling.next(0.05, NOW, 5)] == [f"{HOME}/b"]
+    assert foretelling.of(record("/a"), 0.05, NOW).reason == "worthless"
+
+
+def test_weights_move_a_visit() -> None:
+    """Three times the weight, sooner."""
+    plain, heavy = (Foretelling(kept(record("/a")), SETTINGS, Weigher(weights)) for weights in ({}, {"/a": 3.0}))
+    early = record("/a", due_at=NOW - 3 * DAY, age=0.1)
+    assert heavy.of(early, 0.5, NOW).due_at < plain.of(early, 0.5, NOW).due_at

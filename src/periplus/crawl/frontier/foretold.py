@@ -11,6 +11,7 @@ more, and each visit gets its reason, a word:
 * `chance`: drawn by lot, so that what is believed of pages stays unbiased
 * `failed`: the last visit failed, and is tried again
 * `moved`: it led elsewhere the last time
+* `worthless`: it weighs nothing, so that there will be none; at that time its weight is looked up again
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from msgspec.structs import replace
 
 from periplus.model import Lane, State, Url, UrlRecord
 from periplus.policy.refresh import (
+    WORTHLESS,
     Appraisal,
     PageEvidence,
     Price,
@@ -32,6 +34,7 @@ from periplus.policy.refresh import (
     Weigher,
     unpack_page,
     unpack_site,
+    why_worthless,
 )
 from periplus.urls import site_of
 
@@ -84,7 +87,8 @@ class Foretelling:
         first = sorted(heads, key=lambda entry: entry.level)[:limit]
         waiting = records.get([entry.url for entry in first])
         due = records.get([url for url, _ in self._state.calendar.due(math.inf, _LOOKED_AT * limit)])
-        later = [self.of(record, price, now) for record in due if record is not None]
+        found = (self.of(record, price, now) for record in due if record is not None)
+        later = [visit for visit in found if visit.reason != WORTHLESS]
         return [
             *(self.of(record, price, now, is_waiting=True) for record in waiting if record is not None),
             *sorted(later, key=lambda visit: (visit.due_at, visit.url)),
@@ -93,6 +97,8 @@ class Foretelling:
     def of(self, record: UrlRecord, price: float, now: float, *, is_waiting: bool = False) -> NextVisit:
         """The next visit of one page."""
         due_at = now if is_waiting or record.due_at is None else record.due_at
+        if why_worthless(self._valuer.weigh(record.url)):
+            return NextVisit(record.url, due_at, WORTHLESS)
         if record.failures or not record.evidence:
             return NextVisit(record.url, due_at, FAILED if record.failures else MOVED, is_waiting)
         kept = self._state.sites.get([site_of(record.url)])[0]

@@ -36,7 +36,7 @@ from .noisy_signals import SignalModel
 from .objectives import Objective, fragment_index, objective, objectives, profile_index
 from .price import Price, PriceSettings, price_for
 from .reckoning import pages_of, reckoned
-from .retirement import RefreshRetirementSettings, Setback, after_setback, why_worthless
+from .retirement import WORTHLESS, RefreshRetirementSettings, Setback, after_setback, why_worthless
 from .signals import KindEvidence, SiteEvidence, unpack_site
 from .wake_queue import QueueSettings, WakeQueue
 from .weights import Weigher, check_importance
@@ -46,6 +46,7 @@ __all__ = [
     "DAY",
     "PAGE",
     "SAID_RATE",
+    "WORTHLESS",
     "AdaptiveSettings",
     "Appraisal",
     "Appraiser",
