@@ -20,13 +20,12 @@ from rich.console import Console
 from periplus.crawl.placement import owner_of
 from periplus.model import Lane, RobotsFile, Site, UsageError
 from periplus.policy.names import nearest
-from periplus.urls import canonical, site_of
 
 from . import options
 from .app import INTERRUPTED
 from .collection import Collection, existing, held, planned, states
 from .crawl import NOTHING_FETCHED, addresses, duration, run
-from .ulinks import is_collection
+from .site_asked import grouped, is_collection, key_of, names_of
 
 if TYPE_CHECKING:
     from periplus.insight.audit import Audit
@@ -160,6 +159,8 @@ def audited(collection: Collection, site: str | None = None, *, slow: float = 2.
             for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
         ]
         sites = _chosen(collection, counts, site)
+        if not sites:
+            raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
         robots, is_whole = _known(collection, sites)
         settings = AuditSettings(slow=slow, examples=examples)
         return audit(views, sites, robots, is_whole=is_whole, settings=settings)
@@ -170,30 +171,17 @@ def _said(line: str) -> None:
 
 
 def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
-    """All names of one site, that with the most pages first: with and without `www`."""
-    groups: dict[str, list[tuple[int, str]]] = {}
-    for name, pages in counts:
-        groups.setdefault(name.removeprefix("www."), []).append((-pages, name))
-    seeds = dict.fromkeys(str(site_of(seed)).removeprefix("www.") for seed in collection.seeds)
+    """All names of the site that is meant: the one that was asked for, or the only one there is."""
+    groups = grouped(counts)
     if wanted is not None:
-        url = canonical(wanted if "://" in wanted else f"http://{wanted}/")
-        asked = [str(site_of(url)).removeprefix("www.")] if url is not None else []
-    else:
-        asked = [seed for seed in seeds if any(pages for pages, _ in groups.get(seed, ()))] or _with_pages(groups)
-        asked = asked or list(seeds)[:1]
-    if len(asked) > 1:
-        some = ", ".join(asked[:_SHOWN]) + (", ..." if len(asked) > _SHOWN else "")
-        raise UsageError(f"{collection.folder} has {len(asked):,} sites: {some}", hint="pick one: --site NAME")
-    if not asked or (wanted is not None and asked[0] not in groups):
-        raise UsageError(
-            f"{collection.folder} knows no site {wanted}", hint=f"periplus info {collection.folder} lists the largest"
-        )
-    return [name for _, name in sorted(groups.get(asked[0], [(0, asked[0])]))]
-
-
-def _with_pages(groups: dict[str, list[tuple[int, str]]]) -> list[str]:
-    """Where no seed has pages: the sites that do, which the seeds led to."""
-    return [name for name, names in sorted(groups.items()) if any(pages for pages, _ in names)]
+        return names_of(groups, wanted, collection.folder)
+    have_pages = {key_of(name): None for name, pages in counts if pages}
+    seeds = dict.fromkeys(key_of(seed) for seed in collection.seeds)
+    meant = [seed for seed in seeds if seed in have_pages] or list(have_pages) or list(seeds)[:1]
+    if len(meant) > 1:
+        some = ", ".join(meant[:_SHOWN]) + (", ..." if len(meant) > _SHOWN else "")
+        raise UsageError(f"{collection.folder} has {len(meant):,} sites: {some}", hint="pick one: --site NAME")
+    return groups.get(meant[0], meant) if meant else []
 
 
 def _known(collection: Collection, sites: Sequence[str]) -> tuple[RobotsFile | None, bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly import Layout
 from periplus.insight.listed import listed_urls
 from periplus.insight.ulinks import (
     Listed,
@@ -28,9 +27,8 @@ from periplus.insight.ulinks import (
     exact_ulinks,
     tree_statistics,
 )
-from periplus.insight.ulinks.crawled import asked, pages_of, sites_of
+from periplus.insight.ulinks.crawled import pages_of, sites_of
 from periplus.insight.ulinks.titles import entitled
-from periplus.model import UsageError
 from periplus.urls import canonical, site_of
 
 from . import options
@@ -38,7 +36,11 @@ from .collection import Collection, existing, held, planned, states
 from .crawl import NOTHING_FETCHED, addresses, duration, run
 from .live import count
 from .map_judging import Judging
+from .site_asked import grouped, is_collection, names_of
 from .survey_show import FILES
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
 
 _SITES_SHOWN = 20
 _SCRATCH = "periplus-ulinks-"
@@ -125,16 +127,6 @@ def ulinks(
     raise typer.Exit(0 if any(each.ulinks for each in found) else NOTHING_FETCHED)
 
 
-def is_collection(what: str) -> bool:
-    """Whether a folder is meant, not a site; a folder that is no collection is neither."""
-    folder = Path(what)
-    if "://" in what or not folder.is_dir():
-        return False
-    if not Layout(folder).settings.is_file() and ("/" in what or "." not in what):
-        raise UsageError(f"{folder} is no collection: it has no periplus.toml", hint="name a site, or a collection")
-    return Layout(folder).settings.is_file()
-
-
 # of a site, over the wire
 
 
@@ -188,9 +180,9 @@ def _looked_at(
     shallow: dict[str, object] = {"budgets.max_depth": 0, "sitemaps.follow": False}
     collection = planned(folder, seeds=seeds, options=wire | shallow)
     _fetched(collection, f"looking at {len(seeds)} pages")
-    with asked(collection.layout.tables) as connection:
-        pages = frozenset(url for (url,) in connection.execute(_THERE, [nowhere]).fetchall())
-        return entitled(wanted.of(sample, pages), connection)
+    with _asked(collection) as views:
+        pages = frozenset(str(row["url"]) for row in views.rows(_THERE, [str(nowhere)]))
+        return entitled(wanted.of(sample, pages), views)
 
 
 # of a collection
@@ -203,28 +195,23 @@ def _of_collection(collection: Collection, wanted: Wanted, site: str | None) -> 
         name = str(site_of(collection.seeds[0]))
         tree = tree_statistics(one.url for one in sample.urls)
         return [SiteUlinks(name, "sitemaps", sample.total, wanted.of(sample), tree)]
-    with asked(collection.layout.tables) as connection:
+    with _asked(collection) as views:
+        groups = grouped(sites_of(views))
+        chosen = [names_of(groups, site, collection.folder)] if site else list(groups.values())[:_SITES_SHOWN]
         found = []
-        for names in _groups(sites_of(connection), site, str(collection.folder)):
-            sample = Sample(pages_of(connection, names), mends=not wanted.is_exact)
-            links = entitled(wanted.of(sample), connection)
+        for names in chosen:
+            sample = Sample(pages_of(views, names), mends=not wanted.is_exact)
+            links = entitled(wanted.of(sample), views)
             tree = tree_statistics(one.url for one in sample.urls)
             found.append(SiteUlinks(names[0], "crawl", sample.total, links, tree))
         return found
 
 
-def _groups(sites: list[tuple[str, int]], wanted: str | None, folder: str) -> list[list[str]]:
-    """Sites that are one but for `www`, the largest first."""
-    groups: dict[str, list[str]] = {}
-    for site, _ in sites:
-        groups.setdefault(site.removeprefix("www."), []).append(site)
-    if wanted is None:
-        return list(groups.values())[:_SITES_SHOWN]
-    url = canonical(wanted if "://" in wanted else f"http://{wanted}/")
-    group = groups.get(str(site_of(url)).removeprefix("www.")) if url is not None else None
-    if group is None:
-        raise UsageError(f"{folder} knows no pages of {wanted}", hint=f"periplus info {folder} lists the largest sites")
-    return [group]
+def _asked(collection: Collection) -> Views:
+    """Its tables, in SQL. DuckDB is loaded here: a crawl freezes what is loaded before it, and it complains of that."""
+    from periplus.insight.views import Views
+
+    return Views(collection.folder, spooled=collection.layout.spooled)
 
 
 # how it is shown

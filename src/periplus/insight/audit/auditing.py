@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 _CUT_SHORT = "the crawl was not finished: what links lead to is not all known"
 _NOT_SEEN_AGAIN = "too few pages were visited again"
+_UNREAD = """
+select url, '' as note, '' as via, coalesce(reason, status::varchar, outcome) as kind, 0.0 as weight
+from fetches where purpose in ('page', 'robots') and list_contains($sites, site)
+    and (outcome in ('failed', 'excluded') or (purpose = 'page' and coalesce(status, 0) <> 200))
+"""
 
 
 class AuditSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,6 +69,7 @@ def audit(
     order = list(KINDS)
     findings.sort(key=lambda found: (found.severity.rank, order.index(found.name)))
     listed, pages = gathered.count("is_listed"), gathered.count("is_page")
+    unread = "" if pages else _why_unread(gathered)
     return Audit(
         site=sites[0],
         sites=tuple(sites),
@@ -71,7 +77,7 @@ def audit(
         listed=listed,
         visited=gathered.count("is_listed and is_crawled"),
         is_whole=is_whole,
-        marks=tuple(_mark(area, findings, listed if pages else None, dates, cost) for area in Area),
+        marks=tuple(_mark(area, findings, unread, listed, dates, cost) for area in Area),
         findings=tuple(findings),
         cost=cost,
         dates=dates,
@@ -88,20 +94,23 @@ def _unjudged(dates: Dates, *, is_whole: bool, has_list: bool) -> dict[str, str]
     return unjudged
 
 
-def _mark(area: Area, findings: list[Finding], listed: int | None, dates: Dates, cost: Cost) -> Mark:
-    """Of a site of which no page was read (`listed` is none), nothing is good."""
+def _mark(area: Area, findings: list[Finding], unread: str, listed: int, dates: Dates, cost: Cost) -> Mark:
+    """Of a site of which no page was read (`unread` says why), nothing is good."""
     mine = [found for found in findings if found.area is area]
     if mine:
         more = f" (and {len(mine) - 1} more)" if len(mine) > 1 else ""
         return Mark(area, QUESTIONS[area], mine[0].severity.value, mine[0].title + more)
-    why = _unknown(area, listed, dates)
-    return Mark(area, QUESTIONS[area], "unknown" if why else "good", why or _good(area, listed or 0, dates, cost))
+    why = unread or _unknown(area, listed, dates)
+    return Mark(area, QUESTIONS[area], "unknown" if why else "good", why or _good(area, listed, dates, cost))
 
 
-def _unknown(area: Area, listed: int | None, dates: Dates) -> str:
+def _why_unread(gathered: Gathered) -> str:
+    reasons = gathered.found(_UNREAD).parts
+    return "No page could be read" + (f" ({', '.join(reasons)})" if reasons else "")
+
+
+def _unknown(area: Area, listed: int, dates: Dates) -> str:
     """Why nothing can be said of an area; empty if something can."""
-    if listed is None:
-        return "No page could be read"
     if not listed and area in (Area.CLEAN, Area.LASTMOD, Area.HINTS):
         return "There is no sitemap to judge"
     return "No listed page has one" if area is Area.LASTMOD and not dates.dated else ""

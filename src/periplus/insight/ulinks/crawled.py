@@ -7,22 +7,14 @@ what the site's sitemaps say of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from .sampling import Listed
 
 if TYPE_CHECKING:
-    import duckdb
+    from periplus.insight.views import Views
 
-_TABLES: Final = ("pages", "discoveries", "links")
-_AT_ONCE: Final = 10_000
-
-_SITES: Final = """
-select site, count(distinct url) as pages from pages group by site order by pages desc, site
-"""
+_SITES: Final = "select site, count(distinct url) as pages from pages group by site"
 _PAGES: Final = """
 with seen as (
     select url, arg_max(coalesce(title, ''), read_at) as title, arg_max(coalesce(noindex, false), read_at) as noindex,
@@ -37,30 +29,13 @@ where not noindex and canonical = seen.url order by seen.url
 """
 
 
-@contextmanager
-def asked(tables: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on the tables of a collection, in bounded memory; nothing is written but to a folder that goes."""
-    import duckdb  # here, since a crawl freezes what is imported before it, and DuckDB complains of that at the end
-
-    with (
-        TemporaryDirectory(prefix="periplus-ulinks-") as scratch,
-        duckdb.connect(config={"memory_limit": "1GB", "threads": 2, "temp_directory": scratch}) as connection,
-    ):
-        for table in _TABLES:
-            files = sorted(str(path) for path in (tables / table).glob("*.parquet"))
-            if files:
-                connection.read_parquet(files).create_view(table)
-        yield connection
+def sites_of(views: Views) -> list[tuple[str, int]]:
+    """Every site with how many pages of it were read."""
+    return [(str(row["site"]), int(row["pages"])) for row in views.rows(_SITES)]
 
 
-def sites_of(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
-    """Every site with how many pages of it were read, the largest first."""
-    return [(str(site), int(pages)) for site, pages in connection.execute(_SITES).fetchall()]
-
-
-def pages_of(connection: duckdb.DuckDBPyConnection, sites: Sequence[str]) -> Iterator[Listed]:
+def pages_of(views: Views, sites: Sequence[str]) -> Iterator[Listed]:
     """Every page of some sites that may stand for itself, by the alphabet."""
-    found = connection.execute(_PAGES, {"sites": list(sites)})
-    while rows := found.fetchmany(_AT_ONCE):
-        for url, priority, lastmod, title in rows:
+    for batch in views.ask(_PAGES, {"sites": list(sites)}):
+        for url, priority, lastmod, title in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield Listed(url, priority, lastmod, title)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from .choosing import Ulink
 
 if TYPE_CHECKING:
-    import duckdb
+    from periplus.insight.views import Views
 
 _LONGEST: Final = 60
 _NOTHING: Final = frozenset({
@@ -30,15 +30,15 @@ select target, anchor, count(distinct page) as pages from links
 where list_contains($urls, target) and page <> target and anchor <> '' and length(anchor) <= 200 group by all
 """
 _TITLES: Final = """
-select url, arg_max(title, read_at) from pages where list_contains($urls, url) and title <> '' group by url
+select url, arg_max(title, read_at) as title from pages where list_contains($urls, url) and title <> '' group by url
 """
 
 
-def entitled(found: Sequence[Ulink], connection: duckdb.DuckDBPyConnection) -> list[Ulink]:
+def entitled(found: Sequence[Ulink], views: Views) -> list[Ulink]:
     """The same links by the names that a collection knows, where it knows one."""
     urls = [link.url for link in found if link.is_listed]
-    anchors = anchors_of(connection.execute(_ANCHORS, {"urls": urls}).fetchall())
-    titles = without_site(dict(connection.execute(_TITLES, {"urls": urls}).fetchall()))
+    anchors = anchors_of((row["target"], row["anchor"], row["pages"]) for row in views.rows(_ANCHORS, {"urls": urls}))
+    titles = without_site({row["url"]: row["title"] for row in views.rows(_TITLES, {"urls": urls})})
     return [
         replace(link, title=anchors.get(link.url) or titles.get(link.url) or link.title) if link.is_listed else link
         for link in found
