@@ -146,6 +146,21 @@ def test_priority_and_lastmod_weigh() -> None:
     assert sections(ulinks(same, 2, 2)) == ["old", "new"]
 
 
+def test_one_date_of_the_future_does_not_make_all_others_old() -> None:
+    """Among two hundred pages, one says that it changed in 2099."""
+    old = [Listed(f"http://a.com/old/{word}", lastmod=0.0) for word in range(150)]
+    new = [Listed(f"http://a.com/new/{word}", lastmod=1000 * DAY) for word in range(60)]
+    assert sections(ulinks([*old, *new, Listed("http://a.com/odd", lastmod=4e9)], 2, 2))[0] == "new"
+
+
+def test_endless_paths_are_cut() -> None:
+    """A site that lists paths of a thousand segments costs no more than another."""
+    urls = [f"http://a.com/{'x/' * 900}{number}" for number in range(300)] + ["http://a.com/about"]
+    found = ulinks(urls, 3)
+    assert "http://a.com/about" in {link.url for link in found}
+    assert ulinks(["http://a.com/" + "y" * 3000, "http://a.com/z"], 3)[0].url == "http://a.com/z"
+
+
 def test_siblings_after_the_third_give_way() -> None:
     """Diversity: one shelf does not fill the page."""
     urls = [

@@ -92,15 +92,15 @@ class Gathered:
 
     def number(self, sql: str, **parameters: object) -> int:
         """One number; nothing is 0."""
-        row = self.views.database.execute(sql, self._given(sql, parameters)).fetchone()
-        return int(row[0] or 0) if row is not None else 0
+        rows = self.views.database.execute(sql, self._given(sql, parameters)).fetchall()
+        return int(rows[0][0] or 0) if rows else 0
 
     def row(self, sql: str, **parameters: object) -> dict[str, object]:
         """One row, by the names of its columns."""
         answer = self.views.database.execute(sql, self._given(sql, parameters))
         names = [column[0] for column in answer.description]
-        row = answer.fetchone()
-        return dict(zip(names, row, strict=True)) if row is not None else {}
+        rows = answer.fetchall()
+        return dict(zip(names, rows[0], strict=True)) if rows else {}
 
     def count(self, condition: str) -> int:
         """How many URLs of the site are so."""

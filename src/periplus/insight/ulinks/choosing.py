@@ -7,7 +7,9 @@ are known to be there are named, and the choice is greedy: after three siblings,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Final
 from urllib.parse import unquote
 
@@ -16,7 +18,7 @@ from msgspec import Struct
 from periplus.model import Url
 from periplus.urls import components
 
-from .branches import Branch, Path, grown, shown
+from .branches import MAX_DEPTH, Branch, Path, grown, shown
 from .facets import transpose
 from .folding import by_weight, fold
 from .names import Names
@@ -65,7 +67,7 @@ def ulinks(
     """The `k` most useful links of a site, of at least `m` parts that it is seen as (`k`, if not given).
 
     URLs may come in any number; 20,000 of them, drawn by lot, make the tree. `as_of`: against what the age of a page
-    is reckoned; the newest lastmod, if not given.
+    is reckoned; (nearly) the newest lastmod, if not given.
     """
     sample = Sample(urls, size=SAMPLE, seed=seed, mends=not exact)
     if exact:
@@ -75,8 +77,9 @@ def ulinks(
 
 def exact_ulinks(sample: Sample, k: int, m: int) -> list[Ulink]:
     """As the report has it: fold, then the heaviest leaves."""
-    drawn = {tuple(components(Url(one.url))): one.url for one in sample.urls}
-    root = grown((tuple(components(Url(one.url))), 1.0) for one in sample.urls)
+    paths = [(tuple(components(Url(one.url))[:MAX_DEPTH]), one.url) for one in sample.urls]
+    drawn = dict(paths)
+    root = grown((path, 1.0) for path, _ in paths)
     fold(root, m)
     found = by_weight([branch for branch in shown(root) if branch.is_leaf and branch.path])
     return [
@@ -113,8 +116,7 @@ def chosen_ulinks(
 
 def _weights(listed: Sequence[Listed], as_of: float | None) -> list[float]:
     """Priority, halved for every 180 days of age; what says nothing weighs as others do. One is the mean."""
-    dates = [one.lastmod for one in listed if one.lastmod is not None]
-    newest = as_of if as_of is not None else max(dates, default=0.0)
+    newest = as_of if as_of is not None else _newest([one.lastmod for one in listed if one.lastmod is not None])
     factors = [None if one.lastmod is None else 0.5 ** (max(newest - one.lastmod, 0.0) / HALF_LIFE) for one in listed]
     known = [factor for factor in factors if factor is not None]
     usual = sum(known) / len(known) if known else 1.0
@@ -127,16 +129,30 @@ def _weights(listed: Sequence[Listed], as_of: float | None) -> list[float]:
     return [weight / mean for weight in weights]
 
 
+def _newest(dates: list[float]) -> float:
+    """Of a hundred dates the last but one: one of the year 2099 must not make all others old."""
+    return sorted(dates)[(len(dates) - 1) * 99 // 100] if dates else 0.0
+
+
 def _diverse(candidates: list[Branch], k: int) -> list[Branch]:
-    """The heaviest first, where a fourth sibling and those after it weigh half."""
-    waiting = sorted(candidates, key=_order)
+    """The heaviest first, where a fourth sibling and those after it weigh half.
+
+    What a branch is worth only becomes less, so one whose worth is still what it was when it was put there is the best.
+    """
     chosen: list[Branch] = []
-    siblings: dict[Path, int] = {}
+    siblings: Counter[Path] = Counter()
+    waiting = [
+        (-_worth(branch, siblings), place, branch) for place, branch in enumerate(sorted(candidates, key=_order))
+    ]
+    heapify(waiting)
     while waiting and len(chosen) < k:
-        place = min(range(len(waiting)), key=lambda place: (-_worth(waiting[place], siblings), place))
-        branch = waiting.pop(place)
+        worth, place, branch = heappop(waiting)
+        now = -_worth(branch, siblings)
+        if now > worth:
+            heappush(waiting, (now, place, branch))
+            continue
         chosen.append(branch)
-        siblings[branch.path[:-1]] = siblings.get(branch.path[:-1], 0) + 1
+        siblings[branch.path[:-1]] += 1
     return chosen
 
 
@@ -145,8 +161,8 @@ def _order(branch: Branch) -> tuple[float, bool, int, Path]:
     return -branch.weight, has_figures(branch.path[-1]), len(branch.path), branch.path
 
 
-def _worth(branch: Branch, siblings: dict[Path, int]) -> float:
-    further = _FURTHER if siblings.get(branch.path[:-1], 0) >= _SIBLINGS else 1.0
+def _worth(branch: Branch, siblings: Counter[Path]) -> float:
+    further = _FURTHER if siblings[branch.path[:-1]] >= _SIBLINGS else 1.0
     return branch.weight * further * (_NUMBERED if is_number(branch.path[-1]) else 1.0)
 
 

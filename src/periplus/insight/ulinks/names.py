@@ -15,7 +15,7 @@ from periplus.model import Discovery, Rewrite, Source, Url
 from periplus.policy.filters import Sessions
 from periplus.urls import canonical, components, site_of
 
-from .branches import Path
+from .branches import MAX_DEPTH, Path
 
 _SCHEMES = re.compile(r"^(?:https?:/*)+(?=https?:/)", re.IGNORECASE)
 _MANY_SLASHES = re.compile(r"^(https?:)/{3,}", re.IGNORECASE)
@@ -56,7 +56,7 @@ class Names:
         site, *parts = components(url)
         if parts and _INDEX.fullmatch(parts[-1]):
             parts.pop()
-        return (self._hosts.get(site, site), *parts)
+        return (self._hosts.get(site, site), *parts)[:MAX_DEPTH]
 
     def spellings(self, path: Path) -> Iterator[Url]:
         """What the page of a prefix may be called, the likeliest first."""

@@ -25,6 +25,8 @@ SAMPLE: Final = 20_000
 _MOST_PRINTS: Final = 20_000_000
 """Of a larger site, pages beyond these are not known to be there unless they were drawn."""
 _AT_ONCE: Final = 4096
+_LONGEST: Final = 2048
+"""Characters of a URL, by the protocol of sitemaps."""
 
 
 class Listed(Struct, frozen=True, gc=False):
@@ -37,7 +39,10 @@ class Listed(Struct, frozen=True, gc=False):
 
 
 class Sample:
-    """Some URLs of a site, drawn by lot with a seed, and the memory of all. `total` is how many there were."""
+    """Some URLs of a site, drawn by lot with a seed, and the memory of all.
+
+    `total` is how many there were, `unreadable` how many more were no URLs, or longer than the protocol lets them be.
+    """
 
     def __init__(self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, mends: bool = True) -> None:
         self.total = 0
@@ -60,7 +65,9 @@ class Sample:
         while some := list(islice(each, _AT_ONCE)):
             listed = [one if isinstance(one, Listed) else Listed(one) for one in some]
             found = [mended(one.url) if mends else canonical(one.url) for one in listed]
-            pairs = [(url, one) for url, one in zip(found, listed, strict=True) if url is not None]
+            pairs = [
+                (url, one) for url, one in zip(found, listed, strict=True) if url is not None and len(url) < _LONGEST
+            ]
             self.unreadable += len(some) - len(pairs)
             if len(self._prints) < _MOST_PRINTS:
                 self._prints.extend(fingerprints(url for url, _ in pairs))
