@@ -21,17 +21,15 @@ TELLERS = {
     "feed": "its feed",
     "ping": "whoever pings",
     "header": "its Last-Modified",
-    "hub": "what leads to its pages",
+    "hub": "what its pages lead to anew",
 }
 """Who says that pages changed, by the name of the kind."""
 
 _TOLD = {
     "sitemap": "the sitemap's lastmod moved",
-    "index": "its sitemap changed, says the index",
     "feed": "the feed lists it anew",
     "ping": "somebody told us",
-    "header": "Last-Modified moved",
-    "hub": "a page that leads to it changed",
+    "hub": "a page leads to it anew",
 }
 
 

@@ -218,6 +218,8 @@ class Engine:
             found = self._reader.links(page, outcome.task.depth, note.at)
         if found:
             self._courier.deliver(found, note.at)
+        if page is not None:
+            self._scheduler.refresher.linked(outcome.task.url, (link.url for link in page.links), note.at)
         if self._reader.gaining >= _GAINING:
             self._deliver_gains()
 

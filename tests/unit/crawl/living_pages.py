@@ -6,6 +6,7 @@ month passes in a moment.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from email.utils import formatdate
@@ -46,10 +47,14 @@ HOME = "http://a.test"
 
 
 class Living(Struct):
-    """A page: a change every `every` days, of which so much is `replaced`; `leads` names where, at a time in days."""
+    """A page: a change `every` so many days, the first after `begins`; each has so much `replaced`.
+
+    `leads` says where it leads on which day.
+    """
 
     every: float = 1e9
     replaced: float = 1.0
+    begins: float = 0.0
     leads: Callable[[float], list[str]] = lambda _day: []
     answers_304: bool = False
     is_copy: bool = False
@@ -127,6 +132,7 @@ class LivingWeb:
                 for path in self._page(task).leads(day)
             ]
             self.scheduler.discover(found, self.now)
+            self.scheduler.refresher.linked(task.url, [each.url for each in found], self.now)
 
     def _page(self, task: FetchTask) -> Living:
         return self.pages.get(task.url.removeprefix(HOME), Living())
@@ -141,7 +147,7 @@ class LivingWeb:
         self.lanes[task.lane] += 1
         if page.fails:
             return Failed(task, "timeout", self.now, 0.0), None
-        version = int((self.now - START) / (page.every * DAY))
+        version = math.floor(((self.now - START) / DAY - page.begins) / page.every) + 1
         headers = (
             (("Last-Modified", formatdate(START + version, usegmt=True)), ("ETag", f'"{version}"'))
             if page.answers_304

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from random import Random
+
 import pytest
+from msgspec.structs import replace
 from tests.unit.crawl.living_pages import DAY, Living, LivingWeb
 
 from periplus.crawl.frontier import Foretelling, Valuer
-from periplus.model import ConfigError, Lane, Site
-from periplus.policy.refresh import RefreshSettings, SiteGains, Weigher, unpack_page_gains, unpack_site_gains
+from periplus.model import ConfigError, Lane, Site, SiteState
+from periplus.policy.refresh import (
+    RefreshSettings,
+    SignalKind,
+    SiteGains,
+    Weigher,
+    unpack_page_gains,
+    unpack_site,
+    unpack_site_gains,
+)
 
 SITE = Site("a.test")
 
 
-def gains(web: LivingWeb) -> SiteGains:
+def site_of(web: LivingWeb) -> SiteState:
     [site] = web.state.sites.get([SITE])
     assert site is not None
-    return unpack_site_gains(site.gains)
+    return site
+
+
+def gains(web: LivingWeb) -> SiteGains:
+    return unpack_site_gains(site_of(web).gains)
 
 
 def still(count: int, **how: object) -> dict[str, Living]:
@@ -55,16 +71,17 @@ def test_what_a_first_visit_finds_is_no_hub() -> None:
 
 def test_where_new_pages_are_copies_a_hub_is_worth_little() -> None:
     """A trap that makes up URLs of one page: what its new pages were worth is learnt, and so what the trap is."""
-    pauses = {}
+    worth = {}
     for is_copy in (False, True):
         articles = {f"/article{n}": Living(is_copy=is_copy) for n in range(200)}
         web = LivingWeb({"/": Living(leads=news), **articles}, visits_a_day=24.0)
         web.crawl("/")
         web.watch(20.0)
-        assert gains(web).chance(is_listed=False) == pytest.approx(0.0 if is_copy else 1.0, abs=0.1)
-        [site], record = web.state.sites.get([SITE]), web.record("/")
-        pauses[is_copy] = Valuer().due_at(record, site, web.now) - web.now
-    assert pauses[True] > 2 * pauses[False] > 0.0
+        hub = Valuer().hub(web.record("/").gains, site_of(web))
+        assert hub is not None
+        worth[is_copy] = hub.page_worth
+    assert worth[True] < 0.1
+    assert worth[False] > 0.9
 
 
 def test_first_visits_are_credited_to_who_told_of_them_and_kept() -> None:
@@ -91,8 +108,7 @@ def test_cheap_answers_are_preferred_only_where_bytes_count(cost: float) -> None
     """With a budget of requests two pages that change alike are visited alike."""
     web = LivingWeb({"/": Living(leads=lambda _: ["/a", "/b"])})
     web.crawl("/")
-    [site] = web.state.sites.get([SITE])
-    assert site is not None
+    site = site_of(web)
     valuer = Valuer(RefreshSettings(unchanged_cost=cost))
     plain = valuer.due_at(web.record("/a"), site, web.now)
     for _ in range(100):
@@ -120,24 +136,20 @@ def test_important_pages_are_visited_more_often_and_the_price_keeps_its_meaning(
 
 
 def test_longevity_prefers_pages_of_which_more_is_replaced() -> None:
-    """Two kinds of pages change alike; of one kind a tenth is replaced each time."""
-    pages = {
-        f"/{kind}/{n}": Living(every=3.0, replaced=kind == "all" or 0.1) for kind in ("all", "bit") for n in range(20)
-    }
-    visits = {}
-    for name in ("binary", "longevity"):
-        web = LivingWeb(
-            {"/": Living(leads=lambda _: list(pages)), **pages}, visits_a_day=8.0, settings=RefreshSettings(name)
-        )
-        web.crawl("/")
-        web.watch(60.0)
-        visits[name] = sum(web.visits[path] for path in pages if path[1:4] == "all") / sum(
-            web.visits[path] for path in pages if path[1:4] == "bit"
-        )
-    assert visits["binary"] == pytest.approx(1.0, rel=0.4)
-    assert visits["longevity"] > 2.5
-    assert unpack_page_gains(web.record("/all/1").gains).replaced > 0.9
-    assert unpack_page_gains(web.record("/bit/1").gains).replaced < 0.4
+    """Two pages change alike, of one a tenth is replaced each time: that is learnt, and one is due sooner."""
+    pages = {"/all": Living(every=3.0), "/bit": Living(every=3.0, replaced=0.1)}
+    web = LivingWeb({"/": Living(leads=lambda _: list(pages)), **pages}, visits_a_day=8.0)
+    web.crawl("/")
+    web.watch(20.0)
+    all_, bit = web.record("/all"), web.record("/bit")
+    assert unpack_page_gains(all_.gains).replaced > 0.9
+    assert unpack_page_gains(bit.gains).replaced < 0.4
+    alike = replace(all_, gains=bit.gains)
+    binary, longevity = (Valuer(RefreshSettings(name)) for name in ("binary", "longevity"))
+    for valuer in (binary, longevity):
+        valuer.appraiser.price.value = 0.05
+    assert binary.due_at(all_, None, web.now) == binary.due_at(alike, None, web.now)
+    assert longevity.due_at(all_, site_of(web), web.now) < longevity.due_at(alike, site_of(web), web.now)
 
 
 def test_a_page_that_is_asked_for_twice_moves_the_price_once() -> None:
@@ -181,3 +193,34 @@ def test_an_objective_that_is_not_there_is_refused() -> None:
     """With the nearest that is."""
     with pytest.raises(ConfigError, match="longvity"):
         LivingWeb({}, settings=RefreshSettings("longvity"))
+
+
+def lately_changed(day: float) -> list[str]:
+    """Those of forty pages that changed in the last three days."""
+    return [f"/p{n}" for n in range(40) if day % 40 - 3 < n <= day % 40]
+
+
+def any_ten(day: float) -> list[str]:
+    """Other ones every few hours, whatever they say."""
+    return [f"/p{n}" for n in Random(int(day * 4)).sample(range(40), 10)]
+
+
+@pytest.mark.parametrize("names", [lately_changed, any_ten])
+def test_who_a_hub_leads_to_anew_is_told_and_believed_only_once_that_was_right(
+    names: Callable[[float], list[str]],
+) -> None:
+    """Each page changes every forty days. Visits show whether what names them is right; only then it is heard."""
+    pages = {f"/p{n}": Living(every=40.0, begins=float(n)) for n in range(40)}
+    home = Living(leads=lambda day: list(pages) if day < 0.5 else [])
+    hub = Living(leads=lambda day: names(day) + news(day)[-3:])
+    web = LivingWeb({"/": home, "/hub": hub, **pages}, visits_a_day=24.0)
+    web.crawl("/", "/hub")
+    web.watch(2.0)
+    assert unpack_site(site_of(web).signals).of(SignalKind.HUB).kappa == 0.0
+    web.watch(30.0)
+    heard = unpack_site(site_of(web).signals).of(SignalKind.HUB)
+    assert heard.judged > 10.0
+    assert heard.verdict == ("useful" if names is lately_changed else "useless")
+    assert (heard.kappa > 0.0) == (names is lately_changed)
+    assert unpack_page_gains(web.record("/hub").gains).links
+    assert not unpack_page_gains(web.record("/p1").gains).links

@@ -140,6 +140,15 @@ class Lessons:
         after = evidence.with_kind(kind, evidence.of(kind).polled(listed, moved, is_generated=is_generated))
         self._rounds.note_signals(site, after.pack())
 
+    def named(self, site: Site, listed: int, anew: int) -> None:
+        """A page that leads to new ones names so many others, some of which it did not name before.
+
+        It hardly does so to say that they changed: that is believed only once visits have shown it.
+        """
+        evidence = self.evidence_of(site)
+        hub = replace(evidence.of(SignalKind.HUB), is_doubted=True).polled(listed, anew)
+        self._rounds.note_signals(site, evidence.with_kind(SignalKind.HUB, hub).pack())
+
     def evidence_of(self, site: Site) -> SiteEvidence:
         """What is known of a site's signals."""
         active = self._rounds.bench.get(site)

@@ -47,6 +47,7 @@ from periplus.policy.refresh import (
     Price,
     RefreshRetirementSettings,
     RefreshSettings,
+    SignalKind,
     Weigher,
     after_setback,
     price_for,
@@ -222,6 +223,17 @@ class Refresher:
         for record in list(records):
             due_at = self._due_at(record, self._site(record.url), unpack_page(record.evidence).visited_at)
             self._state.records.put([self._sooner(record, due_at)])
+
+    def linked(self, url: Url, links: Iterable[Url], now: float) -> None:
+        """A page was visited again that leads to new ones: to whom else it leads anew may have changed."""
+        listed, anew = self._takings.linked(url, links)
+        if not listed:
+            return
+        for record in anew:
+            told = replace(record, evidence=unpack_page(record.evidence).told(SignalKind.HUB).pack())
+            due_at = self._due_at(told, self._site(told.url), now)
+            self._state.records.put([self._sooner(told, due_at)])
+        self._lessons.named(site_of(url), listed, len(anew))
 
     def polled(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
         """A file of a site was read again, and says of so many pages that they changed."""

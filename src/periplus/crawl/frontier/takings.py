@@ -26,7 +26,17 @@ from periplus.model import (
     UrlRecord,
     Validators,
 )
-from periplus.policy.refresh import DAY, PageGains, SiteGains, unpack_page, unpack_page_gains, unpack_site_gains
+from periplus.policy.refresh import (
+    DAY,
+    MOST_LINKS,
+    NO_GAINS,
+    PageGains,
+    SiteGains,
+    unpack_page,
+    unpack_page_gains,
+    unpack_site_gains,
+)
+from periplus.urls import fingerprint
 
 _MOST_LEADING = 4096
 """Pages whose links may still be told, at most: those of a visit are told right after it."""
@@ -43,7 +53,7 @@ class Takings:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._leading: dict[Url, None] = {}
+        self._leading: dict[Url, float] = {}
 
     def of_visit(
         self,
@@ -62,13 +72,13 @@ class Takings:
         gains = unpack_site_gains(site.gains).answered(is_unchanged=not is_whole)
         page = unpack_page_gains(before.gains).again(max(now - visited_at, 0.0) / DAY)
         if isinstance(outcome, Fetched) and reading is not None:
-            self._lead(after.url)
+            self._lead(after.url, visited_at)
             page, gains = _compared(page, gains, before, after, outcome, reading)
         site.gains = gains.pack()
         return page.pack()
 
-    def _lead(self, url: Url) -> None:
-        self._leading[url] = None
+    def _lead(self, url: Url, before: float) -> None:
+        self._leading[url] = before
         if len(self._leading) > _MOST_LEADING:
             del self._leading[next(iter(self._leading))]
 
@@ -90,6 +100,25 @@ class Takings:
                 page = unpack_page(record.evidence)
                 days = max(page.visited_at - page.watched_from, 0.0) / DAY
                 yield replace(record, gains=unpack_page_gains(record.gains).led_to(number, days).pack())
+
+    def linked(self, url: Url, links: Iterable[Url]) -> tuple[int, list[UrlRecord]]:
+        """A page that was visited again leads here: how many of its site's pages it names; and to whom it did not lead.
+
+        Only of pages that lead to new ones from time to time, and only those count that were last seen before the visit
+        before: what has them named came since then.
+        """
+        before = self._leading.get(url)
+        [record] = [None] if before is None else self._state.records.get([url])
+        gains = NO_GAINS if record is None else unpack_page_gains(record.gains)
+        if record is None or before is None or not gains.spawned:
+            return 0, []
+        home = url[: url.index("/", 8) + 1]
+        ours = list(dict.fromkeys(link for link in links if link.startswith(home) and link != url))[:MOST_LINKS]
+        gains, anew = gains.leads([fingerprint(link) for link in ours])
+        self._state.records.put([replace(record, gains=gains.pack())])
+        known = self._state.records.get([ours[place] for place in anew])
+        seen = [each for each in known if each is not None and each.evidence and not each.failures]
+        return len(ours), [each for each in seen if each.fetched_at is not None and each.fetched_at < before]
 
 
 def _compared(

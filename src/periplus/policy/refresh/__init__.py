@@ -29,7 +29,7 @@ from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest,
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
-from .gains import PageGains, SiteGains, unpack_page_gains, unpack_site_gains
+from .gains import MOST_LINKS, NO_GAINS, PageGains, SiteGains, unpack_page_gains, unpack_site_gains
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .ledger import Ledger
 from .noisy_signals import SignalModel
@@ -44,6 +44,8 @@ from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cos
 
 __all__ = [
     "DAY",
+    "MOST_LINKS",
+    "NO_GAINS",
     "PAGE",
     "SAID_RATE",
     "WORTHLESS",

@@ -25,20 +25,21 @@ DAY = 86_400.0
 
 
 class SignalKind(IntEnum):
-    """Who says that a page changed. Each kind has a worth of its own on each site."""
+    """Who says that a page changed. Each kind has a worth of its own on each site.
+
+    Two that could be are none. What an index says of a file has the file read at once, and then the file says more
+    (`policy.sitemaps` judges it). `Last-Modified` is heard on a visit, when it is too late; HEAD requests for it would
+    cost as much as conditional ones, which say more (`gains` judges it).
+    """
 
     SITEMAP = 0
     """its `lastmod` in a sitemap moved"""
-    INDEX = 1
-    """the `lastmod` of its sitemap moved in an index"""
-    FEED = 2
+    FEED = 1
     """a feed lists it anew"""
-    PING = 3
+    PING = 2
     """somebody told us (IndexNow, WebSub, the API)"""
-    HEADER = 4
-    """`Last-Modified` moved, in answer to a HEAD request"""
-    HUB = 5
-    """a page that leads to it changed"""
+    HUB = 3
+    """a page that leads to new ones leads to it, and did not before"""
 
 
 KINDS = len(SignalKind)

@@ -1,7 +1,8 @@
 """What visits have brought, besides whether a page changed: new pages, more or less that is new, cheap answers.
 
 Kept of a page (12 bytes, of most pages none): how many new URLs its links led to on second visits, in how many days,
-and how much of it is replaced when it changes. Kept of a site (44 bytes): how often first visits brought a page that
+and how much of it is replaced when it changes; of those few that lead to new URLs also where they lead, four bytes a
+link, so that what they lead to anew is seen. Kept of a site (44 bytes): how often first visits brought a page that
 was unique and may be indexed, for what links lead to and for what the site lists (the utility of Schonfeld & Shivakumar
 2009; `policy.balance` samples only the last pages of sites that have both sources, which is not the same); how often
 second visits were answered with 304; and how far its `Last-Modified` goes with what its pages say.
@@ -12,7 +13,9 @@ All of it fades, and says nothing of when a page is due: `worth` and `appraisal`
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -22,6 +25,8 @@ from .worth import Yield
 
 MOST_SPAWNED = 1000
 """New URLs of one visit beyond which more say nothing new: whoever makes URLs up does not gain by it."""
+MOST_LINKS = 250
+"""Of a page that are remembered: a kilobyte."""
 _SPAWN_MEMORY = 60.0
 """Days after which new URLs count half."""
 _SPAWN_PRIOR = 1.0
@@ -40,15 +45,21 @@ _SITE = struct.Struct("<11f")
 
 
 class PageGains(Struct, frozen=True, gc=False):
-    """Of a page: `spawned` new URLs in `days`, and the share of it that is `replaced` in a change (0: never seen)."""
+    """Of a page: `spawned` new URLs in `days`, and the share of it that is `replaced` in a change (0: never seen).
+
+    `links` are short fingerprints of where it led at its last visit, if it has ever led to a new URL.
+    """
 
     spawned: float = 0.0
     days: float = 0.0
     replaced: float = 0.0
+    links: bytes = b""
 
     def pack(self) -> bytes:
-        """12 bytes; none where there was no gain."""
-        return _PAGE.pack(self.spawned, self.days, self.replaced) if self.spawned or self.replaced else b""
+        """12 bytes and the links; none where there was no gain."""
+        if not self.spawned and not self.replaced:
+            return b""
+        return _PAGE.pack(self.spawned, self.days, self.replaced) + self.links
 
     @property
     def new_a_day(self) -> float:
@@ -62,13 +73,20 @@ class PageGains(Struct, frozen=True, gc=False):
         keep = 0.5 ** (days / _SPAWN_MEMORY)
         spawned = keep * self.spawned
         if spawned < _LEAST_SPAWNED:
-            return replace(self, spawned=0.0, days=0.0)
+            return replace(self, spawned=0.0, days=0.0, links=b"")
         return replace(self, spawned=spawned, days=keep * self.days + days)
 
     def led_to(self, urls: int, watched_days: float) -> PageGains:
         """The last visit showed so many URLs that nobody had told of; the first such in all the days it was watched."""
         days = self.days if self.spawned else min(watched_days, _SPAWN_MEMORY)
         return replace(self, spawned=self.spawned + min(urls, MOST_SPAWNED), days=days)
+
+    def leads(self, prints: Sequence[int]) -> tuple[PageGains, list[int]]:
+        """It leads here now, by fingerprints: with that, and the places of those to which it did not lead before."""
+        now = np.array(prints[:MOST_LINKS], np.uint64).astype("<u4")
+        before = np.frombuffer(self.links, "<u4")
+        anew = np.flatnonzero(~np.isin(now, before)).tolist() if len(before) else []
+        return replace(self, links=np.unique(now).tobytes()), anew
 
     def changed(self, share: float) -> PageGains:
         """So much of it was replaced since the last visit."""
@@ -155,7 +173,11 @@ class SiteGains(Struct, frozen=True, gc=False):
 
 def unpack_page_gains(kept: bytes) -> PageGains:
     """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
-    return PageGains(*_unpacked(_PAGE, kept)) if kept else NO_GAINS
+    if not kept:
+        return NO_GAINS
+    links = kept[_PAGE.size :]
+    spawned, days, replaced = _unpacked(_PAGE, kept if len(links) % 4 else kept[: _PAGE.size])
+    return PageGains(spawned, days, replaced, links)
 
 
 def unpack_site_gains(kept: bytes) -> SiteGains:

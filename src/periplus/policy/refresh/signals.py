@@ -32,7 +32,7 @@ from .evidence import DAY, KINDS, SignalKind, days_of, is_changed_of, signals_of
 HONEST, USEFUL, USELESS = "honest", "useful", "useless"
 ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", "unknown"
 
-_BYTES = struct.Struct("<ffffffIB3x")
+_BYTES = struct.Struct("<ffffffIB?2x")
 _HEAD = struct.Struct("<ffI")
 _KEEP = 0.5 ** (1.0 / 500.0)
 """What was folded of a site fades: after 500 visits it counts half. Sites change their ways."""
@@ -52,7 +52,8 @@ class KindEvidence(Struct, frozen=True, gc=False):
 
     `right` of `judged` signals are what estimation last made of it all, without the prior; `old_right` of `old_judged`
     are of visits that are no longer kept one by one. `moved` is the share of the pages listed that a poll says changed,
-    lately; `lag` is the mean of the days between the time that a signal names and our hearing it.
+    lately; `lag` is the mean of the days between the time that a signal names and our hearing it. `is_doubted`: nobody
+    means it for a signal, so that it has to be right before it is heard.
     """
 
     right: float = 0.0
@@ -63,6 +64,7 @@ class KindEvidence(Struct, frozen=True, gc=False):
     lag: float = 0.0
     polls: int = 0
     lying_polls: int = 0
+    is_doubted: bool = False
 
     @property
     def is_lying(self) -> bool:
@@ -77,7 +79,7 @@ class KindEvidence(Struct, frozen=True, gc=False):
     @property
     def prior(self) -> tuple[float, float]:
         """Right and judged signals that are believed in before any was seen: Beta(1, 1), or of a liar Beta(1, 19)."""
-        return (1.0, 20.0) if self.is_lying else (1.0, 2.0)
+        return (1.0, 20.0) if self.is_lying or self.is_doubted else (1.0, 2.0)
 
     @property
     def precision(self) -> float:
@@ -153,11 +155,12 @@ class SiteEvidence(Struct, frozen=True, gc=False):
     pages: int = 0
 
     def pack(self) -> bytes:
-        """204 bytes; kinds that were never heard of at the end take none."""
+        """124 bytes; kinds that were never heard of at the end take none."""
         used = max((n + 1 for n, kind in enumerate(self.kinds) if kind != NOTHING_HEARD), default=0)
         return _HEAD.pack(self.rate, self.signals, self.pages) + b"".join(
             _BYTES.pack(
-                k.right, k.judged, k.old_right, k.old_judged, k.moved, k.lag, min(k.polls, (1 << 32) - 1), k.lying_polls
+                *(k.right, k.judged, k.old_right, k.old_judged, k.moved, k.lag),
+                *(min(k.polls, (1 << 32) - 1), k.lying_polls, k.is_doubted),
             )
             for k in self.kinds[:used]
         )
