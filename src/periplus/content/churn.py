@@ -101,8 +101,7 @@ class Churn:
 
         Of visits in a row all that differs is noise, and what is the same may be different in an hour.
         """
-        self.compared = min(self.compared + 1, _MOST_PAIRS)
-        self.instants = min(self.instants + is_instant, _MOST)
+        self._count_pair(is_instant)
         before, after = _by_way(unpack(old)), _by_way(unpack(new))
         for way in before.keys() | after.keys():
             one, other = before.get(way), after.get(way)
@@ -112,10 +111,10 @@ class Churn:
                 self._count(way, True)
         self._forget()
 
-    def observe_unmodified(self, blocks: bytes) -> None:
+    def observe_unmodified(self, blocks: bytes, *, is_instant: bool = False) -> None:
         """Learn from a server's word that a page is as it was."""
-        self.compared = min(self.compared + 1, _MOST_PAIRS)
-        for block in unpack(blocks):
+        self._count_pair(is_instant)
+        for block in () if is_instant else unpack(blocks):
             if not self.is_churn(block.way):
                 self._count(block.way, False)
         self._forget()
@@ -140,6 +139,10 @@ class Churn:
     def _is_enough(self, kept: Sequence[Block], every: Sequence[Block]) -> bool:
         left, total = (sum(block.words for block in blocks) for blocks in (kept, every))
         return left >= (1 - self._settings.most) * total
+
+    def _count_pair(self, is_instant: bool) -> None:
+        self.compared = min(self.compared + 1, _MOST_PAIRS)
+        self.instants = min(self.instants + is_instant, _MOST)
 
     def _count(self, way: int, has_differed: bool) -> None:
         compared, differed = self._ways.get(way, _NEVER)

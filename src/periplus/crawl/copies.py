@@ -85,7 +85,7 @@ class Copies:
         read = []
         for answer, record in zip(telling, records, strict=True):
             if answer.page is None:
-                self._comparer.unmodified(record)
+                self._comparer.unmodified(record, _began_at(answer))
             else:
                 compared = self._comparer.compare(record, answer.page, _began_at(answer))
                 read.append(_Read(answer.page, answer.at, record, compared))

@@ -99,6 +99,30 @@ def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
     assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
 
 
+def test_a_304_right_after_a_visit_is_one_of_the_sample() -> None:
+    """Or a site that answers so would be asked twice in a row for ever. Later ones teach that content stayed."""
+    site = Memory()
+    record = kept(read(1, html(1, 1)), 1000.0)
+    site.comparer.unmodified(record, 1030.0)
+    site.comparer.unmodified(replace(record, blocks=b""), 1030.0)
+    site.comparer.unmodified(record, 1000.0 + DAY)
+    site.comparer.unmodified(replace(record, blocks=b""), 1000.0 + DAY)
+    site.comparer.unmodified(None, 5.0)
+    site.comparer.keep()
+    assert (compared_of(site.churn), instants_of(site.churn)) == (3, 2)
+
+
+def test_what_was_said_to_be_the_same_a_moment_ago_is_in_a_row_with_it() -> None:
+    """A 304, and all of the page at once after it: what differs is noise, also where parts were not known."""
+    site = Memory()
+    record = replace(kept(read(1, html(1, 1)), 1000.0), status=304, fetched_at=DAY, blocks=b"")
+    new = read(1, html(1, 2))
+    assert site.comparer.compare(record, new, DAY + 5.0) == (ChangeLevel.RAW_ONLY, new.blocks)
+    assert site.comparer.compare(replace(record, status=200), new, DAY + 5.0) == (ChangeLevel.MAJOR, new.blocks)
+    site.comparer.keep()
+    assert compared_of(site.churn) == 0
+
+
 def test_what_was_not_kept_is_not_compared() -> None:
     """No version: no level. No parts of it: the level as it seems, and nothing learnt but what to compare with next."""
     site = Memory()

@@ -22,6 +22,9 @@ from periplus.content import Churn, ChurnSettings, change_since, is_heading_same
 from periplus.model import ChangeLevel, Page, Site, UrlRecord
 from periplus.urls import site_of
 
+_NOT_MODIFIED = 304
+"""RFC 9110 section 15.4.5."""
+
 
 class Compared(NamedTuple):
     """How much a page differs from the version before (`None`: there was none), and what to keep of its parts."""
@@ -52,21 +55,23 @@ class Comparer:
         level = change_since(record.digests, record.version, page)
         old = record.blocks
         new = old or page.blocks if level is ChangeLevel.SAME else page.blocks
-        if bool(old) != bool(new):
+        is_instant = self._is_instant(record, at)
+        if not (old or is_instant):
             return Compared(level, new)
         churn = self._churn(record)
-        is_instant = self._is_instant(record, at)
         if is_instant and not churn.is_calibrated:
             level = min(level, ChangeLevel.RAW_ONLY)
         else:
             level = settled_level(level, churn, old, new, is_heading_same=is_heading_same(record.version, page))
-        churn.observe(old, new, is_instant=is_instant)
+        if bool(old) == bool(new):
+            churn.observe(old, new, is_instant=is_instant)
         return Compared(level, new)
 
-    def unmodified(self, record: UrlRecord | None) -> None:
+    def unmodified(self, record: UrlRecord | None, at: float) -> None:
         """A server has said that a page is as it was."""
-        if record is not None and record.blocks:
-            self._churn(record).observe_unmodified(record.blocks)
+        is_instant = record is not None and self._is_instant(record, at)
+        if record is not None and (record.blocks or is_instant):
+            self._churn(record).observe_unmodified(record.blocks, is_instant=is_instant)
 
     def keep(self) -> None:
         """Have what was learnt since the last time kept."""
@@ -82,4 +87,6 @@ class Comparer:
         return churn
 
     def _is_instant(self, record: UrlRecord, at: float) -> bool:
-        return record.kept_at is not None and 0.0 <= at - record.kept_at <= self._settings.instant
+        """Whether the version that is kept was there a moment ago: it had come then, or the server said so."""
+        seen_at = record.fetched_at if record.status == _NOT_MODIFIED else record.kept_at
+        return seen_at is not None and 0.0 <= at - seen_at <= self._settings.instant
