@@ -9,28 +9,33 @@ share it lie side by side. Each is compared with the first few of these: the fir
 however many copies it has. Memory is some 250 bytes a page.
 """
 
-# ruff: noqa: S608 - SQL is put together from our own words here
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
 
-import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings, are_thin, band_keys
+from periplus.store.tables import Spooled, scan
+from periplus.urls import fingerprints
+
+from .columns import codes, moments
 
 FIRST: Final = 16
 """With so many of those that share a band a page is compared, as in the crawl."""
+_ROUNDS: Final = 6
+"""After so many it is good enough: a crowd of which the order is still in dispute has nothing to tell apart."""
 _SKETCH: Final = 4 * VALUES
 _PAIRS_AT_ONCE: Final = 1 << 17
 _BY_CHANCE: Final = 1 / 256
 """Two bytes that have nothing to do with each other are equal so often (see `policy.duplicates.likeness`)."""
-_NEWEST: Final = "semi join (select url, max(read_at) as read_at from pages group by url) using (url, read_at)"
+_COLUMNS: Final = ("url", "site", "read_at", "links_digest", "main_digest", "main_length", "sketch")
 
 Hashes = NDArray[np.uint64]
 Places = NDArray[np.intp]
@@ -40,50 +45,60 @@ class _Pages(Struct, frozen=True):
     """Columns, by the order in which pages were read."""
 
     keys: Hashes
-    sites: Hashes
+    """The fingerprints of their URLs."""
+    sites: NDArray[np.int64]
     links: Hashes
     words: Hashes
     """Of the main text; 0 where there is none."""
     briefs: NDArray[np.uint8]
 
 
-def clusters_of(database: duckdb.DuckDBPyConnection, settings: DuplicateSettings | None = None) -> pa.Table:
-    """key, cluster: hashes of the URLs of pages in clusters of two and more, and of the first page of each.
-
-    The database has the table `pages`.
-    """
+def clusters_of(
+    tables: Path, spooled: Sequence[Spooled] = (), settings: DuplicateSettings | None = None
+) -> tuple[Hashes, Hashes]:
+    """The fingerprints of all pages in clusters of two and more, and for each that of the first page of its cluster."""
     settings = settings or DuplicateSettings()
-    pages = _read(database)
+    pages = _read(tables, spooled)
     thin = are_thin(pages.briefs, settings)
     firsts = np.arange(len(pages.keys))
     _join_same(firsts, pages.words, np.flatnonzero(thin & (pages.words != 0)))
     _join_alike(firsts, pages, np.flatnonzero(~thin), settings)
     crowded = np.bincount(firsts, minlength=len(firsts))[firsts] > 1
-    return pa.table({"key": pages.keys[crowded], "cluster": pages.keys[firsts[crowded]]})
+    return pages.keys[crowded], pages.keys[firsts[crowded]]
 
 
-def _read(database: duckdb.DuckDBPyConnection) -> _Pages:
-    was_read_again = database.execute("select count(*) > count(distinct url) from pages").fetchall()[0][0]
-    answer = database.sql(
-        "select hash(url) as key, hash(site) as site, coalesce(links_digest, 0) as links,"
-        " case when main_length > 0 then coalesce(main_digest, 0) else 0 end as words, epoch_us(read_at) as read_at,"
-        f" coalesce(sketch, ''::blob) as sketch from pages {_NEWEST if was_read_again else ''}"
-    ).to_arrow_reader(8192)
-    columns: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in ("key", "site", "links", "words", "read_at")}
+def _read(tables: Path, spooled: Sequence[Spooled]) -> _Pages:
+    """The last version of each page."""
+    parts: list[tuple[NDArray[np.uint64], ...]] = [(np.empty(0, np.uint64),) * 5]
     briefs = [np.empty((0, VALUES), np.uint8)]
-    for batch in answer:
-        for name, parts in columns.items():
-            parts.append(batch[name].to_numpy().astype(np.uint64))
+    numbers: dict[str | None, int] = {}
+    for batch in scan(tables, "pages", spooled=spooled, columns=_COLUMNS):
+        parts.append(_facts(batch, numbers))
         briefs.append(_briefs(batch["sketch"]))
-    joined = {name: np.concatenate([np.empty(0, np.uint64), *parts]) for name, parts in columns.items()}
-    order = np.lexsort((joined["key"], joined["read_at"]))
-    keys, sites, links, words = (joined[name][order] for name in ("key", "site", "links", "words"))
-    return _Pages(keys, sites, links, words, np.concatenate(briefs)[order])
+    keys, sites, links, words, times = (np.concatenate(column) for column in zip(*parts, strict=True))
+    versions = np.lexsort((times, keys))
+    is_last = np.append(keys[versions][1:] != keys[versions][:-1], True)[: len(keys)]
+    last = versions[is_last]
+    order = last[np.lexsort((keys[last], times[last]))]
+    return _Pages(keys[order], sites[order].astype(np.int64), links[order], words[order], np.concatenate(briefs)[order])
+
+
+def _facts(batch: pa.RecordBatch, numbers: dict[str | None, int]) -> tuple[NDArray[np.uint64], ...]:
+    """Key, number of the site, digest of the links, that of the main text where there is one, when it was read."""
+    rows, names = codes(batch["site"])
+    sites = np.array([numbers.setdefault(name, len(numbers)) for name in names])[rows]
+    keys = np.array(fingerprints(batch["url"].to_pylist()), np.uint64)
+    links, words, length = (
+        pc.fill_null(batch[name], 0).to_numpy(zero_copy_only=False)
+        for name in ("links_digest", "main_digest", "main_length")
+    )
+    words = np.where(length > 0, words, 0).astype(np.uint64)
+    return keys, sites.astype(np.uint64), links.astype(np.uint64), words, moments(batch["read_at"]).astype(np.uint64)
 
 
 def _briefs(sketches: pa.Array) -> NDArray[np.uint8]:
     """The lowest byte of each value; all 0 for what is no sketch."""
-    _, offsets, data = sketches.buffers()
+    _, offsets, data = pc.fill_null(sketches, b"").buffers()
     ends = np.frombuffer(offsets, np.int32, len(sketches) + 1, 4 * sketches.offset).astype(np.int64)
     whole = np.flatnonzero(np.diff(ends) == _SKETCH)
     briefs = np.zeros((len(sketches), VALUES), np.uint8)
@@ -101,18 +116,39 @@ def _join_same(firsts: Places, texts: Hashes, pages: Places) -> None:
 
 def _join_alike(firsts: Places, pages: _Pages, wordy: Places, settings: DuplicateSettings) -> None:
     """Pages with texts belong to the first page that they resemble most."""
-    briefs = pages.briefs[wordy]
-    _, first, numbers = np.unique(briefs.view(f"V{VALUES}").ravel(), return_index=True, return_inverse=True)
-    order = np.argsort(first)  # the different briefs, as they came
+    whole = np.empty(len(wordy), np.dtype([("brief", f"V{VALUES}"), ("site", "<i8"), ("links", "<u8")]))
+    whole["brief"] = pages.briefs[wordy].view(f"V{VALUES}").ravel()
+    whole["site"], whole["links"] = pages.sites[wordy], pages.links[wordy]
+    _, first, numbers = np.unique(whole.view(f"V{whole.itemsize}"), return_index=True, return_inverse=True)
+    order = np.argsort(first)  # those that differ, as they came
     different = first[order]
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    joined = _leaders(_alike(pages, wordy[different], settings), len(different))
+    joined = _leaders(pages, wordy[different], settings)
     firsts[wordy] = wordy[different[joined[place[numbers]]]]
 
 
-def _leaders(pairs: tuple[Places, Places, NDArray[np.float32]], count: int) -> Places:
-    """To whom each belongs: of the first pages that it resembles the most alike, else it is one itself."""
+def _leaders(pages: _Pages, chosen: Places, settings: DuplicateSettings) -> Places:
+    """To whom each of these pages belongs, itself if it begins a cluster, by its place among them.
+
+    In a crowd the page that begins a cluster may come late, behind many of other clusters. So each page is compared
+    with the first of its crowd, and then with the first of those that were found to begin something.
+    """
+    keys = band_keys(pages.briefs[chosen])
+    is_leader = np.ones(len(chosen), np.bool_)
+    alike = _alike(pages, chosen, _candidates(keys, is_leader), settings)
+    for _ in range(_ROUNDS):
+        leaders = _led(alike, len(chosen))
+        was_leader, is_leader = is_leader, leaders == np.arange(len(chosen))
+        if (was_leader == is_leader).all():
+            break
+        again = _alike(pages, chosen, _candidates(keys, is_leader, FIRST), settings)
+        alike = tuple(np.concatenate(both) for both in zip(alike, again, strict=True))
+    return leaders
+
+
+def _led(pairs: tuple[NDArray[Any], ...], count: int) -> Places:
+    """Each belongs to the most alike of the pages that begin clusters and that it resembles; of equals, the oldest."""
     earlier, later, likeness = pairs
     order = np.lexsort((earlier, -likeness, later))
     leader = list(range(count))
@@ -122,11 +158,13 @@ def _leaders(pairs: tuple[Places, Places, NDArray[np.float32]], count: int) -> P
     return np.array(leader, np.intp)
 
 
-def _alike(pages: _Pages, chosen: Places, settings: DuplicateSettings) -> tuple[Places, Places, NDArray[np.float32]]:
-    """The pairs that are alike enough, the earlier first, and how much."""
+def _alike(
+    pages: _Pages, chosen: Places, candidates: Iterator[tuple[Places, Places]], settings: DuplicateSettings
+) -> tuple[NDArray[Any], ...]:
+    """Of pairs of pages, the earlier first, those that are alike enough, and how much."""
     briefs, sites, links = pages.briefs[chosen], pages.sites[chosen], pages.links[chosen]
-    found: list[tuple[Places, Places, NDArray[np.float32]]] = []
-    for earlier, later in _candidates(band_keys(briefs)):
+    found: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
+    for earlier, later in candidates:
         equal = (briefs[earlier] == briefs[later]).mean(axis=1, dtype=np.float32)
         likeness = (equal - _BY_CHANCE) / (1 - _BY_CHANCE)
         is_one_site = sites[earlier] == sites[later]
@@ -134,23 +172,31 @@ def _alike(pages: _Pages, chosen: Places, settings: DuplicateSettings) -> tuple[
         on_site = np.where(has_same_links, settings.least_likeness_reordered, settings.least_likeness_on_site)
         near = likeness >= np.where(is_one_site, on_site, settings.least_likeness)
         found.append((earlier[near], later[near], likeness[near].astype(np.float32)))
-    nothing = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))
-    earlier, later, likeness = (np.concatenate(column) for column in zip(nothing, *found, strict=True))
-    return earlier, later, likeness
+    return tuple(np.concatenate(column) for column in zip(*found, strict=True))
 
 
-def _candidates(keys: Hashes) -> Iterator[tuple[Places, Places]]:
-    """Each page with the first few that share a band with it, of those before it."""
+def _candidates(keys: Hashes, is_first: NDArray[np.bool_], behind: int = 0) -> Iterator[tuple[Places, Places]]:
+    """Each page with the first few of those before it that share a band with it and `is_first` holds of.
+
+    `behind`: only where more than so many share it.
+    """
     for band in range(BANDS):
         order = np.argsort(keys[:, band], kind="stable")
-        sorted_keys = keys[order, band]
-        begins = np.append(True, sorted_keys[1:] != sorted_keys[:-1]) if len(order) else np.empty(0, np.bool_)
-        run = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
-        rank = np.arange(len(order)) - run
-        for step in range(FIRST):
-            places = np.flatnonzero(rank > step)
-            if not len(places):
-                break
-            for start in range(0, len(places), _PAIRS_AT_ONCE):
-                some = places[start : start + _PAIRS_AT_ONCE]
-                yield order[run[some] + step], order[some]
+        run, rank = _runs(keys[order, band])
+        counted: Places = np.cumsum(is_first[order]) - is_first[order]  # of whom it holds, before each
+        firsts = np.flatnonzero(is_first[order])
+        base: Places = counted[run]
+        many = np.minimum(counted - base, FIRST) * (rank > behind)
+        for step in range(int(many.max(initial=0))):
+            at = np.flatnonzero(many > step)
+            for start in range(0, len(at), _PAIRS_AT_ONCE):
+                some = at[start : start + _PAIRS_AT_ONCE]
+                yield order[firsts[base[some] + step]], order[some]
+
+
+def _runs(keys: Hashes) -> tuple[Places, Places]:
+    """For each of sorted keys where those that are equal to it begin, and which of them it is."""
+    at = np.arange(len(keys))
+    begins = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+    run = np.maximum.accumulate(np.where(begins, at, 0))
+    return run, at - run

@@ -5,21 +5,24 @@ like a picture. What was refused because its kind had brought nothing (`low-yiel
 it is the noise that a source makes.
 
 How a URL is doing is what its last visit says that had a lasting answer: a timeout today does not unmake the page of
-yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph` by the hash of the URL.
+yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from periplus.insight.clusters import clusters_of
-from periplus.insight.graph import ranks_of
-from periplus.urls import domain_of
+from periplus.insight.graph import Ranked, Seen, places, ranked
+from periplus.urls import domain_of, fingerprints
 
 if TYPE_CHECKING:
     from .connection import Views
@@ -28,6 +31,14 @@ NOT_ASKED: Final = ("scheme", "extension", "out-of-scope", "excluded", "not-incl
 """Refusals that say nothing about who told of a URL."""
 LISTING: Final = ("sitemap", "feed", "ping", "archive")
 """What sites say of themselves: Sitemaps, as opposed to Discovery."""
+_ROWS_AT_ONCE: Final = 100_000
+_NOTHING: Final = (
+    np.empty(0, np.int64),
+    np.empty(0, np.uint64),
+    np.empty(0, np.int32),
+    np.empty(0, np.bool_),
+    np.empty(0, np.bool_),
+)
 
 
 def _words(words: tuple[str, ...]) -> str:
@@ -35,34 +46,34 @@ def _words(words: tuple[str, ...]) -> str:
 
 
 _TOLD: Final = f"""
-create temp table told as
-select url, hash(url) as key, any_value(site) as site,
+select row_number() over () - 1 as id, * from (select url, any_value(site) as site,
     min(found_at) as first_seen_at,
     min(found_at) filter (where source in {_words(LISTING)}) as sitemaps_at,
     min(found_at) filter (where source not in {_words(LISTING)}) as discovery_at,
     min(depth) filter (where source not in {_words(LISTING)}) as depth,
     arg_min(source, found_at) as first_source,
     bool_or(source = 'ping' or referrer in (select url from sitemaps where origin = 'ping')) as is_pinged,
-    case when bool_or(refused is null) then null else min(refused) end as refused
-from discoveries where refused is null or refused not in {_words(NOT_ASKED)} group by url
+    case when bool_or(refused is null) then null else min(refused) end as refused,
+    bool_or(source = 'seed') as is_seed
+from discoveries where refused is null or refused not in {_words(NOT_ASKED)} group by url)
 """
 
 _VISITED: Final = """
 create temp table visited as
 with requests as (
-    select *, hash(url) as key, epoch_us(ended_at) + case
+    select *, epoch_us(ended_at) + case
         when outcome = 'failed' or status = 429 or status >= 500 then 0 else 1::bigint << 61 end as weight
     from fetches where purpose = 'page' and outcome <> 'excluded')
-select key, count(*) as visits, min(started_at) as first_visited_at, max(ended_at) as visited_at,
+select url, count(*) as visits, min(started_at) as first_visited_at, max(ended_at) as visited_at,
     arg_max(outcome, weight) as outcome, arg_max(status, weight) as status, arg_max(reason, weight) as reason,
     arg_max(content_type, weight) as content_type, arg_max(target, weight) as target,
     arg_max(duration, weight) as seconds, sum(bytes)::bigint as bytes
-from requests group by key
+from requests group by url
 """
 
 _READ: Final = """
 create temp table reading as
-select hash(url) as key, read_at, title, language, mime, canonical, coalesce(refresh, script_redirect) as leads_to,
+select url, read_at, title, language, mime, canonical, coalesce(refresh, script_redirect) as leads_to,
     noindex, text_length, main_length, links as outlinks, resources
 from pages semi join (select url, max(read_at) as read_at from pages group by url) using (url, read_at)
 """
@@ -72,26 +83,25 @@ _IS_PAGE: Final = "(outcome = 'not-modified' or (outcome = 'fetched' and status 
 _CROWDS: Final = f"""
 create temp table crowds as
 with members as (
-    select key, cluster, url, split_part(url, '?', 1) as path, sitemaps_at is null as is_unlisted,
-        coalesce(pagerank, 0) as pagerank
-    from clusters join told using (key) join visited using (key) join reading using (key) left join ranks using (key)
-    where {_IS_PAGE})
-select key, cluster, count(*) over (partition by cluster, path) > 1 as has_variants,
+    select id, cluster, url, split_part(url, '?', 1) as path, sitemaps_at is null as is_unlisted, pagerank
+    from told join facts using (id) join visited using (url) join reading using (url)
+    where is_crowded and {_IS_PAGE})
+select id, count(*) over (partition by cluster, path) > 1 as has_variants,
     first_value(url) over (partition by cluster order by is_unlisted, pagerank desc, length(url), url) as best
 from members
 """
 
 _URLS: Final = f"""
 with known as (
-    select told.*, domain, sitemaps_at is not null as by_sitemaps, discovery_at is not null as by_discovery,
-        visited.* exclude (key, target), visits is not null as is_crawled,
-        reading.* exclude (key, leads_to), coalesce({_IS_PAGE} and read_at is not null, false) as is_page,
-        case when target is not null then target when leads_to <> url then leads_to end as leads_to,
-        coalesce(pagerank, 0.0) as pagerank, coalesce(inlinks, 0) as inlinks, coalesce(own_links, 0) as own_links,
-        clicks, coalesce(cluster, key) as cluster, coalesce(best, url) as best, has_variants
-    from told join domains using (site) left join visited using (key) left join reading using (key)
-        left join ranks using (key) left join crowds using (key))
-select * exclude (key, best, has_variants),
+    select told.* exclude (is_seed), domain,
+        sitemaps_at is not null as by_sitemaps, discovery_at is not null as by_discovery,
+        visited.* exclude (url, target), visits is not null as is_crawled,
+        reading.* exclude (url, leads_to), coalesce({_IS_PAGE} and read_at is not null, false) as is_page,
+        case when target is not null then target when leads_to <> told.url then leads_to end as leads_to,
+        pagerank, inlinks, own_links, clicks, cluster, coalesce(best, told.url) as best, has_variants
+    from told join facts using (id) join domains using (site)
+        left join visited using (url) left join reading using (url) left join crowds using (id))
+select * exclude (id, best, has_variants),
     case when not is_page then null when best <> url then best when canonical <> url then canonical end as same_as,
     is_page and best = url as is_representative,
     is_page and not coalesce(noindex, false) and coalesce(canonical = url, true) as is_indexable,
@@ -100,42 +110,80 @@ select * exclude (key, best, has_variants),
 from known
 """
 
-
-def make(views: Views) -> None:
-    """Reckon `urls` and `site_ranks`, and keep them."""
-    views.prepare("discoveries fetches pages links sitemaps")
-    database = views.database
-    ranks, site_ranks = ranks_of(database)
-    database.register("ranks", ranks)
-    database.register("ranked_sites", site_ranks)
-    database.register("clusters", clusters_of(database))
-    for sql in (_TOLD, _VISITED, _READ, _CROWDS):
-        database.execute(sql)
-    database.register("domains", _domains(database))
-    views.kept.begin()
-    _write(views, "urls", _URLS)
-    _write(views, "site_ranks", _SITE_RANKS.format(urls=views.kept.draft("urls")))
-    views.kept.publish(["urls", "site_ranks"])
-    for name in ("told", "visited", "reading", "crowds"):
-        database.execute(f"drop table {name}")
-    for name in ("domains", "ranks", "clusters", "ranked_sites"):
-        database.unregister(name)
-
-
-def _domains(database: duckdb.DuckDBPyConnection) -> pa.Table:
-    """The registrable domain of every site; an address is its own."""
-    sites = [row[0] for row in database.execute("select distinct site from told").fetchall()]
-    domains = [domain_of(site) or site for site in sites]
-    return pa.table({"site": pa.array(sites, pa.string()), "domain": pa.array(domains, pa.string())})
-
-
 _SITE_RANKS: Final = """
-select site, any_value(domain) as domain, coalesce(any_value(ranked.pagerank), 0.0) as pagerank,
+select site, any_value(urls.domain) as domain, any_value(site_pagerank) as pagerank,
     sum(urls.pagerank) as held, count(*) as urls, count(*) filter (where is_page) as pages
-from read_parquet('{urls}') as urls left join ranked_sites as ranked on ranked.key = hash(site) group by site
+from read_parquet({urls}) as urls join domains using (site) group by site
 """
 
 
+def make(views: Views) -> None:
+    """Reckon `urls` and `site_ranks`, and keep them."""
+    views.prepare("discoveries fetches pages sitemaps")
+    database = views.database
+    told = _quoted(views.scratch / "told.parquet")
+    database.execute(f"copy ({_TOLD}) to {told}")  # out of the way while PageRank needs the memory
+    database.execute(f"create temp view told as select * from read_parquet({told})")
+    seen, sites = _seen(database)
+    ranks = ranked(views.tables, views.spooled, seen)
+    database.register("facts", _facts(seen, ranks, clusters_of(views.tables, views.spooled)))
+    database.register("domains", _domains(sites, ranks))
+    for sql in (_VISITED, _READ, _CROWDS):
+        database.execute(sql)
+    views.kept.begin()
+    _write(views, "urls", _URLS)
+    _write(views, "site_ranks", _SITE_RANKS.format(urls=_quoted(views.kept.draft("urls"))))
+    views.kept.publish(["urls", "site_ranks"])
+    for name in ("table visited", "table reading", "table crowds", "view told"):
+        database.execute(f"drop {name}")
+    for name in ("facts", "domains"):
+        database.unregister(name)
+
+
+def _seen(database: duckdb.DuckDBPyConnection) -> tuple[Seen, list[str]]:
+    """The URLs that were told of, by their numbers; and the names of their sites."""
+    numbers: dict[str, int] = {}
+    parts: list[tuple[NDArray[Any], ...]] = [_NOTHING]
+    for batch in database.sql(
+        "select id, url, site, reading.url is not null as is_page, is_seed"
+        " from told left join (select distinct url from pages) as reading using (url)"
+    ).to_arrow_reader(_ROWS_AT_ONCE):
+        keys = np.array(fingerprints(batch["url"].to_pylist()), np.uint64)
+        sites = [numbers.setdefault(site, len(numbers)) for site in batch["site"].to_pylist()]
+        claims = (batch[name].to_numpy(zero_copy_only=False) for name in ("is_page", "is_seed"))
+        parts.append((batch["id"].to_numpy(), keys, np.array(sites, np.int32), *claims))
+    ids, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(ids)
+    return Seen(*(column[order] for column in columns)), list(numbers)
+
+
+def _facts(seen: Seen, ranks: Ranked, clusters: tuple[NDArray[np.uint64], NDArray[np.uint64]]) -> pa.Table:
+    """What was reckoned of each URL, by its number. Who is in no cluster is one of its own."""
+    members, firsts = clusters
+    at = places(members, seen.keys)
+    return pa.table(
+        {
+            "id": np.arange(len(seen.keys)),
+            "pagerank": ranks.pagerank,
+            "inlinks": ranks.inlinks,
+            "own_links": ranks.own_links,
+            "clicks": pa.array(ranks.clicks, mask=ranks.clicks < 0),
+            "cluster": np.where(at >= 0, np.append(firsts, np.uint64(0))[at], seen.keys),
+            "is_crowded": at >= 0,
+        }
+    )
+
+
+def _domains(sites: list[str], ranks: Ranked) -> pa.Table:
+    """The registrable domain of every site (an address is its own), and its PageRank."""
+    domains = [domain_of(site) or site for site in sites]
+    columns = {"site": pa.array(sites, pa.string()), "domain": pa.array(domains, pa.string())}
+    return pa.table(columns | {"site_pagerank": pa.array(ranks.of_sites, pa.float64())})
+
+
 def _write(views: Views, name: str, sql: str) -> None:
-    draft = str(views.kept.draft(name)).replace("'", "''")
-    views.database.execute(f"copy ({sql}) to '{draft}' (format parquet)")
+    views.database.execute(f"copy ({sql}) to {_quoted(views.kept.draft(name))} (format parquet)")
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

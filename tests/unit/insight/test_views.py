@@ -1,0 +1,172 @@
+"""`insight.views`: what can be asked, what is kept, and what a stranger's question cannot do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.insight.asked_collection import Made
+
+from periplus.insight.views import DERIVED, MADE, TABLES, VIEWS, Views
+from periplus.model import Discovered, Discovery, Source, Url, UsageError
+from periplus.store.tables import SCHEMAS, Spooled, Tables
+
+A = "http://a.test"
+
+
+def small(folder: Path) -> Made:
+    made = Made(folder)
+    made.told(f"{A}/", "seed")
+    made.got(f"{A}/", 1, [f"{A}/x", f"{A}/y"])
+    made.told(f"{A}/x", "link", 101, referrer=f"{A}/")
+    made.told(f"{A}/x", "sitemap", 50)
+    made.got(f"{A}/x", 2, [f"{A}/"])
+    made.told(f"{A}/y", "link", 101, referrer=f"{A}/")
+    return made
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.name)
+def test_everything_can_be_asked_of_a_collection_without_rows(tmp_path: Path, view: object) -> None:
+    """A crawl that has just begun has no tables at all."""
+    name = getattr(view, "name", "")
+    with Views(tmp_path) as views:
+        found = views.rows(f'select * from "{name}"')
+    assert len(found) == (1 if name == "measures" else 0)
+
+
+def test_everything_can_be_asked_at_once(tmp_path: Path) -> None:
+    """Views rest on each other; each name is there once, says something, and all tables are there."""
+    names = [view.name for view in (*TABLES, *MADE, *DERIVED)]
+    assert len(set(names)) == len(names)
+    assert {view.name for view in TABLES} == set(SCHEMAS)
+    assert all(view.says.endswith(".") for view in VIEWS.values())
+    with small(tmp_path).views() as views:
+        for name in names:
+            views.rows(f'select * from "{name}"')
+        assert views.rows("select count(*) as n from urls") == [{"n": 3}]
+
+
+def test_rows_that_are_in_no_file_yet_count_too(tmp_path: Path) -> None:
+    """Of a crawl that runs, as of its last commit; and what it wrote after that does not count."""
+    tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
+    tables.record([Discovered(Discovery(Url(f"{A}/1"), Source.SEED, 1.0), True)])
+    mark = tables.checkpoint()
+    tables.record([Discovered(Discovery(Url(f"{A}/2"), Source.LINK, 2.0), True)])
+    tables.close()
+    with Views(tmp_path, spooled=[Spooled(0, tmp_path / "spool", mark)]) as views:
+        assert views.rows("select url from discoveries") == [{"url": f"{A}/1"}]
+        assert views.rows("select url, by_discovery from urls") == [{"url": f"{A}/1", "by_discovery": True}]
+
+
+def test_what_was_reckoned_is_kept_until_the_tables_grow(tmp_path: Path) -> None:
+    """The second question finds it; after new rows it is reckoned again, and says so."""
+    made = small(tmp_path)
+    made.write()
+    heard: list[str] = []
+    for _ in range(2):
+        with Views(tmp_path, say=heard.append) as views:
+            assert views.rows("select count(*) as n from urls") == [{"n": 3}]
+    assert len(heard) == 1
+    made.told(f"{A}/new", "sitemap", 500)
+    made.write()
+    with Views(tmp_path, say=heard.append) as views:
+        assert views.rows("select count(*) as n from urls") == [{"n": 4}]
+    assert len(heard) == 2
+    (tmp_path / "insight" / "made-from.json").write_text("{")
+    with Views(tmp_path, say=heard.append) as views:
+        assert views.rows("select count(*) as n from crawled") == [{"n": 2}]
+    assert len(heard) == 3
+    assert sorted(path.name for path in (tmp_path / "insight").iterdir()) == [
+        "made-from.json", "site_ranks.parquet", "urls.parquet",
+    ]  # fmt: skip
+
+
+def test_a_collection_that_cannot_be_written_can_be_asked(tmp_path: Path) -> None:
+    """What is reckoned is kept for as long as somebody asks."""
+    made = small(tmp_path)
+    made.write()
+    (tmp_path / "insight").write_text("in the way")
+    with Views(tmp_path) as views:
+        assert views.rows("select count(*) as n from urls") == [{"n": 3}]
+        assert list(views.select("select count(*) from urls").rows()) == [(3,)]
+    assert (tmp_path / "insight").read_text() == "in the way"
+
+
+def test_a_question_about_tables_reckons_nothing(tmp_path: Path) -> None:
+    """Who counts fetches need not wait for PageRank."""
+    with small(tmp_path).views() as views:
+        assert list(views.select("select count(*) from fetches").rows()) == [(2,)]
+    assert not (tmp_path / "insight").exists()
+
+
+FORBIDDEN = [
+    "copy urls to '{out}'",
+    "copy (select 1) to '{out}' (format parquet)",
+    "export database '{out}'",
+    "attach '{out}' as other",
+    "create table t as select 1",
+    "create or replace view urls as select 1",
+    "insert into urls select 1",
+    "drop view urls",
+    "install httpfs",
+    "load httpfs",
+    "set memory_limit = '100GB'",
+    "set enable_external_access = true",
+    "pragma database_list",
+    "call pragma_version()",
+    "explain analyze copy (select 1) to '{out}'",
+    "checkpoint",
+    "select 1; copy (select 1) to '{out}'",
+    "",
+]
+
+
+@pytest.mark.parametrize("sql", FORBIDDEN)
+def test_a_stranger_asks_and_does_nothing_else(tmp_path: Path, sql: str) -> None:
+    """Only one question; anything that writes, loads or changes settings is refused, before and after questions."""
+    out = tmp_path / "out"
+    with small(tmp_path / "kept").views() as views:
+        for _ in range(2):
+            with pytest.raises(UsageError) as refused:
+                views.select(sql.format(out=out))
+            assert refused.value.hint
+            assert list(views.select("select count(*) from urls").rows()) == [(3,)]
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["read_text('{file}')", "read_csv('{file}')", "'{file}'", "glob('{file}')", "read_blob('{file}')", "here"],
+)
+def test_a_stranger_reads_the_collection_and_nothing_else(tmp_path: Path, source: str) -> None:
+    """Neither files of the disk, nor values of the program that asks."""
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a,b\n1,2\n")
+    here = [1, 2, 3]
+    with small(tmp_path / "kept").views() as views, pytest.raises(UsageError):
+        list(views.select(f"select * from {source.format(file=secret)}").rows())
+    assert here
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("selct 1", "syntax error"),
+        ("select * from urlz", "nothing of the name urlz"),
+        ("select nothing from urls", "nothing"),
+        ("select cast(url as int) from urls", "Could not convert"),
+        ("select error('as asked')", "as asked"),
+    ],
+)
+def test_a_wrong_question_is_said_to_be_wrong(tmp_path: Path, sql: str, said: str) -> None:
+    """In words that help, with what to type next."""
+    with small(tmp_path).views() as views, pytest.raises(UsageError, match=said) as wrong:
+        list(views.select(sql).rows())
+    assert "periplus query" in wrong.value.hint
+
+
+def test_a_name_that_is_nearly_right_is_named(tmp_path: Path) -> None:
+    """So that nobody has to look it up."""
+    with small(tmp_path).views() as views, pytest.raises(UsageError) as wrong:
+        views.select("select * from site_measure")
+    assert "site_measures" in wrong.value.hint
