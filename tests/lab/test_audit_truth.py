@@ -186,6 +186,7 @@ def planted_elsewhere(truth: Truth, found: Audit) -> set[str]:
     names = names | ({"priority-constant"} if len(priorities) >= 10 and len(set(priorities)) == 1 else set())
     names |= {"changefreq-constant"} if len(frequencies) >= 10 and len(set(frequencies)) == 1 else set()
     names |= {"lastmod-missing"} if len(entries) >= 10 and len(dated) < 0.5 * len(entries) else set()
+    names |= {"robots-silent"} if entries and truth.site.robots in ("missing", "empty") else set()
     names |= {"duplicate-pages"} if truth.unmarked_copies() else set()
     return names | ({"needless-requests"} if found.cost.share >= 0.2 and found.cost.requests >= 20 else set())
 

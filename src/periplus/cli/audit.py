@@ -47,6 +47,10 @@ Out = Annotated[
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="PAGES", min=1, help="Of a site: pages to fetch at most.")]
 For = Annotated[str, typer.Option("--for", metavar="TIME", help="Of a site: how long to crawl at most.")]
+Scope = Annotated[
+    options.ScopeKind | None,
+    typer.Option("--scope", help="Of a site: how far the crawl goes from it; by default its host."),
+]
 FailOn = Annotated[
     list[str] | None,
     typer.Option(
@@ -70,7 +74,7 @@ def audit(
     out: Out = None,
     limit: Limit = PAGES,
     for_: For = TIME,
-    scope: options.Scope = None,
+    scope: Scope = None,
     sitemap: options.Sitemap = None,
     include: options.Include = None,
     exclude: options.Exclude = None,
