@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.insight.asked_collection import Made
 
-from periplus.insight.views import DERIVED, MADE, TABLES, VIEWS, Views
+from periplus.insight.views import DERIVED, MADE, QUESTIONS, TABLES, VIEWS, Views
 from periplus.model import Discovered, Discovery, Source, Url, UsageError
 from periplus.store.tables import SCHEMAS, Spooled, Tables
 
@@ -96,7 +96,8 @@ def test_a_question_about_tables_reckons_nothing(tmp_path: Path) -> None:
     """Who counts fetches need not wait for PageRank."""
     with small(tmp_path).views() as views:
         assert list(views.select("select count(*) from fetches").rows()) == [(2,)]
-    assert not (tmp_path / "insight").exists()
+        assert not (tmp_path / "insight").exists()
+        assert list(views.select("select count(*) from urls").rows()) == [(3,)]
 
 
 FORBIDDEN = [
@@ -170,3 +171,16 @@ def test_a_name_that_is_nearly_right_is_named(tmp_path: Path) -> None:
     with small(tmp_path).views() as views, pytest.raises(UsageError) as wrong:
         views.select("select * from site_measure")
     assert "site_measures" in wrong.value.hint
+
+
+def test_every_question_has_an_answer(tmp_path: Path) -> None:
+    """Asked as a stranger would, of a small collection and of an empty one; and says what it shows and what to do."""
+    with small(tmp_path / "small").views() as views, Views(tmp_path / "empty") as empty:
+        for name, question in QUESTIONS.items():
+            assert name == question.name
+            assert question.says.endswith(".")
+            assert question.advice.endswith(".")
+            for each in (views, empty):
+                list(each.select(question.sql).rows())
+        (glance,) = views.rows(QUESTIONS["glance"].sql)
+    assert (glance["seen"], glance["crawled"], glance["unique"]) == (3, 2, 2)

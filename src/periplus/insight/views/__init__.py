@@ -1,21 +1,25 @@
 """A collection as something to ask in SQL: the seven tables, one row for every URL, and views with the measures on top.
 
 `Views` opens a folder; `VIEWS` has every name with a sentence on it; `MEASURES` has every measure as an expression over
-`urls`. What each means and what to do about it is in `docs/measures.md`.
+`urls`; `QUESTIONS` has what is worth asking of any collection, to be shown beside the numbers. What each means and what
+to do about it is in `docs/measures.md`.
 """
 
 from .catalogue import DERIVED, MADE, TABLES, VIEWS, View
 from .connection import Answer, Views, ViewSettings
 from .measured import MEASURES, Measure, columns_of
+from .questions import QUESTIONS, Question
 
 __all__ = [
     "DERIVED",
     "MADE",
     "MEASURES",
+    "QUESTIONS",
     "TABLES",
     "VIEWS",
     "Answer",
     "Measure",
+    "Question",
     "View",
     "ViewSettings",
     "Views",

@@ -86,7 +86,7 @@ class Views:
         self.database = self._opened(settings or ViewSettings())
 
     def _opened(self, settings: ViewSettings) -> duckdb.DuckDBPyConnection:
-        threads = settings.threads or len(os.sched_getaffinity(0))
+        threads = settings.threads or _cores()
         spill = self.scratch / "spill"
         database = duckdb.connect(
             ":memory:",
@@ -153,7 +153,7 @@ class Views:
     def _lock(self) -> None:
         if self._is_locked:
             return
-        places = [str(place.resolve()) for place in (self.tables, self.kept.folder, self.scratch) if place.exists()]
+        places = [str(place.resolve()) for place in (self.tables, self.folder / "insight", self.scratch)]
         quoted = ", ".join(_quoted(place) for place in places)
         self.database.execute(f"set allowed_directories = [{quoted}]")
         self.database.execute("set enable_external_access = false")
@@ -170,7 +170,6 @@ class Views:
     def _put(self, name: str) -> None:
         if name in self._there:
             return
-        self._there.add(name)
         view = VIEWS[name]
         if view in TABLES:
             self._put_table(name)
@@ -179,6 +178,7 @@ class Views:
         else:
             self.prepare(view.sql)
             self.database.execute(f'create or replace view "{name}" as {view.sql}')
+        self._there.add(name)
 
     def _put_table(self, name: str) -> None:
         """The Parquet files of a table and, of a crawl that runs or was killed, the rows that are in none yet."""
@@ -204,6 +204,10 @@ class Views:
             self._there.add(view.name)
             path = _quoted(str(self.kept.path(view.name)))
             self.database.execute(f'create or replace view "{view.name}" as select * from read_parquet({path})')
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,173 @@
+"""Questions worth asking of any collection, by name: what the answer shows, what to do about it, and the SQL.
+
+Whoever shows a number can show its question beside it. Each is a plain `select` over the views of `catalogue`, to be
+typed into `periplus query` as it stands; the papers' figures that it answers for are named.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+
+class Question(Struct, frozen=True):
+    """One of them. `says`: what the answer shows; `advice`: what to do about it."""
+
+    name: str
+    says: str
+    advice: str
+    sql: str
+
+
+_ASKED: Final = (
+    Question(
+        "glance",
+        "How much is known, visited and worth keeping, and how much of that sites told themselves.",
+        "If much is seen and little is unique, look at `missed_classes` and `duplicates` before crawling more.",
+        'select seen, crawled, "unique", indexed, coverage, unique_coverage, index_coverage, pagerank_coverage\n'
+        "from measures",
+    ),
+    Question(
+        "sources",
+        "What each source of URLs brought, and how many unique pages a visit to one of its URLs gave.",
+        "Give the budget to the source with the higher efficiency; `[balance]` does so by itself.",
+        "select 'sitemaps' as source, seen_sitemaps as seen, crawled_sitemaps as crawled,"
+        ' unique_sitemaps as "unique", indexed_sitemaps as indexed, signal_to_noise_sitemaps as signal_to_noise,'
+        " efficiency_sitemaps as efficiency\nfrom measures union all\n"
+        "select 'discovery', seen_discovery, crawled_discovery, unique_discovery, indexed_discovery,"
+        " signal_to_noise_discovery, efficiency_discovery\nfrom measures",
+    ),
+    Question(
+        "new_urls_over_time",
+        "When each source told of new URLs (figure 2 of Schonfeld & Shivakumar).",
+        "Bursts from sitemaps are rebuilt files: read them as often as they burst, not more.",
+        "select hour, source, sum(urls)::bigint as urls from new_urls group by hour, source order by hour, source",
+    ),
+    Question(
+        "unique_coverage_by_size",
+        "How much of each site its sitemaps cover, against how large it is (figure 3).",
+        "Large sites with little coverage are where links have to be followed.",
+        "select site, seen, unique_coverage from site_measures order by seen desc, site",
+    ),
+    Question(
+        "unique_against_coverage",
+        "Whether sitemaps hold fewer copies than the rest of a site: above the diagonal they do (figure 4).",
+        "Below the diagonal a sitemap lists copies: its owner should list one URL of each page.",
+        "select site, coverage, unique_coverage, crawled from site_measures where crawled > 0"
+        " order by crawled desc, site",
+    ),
+    Question(
+        "index_against_unique_coverage",
+        "Whether what sitemaps list is worth more than the rest: above the diagonal it is (figure 5b).",
+        "Where the utility is above 1, visit what sitemaps list first.",
+        "select site, unique_coverage, index_coverage, utility from site_measures where indexed > 0"
+        " order by indexed desc, site",
+    ),
+    Question(
+        "pagerank_against_unique_coverage",
+        "Whether sitemaps list the pages that others link to (figure 5a).",
+        "A sitemap that covers many pages and little PageRank leaves out the pages that matter.",
+        "select site, unique_coverage, pagerank_coverage from site_measures where crawled > 0"
+        " order by crawled desc, site",
+    ),
+    Question(
+        "first_seen",
+        "Which source told of a URL first, where both did, with and without a ping (figure 7).",
+        "Where links are first, sitemaps are read too seldom or written too late.",
+        "select is_pinged, count(*) filter (where seen_delta > 0) as sitemaps_first,"
+        " count(*) filter (where seen_delta < 0) as discovery_first,"
+        " count(*) filter (where seen_delta = 0) as together, avg(seen_delta) as mean_seconds_earlier\n"
+        "from seen_deltas group by is_pinged order by is_pinged",
+    ),
+    Question(
+        "first_seen_by_day",
+        "When sitemaps and when links first told of the same URLs (figure 6).",
+        "Points far above the diagonal were found by links long after the sitemap had them.",
+        "select date_trunc('day', sitemaps_at) as sitemaps_day, date_trunc('day', discovery_at) as discovery_day,"
+        " count(*) as urls\nfrom seen_deltas group by all order by all",
+    ),
+    Question(
+        "missed",
+        "What the pages are that were found and that no sitemap lists (table 2).",
+        "Only the class `missing` is a gap; tables of contents and copies are left out rightly by most.",
+        'select "class", sum(urls)::bigint as urls from missed_classes group by "class" order by urls desc',
+    ),
+    Question(
+        "pagerank_by_depth",
+        "How much PageRank lies how many clicks from the seeds.",
+        "If deep pages hold much of it, breadth first comes late to them: try another --order.",
+        "select * from depth_ranks order by clicks nulls last",
+    ),
+    Question(
+        "cumulative_pagerank",
+        "How much of all PageRank the crawl had found after how many visits.",
+        "The faster it rises, the better the order; compare --order pagerank or opic.",
+        "select pages, share from cumulative_ranks\n"
+        "where pages % greatest((select max(pages) from cumulative_ranks) // 100, 1) = 0 order by pages",
+    ),
+    Question(
+        "hubs",
+        "Pages on which new URLs appear, and how many a day.",
+        "Come back to these often: they show what is new for one visit.",
+        "select * from hubs order by spawned_a_day desc nulls last, introduced desc, page limit 20",
+    ),
+    Question(
+        "best_pages",
+        "The pages of the highest PageRank.",
+        "If these are not the pages you want, the seeds or the scope are not what you meant.",
+        "select url, pagerank, inlinks, clicks from ranks order by pagerank desc, url limit 20",
+    ),
+    Question(
+        "best_sites",
+        "The sites of the highest PageRank over links between sites, and what their pages hold.",
+        "A site that holds much and is linked from few others ranks itself: look at its links.",
+        "select * from site_ranks order by pagerank desc, site limit 20",
+    ),
+    Question(
+        "sitemap_formats",
+        "In which formats sites list their pages (table 1), and how many files had problems.",
+        "Problems are explained in docs/problems.md; `periplus read FILE` shows where they are.",
+        "select * from sitemap_formats order by entries desc, format",
+    ),
+    Question(
+        "sitemap_fields",
+        "What sites say of the pages they list: lastmod, changefreq, priority.",
+        "Without lastmod a site has to be visited to know what changed.",
+        "select * from sitemap_fields order by entries desc, site",
+    ),
+    Question(
+        "statuses",
+        "How the last visits to each site ended.",
+        "Many errors on one site: its links or sitemap are stale, or it does not want to be crawled.",
+        "select * from statuses order by urls desc, site",
+    ),
+    Question(
+        "slowest",
+        "The pages that took longest to answer.",
+        "A slow site deserves a longer delay between requests.",
+        "select url, seconds, bytes, status from urls where is_crawled order by seconds desc nulls last, url limit 20",
+    ),
+    Question(
+        "largest",
+        "The URLs that cost most bytes, over all visits.",
+        "What is large and not a page can be left out with --exclude.",
+        "select url, bytes, visits, content_type from urls where is_crawled"
+        " order by bytes desc nulls last, url limit 20",
+    ),
+    Question(
+        "duplicates",
+        "The largest clusters of pages that say the same.",
+        "A cluster with many URLs of one path is a parameter that says nothing: leave it out with --exclude.",
+        "select * from duplicates order by pages desc, url limit 20",
+    ),
+    Question(
+        "change_rates",
+        "How often pages had changed when they were visited again, and how many changes a day that makes.",
+        "Sites that never change can wait; `periplus watch` learns this page by page.",
+        "select * from change_rates order by changes_a_day desc nulls last, site",
+    ),
+)
+
+QUESTIONS: Final = {question.name: question for question in _ASKED}
+"""By name, in the order of a report."""

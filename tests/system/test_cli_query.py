@@ -1,0 +1,119 @@
+"""`periplus query` as people type it: a table for them, JSON lines and CSV for programs, words where it is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from tests.lab.crawling import crawl
+from tests.lab.scripted_web import ScriptedWeb, page, urlset
+from tests.system.typed import Run
+
+from periplus.config import Config
+
+HOME = "http://a.test/"
+EVIL = "<title>bad \x1b[31m\x07 title</title>"
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three pages, one of which a sitemap lists, and one with a hostile title."""
+    folder = tmp_path_factory.mktemp("asked")
+    said: dict[str, str | bytes] = {
+        HOME: page("home", "/one", "/two", "/gone"),
+        f"{HOME}one": page("one"),
+        f"{HOME}two": EVIL + page("two").replace("<title>two</title>", ""),
+        f"{HOME}robots.txt": f"Sitemap: {HOME}sitemap.xml",
+        f"{HOME}sitemap.xml": urlset(f"{HOME}one", f"{HOME}only-listed"),
+        f"{HOME}only-listed": page("only listed"),
+    }
+    with ScriptedWeb(said) as web:
+        crawl(folder, [HOME], web.settings)
+    (folder / "periplus.toml").write_text(Config().dump())
+    return folder
+
+
+def test_without_a_question_it_says_what_there_is(run: Run, collection: Path) -> None:
+    """Every name with a sentence, and what to type next; for programs with the SQL of each view."""
+    said = run("query", str(collection))
+    assert said.returncode == 0
+    for name in ("discoveries", "urls", "site_measures", "missed", "hubs"):
+        assert f"  {name} " in said.stdout
+    assert f"periplus query {collection}" in said.stdout
+    lines = [json.loads(line) for line in run("query", str(collection), "--json").stdout.splitlines()]
+    assert {
+        "name": "crawled",
+        "says": "The URLs that were asked for.",
+        "sql": "select * from urls where is_crawled",
+    } in lines
+
+
+def test_people_get_an_aligned_table(run: Run, collection: Path) -> None:
+    """Numbers to the right, the first rows, and how to get the others; letters that would move the cursor are gone."""
+    said = run("query", str(collection), "select url, title, status, pagerank from urls order by url", "--limit", "4")
+    head, *lines = said.stdout.splitlines()
+    assert head.split() == ["url", "title", "status", "pagerank"]
+    assert len(lines) == 4
+    assert len({line.index("200") + 3 for line in lines if "200" in line}) == 1
+    assert "--limit" in said.stderr
+    titles = run("query", str(collection), "select title from pages where url like '%two'").stdout
+    assert "bad" in titles
+    assert "\x1b" not in titles
+    assert run("query", str(collection), "select url from urls where false").stdout.split() == ["url", "no", "rows"]
+
+
+def test_programs_get_all_rows(run: Run, collection: Path) -> None:
+    """As JSON lines and as CSV, from the command line or from standard input."""
+    question = "select url, by_sitemaps, first_seen_at, sum(1) over () as n, [1, 2] as list from urls order by url"
+    rows = [json.loads(line) for line in run("query", str(collection), question, "--json").stdout.splitlines()]
+    assert [row["url"].removeprefix(HOME) for row in rows] == ["", "gone", "one", "only-listed", "two"]
+    assert {row["url"] for row in rows if row["by_sitemaps"]} == {f"{HOME}one", f"{HOME}only-listed"}
+    assert {row["n"] for row in rows} == {5}
+    assert all(row["first_seen_at"].endswith("Z") for row in rows)
+    table = list(csv.DictReader(io.StringIO(run("query", str(collection), "-", "--csv", stdin=question).stdout)))
+    assert [row["url"] for row in table] == [row["url"] for row in rows]
+    assert table[0]["list"] == "[1,2]"
+    assert table[0]["by_sitemaps"] == "false"
+
+
+def test_the_measures_are_those_of_the_web(run: Run, collection: Path) -> None:
+    """One of five URLs is known by links and sitemap, one by the sitemap alone; one is gone."""
+    (row,) = run("query", str(collection), "select * from site_measures", "--json").stdout.splitlines()
+    found = json.loads(row)
+    assert (found["seen"], found["seen_sitemaps"], found["seen_both"], found["crawled"], found["unique"]) == (
+        5,
+        2,
+        1,
+        5,
+        4,
+    )
+    assert found["unique_coverage"] == 0.5
+    said = run("query", str(collection), "select url, class from missed order by url", "--csv").stdout
+    assert said.splitlines() == ["url,class", f"{HOME},missing", f"{HOME}gone,error", f"{HOME}two,missing"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("selct 1", "syntax error"),
+        ("select * from urlz", "perhaps urls"),
+        ("copy urls to 'out.csv'", "nothing but a question"),
+        ("select * from read_text('/etc/hostname')", "disabled by configuration"),
+    ],
+)
+def test_a_wrong_question_ends_with_2(run: Run, collection: Path, sql: str, said: str) -> None:
+    """And says what to type, with the folder's name in it."""
+    ended = run("query", str(collection), sql)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert f"periplus query {collection}" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_two_answers_or_no_collection(run: Run, collection: Path, tmp_path: Path) -> None:
+    """Are wrong usage."""
+    assert run("query", str(collection), "select 1", "--json", "--csv").returncode == 2
+    assert run("query", str(tmp_path), "select 1").returncode == 2
