@@ -38,6 +38,8 @@ class AuditSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that a page may take."""
     examples: int = 5
     """Examples of each finding."""
+    pause: float = 60.0
+    """Seconds; visits to a page that follow each other faster are one, made twice to learn what is noise."""
 
 
 def audit(
@@ -56,7 +58,7 @@ def audit(
     gathered = Gathered(views, sites, examples=settings.examples)
     has_list = has_sitemap(gathered)
     about_dates, dates = honesty(gathered)
-    about_cost, cost = costs(gathered)
+    about_cost, cost = costs(gathered, pause=settings.pause)
     findings = [
         *completeness(gathered),
         *cleanliness(gathered),

@@ -9,6 +9,8 @@ from .values import Cost, Finding
 
 _NEEDLESS_MOST: Final = 0.2
 _FEW: Final = 20
+_AGAIN_LEAST, _FULL_MOST = 10, 0.5
+"""A crawl itself asks for a page in full now and then, to see whether validators can be trusted."""
 
 _REQUESTS: Final = """
 select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
@@ -16,23 +18,32 @@ select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
     count(*) filter (where outcome = 'failed' or status >= 400) as errors
 from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site)
 """
-_UNCHANGED: Final = """
-select fetches.url as url, '' as note, '' as via, '' as kind, bytes as weight
-from changes join fetches on fetches.url = changes.url and fetches.outcome = 'fetched'
-    and abs(epoch(fetches.ended_at) - epoch(changes.seen_at)) < 1
-where level = 'same' and purpose = 'page' and list_contains($sites, changes.site)
+_AGAIN: Final = """
+create or replace temp table audited_again as
+with visits as (
+    select url, outcome, bytes, epoch(ended_at) as ended_at,
+        epoch(started_at) - lag(epoch(ended_at)) over (partition by url order by started_at) as pause
+    from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site))
+select visits.url, visits.outcome = 'fetched' as is_full, bytes
+from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
+where level = 'same' and pause >= $pause and list_contains($sites, changes.site)
+"""
+"""Visits that found a page unchanged; not those in a row, by which a crawl learns what differs at every visit."""
+_FULL: Final = """
+select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight from audited_again where is_full
 """
 
 
-def costs(gathered: Gathered) -> tuple[list[Finding], Cost]:
-    """What was spent, and on what in vain."""
+def costs(gathered: Gathered, *, pause: float) -> tuple[list[Finding], Cost]:
+    """What was spent, and on what in vain. `pause`: seconds from which on two visits are not in a row."""
+    gathered.views.database.execute(_AGAIN, {"sites": gathered.sites, "pause": pause})
     row = gathered.row(_REQUESTS)
     requests, size, redirects, errors = (
         int(str(row.get(name) or 0)) for name in ("requests", "bytes", "redirects", "errors")
     )
     copies = gathered.count("is_page and not is_apology and not is_first")
     apologies = gathered.count("is_apology")
-    unchanged = gathered.found(_UNCHANGED)
+    again, unchanged = gathered.number("select count(*) from audited_again"), gathered.found(_FULL)
     wasted = {
         "redirects": redirects,
         "errors": errors,
@@ -50,5 +61,6 @@ def costs(gathered: Gathered) -> tuple[list[Finding], Cost]:
     found: list[Finding] = []
     if requests >= _FEW and cost.share >= _NEEDLESS_MOST:
         found += finding("needless-requests", Found(cost.needless, parts=cost.wasted), requests)
-    again = gathered.number("select count(*) from changes where level = 'same' and list_contains($sites, site)")
-    return found + finding("no-validators", unchanged, again), cost
+    if unchanged.count >= _AGAIN_LEAST and unchanged.count > _FULL_MOST * again:
+        found += finding("no-validators", unchanged, again)
+    return found, cost
