@@ -21,6 +21,7 @@ from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 from periplus.model import Discovery, Lane, Purpose, Queued, Site, Source, Url
+from periplus.policy.refresh import unpack_page_gains
 from periplus.store import DiskState
 from periplus.urls import site_of
 
@@ -126,7 +127,7 @@ def test_notes_are_gone_through_at_their_own_time(collection: Collection) -> Non
 
 
 def test_what_pages_taught_counts_once(collection: Collection, lab: RunningLab, tmp_path: Path) -> None:
-    """Levels, parts of pages and what is known of churn are the same, whether a process died after it learnt or not."""
+    """Levels, parts of pages, churn and what visits brought are the same, whether a process died or not."""
     collection.config = collection.config.with_options({"churn.instant": 0.0})
     shard = collection.crawl(collection.open(), pages=40)
     shard.stop(5.0)
@@ -157,15 +158,22 @@ def test_what_pages_taught_counts_once(collection: Collection, lab: RunningLab, 
     again.stop(0.0)
     again.close()
     assert learnt(collection) == learnt(other)
-    assert any(learnt(collection)[0].values())
+    sites, pages = learnt(collection)
+    assert any(churn for churn, _ in sites.values())
+    assert any(gains for _, gains in sites.values())
+    assert any(unpack_page_gains(page[3]).spawned for page in pages.values()), "no page led to a new one"
 
 
-def learnt(collection: Collection) -> tuple[dict[Site, bytes], dict[Url, tuple[bytes, int, int]]]:
-    """What is known of the churn of each site, and of the parts, visits and changes of each page."""
+def learnt(
+    collection: Collection,
+) -> tuple[dict[Site, tuple[bytes, bytes]], dict[Url, tuple[bytes, int, int, bytes]]]:
+    """What is known of the churn of each site, of the parts, visits and changes of each page, and of their gains."""
     state = DiskState(collection.layout.shard(0), shard=0)
-    sites = {site.site: site.churn for site in state.sites}
+    sites = {site.site: (site.churn, site.gains) for site in state.sites}
     records = {
-        each.url: (each.blocks, each.visits, each.changes) for site in sites for each in state.records.of_site(site)
+        each.url: (each.blocks, each.visits, each.changes, each.gains)
+        for site in sites
+        for each in state.records.of_site(site)
     }
     state.close()
     return sites, records
