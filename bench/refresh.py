@@ -126,8 +126,8 @@ def _compare() -> None:
         }
         for policy, fresh in found.items():
             print(f"{quality:8} {policy:15} {_interval(fresh)}", flush=True)
-        print(f"{quality:8} learnt / true   {_interval(found['signals-learnt'] / found['signals'])}")
-        print(f"{quality:8} learnt / deaf   {_interval(found['signals-learnt'] / found['deaf-learnt'])}", flush=True)
+        print(f"{quality:8} learned / informed   {_interval(found['learned'] / found['informed'])}")
+        print(f"{quality:8} learned / deaf   {_interval(found['learned'] / found['deaf'])}", flush=True)
 
 
 def _interval(values: NDArray[np.float64]) -> str:

@@ -165,6 +165,46 @@ def test_freshness_is_compared_on_a_history(tmp_path: Path, rows: Rows) -> None:
     assert by["oracle", 0.5]["freshness"] >= by["conventional", 0.5]["freshness"]
 
 
+def test_freshness_is_compared_on_a_crawl_set(tmp_path: Path, rows: Rows, run: Run) -> None:
+    """A folder of Microsoft's form; what could not be read is said, with its reason."""
+    lines = [f"{number}\t0.5\t{[[1.0, number % 2]] * 30}" for number in range(40)]
+    (tmp_path / "urlid_offset_history.txt").write_text("\n".join([*lines, "dirty"]))
+    (tmp_path / "urlid_imp.txt").write_text("\n".join(f"{number}\t{number + 1}" for number in range(40)))
+    typed = ("freshness", "--history", str(tmp_path), "--policy", "uniform,learned", "--budget", "0.3")
+    found = rows(*typed)
+    assert [(row["policy"], row["pages"]) for row in found] == [("uniform", 40), ("learned", 40)]
+    assert found[1]["freshness"] > found[0]["freshness"]
+    assert "1 x fields-missing" in run(*typed).stdout
+
+
+def test_freshness_with_signals_against_another_policy(tmp_path: Path, run: Run) -> None:
+    """The gain over it, as numbers and as a picture; where it was not asked for it is run as well."""
+    plot = tmp_path / "gain.svg"
+    done = run(
+        "freshness", "--pages", "200", "--days", "40", "--signals", "good", "--policy", "learned",
+        "--budget", "0.1,0.3", "--against", "uniform", "--plot", str(plot),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "how much fresher than uniform" in done.stdout
+    assert "good signals" in done.stdout
+    assert any(line.startswith("uniform") and line.split()[1:3] == ["0.0", "0.0"] for line in done.stdout.splitlines())
+    assert "gain over uniform" in plot.read_text()
+
+
+def test_what_signals_are_worth(tmp_path: Path, rows: Rows, run: Run) -> None:
+    """By quality, or by one property that is varied."""
+    small = ("--sites", "3", "--pages", "10", "--days", "8", "--workers", "1")
+    found = rows("signals", *small, "--quality", "good,useless", "--budget", "0.3", "--policy", "informed,trusting")
+    assert [(row["policy"], row["quality"]) for row in found] == [
+        (policy, quality) for policy in ("informed", "trusting") for quality in ("good", "useless")
+    ]
+    plot = tmp_path / "delay.svg"
+    done = run("signals", *small, "--vary", "delay", "--policy", "informed,uniform", "--plot", str(plot))
+    assert done.returncode == 0, done.stderr
+    assert "8 d" in done.stdout
+    assert ElementTree.parse(plot).getroot().tag.endswith("svg")
+
+
 def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -> None:
     """The same settings in TOML."""
     file = tmp_path / "s.toml"
@@ -187,6 +227,9 @@ def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -
         (("speedup", "--policy", "opic,random"), "one here"),
         (("freshness", "--policy", "metdata"), "metadata"),
         (("freshness", "--history", "nowhere.tsv"), "No such file"),
+        (("freshness", "--signals", "goood"), "good"),
+        (("signals", "--vary", "recal"), "recall"),
+        (("signals", "--quality", "goood"), "good"),
         (("--reproduce", "brandman", "ordering"), "stands alone"),
         (("--reproduce", "plato"), "castillo"),
         (("nonsense",), "nonsense"),
@@ -248,4 +291,4 @@ def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
 def test_it_runs_as_a_program() -> None:
     """From the shell, on a machine that has nothing but the package."""
     done = subprocess.run([*PROGRAM, "freshness", "--pages", "200", "--json"], capture_output=True, check=True)
-    assert len(done.stdout.splitlines()) == 30
+    assert len(done.stdout.splitlines()) == 36

@@ -77,7 +77,42 @@ Sites = Annotated[
 ]
 History = Annotated[
     Path | None,
-    typer.Option("--history", metavar="FILE", rich_help_panel=_WEB, help="Read when pages changed from a file."),
+    typer.Option(
+        "--history",
+        metavar="PATH",
+        rich_help_panel=_WEB,
+        help="Read when pages changed: a file, or a folder of Microsoft's crawl set.",
+    ),
+]
+Signals = Annotated[
+    str | None,
+    typer.Option(
+        "--signals",
+        metavar="QUALITY",
+        rich_help_panel=_WEB,
+        help="Let signals of change come: good, mixed, late, poor or useless ones.",
+    ),
+]
+Qualities = Annotated[
+    str | None,
+    typer.Option("--quality", metavar="A,B,...", help="Of the signals: good, mixed, late, poor, useless. Else all."),
+]
+Vary = Annotated[
+    str | None,
+    typer.Option("--vary", metavar="WHAT", help="Vary precision, recall or delay; all else is good."),
+]
+Against = Annotated[
+    str | None,
+    typer.Option("--against", metavar="POLICY", help="Tell and draw how much fresher than this policy: uniform."),
+]
+SignalPages = Annotated[
+    int | None, typer.Option("--pages", metavar="N", min=1, rich_help_panel=_WEB, help="Pages of each site; else 50.")
+]
+SignalSites = Annotated[
+    int | None, typer.Option("--sites", metavar="N", min=1, rich_help_panel=_WEB, help="Sites; by default 20.")
+]
+SignalDays = Annotated[
+    int | None, typer.Option("--days", metavar="N", min=1, rich_help_panel=_WEB, help="Days; by default 100.")
 ]
 HistoryPages = Annotated[
     int | None, typer.Option("--pages", metavar="N", min=1, rich_help_panel=_WEB, help="Pages of a generated history.")

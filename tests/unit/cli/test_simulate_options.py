@@ -29,12 +29,13 @@ from periplus.lab.simulate.results import (
     json_line,
 )
 from periplus.lab.simulate.scenario import Scenario, split_policies
+from periplus.lab.simulate.signal_worth import SignalsRow
 from periplus.model import ConfigError, UsageError
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 COMMANDS = (DOCS / "commands.md").read_text()
 SIMULATOR = (DOCS / "simulator.md").read_text()
-VERBS = ("ordering", "speedup", "batch", "freshness")
+VERBS = ("ordering", "speedup", "batch", "freshness", "signals")
 
 
 def verb(name: str) -> Any:
@@ -63,7 +64,7 @@ def test_every_experiment_shows_an_example(name: str) -> None:
     assert f"Example: periplus simulate {name}" in verb(name).help
 
 
-@pytest.mark.parametrize("row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow])
+@pytest.mark.parametrize("row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow, SignalsRow])
 def test_every_key_of_a_result_is_documented(row: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     assert [name for name in row.__struct_fields__ if f"`{name}`" not in SIMULATOR] == []

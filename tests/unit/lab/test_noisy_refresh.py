@@ -17,14 +17,14 @@ def mean_freshness(quality: str, policy: str) -> float:
 @pytest.mark.parametrize(("quality", "gain"), [("mixed", 0.04), ("good", 0.22), ("useless", -0.02)])
 def test_learnt_signals(quality: str, gain: float) -> None:
     """At least 95 % as fresh as with the true parameters, and so much fresher than deaf; useless ones do no harm."""
-    learnt = mean_freshness(quality, "signals-learnt")
-    assert learnt >= 0.95 * mean_freshness(quality, "signals")
-    assert learnt >= (1 + gain) * mean_freshness(quality, "deaf-learnt")
+    learnt = mean_freshness(quality, "learned")
+    assert learnt >= 0.95 * mean_freshness(quality, "informed")
+    assert learnt >= (1 + gain) * mean_freshness(quality, "deaf")
 
 
 def test_trust_must_be_earned() -> None:
     """Whoever believes every signal is less fresh than whoever hears none, where signals are useless."""
-    assert mean_freshness("useless", "trusting") < 0.9 * mean_freshness("useless", "deaf-learnt")
+    assert mean_freshness("useless", "trusting") < 0.9 * mean_freshness("useless", "deaf")
 
 
 def test_the_same_seed_the_same_result() -> None:
@@ -39,6 +39,6 @@ def test_the_same_seed_the_same_result() -> None:
 def test_what_cannot_be_asked() -> None:
     """An unknown quality or policy names those that there are."""
     with pytest.raises(ConfigError):
-        simulate_noisy("signals", NoisySettings(quality="god"))
+        simulate_noisy("learned", NoisySettings(quality="god"))
     with pytest.raises(ConfigError):
         simulate_noisy("psychic")

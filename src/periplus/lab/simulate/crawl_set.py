@@ -62,11 +62,6 @@ class _Visits(Struct, frozen=True, gc=False):
 _PAIRS = msgspec.json.Decoder(list[tuple[float, int]])
 
 
-def is_crawl_set(path: Path) -> bool:
-    """Whether this is a folder with such histories."""
-    return path.is_dir() and _file(path, HISTORIES) is not None
-
-
 def read_crawl_set(folder: Path, *, most_pages: int = MOST_PAGES) -> Histories:
     """The histories of a folder, of `most_pages` at most; `left_out` tells what could not be read.
 

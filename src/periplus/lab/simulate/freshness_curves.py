@@ -18,6 +18,7 @@ from periplus.model import ConfigError
 from .findings import Curve, mean_curve
 from .freshness import FreshnessResult, check_budget, simulate_freshness
 from .histories import Histories
+from .noisy_refresh import SignalQuality
 from .refresh import RefreshSettings, check_policy
 from .window import Floats, Window, window
 
@@ -44,9 +45,10 @@ def run_freshness(
     days: int | None = None,
     start: float | None = None,
     settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
+    signals: str | SignalQuality = "",
     progress: Progress = lambda _done, _total: None,
 ) -> list[FreshnessResult]:
-    """Every policy at every budget with every seed; histories may be made for each seed.
+    """Every policy at every budget with every seed; histories may be made for each seed, and so are signals.
 
     What cannot be run is refused before anything is.
     """
@@ -58,7 +60,7 @@ def run_freshness(
     total = len(seeds) * len(policies) * len(budgets)
     for seed, span in _windows(histories, seeds, days, start):
         for policy, budget in product(policies, budgets):
-            results.append(simulate_freshness(span, policy, budget, seed=seed, settings=settings))
+            results.append(simulate_freshness(span, policy, budget, seed=seed, settings=settings, signals=signals))
             progress(len(results), total)
     return results
 

@@ -2,9 +2,9 @@
 
 Pages of some sites change as Poisson processes; some changes are told, and false signals come as well, as each site's
 quality says. A crawler that may make so many visits a day chooses by an index (`policy.refresh`): with the true
-parameters or with those that it learns on the way, with signals or deaf, or trusting every signal. All of them see the
-same web: what differs is only what they do. After Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), whose data are not
-public.
+parameters or with those that it learns on the way, with signals or without, or trusting every signal. All of them see
+the same web: what differs is only what they do. After Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), whose data are
+not public.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ QUALITIES = {
     "useless": SignalQuality((0.02, 0.1), (0.02, 0.1)),
 }
 """By name. `mixed`, `good` and `useless` are those that the check values of the learned policy are for."""
-POLICIES = ("signals", "signals-learnt", "deaf", "deaf-learnt", "trusting", "uniform")
+POLICIES = ("informed", "learned", "optimal", "deaf", "trusting", "uniform")
+"""With the true parameters, or learning them; without signals with the true rates, or learning them; believing all."""
 WARM_UP = 1 / 3
 _STEPS_A_DAY = 10
 _ESTIMATE_EVERY = 2.0
@@ -152,14 +153,14 @@ class _Crawler:
 
     def __init__(self, policy: str, web: _Web, settings: NoisySettings) -> None:
         self._tables = CrawlValue("uniform" if policy == "uniform" else settings.objective)
-        self._learns = policy.endswith("-learnt")
-        self._hears = policy in ("signals", "signals-learnt", "trusting")
+        self._learns = policy in ("learned", "deaf")
+        self._hears = policy in ("informed", "learned", "trusting")
         self.ledger = Ledger(web.site, 0.0)
         self._weight = np.ones(len(web.site))
         self._pending = np.zeros(len(web.site))
         kappa = -np.log1p(-web.precision[web.site])
         self._kappa = kappa if self._hears else np.zeros(len(web.site))
-        alpha, gamma = (web.alpha, web.gamma) if policy == "signals" else (web.rate, np.zeros(len(web.site)))
+        alpha, gamma = (web.alpha, web.gamma) if policy == "informed" else (web.rate, np.zeros(len(web.site)))
         self._kind, self._rate = self._tables.outlooks(alpha, gamma, self._kappa)
         self._trusts = policy == "trusting"
 
@@ -191,11 +192,19 @@ class _Crawler:
         self._pending[pages] = 0.0
 
 
-def simulate_noisy(policy: str, settings: NoisySettings = NoisySettings()) -> NoisyResult:  # noqa: B008 - frozen
-    """Run one policy through the web of a seed."""
+def check_noisy(policy: str, settings: NoisySettings) -> None:
+    """Raise a `ConfigError` for what cannot be run."""
     settings.check()
     if policy not in POLICIES:
-        raise ConfigError(f"no such policy: {policy[:50]!r}", hint=f"there are {', '.join(POLICIES)}")
+        raise ConfigError(
+            f"no such policy: {policy[:50]!r}",
+            hint=f"did you mean {nearest(policy, POLICIES)!r}? There are {', '.join(POLICIES)}",
+        )
+
+
+def simulate_noisy(policy: str, settings: NoisySettings = NoisySettings()) -> NoisyResult:  # noqa: B008 - frozen
+    """Run one policy through the web of a seed."""
+    check_noisy(policy, settings)
     web = _Web(settings)
     crawler = _Crawler(policy, web, settings)
     stale, step = np.zeros(len(web.site), bool), 1.0 / _STEPS_A_DAY
@@ -220,9 +229,11 @@ def simulate_noisy(policy: str, settings: NoisySettings = NoisySettings()) -> No
         useful += np.count_nonzero(stale[chosen]) * is_warm
         visits += len(chosen) * is_warm
         stale[chosen] = False
-    learnt = crawler.ledger.estimates.precision[:, 0] if policy == "signals-learnt" else web.precision
+    learnt = crawler.ledger.estimates.precision[:, 0] if policy == "learned" else web.precision
     error = float(np.sqrt(np.mean((learnt - web.precision) ** 2)))
-    return NoisyResult(policy, settings.quality, settings.seed, fresh / counted, useful / max(visits, 1), error)
+    return NoisyResult(
+        policy, settings.quality, settings.seed, float(fresh / counted), float(useful / max(visits, 1)), error
+    )
 
 
 def compare_noisy(

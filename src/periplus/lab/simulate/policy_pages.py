@@ -1,6 +1,6 @@
-"""What each ordering is worth, measured and written into its page.
+"""What each ordering is worth, measured and written into its page; and each refresh policy (`refresh_pages`).
 
-    python -m periplus.lab.simulate.policy_pages docs/policies
+    python -m periplus.lab.simulate.policy_pages docs/policies [--refresh]
 
 A page is written by hand: the paper, the rule, when it is good and bad, what it costs, its settings. Between two marks
 stand the plot and the numbers, which this file measures: every ordering on the same webs, beside breadth-first, chance
@@ -182,8 +182,8 @@ def _part(progress: Progress | None, number: int, parts: int) -> Progress | None
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, and write the pages of a folder."""
-    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
-        sys.stderr.write("usage: python -m periplus.lab.simulate.policy_pages docs/policies\n")
+    if not arguments or arguments[1:] not in ([], ["--refresh"]) or not Path(arguments[0]).is_dir():
+        sys.stderr.write("usage: python -m periplus.lab.simulate.policy_pages docs/policies [--refresh]\n")
         return 2
     is_terminal = sys.stderr.isatty()
 
@@ -191,8 +191,14 @@ def main(arguments: Sequence[str]) -> int:
         if is_terminal:
             sys.stderr.write(f"\r{done / total:.0%} ")
 
-    found = measure(workers=os.cpu_count() or 1, progress=tell)
-    for path in write_pages(Path(arguments[0]), found):
+    from .refresh_pages import measure_refreshing, write_refresh_pages  # it has the marks of pages from here
+
+    folder = Path(arguments[0])
+    refreshing = measure_refreshing(progress=tell)
+    written = write_refresh_pages(folder / "refresh", refreshing)
+    if "--refresh" not in arguments:
+        written += write_pages(folder, measure(workers=os.cpu_count() or 1, progress=tell))
+    for path in written:
         sys.stdout.write(f"{path}\n")
     return 0
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from .batches import Batch, BatchActivity
 from .findings import Finding, mean_interval
@@ -141,6 +141,7 @@ class FreshnessRow(Struct, frozen=True):
     fetches: float
     needless: float
     history: str
+    signals: str = ""
 
 
 def ordering_rows(results: Sequence[OrderingResult], setting: Setting, seed: int) -> list[OrderingRow]:
@@ -247,12 +248,15 @@ def batch_rows(
     return rows
 
 
-def freshness_rows(results: Sequence[FreshnessResult], history: str, seed: int) -> list[FreshnessRow]:
+def freshness_rows(
+    results: Sequence[FreshnessResult], history: str, seed: int, signals: str = ""
+) -> list[FreshnessRow]:
     """A row for every policy and budget, in the order in which they were run."""
     groups: dict[tuple[str, float], list[FreshnessResult]] = {}
     for each in results:
         groups.setdefault((each.policy, each.budget), []).append(each)
-    return [_freshness_row(policy, budget, group, history, seed) for (policy, budget), group in groups.items()]
+    rows = [_freshness_row(policy, budget, group, history, seed) for (policy, budget), group in groups.items()]
+    return [replace(row, signals=signals) for row in rows]
 
 
 def _freshness_row(

@@ -21,10 +21,12 @@ from periplus.config.reading import load, with_options
 from periplus.model import ConfigError
 from periplus.policy.ordering import orderings
 
+from .crawl_set import read_crawl_set
 from .generated import WebSettings, generate
 from .graph_files import read_graph
 from .histories import Histories, HistorySettings, generate_histories, read_histories
 from .network import NetworkSettings
+from .noisy_refresh import quality
 from .policy_choice import PolicyChoice
 from .refresh import RefreshSettings, refresh_policies
 from .replay import web_of_collection
@@ -32,8 +34,10 @@ from .web import Web
 
 FIRST_ORDERINGS = ("breadth_first", "largest_site", "opic", "random", "optimal")
 """Compared when nobody says which: the plain one, the paper's, one that learns, chance, and an oracle."""
-FIRST_REFRESHES = ("conventional", "uniform", "proportional", "optimal", "metadata")
+FIRST_REFRESHES = ("conventional", "uniform", "proportional", "optimal", "learned", "metadata")
 """The same for freshness."""
+FIRST_WITH_SIGNALS = ("uniform", "deaf", "learned", "informed", "trusting")
+"""The same where signals come: deaf to them, learning their worth, knowing it, and believing all."""
 ORDERING_BUDGETS = (0.1, 0.3, 0.5, 0.8)
 FRESHNESS_BUDGETS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 PAGES_A_SITE = 50
@@ -69,6 +73,8 @@ class ExperimentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Pages of a batch (batch); 0: a tenth of the web."""
     days: int = 0
     """Days of a history to go through, the last ones; 0: all."""
+    signals: str = ""
+    """The quality of the signals of change that come (freshness): good, mixed, late, poor or useless; none: none."""
 
 
 class InputSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,7 +89,16 @@ class InputSettings(Struct, frozen=True, forbid_unknown_fields=True):
     collection: str = ""
     """A finished crawl, to be crawled again under other policies."""
     history: str = ""
-    """A file of pages and the times of their changes."""
+    """A file of pages and the times of their changes, or a folder in the form of Microsoft's crawl set."""
+    most_pages: int = 100_000
+    """Of such a folder no more pages are taken than this, chosen by a hash of their numbers."""
+
+    def check(self) -> None:
+        """Raise `ConfigError` for what cannot be read together, or not in memory."""
+        if self.graph and self.collection:
+            raise ConfigError("a graph and a collection are two webs", hint="name one of them")
+        if not 1 <= self.most_pages <= 10_000_000:
+            raise ConfigError("[input] most_pages: 1 to 10,000,000", hint="write most_pages = 100_000")
 
 
 class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
@@ -129,8 +144,9 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
             raise ConfigError("[experiment] repetitions: once at least", hint="write repetitions = 1")
         if self.web.seed or self.history.seed:
             raise ConfigError("there is one seed, that of the experiment", hint="put it below [experiment]")
-        if self.input.graph and self.input.collection:
-            raise ConfigError("a graph and a collection are two webs", hint="name one of them")
+        if experiment.signals:
+            quality(experiment.signals)
+        self.input.check()
         _check_network(self.network)
         if not (self.input.graph or self.input.collection):
             self.web.check()
@@ -147,7 +163,7 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
 
     def refreshes(self) -> list[str]:
         """The refresh policies that were asked for; who does not exist is told by those who use them."""
-        names = self.experiment.policies or FIRST_REFRESHES
+        names = self.experiment.policies or (FIRST_WITH_SIGNALS if self.experiment.signals else FIRST_REFRESHES)
         return distinct(refresh_policies() if names == ("all",) else names)
 
     def webs(self) -> Callable[[int], Web]:
@@ -162,7 +178,10 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
     def histories(self) -> Histories | Callable[[int], Histories]:
         """The history that was named, or one for each seed."""
         if self.input.history:
-            return read_histories(Path(self.input.history))
+            path = Path(self.input.history)
+            if path.is_dir():
+                return read_crawl_set(path, most_pages=self.input.most_pages)
+            return read_histories(path)
         return lambda seed: generate_histories(replace(self.history, seed=seed))
 
     @property

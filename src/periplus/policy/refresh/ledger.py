@@ -24,6 +24,7 @@ from .evidence import (
     observations_of,
     shift_of,
 )
+from .hearsay import believed, deafened
 from .objectives import Floats
 
 
@@ -38,6 +39,7 @@ class Ledger:
         self.pages["watched_from"] = max(int(now), 1)
         self._old_right = np.zeros((self._sites, KINDS))
         self._old_judged = np.zeros((self._sites, KINDS))
+        self._is_told = False
         self.estimates = self.reckon(now)
 
     def first_visited(self, pages: Ints, now: float) -> None:
@@ -47,6 +49,7 @@ class Ledger:
 
     def told(self, pages: Ints, kind: SignalKind = SignalKind.SITEMAP) -> None:
         """A signal for each of these; a page may be among them several times."""
+        self._is_told |= len(pages) > 0
         counts = np.bincount(pages, minlength=len(self.pages))
         shift = np.uint32(shift_of(kind))
         before = self.pages["pending"] >> shift & np.uint32(MOST_SIGNALS)
@@ -95,7 +98,11 @@ class Ledger:
 
     def _reckon(self, now: float) -> Estimates:
         beliefs = SiteBeliefs(1.0 + self._old_right, 2.0 + self._old_judged)
-        return estimate_pages(self.pages, self._site, now, beliefs, self._settings)
+        heard = estimate_pages(self.pages, self._site, now, beliefs, self._settings)
+        if not self._is_told:
+            return heard
+        deaf = estimate_pages(deafened(self.pages), self._site, now, beliefs, self._settings)
+        return believed(self.pages, self._site, heard, deaf)
 
     def outlooks(self, tables: CrawlValue) -> tuple[Ints, Floats]:
         """Classes and rates of all pages."""

@@ -1,0 +1,154 @@
+"""What each refresh policy is worth, measured and written into its page below `docs/policies/refresh`.
+
+`policy_pages` runs it along with the orderings, and has the same rule: pages are written by hand, and between two marks
+stand plot and numbers. Every policy is measured on the same histories: pages that change by chance, at the rates of
+Figure 2 of Brandman et al. (2000); the same with signals of mixed quality; and changes at regular intervals, as that
+paper has it. Real histories are not here, since they are nobody's to publish; docs/simulator.md has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.model import UsageError
+
+from .findings import Curve
+from .freshness import FreshnessResult
+from .freshness_curves import freshness_curves, run_freshness
+from .histories import Histories, HistorySettings, generate_histories
+from .plots import Plot, save
+from .policy_pages import BEGIN, END
+from .refresh import refresh_policies
+from .results import FreshnessRow, freshness_rows, write_whole
+from .workers import Progress
+
+BESIDE = ("uniform", "optimal", "learned", "oracle")
+BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+TABLED = (0.05, 0.1, 0.2, 0.5)
+ELSEWHERE = 0.1
+"""The budget at which needless fetches, ages and the other histories are told."""
+REPETITIONS = 3
+CHANCE = HistorySettings(pages=2000, sites=40, is_poisson=True, is_spread=True)
+REGULAR = HistorySettings(pages=2000, sites=4)
+
+_LEGEND = """\
+Fresh copies in per cent, mean over 100 days after a warm-up of 25, when so much of the collection may be fetched a day:
+2,000 pages on 40 sites that change by chance, at the rates of Figure 2 of Brandman et al. (2000); the mean of three
+repetitions, with its 95 % interval. *Needless* fetches found nothing new, in per cent, and *age* is how many days a
+copy was out of date in the mean, both at 10 %. *With signals*: at 10 %, where signals of mixed quality come (precision
+20 to 98 %, recall 10 to 95 %); *regular*: at 10 %, on four sites whose pages change at regular intervals, as in that
+paper."""
+
+
+class Measured(Struct, frozen=True):
+    """Every policy: rows by name and budget, and curves; and a row each with signals, and where changes are regular."""
+
+    rows: dict[tuple[str, float], FreshnessRow]
+    curves: dict[str, Curve]
+    told: dict[str, FreshnessRow]
+    regular: dict[str, FreshnessRow]
+
+
+def measure_refreshing(
+    *, chance: HistorySettings = CHANCE, regular: HistorySettings = REGULAR, progress: Progress | None = None
+) -> Measured:
+    """Run everything: three experiments, told of as one."""
+    names, seeds = refresh_policies(), range(REPETITIONS)
+    runs = [len(names) * len(budgets) * REPETITIONS for budgets in (BUDGETS, (ELSEWHERE,), (ELSEWHERE,))]
+    told = _shifts(progress, runs)
+    by_chance = run_freshness(_of(chance), names, BUDGETS, seeds=seeds, progress=told[0])
+    with_signals = run_freshness(_of(chance), names, (ELSEWHERE,), seeds=seeds, signals="mixed", progress=told[1])
+    regularly = run_freshness(_of(regular), names, (ELSEWHERE,), seeds=seeds, progress=told[2])
+    curves = freshness_curves(by_chance, measure="freshness").freshness
+    return Measured(
+        {(row.policy, row.budget): row for row in _rows(by_chance)},
+        {curve.name: curve for curve in curves},
+        {row.policy: row for row in _rows(with_signals)},
+        {row.policy: row for row in _rows(regularly)},
+    )
+
+
+def write_refresh_pages(folder: Path, found: Measured) -> list[Path]:
+    """Put plot and numbers into the page of every policy. Raises `UsageError` where there is no place for them."""
+    written = []
+    for name in refresh_policies():
+        page = folder / f"{name}.md"
+        text = page.read_text() if page.is_file() else ""
+        if BEGIN not in text or END not in text:
+            raise UsageError(f"{page} has no place for numbers", hint=f"write the page, with {BEGIN} and {END} in it")
+        save(plot_of(name, found), folder / f"{name}.svg")
+        before, _, rest = text.partition(BEGIN)
+        write_whole(page, f"{before}{BEGIN}\n{section_of(name, found)}\n{END}{rest.partition(END)[2]}")
+        written += [page, folder / f"{name}.svg"]
+    return written
+
+
+def plot_of(name: str, found: Measured) -> Plot:
+    """The policy beside those that everyone is compared with."""
+    return Plot(
+        title=f"{name}: how fresh, for how many fetches?",
+        x_label="pages fetched a day, as a share of the collection",
+        y_label="fresh copies, mean over time",
+        curves=tuple(found.curves[each] for each in _compared(name)),
+        caption="2,000 pages on 40 sites that change by chance, 100 days; the mean of three repetitions, with its 95 % "
+        "interval. Numbers: at a tenth of the pages a day.",
+        x_as="share",
+        y_as="share",
+        values_at=ELSEWHERE,
+        highlight=name,
+    )
+
+
+def section_of(name: str, found: Measured) -> str:
+    """The plot and the table, in Markdown."""
+    heads = " | ".join(f"at {budget:.0%}" for budget in TABLED)
+    return "\n".join(
+        [
+            f"![Freshness by budget: {name} beside {', '.join(_compared(name)[1:])}]({name}.svg)",
+            "",
+            f"| fresh copies | {heads} | needless | age | with signals | regular |",
+            "|---|" + "---:|" * (len(TABLED) + 4),
+            *(_line(each, name, found) for each in _compared(name)),
+            "",
+            _LEGEND,
+        ]
+    )
+
+
+def _line(each: str, name: str, found: Measured) -> str:
+    rows = found.rows
+    cells = [_interval(rows[each, budget]) for budget in TABLED]
+    cells += [f"{100 * rows[each, ELSEWHERE].needless:.0f}", f"{rows[each, ELSEWHERE].age:.1f}"]
+    cells += [_interval(found.told[each]), _interval(found.regular[each])]
+    title = f"**`{each}`**" if each == name else f"[`{each}`]({each}.md)"
+    return f"| {title} | {' | '.join(cells)} |"
+
+
+def _interval(row: FreshnessRow) -> str:
+    return f"{100 * row.freshness:.1f} ±{50 * (row.high - row.low):.1f}"
+
+
+def _compared(name: str) -> list[str]:
+    return [name, *(each for each in BESIDE if each != name)]
+
+
+def _rows(results: list[FreshnessResult]) -> list[FreshnessRow]:
+    return freshness_rows(results, "", 0)
+
+
+def _of(settings: HistorySettings) -> Callable[[int], Histories]:
+    return lambda seed: generate_histories(replace(settings, seed=seed))
+
+
+def _shifts(progress: Progress | None, runs: list[int]) -> list[Progress]:
+    """The progress of each experiment as a part of all."""
+    total = sum(runs)
+
+    def shifted(before: int) -> Progress:
+        return lambda done, _total: progress(before + done, total) if progress is not None else None
+
+    return [shifted(sum(runs[:number])) for number in range(len(runs))]
