@@ -99,7 +99,8 @@ def test_every_setting_is_explained_and_has_a_plain_type() -> None:
         assert room.doc, table
         for name, field in settings_of(room.type).items():
             assert field.doc, f"[{table}] {name} is not explained"
-            assert field.type in (int, float, str, bool, tuple[str, ...], dict[str, str]), f"[{table}] {name}"
+            plain = (int, float, str, bool, tuple[str, ...], dict[str, str], dict[str, float])
+            assert field.type in plain, f"[{table}] {name}"
 
 
 @pytest.mark.parametrize(
@@ -161,3 +162,21 @@ def test_what_is_written_explains_itself() -> None:
         assert f"\n[{table}]\n" in text
         for name in settings_of(room.type):
             assert re.search(rf"^(?:# )?{name} = ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ('weights = { "/x" = "much" }', "name = 1.0"),
+        ('weights = { "/x" = -1.0 }', "1 is the mean"),
+        ('weights = { "re:(" = 1.0 }', "backslash"),
+        ('weight = "pagernak"', "pagerank"),
+        ('objective = "fresh"', "There are"),
+    ],
+)
+def test_what_cannot_be_wanted_of_second_visits_is_refused_when_it_is_read(said: str, hint: str) -> None:
+    """Not when the watch comes to it; with the table and what could be meant."""
+    with pytest.raises(ConfigError) as error:
+        Config.parse(f"[refresh]\n{said}\n")
+    assert "[refresh]" in str(error.value)
+    assert hint in (error.value.hint or "")
