@@ -141,7 +141,7 @@ def of_collection(collection: Collection) -> CollectionFacts:
             known, queued, sites = known + len(state.records), queued + len(state.queues), sites + len(state.sites)
             retired.update(each.retired for each in state.sites if each.retired)
             largest += nlargest(LARGEST, _ranked(state, state.sites))
-        fresh = freshness.of_collection(opened.values(), collection.config.refresh, time.time())
+        fresh = freshness.of_collection(opened.values(), time.time())
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
         collection=str(collection.folder),
@@ -196,7 +196,7 @@ def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> Sit
         robots=None if file is None else _robots_facts(file, gate.delay(site)),
         home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
         balance=balance_of(kept, config.balance),
-        freshness=freshness.of_site(kept, state),
+        freshness=freshness.of_site(kept, state, config.churn),
     )
 
 

@@ -10,13 +10,15 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from periplus.crawl.frontier import Foretelling, Freshness, Gauge, NextVisit, Valuer
+from periplus.content import Churn, ChurnSettings
+from periplus.crawl.frontier import Foretelling, Freshness, Gauge, NextVisit
 from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.model import Lane, Site, SiteState, State, UrlRecord
 from periplus.policy.refresh import (
     KindEvidence,
     RefreshSettings,
     SignalKind,
+    SiteEvidence,
     Weigher,
     unpack_page,
     unpack_site,
@@ -55,12 +57,15 @@ class SignalFacts(Struct, frozen=True):
 class SiteFreshness(Struct, frozen=True):
     """How often the pages of a site change (`rate`, a day, told or not), as `pages` of them show, and its signals.
 
-    `rate` is null as long as too few were visited again.
+    `rate` is null as long as too few were visited again. `churning` is how many parts of its pages are different at
+    every visit, so that changes in them do not count, as `compared` pairs of versions show.
     """
 
     rate: float | None
     pages: int
     signals: tuple[SignalFacts, ...]
+    churning: int = 0
+    compared: int = 0
 
 
 class PageFreshness(Struct, frozen=True):
@@ -81,34 +86,38 @@ class PageFreshness(Struct, frozen=True):
     is_watched: bool
 
 
-def of_collection(states: Iterable[State], settings: RefreshSettings, now: float) -> Freshness | None:
+def of_collection(states: Iterable[State], now: float) -> Freshness | None:
     """Of all pages together; `None` if there is none."""
-    parts = [_of_shard(state, Valuer(settings), now) for state in states]
+    parts = [_of_shard(state, now) for state in states]
     known = [part for part in parts if part.pages]
     return sum(known[1:], known[0]) if known else None
 
 
-def _of_shard(state: State, valuer: Valuer, now: float) -> Freshness:
+def _of_shard(state: State, now: float) -> Freshness:
     """From as many pages as stand for all while it is watched, but for the few that wait with their sites."""
 
-    def chance(record: UrlRecord, now: float) -> float:
-        return valuer.fresh(record, state.sites.get([site_of(record.url)])[0], now)
+    def evidence_of(site: Site) -> SiteEvidence:
+        kept = state.sites.get([site])[0]
+        return unpack_site(b"" if kept is None else kept.signals)
 
-    return Gauge(state.records, chance, state.calendar, 0.0).read(len(state.calendar), price_of(state) or 0.0, now)
+    return Gauge(state.records, evidence_of, state.calendar, 0.0).read(len(state.calendar), price_of(state) or 0.0, now)
 
 
-def of_site(kept: SiteState, state: State | None = None) -> SiteFreshness | None:
+def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
     """Of a site; `None` if nothing was learnt yet. What its indexes say of files lies in the `state`."""
     evidence = unpack_site(kept.signals)
     heard = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
     others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
-    if not heard and not others and not evidence.pages:
+    if not heard and not others and not evidence.pages and not kept.churn:
         return None
+    churn = Churn.unpacked(kept.churn, settings)
     rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
     return SiteFreshness(
         rate=rate if evidence.pages else None,
         pages=evidence.pages,
         signals=(*(_signal(kind.name.lower(), evidence.of(kind), evidence.recall(kind)) for kind in heard), *others),
+        churning=churn.parts,
+        compared=churn.compared,
     )
 
 

@@ -86,7 +86,8 @@ class SiteState(Struct):
     `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
     guards have learnt; `balance` how its budget is shared between its sources, `priorities` what its sitemaps have said
     of those, `files` how many of its files were fetched, `signals` how far what it says of changes can be believed,
-    `stuck` how often a page changed and its validators did not, and `churn` which parts of its pages are different at
+    `stuck` how often a page changed and its validators did not, `moved` how often they did, `quiet` how often neither
+    did, and `churn` which parts of its pages are different at
     every visit (4 KB at most).
     `gains` is what visits have brought: pages worth having, and answers that cost little.
     While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
@@ -113,6 +114,8 @@ class SiteState(Struct):
     files: int = 0
     signals: bytes = b""
     stuck: int = 0
+    moved: int = 0
+    quiet: int = 0
     churn: bytes = b""
     gains: bytes = b""
 

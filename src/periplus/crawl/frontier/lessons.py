@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+import numpy as np
 from msgspec.structs import replace
 
 from periplus.formats.headers import read_last_modified
@@ -23,6 +24,7 @@ from periplus.model import (
     Site,
     Source,
     State,
+    Url,
     UrlRecord,
 )
 from periplus.policy.refresh import (
@@ -31,6 +33,7 @@ from periplus.policy.refresh import (
     SiteEvidence,
     learnt,
     pages_of,
+    rate_of,
     reckoned,
     unpack_page,
     unpack_site,
@@ -43,8 +46,16 @@ from .workbench import ActiveSite
 
 _SAMPLE = 20_000
 """Pages of a site that are enough to know it by."""
-_RECKON_AFTER, _RECKON_SHARE = 20, 0.05
+_RECKON_AFTER, _RECKON_SHARE = 5, 0.05
 """A site is reckoned anew after so many visits, or this share of its pages."""
+_MOVED_BY = 0.4
+"""A page whose rate is believed to be so much another, as a logarithm, is told of."""
+_MOVED, _QUIET, _SELDOM = 2, 20, 10
+"""Changes with which validators moved, or visits without any change, until they are believed; and the changes with
+which they must have moved for each with which they did not."""
+_MOST = 1 << 20
+_JUST_NOW = 3600.0
+"""A page that says it changed so shortly before it was asked for shows a clock, most likely."""
 _NOT_FOUND = (404, 410)
 _KINDS = {
     Source.SITEMAP: SignalKind.SITEMAP,
@@ -57,11 +68,13 @@ _KINDS = {
 class Lessons:
     """Learns; decides nothing."""
 
-    def __init__(self, state: State, rounds: Rounds) -> None:
+    def __init__(self, state: State, rounds: Rounds, *, is_watching: bool = False) -> None:
+        self.is_watching = is_watching
         self._state = state
         self._rounds = rounds
         self._signals = SignalSettings()
         self._visits: dict[Site, int] = {}
+        self._moved: list[tuple[Url, float]] = []
 
     def of_visit(
         self,
@@ -74,8 +87,8 @@ class Lessons:
     ) -> PageEvidence:
         """What is known of a page after a visit that ended, well or for good."""
         page = unpack_page(before.evidence)
-        if reading is not None and reading.level is ChangeLevel.MAJOR and before.validators is not None:
-            active.state.stuck += before.validators == after.validators
+        if reading is not None and reading.level is not None and before.validators is not None:
+            _compare(active, reading.level, is_same=before.validators == after.validators)
         if isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched)):
             return self._seen(active, page, after, reading, now)
         if page.visited_at and (isinstance(outcome, Redirected) or after.status in _NOT_FOUND):
@@ -97,17 +110,41 @@ class Lessons:
         self._count(active, now)
         return page
 
+    def believes_validators(self, active: ActiveSite) -> bool:
+        """Whether 304 means that a page is unchanged. Some servers say so whatever has changed: trust is earned.
+
+        Validators have moved with the page, hardly ever failed to, or pages stay as they are.
+        """
+        site = active.state
+        return site.stuck * _SELDOM <= site.moved and (site.moved >= _MOVED or site.quiet >= _QUIET)
+
     def _count(self, active: ActiveSite, now: float) -> None:
         """From time to time all pages of a site are looked at together."""
         visits = self._visits[active.site] = self._visits.get(active.site, 0) + 1
         pages = unpack_site(active.state.signals).pages
         if visits >= max(_RECKON_AFTER, _RECKON_SHARE * min(pages, _SAMPLE)):
             del self._visits[active.site]
-            kept = (record.evidence for record in self._state.records.of_site(active.site) if record.evidence)
-            joined = b"".join(islice(kept, _SAMPLE))
-            site, _ = reckoned(unpack_site(active.state.signals), pages_of(joined), now)
-            active.state.signals = site.pack()
+            active.state.signals = self._reckon(active.site, unpack_site(active.state.signals), now).pack()
             active.is_changed = True
+
+    def _reckon(self, site: Site, known: SiteEvidence, now: float) -> SiteEvidence:
+        """What all pages of a site say of it. Those of which it says something else than before are noted."""
+        kept = ((record.url, record.evidence) for record in self._state.records.of_site(site) if record.evidence)
+        urls, evidence = zip(*islice(kept, _SAMPLE), strict=True)
+        pages = pages_of(b"".join(evidence))
+        after, rates = reckoned(known, pages, now)
+        if self.is_watching:
+            before = np.array([rate_of(unpack_page(each), known) for each in evidence])
+            moved = np.flatnonzero(np.abs(np.log(rates / before)) > _MOVED_BY)
+            self._moved += [(urls[page], float(rates[page])) for page in moved]
+        return after
+
+    def moved(self, but: Url) -> list[UrlRecord]:
+        """The records of pages of which something else is believed since this was last asked; not of one at hand."""
+        moved, self._moved = dict(self._moved), []
+        moved.pop(but, None)
+        records = [record for record in self._state.records.get(list(moved)) if record is not None and record.evidence]
+        return [_believed(record, moved[record.url]) for record in records]
 
     def heard(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
         """Somebody tells of a page that is known: the record with the date that it is said to have, and the signal."""
@@ -126,7 +163,7 @@ class Lessons:
         if not is_told or not known.evidence:
             return known
         if lastmod is not None:
-            self._lagged(site_of(known.url), kind, lastmod.at, at)
+            self._lagged(site_of(known.url), kind, lastmod.at + lastmod.granularity.seconds / 2, at)
         return replace(known, evidence=unpack_page(known.evidence).told(kind).pack())
 
     def _lagged(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
@@ -150,10 +187,34 @@ class Lessons:
         self._rounds.note_signals(site, evidence.with_kind(SignalKind.HUB, hub).pack())
 
     def evidence_of(self, site: Site) -> SiteEvidence:
-        """What is known of a site's signals."""
+        """What is known of a site's signals, and of its pages together."""
         active = self._rounds.bench.get(site)
         state = active.state if active is not None else self._state.sites.get([site])[0]
         return unpack_site(b"" if state is None else state.signals)
+
+    def meet(self, site: Site, now: float) -> None:
+        """Look at the pages of a site together, if nobody ever has."""
+        known = self.evidence_of(site)
+        if self.is_watching and not known.pages:
+            self._rounds.note_signals(site, self._reckon(site, known, now).pack())
+
+
+def _compare(active: ActiveSite, level: ChangeLevel, *, is_same: bool) -> None:
+    """A page was fetched again, whole: did its validators tell what it tells itself?"""
+    site = active.state
+    if level < ChangeLevel.MAJOR:
+        site.quiet = min(site.quiet + is_same, _MOST)
+    elif is_same:
+        site.stuck = min(site.stuck + 1, _MOST)
+    else:
+        site.moved = min(site.moved + 1, _MOST)
+    active.is_changed = True
+
+
+def _believed(record: UrlRecord, rate: float) -> UrlRecord:
+    """With another rate; a page that was visited once has none of its own, but that of its date and site."""
+    page = unpack_page(record.evidence)
+    return replace(record, evidence=replace(page, rate=rate).pack()) if page.ring else record
 
 
 def _age(record: UrlRecord, now: float) -> float | None:
@@ -163,4 +224,4 @@ def _age(record: UrlRecord, now: float) -> float | None:
     else:
         said = None if record.validators is None else record.validators.last_modified
         modified_at = None if said is None else read_last_modified(said, now)
-    return None if modified_at is None or modified_at > now else now - modified_at
+    return None if modified_at is None or modified_at > now - _JUST_NOW else now - modified_at

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from periplus.model import Url, UrlRecord, UrlRecords
-from periplus.urls import fingerprint
+from periplus.model import Site, Url, UrlRecord, UrlRecords
+from periplus.policy.refresh import SiteEvidence, fresh_chances, unpack_page
+from periplus.urls import fingerprint, site_of
 
 _SIZE = 2_000
 
@@ -77,10 +78,10 @@ class Gauge:
     """Reads off how fresh a collection is, and keeps that for `pause` seconds: looking takes a while."""
 
     def __init__(
-        self, records: UrlRecords, chance: Callable[[UrlRecord, float], float], urls: Iterable[Url], pause: float
+        self, records: UrlRecords, evidence_of: Callable[[Site], SiteEvidence], urls: Iterable[Url], pause: float
     ) -> None:
         self._records = records
-        self._chance = chance
+        self._evidence_of = evidence_of
         self._panel = Panel(urls)
         self._pause = pause
         self._read: tuple[float, Freshness] | None = None
@@ -102,10 +103,21 @@ class Gauge:
 
     def _look(self, pages: int, price: float, now: float) -> Freshness:
         found = self._records.get(self._panel.urls)
-        known = [record for record in found if record is not None and not record.failures]
-        fresh, half = share_of([self._chance(record, now) for record in known])
+        known = [record for record in found if record is not None and _is_there(record)]
+        fresh, half = share_of(self._chances(known, now))
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
         return Freshness(pages, fresh, half, math.fsum(ages) / max(len(ages), 1), price)
+
+    def _chances(self, records: Sequence[UrlRecord], now: float) -> list[float]:
+        numbers: dict[Site, int] = {}
+        site = [numbers.setdefault(site_of(record.url), len(numbers)) for record in records]
+        pages = [unpack_page(record.evidence) for record in records]
+        return list(map(float, fresh_chances(pages, site, [self._evidence_of(each) for each in numbers], now)))
+
+
+def _is_there(record: UrlRecord) -> bool:
+    """Whether it was a page at the last visit: who led elsewhere then, or nowhere, is none any more."""
+    return record.status in (200, 304) and bool(record.evidence)
 
 
 def share_of(chances: list[float]) -> tuple[float, float]:

@@ -51,6 +51,7 @@ from periplus.policy.refresh import (
     Weigher,
     after_setback,
     price_for,
+    rate_of,
     unpack_page,
     why_worthless,
 )
@@ -66,17 +67,16 @@ from .workbench import ActiveSite
 
 _LOOKED_AT = 200
 """So many of the calendar are looked at in one step."""
+_LOOKED_AHEAD = 20
+"""So many are looked at before their time while nobody is due."""
 _LEAST_WAITING = 20
 """Visits of an hour may wait with their sites, or so many; others sleep on, and are looked at when there is room."""
 _SAMPLE_OF_ALL = 2_000
-_FIRST_RATE = 1 / 30
 _PRICE, _MEAN_WEIGHT = "price", "mean weight"
 _MOST_OUT = 10_000
 """Pages under way that are remembered, at most."""
 _WITHOUT_CONDITION = 0.1
 """The share of second visits that ask without a condition."""
-_STUCK = 2
-"""So often a page must have changed without its validators until a site's are not believed."""
 
 
 class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,10 +117,11 @@ class Refresher:
         self._weigh = self._valuer.weigh
         self._appraiser = self._valuer.appraiser
         self._room = 0
-        self._lessons = Lessons(state, rounds)
+        self._lessons = Lessons(state, rounds, is_watching=watching is not None)
         self._takings = Takings(state)
         self._out: dict[Url, None] = {}
         self._idle_since: float | None = None
+        self._is_idle = False
         self._gauge: Gauge | None = None
         if watching is not None:
             waiting = self._waiting_again()
@@ -128,7 +129,7 @@ class Refresher:
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
             pause = min(10 * DAY / watching.visits_a_day, 600.0)
-            self._gauge = Gauge(state.records, self._chance, chain(state.calendar, waiting), pause)
+            self._gauge = Gauge(state.records, self._lessons.evidence_of, chain(state.calendar, waiting), pause)
             self._weigh.settle(self._gauge.urls)
             self._appraiser.price = Price(self._first_price(watching))
 
@@ -147,7 +148,13 @@ class Refresher:
         known = [record for record in self._state.records.get(urls) if record is not None and record.evidence]
         if not known:
             return 1.0
-        rates = np.array([unpack_page(record.evidence).rate or _FIRST_RATE for record in known])
+        latest = max(unpack_page(record.evidence).visited_at for record in known)
+        for site in {site_of(record.url) for record in known}:
+            self._lessons.meet(site, latest)
+        told = [self._lessons.evidence_of(site_of(record.url)) for record in known]
+        rates = np.array(
+            [rate_of(unpack_page(record.evidence), site) for record, site in zip(known, told, strict=True)]
+        )
         weights = np.array([self._weigh(record.url) for record in known])
         none = np.zeros(len(known))
         kinds, seen = self._appraiser.tables.outlooks(rates, none, none)
@@ -197,7 +204,17 @@ class Refresher:
         self._state.calendar.move([(after.url, before.due_at, due_at)])
         if self._gauge is not None and page.visited_at:
             self._gauge.meet(after.url)
+        self._think_again(after.url, now)
         return replace(after, due_at=due_at)
+
+    def _think_again(self, but: Url, now: float) -> None:
+        """What a visit says of its site may say something else of other pages: they are due at another time."""
+        for record in self._lessons.moved(but):
+            due_at = record.due_at
+            if due_at is not None and not record.failures:
+                due_at = self._due_at(record, self._site(record.url), now)
+                self._state.calendar.move([(record.url, record.due_at, due_at)])
+            self._state.records.put([replace(record, due_at=due_at)])
 
     def heard(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
         """Somebody tells of a page that is known: the record with what was said; who was changed may be due sooner."""
@@ -253,20 +270,28 @@ class Refresher:
         if self._rounds.again >= self._room:
             return []
         due = self._state.calendar.due(now, min(_LOOKED_AT, 2 * (self._room - self._rounds.again)))
+        if not due and self._is_idle:  # the price has fallen: who would be next may be worth it by now
+            due = self._state.calendar.due(math.inf, _LOOKED_AHEAD)
         entries = []
         for (url, at), record in zip(due, self._state.records.get([url for url, _ in due]), strict=True):
             if record is None or record.due_at != at:
                 self._state.calendar.move([(url, at, None)])
                 continue
+            self._lessons.meet(site_of(url), now)
             seen = self._appraise(record, now)
             due_at = now if seen is None else seen.due_at
             if why_worthless(self._weigh(url)):  # its weight is looked up again some time: a user may change it
                 due_at = now + self._appraiser.settings.longest
             if due_at > now:
-                self._state.calendar.move([(url, at, due_at)])
-                self._state.records.put([replace(record, due_at=due_at)])
+                if due_at < at or at <= now:
+                    self._state.calendar.move([(url, at, due_at)])
+                    self._state.records.put([replace(record, due_at=due_at)])
             else:
-                entries += [self._woken(record, seen), *self._drawn(now)]
+                entries.append(self._woken(record, seen))
+                if self._random.random() < self._appraiser.settings.explore_share:
+                    entries += self._drawn(now)
+        if self._is_idle and not entries:  # a visit that nobody is worth is worth what it teaches
+            entries = self._drawn(now)
         self._state.queues.push(entries)
         return entries
 
@@ -277,10 +302,11 @@ class Refresher:
         return Queued(record.url, site_of(record.url), Lane.REFRESH, level)
 
     def _drawn(self, now: float) -> list[Queued]:
+        """One by chance, however late its visit is due; none, if that was there an hour ago."""
         settings = self._appraiser.settings
-        if self._random.random() >= settings.explore_share:
-            return []
-        drawn = self._state.calendar.after(now + self._random.random() * settings.longest)
+        drawn, horizon = None, settings.longest
+        while drawn is None and horizon > settings.shortest:  # most may be due long before the latest may be
+            drawn, horizon = self._state.calendar.after(now + self._random.random() * horizon), horizon / 8
         [record] = [None] if drawn is None else self._state.records.get([drawn[0]])
         if record is None or record.due_at is None or why_worthless(self._weigh(record.url)):
             return []
@@ -295,16 +321,15 @@ class Refresher:
         return self._state.calendar.next_due()
 
     def condition(self, active: ActiveSite, record: UrlRecord) -> Validators | None:
-        """On what condition to ask for a page again. Some servers say that nothing changed whatever has.
-
-        So a few visits have none; and where pages changed and their validators did not, no visit has any.
-        """
-        is_tried = self.is_watching and self._random.random() < _WITHOUT_CONDITION
-        return None if is_tried or active.state.stuck >= _STUCK else record.validators
+        """On what condition to ask for a page again: none where 304 is not to be believed, nor on a few visits else."""
+        if not self.is_watching:
+            return record.validators
+        is_tried = self._random.random() < _WITHOUT_CONDITION
+        return None if is_tried or not self._lessons.believes_validators(active) else record.validators
 
     def lent(self, record: UrlRecord, now: float) -> None:
         """A page is visited again: the price follows what it is worth, once, however often it has to be asked for."""
-        self._idle_since = now
+        self._idle_since, self._is_idle = now, False
         if record.url in self._out:
             return
         self._out[record.url] = None
@@ -318,7 +343,7 @@ class Refresher:
         """There was time for visits, and nobody was worth one: the price falls."""
         if self._watching is None:
             return
-        since, self._idle_since = self._idle_since, now
+        since, self._idle_since, self._is_idle = self._idle_since, now, True
         if since is not None and now > since:
             missed = (now - since) / DAY * self._watching.visits_a_day
             self._appraiser.price.missed(missed, len(self._state.calendar))
@@ -327,10 +352,6 @@ class Refresher:
         """How fresh the collection is now, from the pages that stand for all."""
         waiting = len(self._state.calendar) + self._rounds.again
         return None if self._gauge is None else self._gauge.read(waiting, self.price, now)
-
-    def _chance(self, record: UrlRecord, now: float) -> float:
-        """That a copy is as its page is."""
-        return self._valuer.fresh(record, self._site(record.url), now)
 
     def _appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
         if record.failures or not record.evidence:

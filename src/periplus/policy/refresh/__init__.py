@@ -24,12 +24,23 @@ simulates call the same lines.
 """
 
 from .adaptive import AdaptiveSettings, adapted
-from .appraisal import Appraisal, Appraiser, Hub, RefreshSettings, certainty, learnt, running_rate, signals_heard
+from .appraisal import (
+    Appraisal,
+    Appraiser,
+    Hub,
+    RefreshSettings,
+    certainty,
+    learnt,
+    rate_of,
+    running_rate,
+    signals_heard,
+)
 from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest, most_probable, naive
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
 from .gains import MOST_LINKS, NO_GAINS, PageGains, SiteGains, unpack_page_gains, unpack_site_gains
+from .gauging import fresh_chances
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .ledger import Ledger
 from .noisy_signals import SignalModel
@@ -89,6 +100,7 @@ __all__ = [
     "first_prior",
     "fit_prior",
     "fragment_index",
+    "fresh_chances",
     "from_dates",
     "group_rates",
     "hub_ripe_age",
@@ -107,6 +119,7 @@ __all__ = [
     "parts",
     "price_for",
     "profile_index",
+    "rate_of",
     "reckoned",
     "running_rate",
     "signals_heard",

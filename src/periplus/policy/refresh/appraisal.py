@@ -25,8 +25,10 @@ from .price import Price, PriceSettings
 from .signals import SiteEvidence
 from .worth import hub_ripe_age, hub_worth
 
-_FIRST_RATE = 1 / 30
+_FIRST_RATE = 0.2
 """Changes a day of a page on a site of which nothing is known."""
+_MOST_HEARD = 0.95
+"""Of readings of a file that tell of a page: beyond that nobody knows how often it really changes."""
 _HALVINGS = 20
 _ROUNDS = 4
 """Of the EM of one page after a visit; the estimation of all pages goes on from there."""
@@ -96,9 +98,8 @@ class Appraiser:
 
     def outlook(self, page: PageEvidence, site: SiteEvidence, now: float) -> Outlook:
         """How the tables see a page: its own rates, or as long as it has none those of its site."""
-        alpha = page.rate or site.rate or _FIRST_RATE
-        boost = sum(n * kappa for n, kappa in zip(page.signals, site.kappas, strict=True) if n) if page.pending else 0.0
-        return self.tables.outlook(alpha, *signals_heard(page, site, now), boost, certainty(page, site))
+        alpha = rate_of(page, site)
+        return self.tables.outlook(alpha, *signals_heard(page, site, now), boost_of(page, site), certainty(page, site))
 
     def appraise(
         self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
@@ -107,22 +108,23 @@ class Appraiser:
         seen = self.outlook(page, site, now)
         age = max(now - page.visited_at, 0.0) / DAY
         worth = self._worth(seen, weight, age, hub)
-        alpha = page.rate or site.rate or _FIRST_RATE
+        alpha = rate_of(page, site)
         told = sum(site.precision_rate(kind) for kind in SignalKind)
         return Appraisal(
             worth,
             self.price.value,
             page.visited_at + self._ripe(seen, weight, hub),
             alpha + told,
-            math.exp(-alpha * age - seen.boost),
+            still(alpha * age, certainty(page, site)) * math.exp(-seen.boost),
             sum(page.signals),
         )
 
     def fresh(self, page: PageEvidence, site: SiteEvidence, now: float) -> float:
         """The probability that a copy is as its page is. Changes may deny that which are told and not heard yet."""
-        age = max(now - page.visited_at, 0.0) / DAY
-        unheard = sum(site.precision_rate(kind) * min(site.of(kind).lag, age) for kind in SignalKind)
-        return self.appraise(page, site, 1.0, now).fresh * math.exp(-unheard)
+        changes = rate_of(page, site) * max(now - page.visited_at, 0.0) / DAY
+        return (
+            still(changes, certainty(page, site)) * math.exp(-boost_of(page, site)) * nothing_unheard(page, site, now)
+        )
 
     def due_at(
         self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
@@ -159,6 +161,16 @@ class Appraiser:
         return high
 
 
+def rate_of(page: PageEvidence, site: SiteEvidence) -> float:
+    """Untold changes a day of a page: its own; of one that was seen once, what its date and its site say."""
+    if page.rate:
+        return page.rate
+    mean, false = site.rate or _FIRST_RATE, site.false_dates
+    if not page.dated:
+        return mean
+    return (1.0 - false) * (site.shape + 1.0) / (site.shape / mean + page.dated) + false * mean
+
+
 def signals_heard(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[float, float]:
     """Signals a day of a page that are heard, its own drawn towards those of its site; and what one is worth."""
     heard, kappa = site.heard
@@ -168,21 +180,75 @@ def signals_heard(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[f
     return (0.5 + page.heard) / (0.5 / site.signals + watched) * heard / site.signals, kappa
 
 
+def boost_of(page: PageEvidence, site: SiteEvidence) -> float:
+    """What the signals since the last visit add to the reasons to expect a change."""
+    if not page.pending:
+        return 0.0
+    return sum(n * kappa for n, kappa in zip(page.signals, site.kappas, strict=True) if n)
+
+
+def still(changes: float, shape: float) -> float:
+    """The probability of none where so many are expected, of a page whose rate is known as well as `shape` says."""
+    return math.exp(-shape * math.log1p(changes / shape))
+
+
+def nothing_unheard(page: PageEvidence, site: SiteEvidence, now: float) -> float:
+    """The probability that a page has no change which its site tells, but which we have not heard of yet.
+
+    Files are read every so often, at random as seen from here; who reads every P days hears P/2 days late in the mean.
+    Changes that come faster than files are read are one signal each time.
+    """
+    lag = site.mean_lag
+    heard, kappa = signals_heard(page, site, now)
+    age = max(now - page.visited_at, 0.0) / DAY
+    if not heard or not lag or not age:
+        return 1.0
+    pause = 2.0 * lag
+    told = -math.log1p(-min(heard * pause, _MOST_HEARD)) / pause * -math.expm1(-kappa)
+    window = min(age, pause)
+    missed = math.exp(-told * window)
+    return ((1.0 - missed) / told + (pause - window) * missed) / pause
+
+
 def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float) -> tuple[PageEvidence, SiteEvidence]:
     """After a visit: both, with what left the page's ring folded where it belongs, and a first idea of its rate."""
     if not page.visited_at:
         return replace(page.first_visited(now), rate=page.rate), site
+    if page.dated and not page.ring:
+        site = site.dated(page.dated, max(now - page.visited_at, 1.0) / DAY, is_changed)
     after, dropped = page.visited(is_changed, now)
+    if after.dated and is_disproved(after, site):
+        after = after.undated()
     if dropped:
-        site, changes, days = site.fold(dropped, page.rate or site.rate or _FIRST_RATE)
+        site, changes, days = site.fold(dropped, rate_of(page, site))
         after = after.folded(changes, days)
     return replace(after, rate=running_rate(after, site)), site
 
 
+def is_disproved(page: PageEvidence, site: SiteEvidence) -> bool:
+    """Whether a page's visits make its date unlikely: it changes too often for one that was still for so long.
+
+    Two tales are compared: the date is true; or it is not, and the page is one like others of its site.
+    """
+    mean = site.rate or _FIRST_RATE
+    seen = [site.expected(code) for code in page.ring]
+    changes = sum(is_changed and not reasons for _, reasons, is_changed in seen)
+    days = sum(each[0] for each in seen)
+    true = _likelihood(site.shape + 1.0, site.shape / mean + page.dated, changes, days)
+    false = min(max(site.false_dates, 0.05), 0.95)
+    return _likelihood(site.shape, site.shape / mean, changes, days) - true > math.log((1.0 - false) / false)
+
+
+def _likelihood(shape: float, rate: float, changes: int, days: float) -> float:
+    """The logarithm of that of so many changes in so many days, where rates are Gamma(shape, rate)."""
+    total = shape + changes
+    return shape * math.log(rate) - math.lgamma(shape) + math.lgamma(total) - total * math.log(rate + days)
+
+
 def certainty(page: PageEvidence, site: SiteEvidence) -> float:
     """How much is known of a page's rate: as much as so many changes would tell; visits after long tell little."""
-    rate = page.rate or site.rate or _FIRST_RATE
-    shape = 1.0 + rate * page.old_days
+    rate = rate_of(page, site)
+    shape = site.shape + rate * page.old_days * (1.0 - site.false_dates if page.dated and not page.ring else 1.0)
     for code in page.ring:
         days, reasons, is_changed = site.expected(code)
         quiet = rate * days
@@ -205,5 +271,5 @@ def running_rate(page: PageEvidence, site: SiteEvidence) -> float:
             if is_changed:
                 quiet = rate * length
                 untold += quiet / -math.expm1(-max(quiet + reasons, 1e-12))
-        rate = (1.0 + untold) / (1.0 / mean + days)
+        rate = (site.shape + untold) / (site.shape / mean + days)
     return rate

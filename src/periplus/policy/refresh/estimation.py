@@ -7,9 +7,11 @@ does find one, alpha t/(1 - e^-H) untold changes and n p/(1 - e^-H) right signal
 is needed to reckon alpha and p anew. Sixty rounds of that from a cold start are enough; good signals are underrated
 after twelve.
 
-A page's rate is drawn towards the mean of its site as if it had been seen to change once at that rate; p is one number
-a site and kind of signal, drawn towards what is believed of such a site at first. How often signals come needs no
-visit.
+Rates of a site's pages are Gamma with one mean and one shape, which is fitted: where some pages change every day and
+most hardly ever, a page is believed sooner to be one or the other than where all are alike (empirical Bayes; Minka's
+step for the shape of a Gamma). p is one number a site and kind of signal, drawn towards what is believed of such a site
+at first. How often signals come needs no visit. The mean of a site is that of its pages' rates, not changes over days
+of all together: slow pages are known for longer, and would pull the others down.
 
 Kinds of signals that turn out to be right less than one time in ten are noise: after two thirds of the rounds they are
 taken for silent on that site, and what they told counts as untold. So they can do no harm.
@@ -20,6 +22,7 @@ Pages of different sites have nothing to do with each other here: many may be re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,8 +41,13 @@ class EstimationSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     rounds: int = 60
     """rounds of EM"""
-    strength: float = 1.0
-    """how much a page is drawn towards its site: as if it had been seen to change so often at the site's mean rate"""
+    strength: float = 0.5
+    """how much a page is drawn towards its site, before it is known how much its pages are alike: as if it had been
+    seen to change so often at the site's mean rate"""
+    usual: float = 0.2
+    """changes a day of a page anywhere: what is believed of a site until its own pages say more"""
+    fastest: float = 2.0
+    """no more changes a day are believed of a site's pages in the mean; of each that was seen to change they may be"""
     least_precision: float = 0.1
     """a kind of signal that is right less often is not heard at all"""
     most_precision: float = 0.995
@@ -47,6 +55,13 @@ class EstimationSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DEFAULTS = EstimationSettings()
+_REFIT = 5
+"""Rounds after which it is reckoned anew how much pages are alike."""
+_ALIKE = 10.0
+"""Pages for which the usual counts in that."""
+_ELSEWHERE = 3.0
+"""Pages for which the usual counts in the mean of a site."""
+_SHAPES = 0.1, 4.0
 _HASTE = 1.8
 """EM creeps where signals say little; steps that are longer, by less than twice, still converge, and sooner."""
 
@@ -74,6 +89,8 @@ class Estimates(Struct, frozen=True):
     gamma: Floats
     site_alpha: Floats
     site_gamma: Floats
+    site_shape: Floats
+    """how much a site's pages are alike: the shape of the Gamma that their rates are drawn from"""
     precision: Floats
     right: Floats
     judged: Floats
@@ -109,6 +126,8 @@ def estimate_pages(
     now: float,
     beliefs: SiteBeliefs,
     settings: EstimationSettings = DEFAULTS,
+    *,
+    doubt: Floats | float = 0.0,
 ) -> Estimates:
     """What an array of `PAGE` says; `site[i]` is the row in `beliefs` of page i's site."""
     watched = np.where(pages["watched_from"] > 0, np.maximum(now - pages["watched_from"], 0.0), 0.0) / DAY
@@ -121,6 +140,7 @@ def estimate_pages(
         old_changes=pages["old_changes"].astype(np.float64),
         old_days=pages["old_days"].astype(np.float64),
         start=pages["rate"].astype(np.float64),
+        doubt=doubt,
         settings=settings,
     )
 
@@ -135,16 +155,19 @@ def estimate(
     old_changes: Floats | float = 0.0,
     old_days: Floats | float = 0.0,
     start: Floats | None = None,
+    doubt: Floats | float = 0.0,
     settings: EstimationSettings = DEFAULTS,
 ) -> Estimates:
     """What these visits say, of pages on the sites `site`, which were `heard` of so often in `watched` days.
 
-    `old_changes` in `old_days` are visits that were folded; `start` is the last estimate, 0 where there was none.
+    `old_changes` in `old_days` are visits that were folded; `start` is the last estimate, 0 where there was none;
+    `doubt` how likely it is that what was folded is not true, and the page one like others.
     """
     pages, sites = len(site), len(beliefs.right)
     kinds = np.flatnonzero(seen.signals.any(axis=0))
     days = _sums(seen.page, seen.days, pages) + old_days
     site_days = _sums(site, days, sites)
+    counts = np.bincount(site, minlength=sites)
     owner = site[seen.page]
     judged = beliefs.judged.copy()
     for kind in kinds:
@@ -158,21 +181,47 @@ def estimate(
     mean = (0.5 + _sums(site, counted, sites)) / (1.0 + site_days)
     alpha = mean[site] if start is None else np.where(start > 0.0, start, mean[site])
     untold = np.zeros(pages)
+    site_shape = np.full(sites, settings.strength)
+    quiet = np.flatnonzero(~seen.is_changed)
+    calm = _sums(seen.page[quiet], seen.days[quiet], pages) + old_days * (1.0 - np.asarray(doubt))
+
+    def known(alpha: Floats, precision: Floats) -> Floats:
+        """How much visits and dates tell of each rate: as much as so many changes."""
+        return alpha * calm + step.information(alpha, precision)
+
     for done in range(settings.rounds):
         if done >= settings.rounds * 2 // 3:
             is_heard &= precision >= settings.least_precision
             precision = precision * is_heard
         untold, told = step.expect(alpha, precision[:, kinds])
         untold += old_changes
-        mean = (0.5 + _sums(site, untold, sites)) / (1.0 + site_days)
-        alpha *= ((settings.strength + untold) / (settings.strength / mean[site] + days) / alpha) ** _HASTE
+        pooled = (0.5 + _sums(site, untold, sites)) / (1.0 + site_days)
+        mean = (_sums(site, alpha, sites) + _ELSEWHERE * settings.usual) / (counts + _ELSEWHERE)
+        mean = np.minimum(np.maximum(mean, pooled), settings.fastest)
+        strength = site_shape[site]
+        own = (strength + untold) / (strength / mean[site] + days)
+        alpha *= (((1.0 - doubt) * own + doubt * mean[site]) / alpha) ** _HASTE
         right[:, kinds] = np.where(is_heard[:, kinds], beliefs.right[:, kinds] + told, right[:, kinds])
         precision = _towards(precision, right / judged, settings.most_precision) * is_heard
+        if done % _REFIT == _REFIT - 1:
+            shape = strength + known(alpha, precision[:, kinds])
+            site_shape = _fitted(site, alpha, shape, mean, settings.strength)
     gamma, site_gamma = signal_rates(heard, watched, site, sites)
-    shape = settings.strength + alpha * old_days + step.information(alpha, precision[:, kinds])
-    quiet = np.flatnonzero(~seen.is_changed)
-    shape += alpha * _sums(seen.page[quiet], seen.days[quiet], pages)
-    return Estimates(alpha, gamma, mean, site_gamma, precision, right, judged, _sums(site, untold, sites), shape)
+    shape = site_shape[site] + known(alpha, precision[:, kinds])
+    totals = _sums(site, untold, sites)
+    return Estimates(alpha, gamma, mean, site_gamma, site_shape, precision, right, judged, totals, shape)
+
+
+def _fitted(site: Ints, alpha: Floats, shape: Floats, mean: Floats, usual: float) -> Floats:
+    """How much the pages of each site are alike: the shape of their rates, towards the usual where there are few."""
+    from scipy.special import psi  # loaded only where rates are reckoned
+
+    spread = np.log(mean)[site] - psi(shape) + np.log(shape / alpha)
+    counts = np.bincount(site, minlength=len(mean))
+    common = math.log(usual) - float(psi(usual))
+    gap = np.maximum((_sums(site, spread, len(mean)) + _ALIKE * common) / (counts + _ALIKE), 1e-3)
+    fitted: Floats = (3.0 - gap + np.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
+    return np.clip(fitted, *_SHAPES)
 
 
 def _towards(before: Floats, after: Floats, most: float) -> Floats:
@@ -185,7 +234,7 @@ def _towards(before: Floats, after: Floats, most: float) -> Floats:
 
 def information(quiet: Floats, reasons: Floats) -> Floats:
     """What a visit that found a change says of the logarithm of a rate; `reasons` include those of signals."""
-    grown = np.expm1(reasons)
+    grown = np.expm1(np.minimum(reasons, 300.0))  # its square must be a number
     return np.asarray(np.maximum(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0))
 
 

@@ -128,6 +128,15 @@ class PageEvidence(Struct, frozen=True, gc=False):
             old_days=age / DAY if age is not None and dated else 0.0,
         )
 
+    @property
+    def dated(self) -> float:
+        """Days since its last change at the first visit, by a date that it bore; 0: none is known, or it was folded."""
+        return self.old_days if len(self.ring) < RING and self.old_changes == 1.0 else 0.0
+
+    def undated(self) -> PageEvidence:
+        """Without that date."""
+        return replace(self, old_changes=0.0, old_days=0.0) if self.dated else self
+
     def visited(self, is_changed: bool, now: float) -> tuple[PageEvidence, int]:
         """After one more visit: the evidence, and the oldest observation, if there was no room for it any more.
 

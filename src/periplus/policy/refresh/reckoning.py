@@ -7,8 +7,13 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from .estimation import DEFAULTS, EstimationSettings, SiteBeliefs, estimate_pages
-from .evidence import PAGE
-from .signals import SiteEvidence
+from .evidence import DAY, PAGE
+from .signals import NEW_SITE, SiteEvidence
+
+_LIKELY_FALSE = 0.9
+_FEW = 10
+_NEARLY = 300.0
+"""Dates within so many seconds are one: they are rounded where they are kept."""
 
 
 def pages_of(kept: bytes) -> NDArray[np.void]:
@@ -23,11 +28,23 @@ def reckoned(
     priors = np.array([kind.prior for kind in site.kinds])
     old = np.array([(kind.old_right, kind.old_judged) for kind in site.kinds])
     beliefs = SiteBeliefs((priors + old)[None, :, 0], (priors + old)[None, :, 1])
-    found = estimate_pages(pages, np.zeros(len(pages), np.int64), now, beliefs, settings)
+    dated = (pages["ring"][:, 0] == 0) & (pages["old_changes"] == 1.0)
+    site = replace(site, date_doubt=_LIKELY_FALSE if _is_one_date(pages[dated]) else NEW_SITE.date_doubt)
+    doubt = np.where(dated, site.false_dates, 0.0)
+    found = estimate_pages(pages, np.zeros(len(pages), np.int64), now, beliefs, settings, doubt=doubt)
     right, judged = found.right[0] - priors[:, 0], found.judged[0] - priors[:, 1]
     kinds = tuple(
         replace(kind, right=float(max(right[number], 0.0)), judged=float(max(judged[number], 0.0)))
         for number, kind in enumerate(site.kinds)
     )
-    rate, signals = float(found.site_alpha[0]), float(found.site_gamma[0])
-    return replace(site, kinds=kinds, rate=rate, signals=signals, pages=len(pages)), found.alpha
+    rate, signals, shape = float(found.site_alpha[0]), float(found.site_gamma[0]), float(found.site_shape[0])
+    return replace(site, kinds=kinds, rate=rate, signals=signals, pages=len(pages), shape=shape), found.alpha
+
+
+def _is_one_date(pages: NDArray[np.void]) -> bool:
+    """Whether most pages bear one date, that of the making of a site or of a file, which says nothing of them."""
+    if len(pages) < _FEW:
+        return False
+    dates = np.sort(pages["visited_at"] - pages["old_days"].astype(np.float64) * DAY)
+    most = np.searchsorted(dates, dates + _NEARLY, "right") - np.arange(len(dates))
+    return bool(most.max() > len(pages) / 2)

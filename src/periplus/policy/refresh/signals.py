@@ -33,7 +33,7 @@ HONEST, USEFUL, USELESS = "honest", "useful", "useless"
 ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", "unknown"
 
 _BYTES = struct.Struct("<ffffffIB?2x")
-_HEAD = struct.Struct("<ffI")
+_HEAD = struct.Struct("<ffIfffff")
 _KEEP = 0.5 ** (1.0 / 500.0)
 """What was folded of a site fades: after 500 visits it counts half. Sites change their ways."""
 _POLL_WEIGHT = 0.3
@@ -43,6 +43,8 @@ _LYING_POLLS = 2
 _EVERYTHING, _FEW_PAGES = 0.9, 20
 """A poll that says so of this share of a site, if it lists so many pages, says nothing."""
 _JUDGED_ENOUGH = 10.0
+_DATES = 2.0
+"""Changes by which dates must have been proved or disproved until that outweighs the first doubt."""
 LEAST_PRECISION = 0.1
 """Signals that are right less often are not heard."""
 
@@ -146,18 +148,27 @@ NOTHING_HEARD = KindEvidence()
 class SiteEvidence(Struct, frozen=True, gc=False):
     """All kinds on one site, and what its pages have in common: untold changes (`rate`) and signals (`signals`) a day.
 
-    `pages` is how many these are the means of; 0: nothing is known.
+    `shape` is how much they are alike: as much as if each had been seen to change so often.
+    `pages` is how many these are the means of; 0: nothing is known. Pages bear dates when they are first seen; of those
+    visited again `date_found` had changed; of true dates `date_expected` would have, of false ones `date_otherwise`.
+    Before that `date_doubt` of them are taken for false.
     """
 
     kinds: tuple[KindEvidence, ...] = (NOTHING_HEARD,) * KINDS
     rate: float = 0.0
     signals: float = 0.0
     pages: int = 0
+    date_found: float = 0.0
+    date_expected: float = 0.0
+    date_otherwise: float = 0.0
+    shape: float = 0.5
+    date_doubt: float = 0.1
 
     def pack(self) -> bytes:
-        """124 bytes; kinds that were never heard of at the end take none."""
+        """140 bytes; kinds that were never heard of at the end take none."""
         used = max((n + 1 for n, kind in enumerate(self.kinds) if kind != NOTHING_HEARD), default=0)
-        return _HEAD.pack(self.rate, self.signals, self.pages) + b"".join(
+        dates = self.date_found, self.date_expected, self.date_otherwise, self.shape, self.date_doubt
+        return _HEAD.pack(self.rate, self.signals, self.pages, *dates) + b"".join(
             _BYTES.pack(
                 *(k.right, k.judged, k.old_right, k.old_judged, k.moved, k.lag),
                 *(min(k.polls, (1 << 32) - 1), k.lying_polls, k.is_doubted),
@@ -202,6 +213,29 @@ class SiteEvidence(Struct, frozen=True, gc=False):
             return self.signals, max((kind.kappa for kind in self.kinds if kind.polls), default=0.0)
         return self.signals * heard / total, sum(n * kappa for n, kappa in judged) / heard if heard else 0.0
 
+    @property
+    def false_dates(self) -> float:
+        """The share of pages that are not as old as they say when they are first seen: many give another day."""
+        surplus = self.date_found - self.date_expected + self.date_doubt * _DATES
+        return min(max(surplus / max(self.date_otherwise - self.date_expected + _DATES, _DATES), 0.0), 1.0)
+
+    def dated(self, days: float, visited_after: float, is_changed: bool) -> SiteEvidence:
+        """A page that had not changed for so many days, it said, was visited again for the first time."""
+        usual = self.rate * visited_after
+        return replace(
+            self,
+            date_found=_KEEP * self.date_found + is_changed,
+            date_expected=_KEEP * self.date_expected + visited_after / (days + visited_after),
+            date_otherwise=_KEEP * self.date_otherwise + usual / (1.0 + usual),
+        )
+
+    @property
+    def mean_lag(self) -> float:
+        """Days from a change that is told until we hear of it, over all kinds that are heard."""
+        judged = [(kind.judged, kind.lag) for kind in self.kinds if kind.kappa and kind.judged and kind.lag]
+        total = sum(count for count, _ in judged)
+        return sum(count * lag for count, lag in judged) / total if total else 0.0
+
     def expected(self, code: int) -> tuple[float, float, bool]:
         """A kept visit: its days, what its signals add to the reasons to expect a change, and whether there was one."""
         counts = signals_of(code)
@@ -242,9 +276,9 @@ def unpack_site(kept: bytes) -> SiteEvidence:
         raise CollectionDamaged(
             f"the evidence of a site's signals has {len(kept)} bytes", hint="restore the collection from a copy"
         )
-    rate, signals, pages = _HEAD.unpack_from(kept)
+    head = _HEAD.unpack_from(kept)
     kinds = tuple(KindEvidence(*_BYTES.unpack_from(kept, _HEAD.size + n * _BYTES.size)) for n in range(used))
-    return SiteEvidence(kinds + (NOTHING_HEARD,) * (KINDS - used), rate, signals, pages)
+    return SiteEvidence(kinds + (NOTHING_HEARD,) * (KINDS - used), *head)
 
 
 NEW_SITE = SiteEvidence()
