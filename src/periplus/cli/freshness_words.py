@@ -124,8 +124,15 @@ def site_lines(facts: SiteFreshness | None) -> Lines:
     changes = "" if facts.rate is None else f"a page changes {every(facts.rate)}, as {_pages(facts.pages)}"
     return [
         ("changes", changes),
+        *([("churn", _churn(facts.churning))] if facts.churning else []),
         *((("signals" if not n else ""), trust(each)) for n, each in enumerate(facts.signals)),
     ]
+
+
+def _churn(parts: int) -> str:
+    if parts == 1:
+        return "one part of its pages is different at every visit; changes in it are not counted"
+    return f"{count(parts)} parts of its pages are different at every visit; changes in them are not counted"
 
 
 def _pages(number: int) -> str:

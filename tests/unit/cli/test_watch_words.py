@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from periplus.cli.freshness_words import (
     when,
     why,
 )
+from periplus.content import Churn
+from periplus.content.blocks import Block, pack
 from periplus.crawl.frontier import Freshness, NextVisit, foretold
 from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
@@ -210,6 +213,21 @@ def test_a_site_that_was_only_polled_says_nothing_of_changes() -> None:
     """A rate that nobody measured is not told."""
     said = site_lines(SiteFreshness(None, 0, (replace(HONEST, verdict="silent", judged=0.0),)))
     assert said[0] == ("changes", "")
+
+
+def test_what_churns_is_told_as_what_does_not_count() -> None:
+    """How many parts of a site's pages are different at every visit; nothing where there are none."""
+    churn = Churn()
+    blocks = [pack([Block(1, 1, 90), Block(2, n, 5, n), Block(3, n, 5, n)]) for n in range(7)]
+    for old, new in pairwise(blocks):
+        churn.observe(old, new)
+    facts = of_site(SiteState(Site("a.test"), churn=churn.packed()))
+    assert facts is not None
+    assert (facts.churning, facts.compared) == (2, 6)
+    line = dict(site_lines(facts))["churn"]
+    assert line == "2 parts of its pages are different at every visit; changes in them are not counted"
+    assert dict(site_lines(replace(facts, churning=1)))["churn"].startswith("one part of its pages is different")
+    assert "churn" not in dict(site_lines(replace(facts, churning=0)))
 
 
 def page_record(**more: object) -> UrlRecord:
