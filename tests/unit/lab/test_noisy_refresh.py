@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from periplus.lab.simulate.noisy_refresh import POLICIES, NoisySettings, compare
 from periplus.model import ConfigError
 
 
+@cache
 def mean_freshness(quality: str, policy: str) -> float:
     settings = NoisySettings(quality=quality, sites=10, pages=40, days=60)
     return float(np.mean([told.freshness for told in compare_noisy(settings, [policy], range(2))]))
@@ -20,6 +23,16 @@ def test_learnt_signals(quality: str, gain: float) -> None:
     learnt = mean_freshness(quality, "learned")
     assert learnt >= 0.95 * mean_freshness(quality, "informed")
     assert learnt >= (1 + gain) * mean_freshness(quality, "deaf")
+
+
+def test_most_of_what_signals_can_bring_is_learnt() -> None:
+    """At least two thirds of what the true parameters gain over no signals, where sites differ; nearly all where good.
+
+    That is all that can be had: with the true parameters the gain itself is below a tenth on mixed signals.
+    """
+    for quality, share in (("mixed", 0.65), ("good", 0.85)):
+        learned, deaf, informed = (mean_freshness(quality, policy) for policy in ("learned", "deaf", "informed"))
+        assert learned - deaf >= share * (informed - deaf)
 
 
 def test_trust_must_be_earned() -> None:

@@ -90,7 +90,7 @@ def read_crawl_set(folder: Path, *, most_pages: int = MOST_PAGES) -> Histories:
         np.array([page.first * DAY for page in seen]),
         max(page.last for page in seen) * DAY,
         weights=_weights(folder, numbers, left_out),
-        left_out=dict(left_out),
+        left_out={reason: count for reason, count in left_out.items() if count},
     )
 
 
