@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings, are_thin, band_keys
+from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings, are_thin
 from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints
 
@@ -31,6 +31,8 @@ FIRST: Final = 16
 """With so many of those that share a band a page is compared, as in the crawl."""
 _ROUNDS: Final = 6
 """After so many it is good enough: a crowd of which the order is still in dispute has nothing to tell apart."""
+_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT: Final = np.uint64(29)
 _SKETCH: Final = 4 * VALUES
 _PAIRS_AT_ONCE: Final = 1 << 17
 _BY_CHANCE: Final = 1 / 256
@@ -51,6 +53,12 @@ class _Pages(Struct, frozen=True):
     words: Hashes
     """Of the main text; 0 where there is none."""
     briefs: NDArray[np.uint8]
+
+    def chosen(self, at: Places) -> _Pages:
+        """Some of them, in order; without a copy if that is all."""
+        if len(at) == len(self.keys):
+            return self
+        return _Pages(self.keys[at], self.sites[at], self.links[at], self.words[at], self.briefs[at])
 
 
 def clusters_of(
@@ -80,7 +88,9 @@ def _read(tables: Path, spooled: Sequence[Spooled]) -> _Pages:
     is_last = np.append(keys[versions][1:] != keys[versions][:-1], True)[: len(keys)]
     last = versions[is_last]
     order = last[np.lexsort((keys[last], times[last]))]
-    return _Pages(keys[order], sites[order].astype(np.int64), links[order], words[order], np.concatenate(briefs)[order])
+    whole = np.concatenate(briefs)
+    briefs.clear()
+    return _Pages(keys[order], sites[order].astype(np.int64), links[order], words[order], whole[order])
 
 
 def _facts(batch: pa.RecordBatch, numbers: dict[str | None, int]) -> tuple[NDArray[np.uint64], ...]:
@@ -100,11 +110,12 @@ def _briefs(sketches: pa.Array) -> NDArray[np.uint8]:
     """The lowest byte of each value; all 0 for what is no sketch."""
     _, offsets, data = pc.fill_null(sketches, b"").buffers()
     ends = np.frombuffer(offsets, np.int32, len(sketches) + 1, 4 * sketches.offset).astype(np.int64)
-    whole = np.flatnonzero(np.diff(ends) == _SKETCH)
+    is_whole = np.diff(ends) == _SKETCH
+    if is_whole.all() and len(sketches):
+        return np.ascontiguousarray(np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].reshape(-1, _SKETCH)[:, ::4])
     briefs = np.zeros((len(sketches), VALUES), np.uint8)
-    if len(whole):
-        letters = np.frombuffer(data, np.uint8)
-        briefs[whole] = letters[ends[whole, None] + np.arange(0, _SKETCH, 4)]
+    for row in np.flatnonzero(is_whole).tolist():
+        briefs[row] = np.frombuffer(data, np.uint8, _SKETCH, ends[row])[::4]
     return briefs
 
 
@@ -116,33 +127,40 @@ def _join_same(firsts: Places, texts: Hashes, pages: Places) -> None:
 
 def _join_alike(firsts: Places, pages: _Pages, wordy: Places, settings: DuplicateSettings) -> None:
     """Pages with texts belong to the first page that they resemble most."""
-    whole = np.empty(len(wordy), np.dtype([("brief", f"V{VALUES}"), ("site", "<i8"), ("links", "<u8")]))
-    whole["brief"] = pages.briefs[wordy].view(f"V{VALUES}").ravel()
-    whole["site"], whole["links"] = pages.sites[wordy], pages.links[wordy]
-    _, first, numbers = np.unique(whole.view(f"V{whole.itemsize}"), return_index=True, return_inverse=True)
+    texts = pages.chosen(wordy)
+    first, numbers = _same(texts)
     order = np.argsort(first)  # those that differ, as they came
-    different = first[order]
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    joined = _leaders(pages, wordy[different], settings)
-    firsts[wordy] = wordy[different[joined[place[numbers]]]]
+    different = first[order]
+    leaders = _leaders(texts.chosen(different), settings)
+    firsts[wordy] = wordy[different[leaders[place[numbers]]]]
 
 
-def _leaders(pages: _Pages, chosen: Places, settings: DuplicateSettings) -> Places:
-    """To whom each of these pages belongs, itself if it begins a cluster, by its place among them.
+def _same(pages: _Pages) -> tuple[Places, Places]:
+    """Where each that differs in anything from those before stands first; and for each page which of them it is."""
+    prints = np.zeros(len(pages.keys), np.uint64)
+    for column in (*pages.briefs.view(np.uint64).T, pages.sites.astype(np.uint64), pages.links):
+        prints = (prints ^ column) * _FACTOR
+        prints ^= prints >> _SHIFT
+    _, first, numbers = np.unique(prints, return_index=True, return_inverse=True)
+    return first, numbers
+
+
+def _leaders(pages: _Pages, settings: DuplicateSettings) -> Places:
+    """To whom each page belongs, by its place among them: to itself if it begins a cluster.
 
     In a crowd the page that begins a cluster may come late, behind many of other clusters. So each page is compared
     with the first of its crowd, and then with the first of those that were found to begin something.
     """
-    keys = band_keys(pages.briefs[chosen])
-    is_leader = np.ones(len(chosen), np.bool_)
-    alike = _alike(pages, chosen, _candidates(keys, is_leader), settings)
+    is_leader = np.ones(len(pages.keys), np.bool_)
+    alike = _alike(pages, _candidates(pages.briefs, is_leader), settings)
     for _ in range(_ROUNDS):
-        leaders = _led(alike, len(chosen))
-        was_leader, is_leader = is_leader, leaders == np.arange(len(chosen))
+        leaders = _led(alike, len(pages.keys))
+        was_leader, is_leader = is_leader, leaders == np.arange(len(leaders))
         if (was_leader == is_leader).all():
             break
-        again = _alike(pages, chosen, _candidates(keys, is_leader, FIRST), settings)
+        again = _alike(pages, _candidates(pages.briefs, is_leader, FIRST), settings)
         alike = tuple(np.concatenate(both) for both in zip(alike, again, strict=True))
     return leaders
 
@@ -152,17 +170,19 @@ def _led(pairs: tuple[NDArray[Any], ...], count: int) -> Places:
     earlier, later, likeness = pairs
     order = np.lexsort((earlier, -likeness, later))
     leader = list(range(count))
-    for one, other in zip(earlier[order].tolist(), later[order].tolist(), strict=True):
-        if leader[other] == other and leader[one] == one:
-            leader[other] = one
+    for start in range(0, len(order), _PAIRS_AT_ONCE):
+        some = order[start : start + _PAIRS_AT_ONCE]
+        for one, other in zip(earlier[some].tolist(), later[some].tolist(), strict=True):
+            if leader[other] == other and leader[one] == one:
+                leader[other] = one
     return np.array(leader, np.intp)
 
 
 def _alike(
-    pages: _Pages, chosen: Places, candidates: Iterator[tuple[Places, Places]], settings: DuplicateSettings
+    pages: _Pages, candidates: Iterator[tuple[Places, Places]], settings: DuplicateSettings
 ) -> tuple[NDArray[Any], ...]:
     """Of pairs of pages, the earlier first, those that are alike enough, and how much."""
-    briefs, sites, links = pages.briefs[chosen], pages.sites[chosen], pages.links[chosen]
+    briefs, sites, links = pages.briefs, pages.sites, pages.links
     found: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
     for earlier, later in candidates:
         equal = (briefs[earlier] == briefs[later]).mean(axis=1, dtype=np.float32)
@@ -175,14 +195,16 @@ def _alike(
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))
 
 
-def _candidates(keys: Hashes, is_first: NDArray[np.bool_], behind: int = 0) -> Iterator[tuple[Places, Places]]:
+def _candidates(
+    briefs: NDArray[np.uint8], is_first: NDArray[np.bool_], behind: int = 0
+) -> Iterator[tuple[Places, Places]]:
     """Each page with the first few of those before it that share a band with it and `is_first` holds of.
 
     `behind`: only where more than so many share it.
     """
-    for band in range(BANDS):
-        order = np.argsort(keys[:, band], kind="stable")
-        run, rank = _runs(keys[order, band])
+    for keys in np.hsplit(briefs.view(np.uint64), BANDS):
+        order = np.argsort(keys.ravel(), kind="stable")
+        run, rank = _runs(keys.ravel()[order])
         counted: Places = np.cumsum(is_first[order]) - is_first[order]  # of whom it holds, before each
         firsts = np.flatnonzero(is_first[order])
         base: Places = counted[run]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,8 +36,10 @@ FRAME: Final = 0.3
 _FEW: Final = 2
 """A site of two pages has no frame."""
 _NOFOLLOW: Final = re.compile(r"(?:^|\s)nofollow(?:\s|$)")
+_PORTIONS_AT_ONCE: Final = 128
 _LINK_COLUMNS: Final = ["page", "target", "rel", "read_at"]
 
+Counts = TypeVar("Counts", bound=NDArray[Any])
 Hashes = NDArray[np.uint64]
 Numbers = NDArray[np.int32]
 Ranks = NDArray[np.float64]
@@ -123,9 +125,20 @@ def _edges(tables: Path, spooled: Sequence[Spooled]) -> _Edges:
     linking.append((sources, np.ones(len(sources), np.int64)))
     linked.append((targets, np.arange(len(targets), dtype=np.int32)))
     keys = _distinct([hashes for hashes, _ in (*linking, *linked)])
-    heads = np.concatenate([np.repeat(places(keys, hashes).astype(np.int32), counts) for hashes, counts in linking])
-    tails = np.concatenate([places(keys, hashes).astype(np.int32)[numbers] for hashes, numbers in linked])
-    return _Edges(keys, heads, tails)
+    heads = [np.repeat(at, counts) for at, counts in _numbered(keys, linking)]
+    linking.clear()
+    tails = [at[numbers] for at, numbers in _numbered(keys, linked)]
+    linked.clear()
+    return _Edges(keys, np.concatenate(heads), np.concatenate(tails))
+
+
+def _numbered(keys: Hashes, portions: Sequence[tuple[Hashes, Counts]]) -> Iterator[tuple[Numbers, Counts]]:
+    """With places among the keys instead of hashes; many at once, because the keys are filed anew each time."""
+    for start in range(0, len(portions), _PORTIONS_AT_ONCE):
+        some = portions[start : start + _PORTIONS_AT_ONCE]
+        at = places(keys, np.concatenate([hashes for hashes, _ in some])).astype(np.int32)
+        ends = np.cumsum([len(hashes) for hashes, _ in some])[:-1]
+        yield from zip(np.split(at, ends), [counts for _, counts in some], strict=True)
 
 
 def _links(tables: Path, spooled: Sequence[Spooled]) -> Iterator[pa.RecordBatch]:

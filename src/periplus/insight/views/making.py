@@ -5,7 +5,8 @@ like a picture. What was refused because its kind had brought nothing (`low-yiel
 it is the noise that a source makes.
 
 How a URL is doing is what its last visit says that had a lasting answer: a timeout today does not unmake the page of
-yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints.
+yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints; the
+tables are joined by the MD5 of URLs, because DuckDB's own hash gives many that differ in two places the same number.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
@@ -46,7 +47,7 @@ def _words(words: tuple[str, ...]) -> str:
 
 
 _TOLD: Final = f"""
-select row_number() over () - 1 as id, * from (select url, any_value(site) as site,
+select row_number() over () - 1 as id, md5_number_lower(url) as key, * from (select url, any_value(site) as site,
     min(found_at) as first_seen_at,
     min(found_at) filter (where source in {_words(LISTING)}) as sitemaps_at,
     min(found_at) filter (where source not in {_words(LISTING)}) as discovery_at,
@@ -61,20 +62,20 @@ from discoveries where refused is null or refused not in {_words(NOT_ASKED)} gro
 _VISITED: Final = """
 create temp table visited as
 with requests as (
-    select *, epoch_us(ended_at) + case
+    select *, md5_number_lower(url) as key, epoch_us(ended_at) + case
         when outcome = 'failed' or status = 429 or status >= 500 then 0 else 1::bigint << 61 end as weight
     from fetches where purpose = 'page' and outcome <> 'excluded')
-select url, count(*) as visits, min(started_at) as first_visited_at, max(ended_at) as visited_at,
+select key, count(*) as visits, min(started_at) as first_visited_at, max(ended_at) as visited_at,
     arg_max(outcome, weight) as outcome, arg_max(status, weight) as status, arg_max(reason, weight) as reason,
     arg_max(content_type, weight) as content_type, arg_max(target, weight) as target,
     arg_max(duration, weight) as seconds, sum(bytes)::bigint as bytes
-from requests group by url
+from requests group by key
 """
 
 _READ: Final = """
 create temp table reading as
-select url, read_at, title, language, mime, canonical, coalesce(refresh, script_redirect) as leads_to,
-    noindex, text_length, main_length, links as outlinks, resources
+select md5_number_lower(url) as key, read_at, title, language, mime, canonical,
+    coalesce(refresh, script_redirect) as leads_to, noindex, text_length, main_length, links as outlinks, resources
 from pages semi join (select url, max(read_at) as read_at from pages group by url) using (url, read_at)
 """
 
@@ -84,7 +85,7 @@ _CROWDS: Final = f"""
 create temp table crowds as
 with members as (
     select id, cluster, url, split_part(url, '?', 1) as path, sitemaps_at is null as is_unlisted, pagerank
-    from told join facts using (id) join visited using (url) join reading using (url)
+    from told join facts using (id) join visited using (key) join reading using (key)
     where is_crowded and {_IS_PAGE})
 select id, count(*) over (partition by cluster, path) > 1 as has_variants,
     first_value(url) over (partition by cluster order by is_unlisted, pagerank desc, length(url), url) as best
@@ -93,14 +94,14 @@ from members
 
 _URLS: Final = f"""
 with known as (
-    select told.* exclude (is_seed), domain,
+    select told.* exclude (key, is_seed), domain,
         sitemaps_at is not null as by_sitemaps, discovery_at is not null as by_discovery,
-        visited.* exclude (url, target), visits is not null as is_crawled,
-        reading.* exclude (url, leads_to), coalesce({_IS_PAGE} and read_at is not null, false) as is_page,
+        visited.* exclude (key, target), visits is not null as is_crawled,
+        reading.* exclude (key, leads_to), coalesce({_IS_PAGE} and read_at is not null, false) as is_page,
         case when target is not null then target when leads_to <> told.url then leads_to end as leads_to,
         pagerank, inlinks, own_links, clicks, cluster, coalesce(best, told.url) as best, has_variants
     from told join facts using (id) join domains using (site)
-        left join visited using (url) left join reading using (url) left join crowds using (id))
+        left join visited using (key) left join reading using (key) left join crowds using (id))
 select * exclude (id, best, has_variants),
     case when not is_page then null when best <> url then best when canonical <> url then canonical end as same_as,
     is_page and best = url as is_representative,
@@ -126,7 +127,10 @@ def make(views: Views) -> None:
     database.execute(f"create temp view told as select * from read_parquet({told})")
     seen, sites = _seen(database)
     ranks = ranked(views.tables, views.spooled, seen)
-    database.register("facts", _facts(seen, ranks, clusters_of(views.tables, views.spooled)))
+    pa.default_memory_pool().release_unused()
+    clusters = clusters_of(views.tables, views.spooled)
+    pa.default_memory_pool().release_unused()
+    database.register("facts", _facts(seen, ranks, clusters))
     database.register("domains", _domains(sites, ranks))
     for sql in (_VISITED, _READ, _CROWDS):
         database.execute(sql)
@@ -145,8 +149,8 @@ def _seen(database: duckdb.DuckDBPyConnection) -> tuple[Seen, list[str]]:
     numbers: dict[str, int] = {}
     parts: list[tuple[NDArray[Any], ...]] = [_NOTHING]
     for batch in database.sql(
-        "select id, url, site, reading.url is not null as is_page, is_seed"
-        " from told left join (select distinct url from pages) as reading using (url)"
+        "select id, url, site, reading.key is not null as is_page, is_seed"
+        " from told left join (select distinct md5_number_lower(url) as key from pages) as reading using (key)"
     ).to_arrow_reader(_ROWS_AT_ONCE):
         keys = np.array(fingerprints(batch["url"].to_pylist()), np.uint64)
         sites = [numbers.setdefault(site, len(numbers)) for site in batch["site"].to_pylist()]
