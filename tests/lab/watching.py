@@ -25,7 +25,7 @@ from periplus.model import ChangeLevel, FetchOutcome, UrlRecord
 from periplus.store import DiskState
 
 DAY = 86_400.0
-_LEAP = 20_000.0
+_LEAP = 500.0
 """Seconds of the lab for one that the engine wants to wait: it never wants more than a fraction of one."""
 OPTIONS: dict[str, object] = {
     "politeness.delay": 0.0,

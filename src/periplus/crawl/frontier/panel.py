@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
+from random import Random
 
 from msgspec import Struct
 
@@ -18,6 +19,8 @@ from periplus.policy.refresh import SiteEvidence, fresh_chances, unpack_page
 from periplus.urls import fingerprint, site_of
 
 _SIZE = 2_000
+_DRAWN_FROM = 1_000
+_ALL_BITS = (1 << 64) - 1
 
 
 class Freshness(Struct, frozen=True):
@@ -49,17 +52,18 @@ class Freshness(Struct, frozen=True):
 
 
 class Panel:
-    """The pages that stand for all: at most `size`, each with its fingerprint."""
+    """The pages that stand for all: at most `size`, each with its fingerprint, turned by an odd `factor`: others."""
 
-    def __init__(self, urls: Iterable[Url] = (), size: int = _SIZE) -> None:
+    def __init__(self, urls: Iterable[Url] = (), size: int = _SIZE, factor: int = 1) -> None:
         self._size = size
+        self._factor = factor
         self._chosen: list[tuple[int, Url]] = []
         for url in urls:
             self.meet(url)
 
     def meet(self, url: Url) -> None:
         """A page was visited; it may be one of them, or one already."""
-        place = fingerprint(url), url
+        place = fingerprint(url) * self._factor & _ALL_BITS, url
         chosen = self._chosen
         if len(chosen) == self._size and place >= chosen[-1]:
             return
@@ -73,22 +77,43 @@ class Panel:
         """Those chosen."""
         return [url for _, url in self._chosen]
 
+    def drawn(self, random: Random) -> Url | None:
+        """One of them, by chance."""
+        return random.choice(self._chosen)[1] if self._chosen else None
+
 
 class Gauge:
-    """Reads off how fresh a collection is, and keeps that for `pause` seconds: looking takes a while."""
+    """Reads off how fresh a collection is, and keeps that for `pause` seconds: looking takes a while.
+
+    Other pages, as good as drawn by lot, too, are those that are visited for what that teaches: if they were the same,
+    those that stand for all would be fresher than all.
+    """
 
     def __init__(
-        self, records: UrlRecords, evidence_of: Callable[[Site], SiteEvidence], urls: Iterable[Url], pause: float
+        self,
+        records: UrlRecords,
+        evidence_of: Callable[[Site], SiteEvidence],
+        urls: Iterable[Url],
+        pause: float,
+        random: Random | None = None,
     ) -> None:
         self._records = records
         self._evidence_of = evidence_of
-        self._panel = Panel(urls)
+        self._random = random or Random(0)  # noqa: S311 - chance, not secrets
+        self._panel, self._others = Panel(), Panel((), _DRAWN_FROM, self._random.getrandbits(64) | 1)
+        for url in urls:
+            self.meet(url)
         self._pause = pause
         self._read: tuple[float, Freshness] | None = None
 
     def meet(self, url: Url) -> None:
         """A page was visited."""
         self._panel.meet(url)
+        self._others.meet(url)
+
+    def drawn(self) -> Url | None:
+        """One to visit by chance."""
+        return self._others.drawn(self._random)
 
     @property
     def urls(self) -> list[Url]:

@@ -129,7 +129,8 @@ class Refresher:
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
             pause = min(10 * DAY / watching.visits_a_day, 600.0)
-            self._gauge = Gauge(state.records, self._lessons.evidence_of, chain(state.calendar, waiting), pause)
+            urls = chain(state.calendar, waiting)
+            self._gauge = Gauge(state.records, self._lessons.evidence_of, urls, pause, self._random)
             self._weigh.settle(self._gauge.urls)
             self._appraiser.price = Price(self._first_price(watching))
 
@@ -302,17 +303,13 @@ class Refresher:
         return Queued(record.url, site_of(record.url), Lane.REFRESH, level)
 
     def _drawn(self, now: float) -> list[Queued]:
-        """One by chance, however late its visit is due; none, if that was there an hour ago."""
-        settings = self._appraiser.settings
-        drawn, horizon = None, settings.longest
-        while drawn is None and horizon > settings.shortest:  # most may be due long before the latest may be
-            drawn, horizon = self._state.calendar.after(now + self._random.random() * horizon), horizon / 8
-        [record] = [None] if drawn is None else self._state.records.get([drawn[0]])
-        if record is None or record.due_at is None or why_worthless(self._weigh(record.url)):
+        """One by chance, however late its visit is due; none, if that was there an hour ago, or is no page any more."""
+        drawn = None if self._gauge is None else self._gauge.drawn()
+        [record] = [None] if drawn is None else self._state.records.get([drawn])
+        if record is None or record.due_at is None or record.failures or why_worthless(self._weigh(record.url)):
             return []
-        if unpack_page(record.evidence).visited_at > now - settings.shortest:
-            return []
-        return [self._woken(record, None)]
+        was_there = unpack_page(record.evidence).visited_at <= now - self._appraiser.settings.shortest
+        return [self._woken(record, None)] if was_there and record.status in (200, 304) else []
 
     def next_at(self) -> float | None:
         """When somebody is due next, if there is room."""
