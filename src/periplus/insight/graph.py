@@ -129,6 +129,7 @@ def _edges(tables: Path, spooled: Sequence[Spooled]) -> _Edges:
     linking.clear()
     tails = [at[numbers] for at, numbers in _numbered(keys, linked)]
     linked.clear()
+    pa.default_memory_pool().release_unused()  # PageRank needs all there is
     return _Edges(keys, np.concatenate(heads), np.concatenate(tails))
 
 

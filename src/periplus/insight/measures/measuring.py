@@ -25,8 +25,8 @@ CLASSES: Final = {
     "duplicate-parameter": "another URL of the same path, with other parameters, says the same",
     "duplicate-other": "another URL says the same, or is named as its canonical",
     "noindex": "it asks not to be indexed",
-    "table-of-contents": "it is a list of links to other pages of its site",
     "media": "a picture or another medium, with hardly a text",
+    "table-of-contents": "it is a list of links to other pages of its site",
     "missing": "a page of its own that Sitemaps should have told of",
 }
 """What a URL can be that Sitemaps missed, after Schonfeld & Shivakumar (2009, table 2)."""
