@@ -232,6 +232,8 @@ def test_what_sitemaps_missed(tmp_path: Path) -> None:
         made.asked(f"{A}/{name}", status, target=f"{A}/listed/1" if status == 301 else None)
     made.told(f"{A}/file.pdf", "link")
     made.asked(f"{A}/file.pdf")
+    made.told(f"{A}/picture.cgi", "link")
+    made.asked(f"{A}/picture.cgi", outcome="failed", reason="unwanted-type")
     made.told(f"{A}/never-asked", "link")
     with made.views() as views:
         found = {row["url"].removeprefix(f"{A}/"): row["class"] for row in views.rows("select url, class from missed")}
@@ -244,6 +246,7 @@ def test_what_sitemaps_missed(tmp_path: Path) -> None:
         "index": "table-of-contents",
         "picture": "media",
         "file.pdf": "media",
+        "picture.cgi": "media",
         "article": "missing",
         "jump": "redirect",
         "reload": "missing",

@@ -48,6 +48,7 @@ MADE: Final = (
 
 _MISSED = """\
 select url, site, domain, first_seen_at, status, main_length, own_links, resources, pagerank, case
+    when reason = 'unwanted-type' then 'media'
     when outcome = 'failed' or status >= 400 then 'error'
     when outcome = 'redirected' or leads_to is not null then 'redirect'
     when same_as is not null and is_parameter_of_same then 'duplicate-parameter'

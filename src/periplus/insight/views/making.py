@@ -53,16 +53,18 @@ select row_number() over () - 1 as id, md5_number_lower(url) as key, * from (sel
     min(found_at) filter (where source not in {_words(LISTING)}) as discovery_at,
     min(depth) filter (where source not in {_words(LISTING)}) as depth,
     arg_min(source, found_at) as first_source,
-    bool_or(source = 'ping' or referrer in (select url from sitemaps where origin = 'ping')) as is_pinged,
+    bool_or(source = 'ping' or coalesce(referrer in (select url from sitemaps where origin = 'ping'), false))
+        as is_pinged,
     case when bool_or(refused is null) then null else min(refused) end as refused,
     bool_or(source = 'seed') as is_seed
 from discoveries where refused is null or refused not in {_words(NOT_ASKED)} group by url)
 """
 
 _VISITED: Final = """
-create temp table visited as
+create or replace temp table visited as
 with requests as (
     select *, md5_number_lower(url) as key, epoch_us(ended_at) + case
+        when reason = 'unwanted-type' then 1::bigint << 61
         when outcome = 'failed' or status = 429 or status >= 500 then 0 else 1::bigint << 61 end as weight
     from fetches where purpose = 'page' and outcome <> 'excluded')
 select key, count(*) as visits, min(started_at) as first_visited_at, max(ended_at) as visited_at,
@@ -73,7 +75,7 @@ from requests group by key
 """
 
 _READ: Final = """
-create temp table reading as
+create or replace temp table reading as
 select md5_number_lower(url) as key, read_at, title, language, mime, canonical,
     coalesce(refresh, script_redirect) as leads_to, noindex, text_length, main_length, links as outlinks, resources
 from pages semi join (select url, max(read_at) as read_at from pages group by url) using (url, read_at)
@@ -82,7 +84,7 @@ from pages semi join (select url, max(read_at) as read_at from pages group by ur
 _IS_PAGE: Final = "(outcome = 'not-modified' or (outcome = 'fetched' and status = 200))"
 
 _CROWDS: Final = f"""
-create temp table crowds as
+create or replace temp table crowds as
 with members as (
     select id, cluster, url, split_part(url, '?', 1) as path, sitemaps_at is null as is_unlisted, pagerank
     from told join facts using (id) join visited using (key) join reading using (key)
@@ -124,7 +126,7 @@ def make(views: Views) -> None:
     database = views.database
     told = _quoted(views.scratch / "told.parquet")
     database.execute(f"copy ({_TOLD}) to {told}")  # out of the way while PageRank needs the memory
-    database.execute(f"create temp view told as select * from read_parquet({told})")
+    database.execute(f"create or replace temp view told as select * from read_parquet({told})")
     seen, sites = _seen(database)
     ranks = ranked(views.tables, views.spooled, seen)
     pa.default_memory_pool().release_unused()
