@@ -289,10 +289,12 @@ class Refresher:
                     self._state.records.put([replace(record, due_at=due_at)])
             else:
                 entries.append(self._woken(record, seen))
-                if self._random.random() < self._appraiser.settings.explore_share:
-                    entries += self._drawn(now)
+        share = self._appraiser.settings.explore_share
+        draws = sum(self._random.random() < share for _ in entries)
         if self._is_idle and not entries:  # a visit that nobody is worth is worth what it teaches
-            entries = self._drawn(now)
+            draws = 1
+        for _ in range(draws):  # after the others, or one of those could be woken twice
+            entries += self._drawn(now)
         self._state.queues.push(entries)
         return entries
 
