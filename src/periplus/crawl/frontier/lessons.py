@@ -7,6 +7,7 @@ is worth. From time to time all pages of a site are looked at together, which is
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 
 import numpy as np
@@ -152,19 +153,29 @@ class Lessons:
         kind = _KINDS.get(discovery.source)
         if kind is None or (lastmod is None and kind is not SignalKind.PING):
             return known
-        at, before = discovery.found_at, known.lastmod
-        is_told = kind is SignalKind.PING or (
-            lastmod is not None
-            and before is not None
-            and is_signal(before.at, lastmod, known.fetched_at, at, 0.0, self._signals)
-        )
-        if lastmod is not None and (before is None or lastmod.at > before.at):
-            known = replace(known, lastmod=lastmod)
-        if not is_told or not known.evidence:
+        if lastmod is None:
+            return self._told(known, kind)
+        at, before = discovery.found_at, -math.inf if known.lastmod is None else known.lastmod.at
+        is_told = is_signal(before, lastmod, known.fetched_at, at, 0.0, self._signals)
+        if lastmod.at <= before:
             return known
-        if lastmod is not None:
+        known = replace(known, lastmod=lastmod)
+        if not is_told:
+            return self._told_late(known, kind, lastmod.at)
+        if known.evidence:
             self._lagged(site_of(known.url), kind, lastmod.at + lastmod.granularity.seconds / 2, at)
+        return self._told(known, kind)
+
+    def _told(self, known: UrlRecord, kind: SignalKind) -> UrlRecord:
+        if not known.evidence:
+            return known
         return replace(known, evidence=unpack_page(known.evidence).told(kind).pack())
+
+    def _told_late(self, known: UrlRecord, kind: SignalKind, modified_at: float) -> UrlRecord:
+        """A visit came before the signal. Who tells of every change a day late tells of every change all the same."""
+        page = unpack_page(known.evidence)
+        late = page.told_late(kind, modified_at)
+        return known if late is page else replace(known, evidence=late.pack())
 
     def _lagged(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
         evidence = self.evidence_of(site)

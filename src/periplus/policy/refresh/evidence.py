@@ -116,6 +116,16 @@ class PageEvidence(Struct, frozen=True, gc=False):
             return replace(self, heard=heard)
         return replace(self, heard=heard, pending=self.pending + (1 << shift))
 
+    def told_late(self, kind: SignalKind, modified_at: float) -> PageEvidence:
+        """Somebody says only now that it changed before its last visit, which knows that already or knows better."""
+        shift = shift_of(kind)
+        if not self.ring or self.ring[-1] >> shift & MOST_SIGNALS:
+            return self
+        if not self.visited_at - days_of(self.ring[-1]) * DAY < modified_at <= self.visited_at:
+            return self
+        ring = (*self.ring[:-1], self.ring[-1] | 1 << shift)
+        return replace(self, ring=ring, heard=min(self.heard + 1.0, 1e9))
+
     def first_visited(self, now: float, age: float | None = None) -> PageEvidence:
         """Visited for the first time; if it says when it last changed, that is one change in so many seconds."""
         dated = age is not None and age > 0.0
