@@ -99,6 +99,8 @@ class Views:
                 "autoload_known_extensions": False,
                 "python_enable_replacements": False,
                 "preserve_insertion_order": False,
+                "allocator_flush_threshold": "1MB",  # what is not needed any more is for PageRank, not for later
+                "allocator_bulk_deallocation_flush_threshold": "1MB",
             },
         )
         database.execute("set enable_progress_bar = false")  # it would be written to stdout, among the rows
