@@ -117,14 +117,19 @@ class PageEvidence(Struct, frozen=True, gc=False):
         return replace(self, heard=heard, pending=self.pending + (1 << shift))
 
     def told_late(self, kind: SignalKind, modified_at: float) -> PageEvidence:
-        """Somebody says only now that it changed before its last visit, which knows that already or knows better."""
-        shift = shift_of(kind)
-        if not self.ring or self.ring[-1] >> shift & MOST_SIGNALS:
+        """Somebody says only now that it changed before its last visit: the visit after that change knew, or not."""
+        shift, ended_at = shift_of(kind), self.visited_at
+        if modified_at > ended_at:
             return self
-        if not self.visited_at - days_of(self.ring[-1]) * DAY < modified_at <= self.visited_at:
-            return self
-        ring = (*self.ring[:-1], self.ring[-1] | 1 << shift)
-        return replace(self, ring=ring, heard=min(self.heard + 1.0, 1e9))
+        for place in range(len(self.ring) - 1, -1, -1):
+            code = self.ring[place]
+            ended_at -= days_of(code) * DAY
+            if modified_at > ended_at:
+                if code >> shift & MOST_SIGNALS:
+                    return self
+                ring = (*self.ring[:place], code | 1 << shift, *self.ring[place + 1 :])
+                return replace(self, ring=ring, heard=min(self.heard + 1.0, 1e9))
+        return self
 
     def first_visited(self, now: float, age: float | None = None) -> PageEvidence:
         """Visited for the first time; if it says when it last changed, that is one change in so many seconds."""
