@@ -47,7 +47,7 @@ from .workbench import ActiveSite
 
 _SAMPLE = 20_000
 """Pages of a site that are enough to know it by."""
-_RECKON_AFTER, _RECKON_SHARE = 5, 0.05
+_RECKON_AFTER, _RECKON_SHARE = 10, 0.05
 """A site is reckoned anew after so many visits, or this share of its pages."""
 _MOVED_BY = 0.4
 """A page whose rate is believed to be so much another, as a logarithm, is told of."""

@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 
 _RATES: Floats = np.geomspace(1e-4, 1e2, 61)
 """Changes a day."""
+_FIRST: Floats = 1.0 / (1.0 + _RATES) ** 2
+"""How common they are as far as nobody knows. Visits do not tell once a day from ever: that is rarer."""
 _ROUNDS = 40
 _IN_COMMON = 10.0
 """So many pages is what all sites have in common worth for each."""
@@ -77,7 +79,7 @@ def _date(likely: Floats, kept: NDArray[np.void], site: NDArray[np.int64], sites
 
 def _possible(likely: Floats, site: NDArray[np.int64], sites: int) -> Floats:
     """How probable each rate is for each page, given how common it is on its site."""
-    common = np.full((sites, len(_RATES)), 1.0 / len(_RATES))
+    common = np.tile(_FIRST / _FIRST.sum(), (sites, 1))
     counts = np.bincount(site, minlength=sites)[:, None]
     left = likely
     for _ in range(_ROUNDS):

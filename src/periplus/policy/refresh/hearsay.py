@@ -51,6 +51,7 @@ def believed(pages: NDArray[np.void], site: Ints, heard: Estimates, deaf: Estima
         alpha=np.where(by_page, deaf.alpha, heard.alpha),
         shape=np.where(by_page, deaf.shape, heard.shape),
         site_alpha=np.where(is_hearsay, deaf.site_alpha, heard.site_alpha),
+        site_shape=np.where(is_hearsay, deaf.site_shape, heard.site_shape),
         untold=np.where(is_hearsay, deaf.untold, heard.untold),
         precision=np.where(is_hearsay[:, None], 0.0, heard.precision),
         right=right,

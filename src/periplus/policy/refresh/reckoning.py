@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .estimation import DEFAULTS, EstimationSettings, SiteBeliefs, estimate_pages
 from .evidence import DAY, PAGE
+from .hearsay import believed, deafened
 from .signals import NEW_SITE, SiteEvidence
 
 _LIKELY_FALSE = 0.9
@@ -31,7 +32,10 @@ def reckoned(
     dated = (pages["ring"][:, 0] == 0) & (pages["old_changes"] == 1.0)
     site = replace(site, date_doubt=_LIKELY_FALSE if _is_one_date(pages[dated]) else NEW_SITE.date_doubt)
     doubt = np.where(dated, site.false_dates, 0.0)
-    found = estimate_pages(pages, np.zeros(len(pages), np.int64), now, beliefs, settings, doubt=doubt)
+    one = np.zeros(len(pages), np.int64)
+    found = estimate_pages(pages, one, now, beliefs, settings, doubt=doubt)
+    if pages["heard"].any():
+        found = believed(pages, one, found, estimate_pages(deafened(pages), one, now, beliefs, settings, doubt=doubt))
     right, judged = found.right[0] - priors[:, 0], found.judged[0] - priors[:, 1]
     kinds = tuple(
         replace(kind, right=float(max(right[number], 0.0)), judged=float(max(judged[number], 0.0)))

@@ -1,0 +1,139 @@
+"""How fresh copies are, from the visits to all of them: told against what was true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fresh_chances, reckoned
+from periplus.policy.refresh.appraisal import is_disproved, learnt, nothing_unheard, rate_of
+from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
+from periplus.policy.refresh.reckoning import pages_of
+from periplus.policy.refresh.signals import NEW_SITE, unpack_site
+
+NOW = 1.7e9
+
+
+def visited(rate: float, intervals: list[float], random: np.random.Generator) -> PageEvidence:
+    """A page of this rate after so many days, and again, the last visit at NOW."""
+    page = PageEvidence().first_visited(NOW - sum(intervals) * DAY)
+    for days in intervals:
+        page, _ = page.visited(bool(random.random() > np.exp(-rate * days)), page.visited_at + days * DAY)
+    return page
+
+
+@pytest.mark.parametrize("visits", [3, 8])
+def test_what_is_told_is_true(visits: int) -> None:
+    """Two sites, one of pages that change all the time or never, one of all kinds: within two points.
+
+    Of copies much younger than visits are apart less is known: who changes daily looks like who changes by the minute.
+    """
+    random = np.random.default_rng(visits)
+    rates = np.concatenate((np.repeat((5.0, 0.01), 600), np.exp(random.uniform(np.log(0.01), np.log(3.0), 1200))))
+    site = np.repeat((0, 1), 1200)
+    pages = [visited(rate, list(random.uniform(0.3, 3.0, visits)), random) for rate in rates]
+    for days, within in ((0.2, 0.07), (1.0, 0.02), (5.0, 0.02)):
+        told = fresh_chances(pages, site.tolist(), [SiteEvidence(), SiteEvidence()], NOW + days * DAY)
+        true = np.exp(-rates * days)
+        for number in (0, 1):
+            assert told[site == number].mean() == pytest.approx(true[site == number].mean(), abs=within)
+
+
+def test_dates_tell_of_pages_that_were_seen_once() -> None:
+    """Who had not changed for a year will hardly today; where dates are false nobody knows that."""
+    fast = [visited(2.0, [0.5] * 4, np.random.default_rng(page)) for page in range(50)]
+    old = [PageEvidence().first_visited(NOW, 365 * DAY) for _ in range(50)]
+    site = [0] * 100
+    true, false = (
+        fresh_chances([*fast, *old], site, [replace(NEW_SITE, date_doubt=doubt)], NOW + DAY)[50:].mean()
+        for doubt in (0.0, 1.0)
+    )
+    assert true > 0.95
+    assert false < 0.6
+
+
+def test_signals_deny_freshness() -> None:
+    """A page of which somebody believed says that it changed is hardly fresh; nothing comes of nothing."""
+    honest = SiteEvidence().with_kind(SignalKind.SITEMAP, replace(SiteEvidence().kinds[0], right=99.0, judged=99.0))
+    page = visited(0.01, [1.0] * 4, np.random.default_rng(0))
+    quiet, told = fresh_chances([page, page.told(SignalKind.SITEMAP)], [0, 0], [honest], NOW)
+    assert quiet > 0.9
+    assert told < 0.02
+    assert len(fresh_chances([], [], [], NOW)) == 0
+
+
+def test_changes_may_be_told_and_not_heard_yet() -> None:
+    """The longer it takes until we hear of changes the less a silence says, most of all of pages often told of."""
+    kind = replace(SiteEvidence().kinds[0], right=99.0, judged=99.0)
+    chances = []
+    for lag in (0.05, 0.5):
+        site = replace(SiteEvidence(signals=0.2), kinds=(replace(kind, lag=lag), *SiteEvidence().kinds[1:]))
+        for heard in (0.0, 20.0):
+            page = replace(PageEvidence().first_visited(NOW - 10 * DAY), visited_at=NOW - 2 * DAY, heard=heard)
+            chances.append(nothing_unheard(page, site, NOW))
+    assert chances[0] > chances[2] > chances[3]
+    assert chances[0] > chances[1] > chances[3]
+    assert nothing_unheard(PageEvidence().first_visited(NOW), SiteEvidence(), NOW) == 1.0
+
+
+def test_a_date_that_visits_disprove_is_forgotten() -> None:
+    """Still for a year, it says, and changed at each of three visits: then it is a page like others of its site."""
+    page, site = PageEvidence().first_visited(NOW, 365 * DAY), replace(NEW_SITE, rate=0.3, pages=50)
+    assert rate_of(page, site) < 0.05
+    for visit in range(3):
+        page, site = learnt(page, site, True, NOW + (visit + 1) * 2 * DAY)
+    assert page.dated == 0.0
+    assert rate_of(page, site) > 0.2
+    honest, _ = learnt(PageEvidence().first_visited(NOW, 365 * DAY), site, False, NOW + 2 * DAY)
+    assert honest.dated > 0.0
+    assert not is_disproved(honest, site)
+
+
+def test_dates_of_a_site_are_believed_as_far_as_they_were_true() -> None:
+    """Pages that bear the day of their making are found out by a few visits; true dates are trusted more and more."""
+    lying = honest = replace(NEW_SITE, rate=0.3, pages=50)
+    for page in range(8):
+        lying = lying.dated(300.0, 3.0, page % 2 == 0)
+        honest = honest.dated(3.0, 3.0, page % 2 == 0)
+    assert lying.false_dates > 0.6
+    assert honest.false_dates < 0.15
+    assert unpack_site(lying.pack()).false_dates == pytest.approx(lying.false_dates, abs=1e-5)
+
+
+def test_one_date_on_most_pages_says_nothing() -> None:
+    """That of a build: doubted from the start."""
+    pages = [PageEvidence().first_visited(NOW + page, 86_400.0 + page) for page in range(30)]
+    built, _ = reckoned(NEW_SITE, pages_of(b"".join(page.pack() for page in pages)), NOW)
+    apart = [PageEvidence().first_visited(NOW, (page + 1) * 86_400.0) for page in range(30)]
+    written, _ = reckoned(NEW_SITE, pages_of(b"".join(page.pack() for page in apart)), NOW)
+    assert built.false_dates > 0.8
+    assert written.false_dates < 0.2
+
+
+def test_a_site_is_the_mean_of_its_pages_and_knows_how_much_they_are_alike() -> None:
+    """Slow pages known for long do not make the others slow; a site of two kinds of pages is not one of one."""
+    random = np.random.default_rng(3)
+    mixed = [visited(rate, [1.0] * 6, random) for rate in (3.0, 0.01) for _ in range(100)]
+    alike = [visited(0.7, [1.0] * 6, random) for _ in range(200)]
+    both, _ = reckoned(NEW_SITE, pages_of(b"".join(page.pack() for page in mixed)), NOW)
+    one, _ = reckoned(NEW_SITE, pages_of(b"".join(page.pack() for page in alike)), NOW)
+    assert both.shape < 0.5 < one.shape
+    dated = [PageEvidence().first_visited(NOW, (1000 + page) * DAY) for page in range(100)]
+    kept = pages_of(b"".join(page.pack() for page in [*alike, *dated]))
+    assert reckoned(NEW_SITE, kept, NOW)[0].rate == pytest.approx(0.7 * 200 / 300, rel=0.2)
+    assert kept.dtype == PAGE
+
+
+def test_a_change_told_late_was_told() -> None:
+    """The visit that found it counts as one after a signal; what was before all visits is none of theirs."""
+    page = PageEvidence().first_visited(NOW)
+    for visit, is_changed in enumerate((True, False, True)):
+        page, _ = page.visited(is_changed, NOW + (visit + 1) * 2 * DAY)
+    late = page.told_late(SignalKind.SITEMAP, NOW + 1 * DAY)
+    assert [signals_of(code)[SignalKind.SITEMAP] for code in late.ring] == [1, 0, 0]
+    assert [days_of(code) for code in late.ring] == pytest.approx([2.0] * 3, rel=0.01)
+    assert late.heard == page.heard + 1
+    assert late.told_late(SignalKind.SITEMAP, NOW + 1 * DAY) is late
+    assert page.told_late(SignalKind.SITEMAP, NOW - DAY) is page
+    assert page.told_late(SignalKind.SITEMAP, NOW + 7 * DAY) is page
