@@ -28,6 +28,7 @@ VERBS = (
     "info",
     "export",
     "query",
+    "report",
     "audit",
     "ulinks",
     "read",

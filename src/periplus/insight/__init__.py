@@ -7,7 +7,8 @@ two versions of one. `ulinks` chooses the few pages that stand for most of a sit
 a collection is changed.
 
 `views` lets a collection be asked in SQL, `measures` tells how good each source of URLs is, `graph` and `clusters` what
-links and near-duplicates make of its pages. They load DuckDB, and so are imported only by who wants them.
+links and near-duplicates make of its pages; `audit` judges a site for its owner, `report` makes one page of everything.
+They load DuckDB, and so are imported only by who wants them.
 """
 
 from . import changes, duplicates, listed, survey, ulinks

@@ -1,0 +1,123 @@
+"""The paper that figures are drawn on: an SVG of one width, whose colours are the page's, so that it is light or dark.
+
+The width is about that of a phone and of a column on a desk, so that letters are as large on either. Everything that is
+written here passes `escape`; nothing of a stranger gets into an attribute but by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Final
+
+from .scales import Scale
+
+WIDTH: Final = 400
+HEIGHT: Final = 250
+LETTER: Final = 7.0
+"""How wide a letter is, about."""
+
+
+def svg(content: Iterable[str], label: str, height: float = HEIGHT) -> str:
+    """A figure; `label` is for those who do not see it."""
+    inside = "".join(content)
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">{inside}</svg>'
+
+
+def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
+    """Some words."""
+    held = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}"{held}>{escape(words)}</text>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
+    """A straight line."""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{style}"/>'
+
+
+def box(x: float, y: float, width: float, height: float, style: str, says: str = "") -> str:
+    """A filled box; `says` is shown to who points at it."""
+    told = f"<title>{escape(says)}</title>" if says else ""
+    size = f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{style}">{told}</rect>'
+
+
+def dot(x: float, y: float, radius: float, style: str, says: str = "") -> str:
+    """A point."""
+    told = f"<title>{escape(says)}</title>" if says else ""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="{style}">{told}</circle>'
+
+
+def path(points: Sequence[tuple[float, float]], style: str) -> str:
+    """Points, joined."""
+    joined = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return f'<path d="M{joined}" class="{style}"/>' if points else ""
+
+
+def key(entries: Sequence[tuple[str, str]], y: float = 12) -> str:
+    """What colours mean: each with its word, in a row, or in two where one is too long."""
+    parts, x = [], 0.0
+    for style, words in entries:
+        needs = 16 + LETTER * len(words) + 12
+        if x and x + needs > WIDTH:
+            x, y = 0.0, y + 18
+        parts += [box(x, y - 9, 11, 10, style), text(x + 16, y, words, "soft")]
+        x += needs
+    return "".join(parts)
+
+
+class Plane:
+    """Two axes and what lies between them. Titles lie flat: that of y above it, that of x below.
+
+    `inset` keeps points off the axes, so that those at 0 are seen.
+    """
+
+    def __init__(
+        self,
+        x: Scale,
+        y: Scale,
+        x_title: str,
+        y_title: str,
+        *,
+        height: float = HEIGHT,
+        top: float = 30,
+        inset: float = 0,
+    ) -> None:
+        self.x, self.y = x, y
+        widest = max((len(y.says(tick)) for tick in y.ticks()), default=3)
+        self.left, self.right = 10 + LETTER * widest, WIDTH - 12.0
+        self.top, self.bottom = top, height - 40.0
+        self.height, self.inset = height, inset
+        self._titles = (x_title, y_title)
+
+    def across(self, value: float) -> float:
+        """Where a value of x lies."""
+        return self.left + self.inset + self.x.place(value) * (self.right - self.left - 2 * self.inset)
+
+    def up(self, value: float) -> float:
+        """Where a value of y lies."""
+        return self.bottom - self.inset - self.y.place(value) * (self.bottom - self.top - self.inset)
+
+    def axes(self) -> str:
+        """Lines, ticks and titles."""
+        x_title, y_title = self._titles
+        parts = [text(0, 13, y_title, "soft"), text(self.right, self.height - 5, x_title, "soft", "end")]
+        for tick in self.y.ticks():
+            y = self.up(tick)
+            parts += [
+                line(self.left, y, self.right, y, "grid"),
+                text(self.left - 6, y + 4.5, self.y.says(tick), "tick", "end"),
+            ]
+        for tick in self.x.ticks():
+            x, said = self.across(tick), self.x.says(tick)
+            half = LETTER * len(said) / 2
+            x_text = min(max(x, half), WIDTH - half)
+            parts += [
+                line(x, self.bottom, x, self.bottom + 4, "axis"),
+                text(x_text, self.bottom + 18, said, "tick", "middle"),
+            ]
+        return "".join([*parts, line(self.left, self.bottom, self.right, self.bottom, "axis")])
+
+    def curve(self, points: Iterable[tuple[float, float]], style: str) -> str:
+        """Points of the plane, joined."""
+        return path([(self.across(x), self.up(y)) for x, y in points], style)

@@ -1,0 +1,110 @@
+"""Points on a plane, one a site, and curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from periplus.insight.report.wording import clean
+
+from .canvas import LETTER, WIDTH, Plane, dot, line, svg, text
+from .scales import Scale
+
+_NAMED: Final = 3
+_NAME: Final = 24
+_LEAST: Final = 3.5
+_MORE: Final = 6.5
+"""How large points are, by their weights."""
+
+Box = tuple[float, float, float]
+"""What a name covers: from x to x, at y."""
+
+
+class Point(Struct, frozen=True):
+    """Something at a place; `weight` from 0 to 1 is how large it is drawn."""
+
+    name: str
+    x: float
+    y: float
+    weight: float = 0.0
+    hint: str = ""
+
+    @property
+    def radius(self) -> float:
+        """Areas are as the weights."""
+        return _LEAST + _MORE * math.sqrt(self.weight)
+
+
+class Curve(Struct, frozen=True):
+    """Points, joined. Its name stands at the highest of them, or below the one that `named` counts to."""
+
+    name: str
+    style: str
+    points: tuple[tuple[float, float], ...]
+    named: int | None = None
+
+
+def scattered(
+    points: Sequence[Point], x: Scale, y: Scale, titles: tuple[str, str], label: str, *, diagonal: str = ""
+) -> str:
+    """Every point, the largest by name; `diagonal` says what it means to lie above it."""
+    plane = Plane(x, y, *titles, height=316 if diagonal else 300, top=46 if diagonal else 30, inset=9)
+    parts = [plane.axes()]
+    if diagonal:
+        parts += [
+            line(plane.across(x.low), plane.up(y.low), plane.across(x.high), plane.up(y.high), "guide"),
+            line(0, 27, 22, 27, "guide"),
+            text(28, 31, diagonal, "soft small"),
+        ]
+    ordered = sorted(points, key=lambda each: -each.weight)
+    for point in ordered:
+        parts.append(
+            dot(plane.across(point.x), plane.up(point.y), point.radius, "point", point.hint or clean(point.name))
+        )
+    return svg([*parts, *_names(ordered, plane)], label, plane.height)
+
+
+def _names(points: Sequence[Point], plane: Plane) -> list[str]:
+    """The largest few, where their names cover neither each other nor the edge."""
+    parts: list[str] = []
+    taken: list[Box] = []
+    for point in points:
+        name = clean(point.name, _NAME)
+        x, width = plane.across(point.x), LETTER * len(name)
+        x = x + point.radius + 3 if x + point.radius + width < WIDTH else x - point.radius - 3 - width
+        place = (x, x + width, plane.up(point.y) + 4)
+        if x >= plane.left and not _is_taken(place, taken):
+            taken.append(place)
+            parts.append(text(x, place[2], name, "halo small"))
+        if len(parts) == _NAMED:
+            break
+    return parts
+
+
+def _is_taken(place: Box, taken: Sequence[Box]) -> bool:
+    return any(abs(place[2] - y) < 14 and place[0] < end and start < place[1] for start, end, y in taken)
+
+
+def curves(drawn: Sequence[Curve], x: Scale, y: Scale, titles: tuple[str, str], label: str) -> str:
+    """Every curve with its name beside it."""
+    plane = Plane(x, y, *titles)
+    parts = [plane.axes(), *(plane.curve(each.points, f"curve {each.style}") for each in drawn)]
+    taken: list[Box] = []
+    parts += [_named(each, plane, taken) for each in drawn if each.points]
+    return svg(parts, label)
+
+
+def _named(curve: Curve, plane: Plane, taken: list[Box]) -> str:
+    """The name of a curve, above its highest point, or higher or lower where another name is."""
+    at = max(curve.points, key=lambda point: point[1]) if curve.named is None else curve.points[curve.named]
+    half = LETTER * len(curve.name) / 2 + 2
+    x = min(max(plane.across(at[0]), plane.left + half), plane.right - half)
+    y = plane.up(at[1]) + (-8 if curve.named is None else 20)
+    place = (x - half, x + half, y)
+    while _is_taken(place, taken):
+        place = (place[0], place[1], place[2] + 15)
+    taken.append(place)
+    return text(x, place[2], curve.name, f"halo name {curve.style}", "middle")

@@ -1,0 +1,69 @@
+"""From values to places on an axis, and where its ticks are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from periplus.insight.report.wording import share, short
+
+
+class Scale(Struct, frozen=True):
+    """An axis from `low` to `high`; `says` writes a tick."""
+
+    low: float
+    high: float
+    says: Callable[[float], str] = short
+    is_log: bool = False
+
+    def place(self, value: float) -> float:
+        """Where a value lies, from 0 to 1; what is beyond lies at the end."""
+        low, high = self.low, self.high
+        if self.is_log:
+            low, high, value = math.log(low), math.log(high), math.log(max(value, low))
+        return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
+
+    def ticks(self, most: int = 5) -> list[float]:
+        """Round values on the axis, at most so many."""
+        return _powers(self.low, self.high, most) if self.is_log else _steps(self.low, self.high, most)
+
+
+SHARES = Scale(0.0, 1.0, share)
+"""From nothing to all."""
+
+
+def linear(values: Iterable[float], says: Callable[[float], str] = short, *, whole: bool = False) -> Scale:
+    """From nothing to just above the largest; `whole`: there are no halves."""
+    top = max(values, default=0.0)
+    step = _step(top or 1.0, 4)
+    if whole:
+        step = max(math.ceil(step), 1.0)
+    return Scale(0.0, math.ceil((top or 1.0) / step - 1e-9) * step, says)
+
+
+def logarithmic(values: Iterable[float], says: Callable[[float], str] = short) -> Scale:
+    """From a power of ten to a power of ten."""
+    known = [value for value in values if value > 0]
+    low = math.floor(math.log10(min(known, default=1.0)) + 1e-9)
+    high = math.ceil(math.log10(max(known, default=10.0)) - 1e-9)
+    return Scale(10.0**low, 10.0 ** max(high, low + 1), says, is_log=True)
+
+
+def _step(span: float, parts: int) -> float:
+    """The least of 1, 2, 5, 10, 20 ... that makes no more than so many parts."""
+    size = 10.0 ** math.floor(math.log10(span / parts))
+    return next(size * times for times in (1, 2, 5, 10) if size * times * parts >= span * (1 - 1e-9))
+
+
+def _steps(low: float, high: float, most: int) -> list[float]:
+    step = _step((high - low) or 1.0, most - 1)
+    first = math.ceil(low / step - 1e-9)
+    return [(first + place) * step for place in range(most) if (first + place) * step <= high + step * 1e-9]
+
+
+def _powers(low: float, high: float, most: int) -> list[float]:
+    first, last = round(math.log10(low)), round(math.log10(high))
+    every = max(1, math.ceil((last - first) / (most - 1)))
+    return [10.0**power for power in range(first, last + 1, every)]

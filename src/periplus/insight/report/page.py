@@ -1,0 +1,197 @@
+"""A report as one HTML file: nothing is loaded from anywhere; light and dark, on paper, on a phone.
+
+What sites wrote (URLs, titles, reasons) is escaped, and a URL is a link only if it is one of the web. The page's policy
+lets run one script alone, by its digest: the one that sorts tables, which are complete without it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from .asked import CHAPTERS
+from .drawing import drawn
+from .summing import sentences
+from .values import Column, Part, Report, Row, SiteUseful
+from .wording import clean, count, lasting, link, moment, share, sized, written
+
+_STYLE = files(__package__).joinpath("page.css").read_text()
+_SCRIPT = files(__package__).joinpath("sort.js").read_text()
+_DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
+_POLICY = (
+    f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
+)
+
+
+def page(report: Report) -> str:
+    """The whole file."""
+    name = escape(clean(report.name))
+    return "".join(
+        [
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>Report of {name}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
+            *_head(report, name),
+            *(part for chapter in CHAPTERS for part in _chapter(report, chapter)),
+            *_useful(report.useful),
+            f"<footer>Made by Periplus on {moment(report.made_at)} UTC. Times are UTC. Every number stands with its"
+            " question; docs/measures.md and docs/report.md explain the words.</footer>\n",
+            f"</main><script>{_SCRIPT}</script></body></html>\n",
+        ]
+    )
+
+
+def _head(report: Report, name: str) -> Iterator[str]:
+    asked = report.row("requests")
+    span = ""
+    if asked.get("began") is not None:
+        span = f"Crawled from {moment(asked['began'])} to {moment(asked['ended'])} UTC."
+    yield f'<header><p class="mark">Periplus report</p><h1>{name}</h1><p class="soft">{span}</p></header>\n'
+    yield '<ul class="tiles">'
+    yield from (f"<li><b>{value}</b><span>{words}</span></li>" for value, words in _tiles(report))
+    yield "</ul>\n"
+    yield "".join(_details("How these were asked", "", (report.parts[each] for each in ("glance", "requests")), report))
+    told = sentences(report)
+    if told:
+        yield '<section class="short"><h2>In short</h2><ul>'
+        yield from (f'<li><a href="#{each.part}">{escape(each.says)}</a> {escape(each.so)}</li>' for each in told)
+        yield "</ul></section>\n"
+    chapters = [*((chapter, CHAPTERS[chapter][0]) for chapter in CHAPTERS), ("useful", "Useful links")]
+    yield "<nav>" + "".join(f'<a href="#{key}">{title}</a>' for key, title in chapters) + "</nav>\n"
+
+
+def _tiles(report: Report) -> Iterator[tuple[str, str]]:
+    glance, asked = report.row("glance"), report.row("requests")
+    for key, words in (
+        ("seen", "URLs known"),
+        ("crawled", "visited"),
+        ("unique", "unique pages"),
+        ("indexed", "may be indexed"),
+    ):
+        yield count(glance.get(key) or 0), words
+    covered = glance.get("unique_coverage")
+    yield "–" if covered is None else share(covered), "of unique pages listed in sitemaps"
+    yield count(asked.get("requests") or 0), f"requests to {count(asked.get('sites') or 0)} sites"
+    yield sized(asked.get("bytes") or 0), "downloaded"
+    if report.freshness is not None:
+        yield share(report.freshness.fresh), "of copies fresh, most likely"
+
+
+def _chapter(report: Report, chapter: str) -> Iterator[str]:
+    title, about = CHAPTERS[chapter]
+    parts = [part for part in report.parts.values() if part.chapter == chapter]
+    yield f'<section id="{chapter}"><h2>{escape(title)}</h2><p class="soft lead">{escape(about)}</p>\n'
+    if chapter == "freshness":
+        yield from _fresh(report)
+    figures = {part.name: figure for part in parts if (figure := drawn(part))}
+    cards = [_figure(part, figures[part.name], report) for part in parts if part.name in figures]
+    tables = [part for part in parts if part.name not in figures]
+    if len(cards) == 1 and tables:
+        cards.append(_table_card(tables.pop(0), report, "wide"))
+    yield '<div class="grid">' + "".join(cards) + "</div>\n" if cards else ""
+    if tables:
+        yield '<div class="pair">' + "".join(_table_card(part, report) for part in tables) + "</div>\n"
+    yield "</section>\n"
+
+
+def _fresh(report: Report) -> Iterator[str]:
+    known = report.freshness
+    if known is None:
+        yield '<p class="none">Nothing is known yet of how fresh the copies are.</p>\n'
+        return
+    yield f"<p><b>{share(known.fresh)}</b> of {count(known.pages)} pages are most likely still as they were fetched"
+    yield f" (with 95 % probability between {share(known.low)} and {share(known.high)}); they were seen"
+    yield f" {lasting(known.age)} ago on average. <code>periplus info {escape(report.folder)}</code>"
+    yield " says the same, as of now.</p>\n"
+
+
+def _figure(part: Part, figure: str, report: Report) -> str:
+    return "".join(
+        [
+            f'<figure id="{part.name}" class="card"><figcaption><h3>{escape(part.title)}</h3></figcaption>{figure}',
+            f'<p>{escape(part.says)}</p><p class="do">{escape(part.advice)}</p>',
+            *_details("The numbers, and how to ask", _table(part), (part,), report),
+            "</figure>\n",
+        ]
+    )
+
+
+def _table_card(part: Part, report: Report, style: str = "") -> str:
+    none = '<p class="none">Nothing to show here yet.</p>'
+    return "".join(
+        [
+            f'<article id="{part.name}" class="card {style}"><h3>{escape(part.title)}</h3>',
+            f'<p>{escape(part.says)} <span class="do">{escape(part.advice)}</span></p>',
+            _table(part) if part.rows else none,
+            *_details("How to ask", "", (part,), report),
+            "</article>\n",
+        ]
+    )
+
+
+def _details(title: str, content: str, parts: Iterable[Part], report: Report) -> Iterator[str]:
+    yield f"<details><summary>{title}</summary>{content}"
+    for part in parts:
+        asked = (
+            f"periplus query {report.folder} - &lt;&lt;'SQL'\n{escape(part.sql)}\nSQL"
+            if part.sql
+            else escape(part.command)
+        )
+        yield f'<pre tabindex="0"><code data-part="{part.name}">{asked}</code></pre>'
+    yield "</details>"
+
+
+# tables
+
+
+def _table(part: Part) -> str:
+    heads = "".join(f"<th{_side(column)} scope=col>{escape(column.title)}</th>" for column in part.columns)
+    rows = "".join(f"<tr>{_cells(part.columns, row)}</tr>" for row in part.rows)
+    more = '<p class="soft small">The first rows; the query without its limit has all.</p>' if part.is_cut else ""
+    label = escape(part.title)
+    table = f'<table data-part="{part.name}"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{table}</div>{more}'
+
+
+def _cells(columns: Iterable[Column], row: Row) -> str:
+    return "".join(_cell(column, row.get(column.name)) for column in columns)
+
+
+def _cell(column: Column, value: Any) -> str:
+    if column.kind == "url":
+        return f'<td class="url">{link(str(value or ""))}</td>'
+    sorts = f' data-v="{value}"' if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    return f"<td{_side(column)}{sorts}>{escape(written(value, column.kind))}</td>"
+
+
+def _side(column: Column) -> str:
+    return "" if column.kind in ("text", "url") else ' class="n"'
+
+
+# useful links
+
+
+def _useful(sites: Iterable[SiteUseful]) -> Iterator[str]:
+    yield '<section id="useful"><h2>Useful links</h2><p class="soft lead">The few pages that stand for most of a site, '
+    yield "worked out from the shape of its URLs: what to show below its name, and where to begin reading.</p>\n"
+    cards = [_site(each) for each in sites if each.ulinks]
+    yield '<div class="grid">' + "".join(cards) + "</div>" if cards else '<p class="none">No page was read yet.</p>'
+    yield "</section>\n"
+
+
+def _site(useful: SiteUseful) -> str:
+    links = "".join(
+        f"<li>{link(each.url, each.title or each.url)}<span class=soft>{share(each.share)}</span></li>"
+        for each in useful.ulinks
+    )
+    about = f"{count(useful.pages)} pages" if useful.pages != 1 else "one page"
+    asked = f"<pre tabindex=0><code>{escape(useful.command)}</code></pre>"
+    return (
+        f'<article class="card links"><h3>{escape(clean(useful.site, 60))}</h3><p class="soft small">{about}</p>'
+        f"<ol>{links}</ol><details><summary>How to ask</summary>{asked}</details></article>\n"
+    )
