@@ -135,7 +135,9 @@ class CrawlScheduler:
         self._esteem: Esteem | None = None
         if isinstance(ordering, Learning | Ranking):
             self._esteem = Esteem(state, self._rounds, ordering, is_out=self._leases.holds, pages=pages_done)
-        self.refresher = Refresher(state, self._rounds, refresh, watching=watching, weigh=weigh, random=random)
+        self.refresher = Refresher(
+            state, self._rounds, refresh, watching=watching, weigh=weigh, churn=churn, random=random
+        )
         self.comparer = Comparer(churn, recall=self._rounds.churn_of, note=self._rounds.note_churn)
         self._admission = Admission(
             state, guard=guard, ordering=ordering, events=events, esteem=self._esteem, refresher=self.refresher

@@ -21,6 +21,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.content import ChurnSettings, compared_of
 from periplus.model import (
     Discovered,
     Discovery,
@@ -53,6 +54,7 @@ from periplus.policy.refresh import (
     price_for,
     rate_of,
     unpack_page,
+    unpack_site,
     why_worthless,
 )
 from periplus.urls import site_of
@@ -67,6 +69,10 @@ from .workbench import ActiveSite
 
 _LOOKED_AT = 200
 """So many of the calendar are looked at in one step."""
+_COMPARED_SHARE = 0.05
+"""Of a site's pages, at most: so many may be visited twice in a row."""
+_LATEST_READING = 0.25
+"""Days: files also tell of new pages."""
 _LOOKED_AHEAD = 20
 """So many are looked at before their time while nobody is due."""
 _LEAST_WAITING = 20
@@ -106,8 +112,10 @@ class Refresher:
         *,
         watching: Watching | None = None,
         weigh: Weigher | None = None,
+        churn: ChurnSettings | None = None,
         random: Random | None = None,
     ) -> None:
+        self._churn = churn or ChurnSettings()
         self._state = state
         self._rounds = rounds
         self._retirement = retirement or RefreshRetirementSettings()
@@ -196,7 +204,8 @@ class Refresher:
         active.is_changed = True
         after = replace(after, evidence=page.pack() if page.visited_at else b"", gains=gains)
         if isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched)):
-            due_at: float | None = self._due_at(after, active.state, now)
+            is_noise = self._asks_what_is_noise(active, before, after, now)
+            due_at: float | None = now if is_noise else self._due_at(after, active.state, now)
         elif isinstance(outcome, Redirected):
             due_at = now + self._appraiser.settings.longest
         else:
@@ -207,6 +216,18 @@ class Refresher:
             self._gauge.meet(after.url)
         self._think_again(after.url, now)
         return replace(after, due_at=due_at)
+
+    def _asks_what_is_noise(self, active: ActiveSite, before: UrlRecord, after: UrlRecord, now: float) -> bool:
+        """Whether to come back at once: all that differs then is noise. So a few pages of a site are visited.
+
+        A site that is small, or of which enough visits were compared, is spared that; and so is who was just there.
+        """
+        if self._watching is None or not after.blocks:
+            return False
+        if before.fetched_at is not None and now - before.fetched_at <= self._appraiser.settings.shortest:
+            return False
+        pages = unpack_site(active.state.signals).pages
+        return bool(compared_of(active.state.churn) < min(self._churn.sample, pages * _COMPARED_SHARE))
 
     def _think_again(self, but: Url, now: float) -> None:
         """What a visit says of its site may say something else of other pages: they are due at another time."""
@@ -256,6 +277,17 @@ class Refresher:
     def polled(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
         """A file of a site was read again, and says of so many pages that they changed."""
         self._lessons.polled(site, source, listed, moved, is_generated=is_generated)
+
+    def pause_of_files(self, site: Site) -> float:
+        """Seconds before which it does not pay to read a file of a site again, while it is watched.
+
+        Who reads every P days hears of R changes a day P/2 days late, which costs R P/2 days of a fresh copy a day, and
+        1/P readings a day: the least in all is at P = sqrt(2 price/R).
+        """
+        if self._watching is None:
+            return 0.0
+        useful = self._lessons.evidence_of(site).useful
+        return DAY * min(math.sqrt(2.0 * self.price / useful) if useful else math.inf, _LATEST_READING)
 
     def _level_of_new(self, active: ActiveSite, entry: Queued) -> int:
         """At which level a page of a site waits that was never visited, in the currency of those that were."""

@@ -365,7 +365,9 @@ class Forester:
         )
 
     def _keep(self, node: SitemapNode, now: float) -> None:
-        """Keep a node after a visit, and tell."""
+        """Keep a node after a visit, and tell. A file is not read more often than that pays."""
+        earliest = now + self._scheduler.refresher.pause_of_files(site_of(node.url))
+        node = replace(node, due_at=max(node.due_at, earliest))
         self._nodes.put(node)
         self._events.record([told_of(node, now)])
 

@@ -42,7 +42,10 @@ def reckoned(
         for number, kind in enumerate(site.kinds)
     )
     rate, signals, shape = float(found.site_alpha[0]), float(found.site_gamma[0]), float(found.site_shape[0])
-    return replace(site, kinds=kinds, rate=rate, signals=signals, pages=len(pages), shape=shape), found.alpha
+    heard, _ = found.heard(one)
+    useful = float(heard[heard + found.alpha < 1.0].sum())
+    after = replace(site, kinds=kinds, rate=rate, signals=signals, pages=len(pages), shape=shape, useful=useful)
+    return after, found.alpha
 
 
 def _is_one_date(pages: NDArray[np.void]) -> bool:
