@@ -43,7 +43,7 @@ check: .venv/check ## style, types, the plan of the house, the docs
 bench: .venv/bench ## compare with every peer, in one run on this machine (QUICK=1: in two minutes, roughly)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)
 
-policies: .venv/core ## measure every ordering again, into docs/policies
+policies: .venv/core ## measure every ordering and refresh policy again, into docs/policies
 	@$(BIN)/python -m periplus.lab.simulate.policy_pages docs/policies
 
 format: .venv/check ## put the code in its one form

@@ -6,7 +6,8 @@ and says from that what a visit is worth now, and when it will be worth its pric
 
 *Estimation.* `change_rate` has what one page's visits say, `group_prior` what pages of a kind share. `evidence` is what
 is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes rates and trust of all of them at
-once.
+once, `hearsay` asks whether signals explain anything, `reckoning` does both for a site, and `gauging` says how fresh
+copies are.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price. `noisy_signals` is the model behind them in closed form;
@@ -42,6 +43,7 @@ from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observa
 from .gains import MOST_LINKS, NO_GAINS, PageGains, SiteGains, unpack_page_gains, unpack_site_gains
 from .gauging import fresh_chances
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
+from .hearsay import believed, deafened
 from .ledger import Ledger
 from .noisy_signals import SignalModel
 from .objectives import Objective, fragment_index, objective, objectives, profile_index
@@ -93,8 +95,10 @@ __all__ = [
     "Yield",
     "adapted",
     "after_setback",
+    "believed",
     "certainty",
     "check_importance",
+    "deafened",
     "estimate",
     "estimate_pages",
     "first_prior",
