@@ -111,7 +111,7 @@ def test_a_page_that_nobody_visited_twice_is_like_its_site() -> None:
 def test_evidence_of_a_page_goes_through_its_ring() -> None:
     """Eight visits are kept as they were, the ninth drops the first; a packed record is a row of the array."""
     page = PageEvidence().first_visited(NOW, age=2 * DAY)
-    assert (page.old_changes, page.old_days) == (1, 2)
+    assert (page.old_changes, page.old_days) == (0.5, 2)
     now, dropped = NOW, 0
     for visit in range(RING + 1):
         for _ in range(visit):

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ..ordering.levels import level_of
 from .crawl_value import CrawlValue, Outlook
-from .evidence import DAY, PageEvidence, SignalKind
+from .evidence import BY_DATE, DAY, PageEvidence, SignalKind
 from .price import Price, PriceSettings
 from .signals import SiteEvidence
 from .worth import hub_ripe_age, hub_worth
@@ -168,7 +168,7 @@ def rate_of(page: PageEvidence, site: SiteEvidence) -> float:
     mean, false = site.rate or _FIRST_RATE, site.false_dates
     if not page.dated:
         return mean
-    return (1.0 - false) * (site.shape + 1.0) / (site.shape / mean + page.dated) + false * mean
+    return (1.0 - false) * (site.shape + BY_DATE) / (site.shape / mean + page.dated) + false * mean
 
 
 def signals_heard(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[float, float]:
@@ -234,7 +234,7 @@ def is_disproved(page: PageEvidence, site: SiteEvidence) -> bool:
     seen = [site.expected(code) for code in page.ring]
     changes = sum(is_changed and not reasons for _, reasons, is_changed in seen)
     days = sum(each[0] for each in seen)
-    true = _likelihood(site.shape + 1.0, site.shape / mean + page.dated, changes, days)
+    true = _likelihood(site.shape + BY_DATE, site.shape / mean + page.dated, changes, days)
     false = min(max(site.false_dates, 0.05), 0.95)
     return _likelihood(site.shape, site.shape / mean, changes, days) - true > math.log((1.0 - false) / false)
 

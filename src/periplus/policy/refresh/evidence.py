@@ -47,6 +47,8 @@ RING = 8
 """Visits kept as they were."""
 MOST_SIGNALS = 7
 """Signals of a kind between two visits, beyond which more say nothing new: three bits."""
+BY_DATE = 0.5
+"""Changes that the date of a page counts for: it is that of the last one, or of its birth."""
 MEMORY = 50.0
 """Visits after which what was folded counts half."""
 PAGE = np.dtype(
@@ -132,21 +134,21 @@ class PageEvidence(Struct, frozen=True, gc=False):
         return self
 
     def first_visited(self, now: float, age: float | None = None) -> PageEvidence:
-        """Visited for the first time; if it says when it last changed, that is one change in so many seconds."""
+        """Visited for the first time; if it says when it last changed, that is half a change in so many seconds."""
         dated = age is not None and age > 0.0
         return replace(
             self,
             visited_at=now,
             watched_from=self.watched_from or _second(now),
             pending=0,
-            old_changes=1.0 if dated else 0.0,
+            old_changes=BY_DATE if dated else 0.0,
             old_days=age / DAY if age is not None and dated else 0.0,
         )
 
     @property
     def dated(self) -> float:
         """Days since its last change at the first visit, by a date that it bore; 0: none is known, or it was folded."""
-        return self.old_days if len(self.ring) < RING and self.old_changes == 1.0 else 0.0
+        return self.old_days if len(self.ring) < RING and self.old_changes == BY_DATE else 0.0
 
     def undated(self) -> PageEvidence:
         """Without that date."""

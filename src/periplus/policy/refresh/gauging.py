@@ -7,7 +7,9 @@ rates are looked for on a grid of them, without a form: how common each is on a 
 pages likeliest (Kiefer & Wolfowitz 1956; by EM, smoothed, and drawn towards what is common on all sites), and a page's
 chance is the mean over all rates that its own visits leave possible.
 
-A date that a page bore at its first visit speaks for rates near one in so many days; some dates are false.
+A date that a page bore at its first visit speaks for rates near one in so many days if it is that of a change, and
+against higher ones if it is that of its birth; some dates are false. Pages that signals tell of are a kind of their
+own: they change untold less often than their neighbours.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .appraisal import boost_of, nothing_unheard
-from .evidence import DAY, PageEvidence, observations_of
+from .evidence import BY_DATE, DAY, PageEvidence, observations_of
 from .reckoning import pages_of
 from .signals import SiteEvidence
 
@@ -42,7 +44,7 @@ def fresh_chances(
         return np.zeros(0)
     owner = np.asarray(site, np.int64)
     kept = pages_of(b"".join(page.pack() for page in pages))
-    left = _possible(_likelihood(kept, owner, sites), owner, len(sites))
+    left = _possible(_likelihood(kept, owner, sites), 2 * owner + (kept["heard"] > 0), 2 * len(sites))
     ages = np.maximum(now - kept["visited_at"], 0.0) / DAY
     told = [boost_of(page, sites[number]) for page, number in zip(pages, site, strict=True)]
     heard = [nothing_unheard(page, sites[number], now) for page, number in zip(pages, site, strict=True)]
@@ -71,10 +73,11 @@ def _likelihood(kept: NDArray[np.void], site: NDArray[np.int64], sites: Sequence
 
 def _date(likely: Floats, kept: NDArray[np.void], site: NDArray[np.int64], sites: Sequence[SiteEvidence]) -> None:
     """Of pages that were visited once, the date that they bore then is all that is known."""
-    dated = np.flatnonzero((kept["ring"][:, 0] == 0) & (kept["old_changes"] == 1.0))
+    dated = np.flatnonzero((kept["ring"][:, 0] == 0) & (kept["old_changes"] == BY_DATE))
     false = np.array([each.false_dates for each in sites])[site[dated], None]
     ages = kept["old_days"][dated, None].astype(np.float64) * _RATES
-    likely[dated] = (1.0 - false) * ages * np.exp(1.0 - ages) + false / 2.0
+    true = BY_DATE * ages * np.exp(1.0 - ages) + (1.0 - BY_DATE) * np.exp(-ages)
+    likely[dated] = (1.0 - false) * true + false / 2.0
 
 
 def _possible(likely: Floats, site: NDArray[np.int64], sites: int) -> Floats:
