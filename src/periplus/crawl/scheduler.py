@@ -371,7 +371,7 @@ class CrawlScheduler:
         self.pages_done += 1
         if self._esteem is not None:
             self._esteem.pages = self.pages_done
-        if isinstance(outcome, Fetched):
+        if isinstance(outcome, Fetched) and outcome.task.visited_at is None:  # who comes back finds what it knows
             self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
 
     def resume(self, task: FetchTask, now: float) -> bool:
