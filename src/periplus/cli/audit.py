@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from periplus.crawl.placement import owner_of
+from periplus.insight.ulinks.crawled import grouped
 from periplus.model import Lane, RobotsFile, Site, UsageError
 from periplus.policy.names import nearest
 
@@ -25,7 +26,7 @@ from . import options
 from .app import INTERRUPTED
 from .collection import Collection, existing, held, planned, states
 from .crawl import NOTHING_FETCHED, addresses, duration, run
-from .site_asked import grouped, is_collection, key_of, names_of
+from .site_asked import is_collection, key_of, names_of
 
 if TYPE_CHECKING:
     from periplus.insight.audit import Audit

@@ -2,12 +2,13 @@
 
 The web is the lab's: some thirty sites that link to each other, duplicate each other and ask crawlers to stay out here
 and there, and hosts that attack whoever visits them. No network is touched. At the end the servers themselves are asked
-whether the crawl was polite.
+whether the crawl was polite, and a report of everything is made, to be looked at in a browser.
 """
 
 from __future__ import annotations
 
 import logging
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,7 @@ from .ending import Summary, say_places
 from .facts import of_collection
 from .info import say_collection
 from .live import count, lasting, pace
+from .report import written_report
 
 SEED, SITES, PAGES = 9, 30, 1000
 WORKERS = 2
@@ -59,7 +61,7 @@ def demo(
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to put the collection; else a new folder.")
     ] = None,
 ) -> None:
-    """Crawl a small web that comes with Periplus and say what was found, in less than a minute, without a network.
+    """Crawl a small web that comes with Periplus, say what was found and make a report of it: a minute, no network.
 
     Example: periplus demo
     """
@@ -79,6 +81,11 @@ def demo(
         console.print()
         _say_found(console, collection, summary, lab.log)
     say_places(console, summary)
+    _, file = written_report(
+        collection
+    )  # after the crawl: a crawl freezes what is loaded, and DuckDB complains of that
+    _say(console, "to look at:", "bold")
+    _say(console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} makes it anew)")
     raise typer.Exit(exit_code(summary))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from periplus.assembly import Layout
@@ -24,16 +23,8 @@ def is_collection(what: str) -> bool:
     return False
 
 
-def grouped(sites: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
-    """Sites that are one but for `www`, by the name without it; those with the most pages first, everywhere."""
-    groups: dict[str, list[str]] = {}
-    for site, _ in sorted(sites, key=lambda each: (-each[1], each[0])):
-        groups.setdefault(site.removeprefix(_WWW), []).append(site)
-    return groups
-
-
 def key_of(site: str) -> str:
-    """The name by which a site stands in `grouped`: of what was typed, or of a URL."""
+    """The name by which a site stands in `insight.ulinks.crawled.grouped`: of what was typed, or of a URL."""
     url = canonical(site if "://" in site else f"http://{site}/")
     return site if url is None else str(site_of(url)).removeprefix(_WWW)
 

@@ -27,7 +27,7 @@ from periplus.insight.ulinks import (
     exact_ulinks,
     tree_statistics,
 )
-from periplus.insight.ulinks.crawled import pages_of, sites_of
+from periplus.insight.ulinks.crawled import grouped, pages_of, sites_of
 from periplus.insight.ulinks.titles import entitled
 from periplus.urls import canonical, site_of
 
@@ -36,7 +36,7 @@ from .collection import Collection, existing, held, planned, states
 from .crawl import NOTHING_FETCHED, addresses, duration, run
 from .live import count
 from .map_judging import Judging
-from .site_asked import grouped, is_collection, names_of
+from .site_asked import is_collection, names_of
 from .survey_show import FILES
 
 if TYPE_CHECKING:

@@ -137,7 +137,7 @@ ASKED: Final = (
     Asked(
         "refused", "sources", "Why known URLs were not visited",
         "What kept the crawl from URLs that it knows; the others wait for their turn.",
-        "If it keeps out pages that you want, the rule stands in periplus.toml; periplus info DIR URL names it.",
+        "If it keeps out pages that you want, the rule stands in periplus.toml; `periplus info DIR URL` names it.",
         "select coalesce(refused, 'waits') as reason, count(*) as urls, count(distinct site) as sites\n"
         "from urls where not is_crawled group by all order by urls desc, reason\nlimit 20",
         (Column("reason", "reason", "text"), Column("urls", "URLs"), Column("sites", "sites"),
@@ -172,7 +172,7 @@ ASKED: Final = (
     Asked(
         "formats", "sitemaps", "Formats",
         "In which formats sites list their pages, and how many entries there are in each.",
-        "Files with problems are read as far as possible; periplus read FILE says where they are wrong.",
+        "Files with problems are read as far as possible; `periplus read FILE` says where they are wrong.",
         _bounded("sitemap_formats", _ROWS),
         (Column("format", "format", "text"), Column("files", "files"), Column("entries", "entries"),
          Column("bytes", "size", "bytes"), Column("with_problems", "with problems")),
@@ -196,7 +196,7 @@ ASKED: Final = (
     Asked(
         "depth", "ranks", "PageRank by distance",
         "How much of all PageRank lies so many clicks from the pages where the crawl began.",
-        "If deep pages hold much of it, going breadth first comes late to them: try periplus crawl --order opic.",
+        "If deep pages hold much of it, going breadth first comes late to them: try `periplus crawl --order opic`.",
         QUESTIONS["pagerank_by_depth"].sql + "\nlimit 50",
         (Column("clicks", "clicks"), Column("urls", "URLs"), Column("pagerank", "PageRank", "share"),
          Column("mean", "of each, on average", "number"), Column("median", "of the middle one", "number")),
@@ -205,7 +205,7 @@ ASKED: Final = (
     Asked(
         "cumulative", "ranks", "How soon the crawl had what matters",
         "The share of all PageRank that the crawl had after so many visits; by lot it would be a straight line.",
-        "The faster it rises, the better the order; periplus simulate ordering --collection compares others.",
+        "The faster it rises, the better the order; `periplus simulate ordering --collection` compares others.",
         QUESTIONS["cumulative_pagerank"].sql, (Column("pages", "visits"), Column("share", "PageRank", "share")),
         "cumulative", 200,
     ),
@@ -236,7 +236,7 @@ ASKED: Final = (
     Asked(
         "change_rates", "freshness", "How often pages change",
         "Of visits to pages that were known already: how many found a change, and how many a day that makes.",
-        "Sites that never change can wait; periplus watch learns this page by page.",
+        "Sites that never change can wait; `periplus watch` learns this page by page.",
         _bounded("change_rates", 50),
         (_SITE, Column("comparisons", "seen again"), Column("changed", "had changed"),
          Column("share", "share", "share"),
@@ -273,7 +273,7 @@ ASKED: Final = (
     Asked(
         "slow_sites", "troubles", "The slowest sites",
         "How long the sites take to answer that take longest: half of the answers, and all but the slowest twentieth.",
-        "A slow site deserves a longer rest between requests (--delay).",
+        "A slow site deserves a longer rest between requests (`--delay`).",
         "select site, count(*) as visited, median(seconds) as middle, quantile_cont(seconds, .95) as slow\n"
         "from crawled where seconds is not null group by site having count(*) >= 5\n"
         "order by middle desc, site\nlimit 20",
@@ -283,21 +283,21 @@ ASKED: Final = (
     ),
     Asked(
         "slowest", "troubles", "The slowest", "The URLs that took longest to answer.",
-        "If they are of one kind, and you do not need them, leave them out with --exclude.",
+        "If they are of one kind, and you do not need them, leave them out with `--exclude`.",
         QUESTIONS["slowest"].sql,
         (_URL, Column("seconds", "took", "seconds"), Column("bytes", "size", "bytes"),
          Column("status", "status", "text")),
     ),
     Asked(
         "largest", "troubles", "The largest", "The URLs that cost most bytes, over all visits.",
-        "What is large and no page can be left out with --exclude.",
+        "What is large and no page can be left out with `--exclude`.",
         QUESTIONS["largest"].sql,
         (_URL, Column("bytes", "bytes", "bytes"), Column("visits", "visits"), Column("content_type", "type", "text")),
     ),
     Asked(
         "cluster_sizes", "copies", "How many say the same",
         "How many pages stand alone, and how many share their text with one, a few or many others.",
-        "Many pages in large clusters are visits for nothing: leave out what makes the copies with --exclude.",
+        "Many pages in large clusters are visits for nothing: leave out what makes the copies with `--exclude`.",
         "select case when n = 1 then 1 when n = 2 then 2 when n <= 5 then 5 when n <= 10 then 10\n"
         "    when n <= 100 then 100 else 101 end as up_to, count(*) as clusters, sum(n)::bigint as pages\n"
         "from (select count(*) as n from urls where is_page group by cluster) group by up_to order by up_to",
@@ -306,7 +306,7 @@ ASKED: Final = (
     ),
     Asked(
         "duplicates", "copies", "The largest clusters", "The pages that most others repeat; each is the one to keep.",
-        "A cluster with many URLs of one path is a parameter that says nothing: leave it out with --exclude.",
+        "A cluster with many URLs of one path is a parameter that says nothing: leave it out with `--exclude`.",
         QUESTIONS["duplicates"].sql,
         (_URL, Column("pages", "pages"), Column("sites", "on sites"), Column("listed", "listed in sitemaps")),
     ),

@@ -12,7 +12,7 @@ from .figures.bars import Bar, lying, standing
 from .figures.points import Curve, Point, curves, scattered
 from .figures.scales import SHARES, Scale, linear, logarithmic
 from .values import Part, Row
-from .wording import count, lasting, share, short
+from .wording import count, lasting, number_of, share, short
 
 _BARS: Final = 8
 """Bars that lie, at most: more are read in the table."""
@@ -50,7 +50,7 @@ def _times(rows: Sequence[Row], label: str) -> str:
     told = sorted(value for value in top if value)
     is_wild = bool(told) and told[-1] > 50 * told[len(told) // 2]
     y = logarithmic(told) if is_wild else linear(top, whole=True)
-    title = f"new URLs in {_step(step)}" + (", each line ten times the one below" if is_wild else "")
+    title = f"new URLs in {_step(step)}" + (" (logarithmic)" if is_wild else "")
     span = max(ended - began, step)
     x = Scale(began, began + span, lambda at: _clock(at, span))
     return curves(lines, x, y, ("UTC", title), label)
@@ -157,7 +157,7 @@ def _budgets(rows: Sequence[Row], label: str) -> str:
 def _formats(rows: Sequence[Row], label: str) -> str:
     bars = [
         Bar(row["format"], (row["files"] - row["with_problems"], row["with_problems"]),
-            f"{count(row['files'])} files · {short(row['entries'] or 0)} entries")
+            f"{number_of(row['files'], 'file')} · {short(row['entries'] or 0)} entries")
         for row in rows[:_BARS]
     ]  # fmt: skip
     return lying(bars, (("accent", "files"), ("bad", "with problems")), label)
@@ -229,7 +229,7 @@ def _clusters(rows: Sequence[Row], label: str) -> str:
 
 def _sites(rows: Sequence[Row], label: str) -> str:
     bars = [
-        Bar(row["site"], (row["pagerank"],), f"{share(row['pagerank'])} · {count(row['pages'])} pages")
+        Bar(row["site"], (row["pagerank"],), f"{share(row['pagerank'])} · {number_of(row['pages'], 'page')}")
         for row in rows[:_BARS]
     ]
     return lying(bars, (("accent", "PageRank"),), label)
@@ -237,7 +237,12 @@ def _sites(rows: Sequence[Row], label: str) -> str:
 
 def _errors(rows: Sequence[Row], label: str) -> str:
     bars = [
-        Bar(row["reason"], (row["urls"],), f"{count(row['urls'])} URLs · {count(row['sites'])} sites", row["meaning"])
+        Bar(
+            row["reason"],
+            (row["urls"],),
+            f"{number_of(row['urls'], 'URL')} · {number_of(row['sites'], 'site')}",
+            row["meaning"],
+        )
         for row in rows[:_BARS]
     ]
     return lying(bars, (("bad", "URLs"),), label)

@@ -15,8 +15,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from periplus.insight.ulinks import Sample, chosen_ulinks
-from periplus.insight.ulinks.crawled import pages_of, sites_of
-from periplus.insight.ulinks.titles import entitled
+from periplus.insight.ulinks.crawled import grouped, pages_of, sites_of
+from periplus.insight.ulinks.titles import entitled_sites
 from periplus.insight.views import Views
 
 from .asked import ASKED, GLANCE
@@ -117,7 +117,7 @@ def _known_beside(beside: Beside, folder: str) -> list[Part]:
             chapter="budget",
             title="How the next visits are shared",
             says="How many of the next pages of a site each source gets, after its pages were judged so many times.",
-            advice="The crawl moves the budget itself; fix it with [balance] in periplus.toml if you know better.",
+            advice="The crawl moves the budget itself; fix it with `[balance]` in `periplus.toml` if you know better.",
             columns=(site, Column("sitemaps", "to sitemaps"), Column("links", "to links"), Column("epochs", "judged")),
             rows=budgets,
             command=command,
@@ -128,7 +128,7 @@ def _known_beside(beside: Beside, folder: str) -> list[Part]:
             chapter="freshness",
             title="Whom to believe",
             says="Whether what a site says of its changes (dates in sitemaps, feeds, headers) has proved true.",
-            advice="Signals that lie are not listened to; tell the owner of the site with periplus audit.",
+            advice="Signals that lie are not listened to; tell the owner of the site with `periplus audit`.",
             columns=(
                 site,
                 Column("signal", "signal", "text"),
@@ -143,11 +143,11 @@ def _known_beside(beside: Beside, folder: str) -> list[Part]:
 
 def _useful(views: Views, settings: ReportSettings, folder: str) -> list[SiteUseful]:
     """The useful links of the largest sites."""
-    found = []
-    largest = sorted(sites_of(views), key=lambda each: (-each[1], each[0]))[: settings.sites]
-    for site, _ in largest:
-        sample = Sample(pages_of(views, [site]))
-        links = entitled(chosen_ulinks(sample, settings.links, settings.links), views)
-        command = f"periplus ulinks {folder} --site {shlex.quote(site)} -k {settings.links}"
-        found.append(SiteUseful(site, sample.total, links, command))
-    return found
+    groups = list(grouped(sites_of(views)).values())[: settings.sites]
+    samples = [Sample(pages_of(views, names)) for names in groups]
+    chosen = [chosen_ulinks(sample, settings.links, settings.links) for sample in samples]
+    command = f"periplus ulinks {folder} -k {settings.links} --site"
+    return [
+        SiteUseful(names[0], sample.total, links, f"{command} {shlex.quote(names[0])}")
+        for names, sample, links in zip(groups, samples, entitled_sites(chosen, views), strict=True)
+    ]

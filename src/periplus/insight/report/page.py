@@ -17,7 +17,7 @@ from .asked import CHAPTERS
 from .drawing import drawn
 from .summing import sentences
 from .values import Column, Part, Report, Row, SiteUseful
-from .wording import clean, count, lasting, link, moment, share, sized, written
+from .wording import clean, count, lasting, link, moment, prose, share, sized, written
 
 _STYLE = files(__package__).joinpath("page.css").read_text()
 _SCRIPT = files(__package__).joinpath("sort.js").read_text()
@@ -59,7 +59,7 @@ def _head(report: Report, name: str) -> Iterator[str]:
     told = sentences(report)
     if told:
         yield '<section class="short"><h2>In short</h2><ul>'
-        yield from (f'<li><a href="#{each.part}">{escape(each.says)}</a> {escape(each.so)}</li>' for each in told)
+        yield from (f'<li><a href="#{each.part}">{prose(each.says)}</a> {prose(each.so)}</li>' for each in told)
         yield "</ul></section>\n"
     chapters = [*((chapter, CHAPTERS[chapter][0]) for chapter in CHAPTERS), ("useful", "Useful links")]
     yield "<nav>" + "".join(f'<a href="#{key}">{title}</a>' for key, title in chapters) + "</nav>\n"
@@ -114,7 +114,7 @@ def _figure(part: Part, figure: str, report: Report) -> str:
     return "".join(
         [
             f'<figure id="{part.name}" class="card"><figcaption><h3>{escape(part.title)}</h3></figcaption>{figure}',
-            f'<p>{escape(part.says)}</p><p class="do">{escape(part.advice)}</p>',
+            f'<p>{prose(part.says)}</p><p class="do">{prose(part.advice)}</p>',
             *_details("The numbers, and how to ask", _table(part), (part,), report),
             "</figure>\n",
         ]
@@ -126,7 +126,7 @@ def _table_card(part: Part, report: Report, style: str = "") -> str:
     return "".join(
         [
             f'<article id="{part.name}" class="card {style}"><h3>{escape(part.title)}</h3>',
-            f'<p>{escape(part.says)} <span class="do">{escape(part.advice)}</span></p>',
+            f'<p>{prose(part.says)} <span class="do">{prose(part.advice)}</span></p>',
             _table(part) if part.rows else none,
             *_details("How to ask", "", (part,), report),
             "</article>\n",
@@ -186,7 +186,8 @@ def _useful(sites: Iterable[SiteUseful]) -> Iterator[str]:
 
 def _site(useful: SiteUseful) -> str:
     links = "".join(
-        f"<li>{link(each.url, each.title or each.url)}<span class=soft>{share(each.share)}</span></li>"
+        f"<li><div>{link(each.url, each.title or each.url)}<small>{escape(_path(each.url))}</small></div>"
+        f"<span class=soft>{share(each.share)}</span></li>"
         for each in useful.ulinks
     )
     about = f"{count(useful.pages)} pages" if useful.pages != 1 else "one page"
@@ -195,3 +196,8 @@ def _site(useful: SiteUseful) -> str:
         f'<article class="card links"><h3>{escape(clean(useful.site, 60))}</h3><p class="soft small">{about}</p>'
         f"<ol>{links}</ol><details><summary>How to ask</summary>{asked}</details></article>\n"
     )
+
+
+def _path(url: str) -> str:
+    """What comes after the host."""
+    return clean("/" + url.partition("://")[2].partition("/")[2], 60)

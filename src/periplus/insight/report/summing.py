@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from .values import Report
-from .wording import count, lasting, share
+from .wording import count, lasting, number_of, share
 
 
 class Sentence(Struct, frozen=True):
@@ -95,7 +95,8 @@ def _errors(report: Report) -> Iterator[Sentence]:
     if not visited or not errors:
         return
     common = report.rows("errors")[0]
-    so = f"The commonest reason is {common['reason']} ({count(common['urls'])} URLs on {count(common['sites'])} sites)."
+    where = f"{number_of(common['urls'], 'URL')} on {number_of(common['sites'], 'site')}"
+    so = f"The commonest reason is {common['reason']} ({where})."
     yield Sentence(f"{share(min(errors / visited, 1.0))} of the visited URLs could not be had.", so, "errors")
 
 
@@ -104,5 +105,5 @@ def _copies(report: Report) -> Iterator[Sentence]:
     pages, clusters = sum(row["pages"] for row in rows), sum(row["clusters"] for row in rows)
     largest = next(iter(report.rows("duplicates")), None)
     if pages and largest is not None:
-        so = f"The largest cluster has {count(largest['pages'])} pages on {count(largest['sites'])} sites."
+        so = f"The largest cluster has {number_of(largest['pages'], 'page')} on {number_of(largest['sites'], 'site')}."
         yield Sentence(f"{share(1 - clusters / pages)} of the pages repeat what another says.", so, "cluster_sizes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from html import escape
@@ -86,6 +87,17 @@ def clean(text: str, longest: int = LONGEST) -> str:
     """Somebody's text on one line: no controls, no marks that turn the direction of letters, not too long."""
     kept = "".join(letter if letter.isprintable() else "\ufffd" for letter in text[: longest + 1])
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
+
+
+def number_of(number: float, thing: str) -> str:
+    """1 site, 2 sites."""
+    return f"{count(number)} {thing}" if number == 1 else f"{count(number)} {thing}s"
+
+
+def prose(text: str) -> str:
+    """A sentence as HTML: what is between backticks is for typing, and an option is not broken in two."""
+    said = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    return re.sub(r"(?<![\w-])(--\w[\w-]*)", r'<span class="flag">\1</span>', said)
 
 
 def link(url: str, shown: str = "") -> str:

@@ -6,7 +6,7 @@ what the site's sitemaps say of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from .sampling import Listed
@@ -14,6 +14,7 @@ from .sampling import Listed
 if TYPE_CHECKING:
     from periplus.insight.views import Views
 
+_WWW: Final = "www."
 _SITES: Final = "select site, count(distinct url) as pages from pages group by site"
 _PAGES: Final = """
 with seen as (
@@ -32,6 +33,14 @@ where not noindex and canonical = seen.url order by seen.url
 def sites_of(views: Views) -> list[tuple[str, int]]:
     """Every site with how many pages of it were read."""
     return [(str(row["site"]), int(row["pages"])) for row in views.rows(_SITES)]
+
+
+def grouped(sites: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
+    """Sites that are one but for `www`, by the name without it; those with the most pages first, everywhere."""
+    groups: dict[str, list[str]] = {}
+    for site, _ in sorted(sites, key=lambda each: (-each[1], each[0])):
+        groups.setdefault(site.removeprefix(_WWW), []).append(site)
+    return groups
 
 
 def pages_of(views: Views, sites: Sequence[str]) -> Iterator[Listed]:

@@ -27,20 +27,30 @@ _NOTHING: Final = frozenset({
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u00bb:-]\s+")
 _ANCHORS: Final = """
 select target, anchor, count(distinct page) as pages from links
-where list_contains($urls, target) and page <> target and anchor <> '' and length(anchor) <= 200 group by all
+where target in (select unnest($urls)) and page <> target and anchor <> '' and length(anchor) <= 200 group by all
 """
 _TITLES: Final = """
-select url, arg_max(title, read_at) as title from pages where list_contains($urls, url) and title <> '' group by url
+select url, arg_max(title, read_at) as title from pages where url in (select unnest($urls)) and title <> '' group by url
 """
 
 
 def entitled(found: Sequence[Ulink], views: Views) -> list[Ulink]:
     """The same links by the names that a collection knows, where it knows one."""
-    urls = [link.url for link in found if link.is_listed]
+    return entitled_sites([found], views)[0]
+
+
+def entitled_sites(found: Sequence[Sequence[Ulink]], views: Views) -> list[list[Ulink]]:
+    """The same of several sites, whose links are read once for all."""
+    urls = [link.url for links in found for link in links if link.is_listed]
     anchors = anchors_of((row["target"], row["anchor"], row["pages"]) for row in views.rows(_ANCHORS, {"urls": urls}))
-    titles = without_site({row["url"]: row["title"] for row in views.rows(_TITLES, {"urls": urls})})
+    titles = {row["url"]: row["title"] for row in views.rows(_TITLES, {"urls": urls})}
+    return [_named(links, anchors, titles) for links in found]
+
+
+def _named(found: Sequence[Ulink], anchors: Mapping[str, str], titles: Mapping[str, str]) -> list[Ulink]:
+    bare = without_site({link.url: titles[link.url] for link in found if link.url in titles})
     return [
-        replace(link, title=anchors.get(link.url) or titles.get(link.url) or link.title) if link.is_listed else link
+        replace(link, title=anchors.get(link.url) or bare.get(link.url) or link.title) if link.is_listed else link
         for link in found
     ]
 
