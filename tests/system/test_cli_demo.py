@@ -1,4 +1,4 @@
-"""`periplus demo` end to end, on a smaller web than people see: crawled in earnest, and what was found is said."""
+"""`periplus demo` end to end, on a smaller web than people see: crawled in earnest, and what was found is shown."""
 
 from __future__ import annotations
 
@@ -36,5 +36,7 @@ def test_the_demo_crawls_a_web_and_says_what_it_found(
     assert re.search(r"^  too-many-headers +1 +a head without end", said, re.MULTILINE)
     assert "at most 1 at a time to a host" in said
     assert f"periplus export {out}" in said
+    assert f"{out}/report.html" in said
+    assert "<figure" in (out / "report.html").read_text()
     assert typed(monkeypatch, "info", str(out), "--json") == 0
     assert json.loads(capfd.readouterr().out)["tally"]["pages"] > 60

@@ -147,7 +147,7 @@ ASKED: Final = (
         "sources", "budget", "What a visit brings",
         "Of the URLs of each source that were visited: how many brought a page that says something of its own.",
         "Give more visits to the source whose visits bring more; the crawl does so by itself, site by site.",
-        QUESTIONS["sources"].sql,
+        QUESTIONS["sources"].sql + "\norder by source desc",
         (
             Column("source", "source", "text"), Column("seen", "URLs known"), Column("crawled", "visited"),
             Column("unique", "unique pages"), Column("indexed", "may be indexed"),
@@ -191,7 +191,8 @@ ASKED: Final = (
         "missed", "sitemaps", "What sitemaps leave out",
         "What the URLs are that were visited and that no sitemap lists.",
         "Only really missing pages are a gap; errors, redirects, copies and lists are left out rightly by most.",
-        QUESTIONS["missed"].sql, (Column("class", "what it is", "text"), Column("urls", "URLs")), "classes",
+        QUESTIONS["missed"].sql + ', "class"', (Column("class", "what it is", "text"), Column("urls", "URLs")),
+        "classes",
     ),
     Asked(
         "depth", "ranks", "PageRank by distance",

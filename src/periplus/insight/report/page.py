@@ -55,7 +55,7 @@ def _head(report: Report, name: str) -> Iterator[str]:
     yield '<ul class="tiles">'
     yield from (f"<li><b>{value}</b><span>{words}</span></li>" for value, words in _tiles(report))
     yield "</ul>\n"
-    yield "".join(_details("How these were asked", "", (report.parts[each] for each in ("glance", "requests")), report))
+    yield "".join(_details("How these were asked", "", _glance(report), report))
     told = sentences(report)
     if told:
         yield '<section class="short"><h2>In short</h2><ul>'
@@ -63,6 +63,10 @@ def _head(report: Report, name: str) -> Iterator[str]:
         yield "</ul></section>\n"
     chapters = [*((chapter, CHAPTERS[chapter][0]) for chapter in CHAPTERS), ("useful", "Useful links")]
     yield "<nav>" + "".join(f'<a href="#{key}">{title}</a>' for key, title in chapters) + "</nav>\n"
+
+
+def _glance(report: Report) -> list[Part]:
+    return [part for part in report.parts.values() if part.chapter == "glance"]
 
 
 def _tiles(report: Report) -> Iterator[tuple[str, str]]:
@@ -104,7 +108,7 @@ def _fresh(report: Report) -> Iterator[str]:
     if known is None:
         yield '<p class="none">Nothing is known yet of how fresh the copies are.</p>\n'
         return
-    yield f"<p><b>{share(known.fresh)}</b> of {count(known.pages)} pages are most likely still as they were fetched"
+    yield f"<p><b>{share(known.fresh)}</b> of {count(known.pages)} copies are most likely still what their URL shows"
     yield f" (with 95 % probability between {share(known.low)} and {share(known.high)}); they were seen"
     yield f" {lasting(known.age)} ago on average. <code>periplus info {escape(report.folder)}</code>"
     yield " says the same, as of now.</p>\n"

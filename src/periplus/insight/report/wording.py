@@ -96,7 +96,7 @@ def number_of(number: float, thing: str) -> str:
 
 def prose(text: str) -> str:
     """A sentence as HTML: what is between backticks is for typing, and an option is not broken in two."""
-    said = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    said = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(clean(text, LONGEST_LINK)))
     return re.sub(r"(?<![\w-])(--\w[\w-]*)", r'<span class="flag">\1</span>', said)
 
 

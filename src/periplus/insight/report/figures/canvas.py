@@ -1,7 +1,7 @@
 """The paper that figures are drawn on: an SVG of one width, whose colours are the page's, so that it is light or dark.
 
 The width is about that of a phone and of a column on a desk, so that letters are as large on either. Everything that is
-written here passes `escape`; nothing of a stranger gets into an attribute but by it.
+written here passes `_safe`: whatever a stranger wrote stays text.
 """
 
 from __future__ import annotations
@@ -10,24 +10,31 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
+from periplus.insight.report.wording import clean
+
 from .scales import Scale
 
 WIDTH: Final = 400
 HEIGHT: Final = 250
 LETTER: Final = 7.0
 """How wide a letter is, about."""
+_LONGEST: Final = 300
+
+
+def _safe(words: str) -> str:
+    return escape(clean(words, _LONGEST))
 
 
 def svg(content: Iterable[str], label: str, height: float = HEIGHT) -> str:
     """A figure; `label` is for those who do not see it."""
     inside = "".join(content)
-    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">{inside}</svg>'
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{_safe(label)}">{inside}</svg>'
 
 
 def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
     """Some words."""
     held = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}"{held}>{escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}"{held}>{_safe(words)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
@@ -37,14 +44,14 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
 
 def box(x: float, y: float, width: float, height: float, style: str, says: str = "") -> str:
     """A filled box; `says` is shown to who points at it."""
-    told = f"<title>{escape(says)}</title>" if says else ""
+    told = f"<title>{_safe(says)}</title>" if says else ""
     size = f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
     return f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{style}">{told}</rect>'
 
 
 def dot(x: float, y: float, radius: float, style: str, says: str = "") -> str:
     """A point."""
-    told = f"<title>{escape(says)}</title>" if says else ""
+    told = f"<title>{_safe(says)}</title>" if says else ""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="{style}">{told}</circle>'
 
 

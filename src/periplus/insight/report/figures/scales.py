@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from msgspec import Struct
 
@@ -30,6 +31,8 @@ class Scale(Struct, frozen=True):
         return _powers(self.low, self.high, most) if self.is_log else _steps(self.low, self.high, most)
 
 
+_NOTHING: Final = 1e-12
+"""What is smaller is drawn as nothing."""
 SHARES = Scale(0.0, 1.0, share)
 """From nothing to all."""
 
@@ -37,15 +40,16 @@ SHARES = Scale(0.0, 1.0, share)
 def linear(values: Iterable[float], says: Callable[[float], str] = short, *, whole: bool = False) -> Scale:
     """From nothing to just above the largest; `whole`: there are no halves."""
     top = max(values, default=0.0)
-    step = _step(top or 1.0, 4)
+    top = top if top > _NOTHING else 1.0
+    step = _step(top, 4)
     if whole:
         step = max(math.ceil(step), 1.0)
-    return Scale(0.0, math.ceil((top or 1.0) / step - 1e-9) * step, says)
+    return Scale(0.0, math.ceil(top / step - 1e-9) * step, says)
 
 
 def logarithmic(values: Iterable[float], says: Callable[[float], str] = short) -> Scale:
     """From a power of ten to a power of ten."""
-    known = [value for value in values if value > 0]
+    known = [value for value in values if value > _NOTHING]
     low = math.floor(math.log10(min(known, default=1.0)) + 1e-9)
     high = math.ceil(math.log10(max(known, default=10.0)) - 1e-9)
     return Scale(10.0**low, 10.0 ** max(high, low + 1), says, is_log=True)

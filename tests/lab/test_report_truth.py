@@ -1,0 +1,190 @@
+"""The report of a crawl of the lab: its numbers are those of the tables, and a browser shows them without a fault."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+from tests.lab.chromium_page import WHY_NOT, Chromium, chromium
+from tests.lab.crawling import by_proxy, crawl, rows, standing
+
+from periplus.insight.report import Report, gathered, page
+from periplus.insight.report.wording import count, share, sized
+from periplus.insight.views import Views
+from periplus.lab.web import World
+from periplus.lab.web.sites import Profile
+
+PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE)
+HURRIED = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
+_OVERFLOWING = """
+[...document.querySelectorAll("main *")].filter((each) => {
+  const place = each.getBoundingClientRect();
+  return place.width && place.right > innerWidth + 1 && !each.closest(".scroll, pre");
+}).map((each) => each.outerHTML.slice(0, 120))
+"""
+_SMALLEST = """
+Math.min(...[...document.querySelectorAll("svg text")].map((each) =>
+  parseFloat(getComputedStyle(each).fontSize) * each.ownerSVGElement.getBoundingClientRect().width / 400))
+"""
+
+
+class Made(NamedTuple):
+    """A report, the collection that it is of, and its file."""
+
+    folder: Path
+    report: Report
+    file: Path
+
+    @property
+    def text(self) -> str:
+        return self.file.read_text()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Four sites, one of each kind, by links and sitemaps together; reported once."""
+    world = World(11, 4, pages=300, profiles=PROFILES)
+    folder = tmp_path_factory.mktemp("reported")
+    with standing(world) as lab:
+        seeds = [site.url for site in world.sites()]
+        crawl(folder, seeds, by_proxy(lab) | HURRIED | {"patterns.exclude": ["*from=sitemap*"]})
+    with Views(folder) as views:
+        report = gathered(views, "lab", 1_800_000_000.0)
+    (folder / "report.html").write_text(page(report))
+    return Made(folder, report, folder / "report.html")
+
+
+def tables(text: str) -> dict[str, list[list[str]]]:
+    """The cells of every table of the page, by the part that it belongs to: numbers as they are."""
+    found: dict[str, list[list[str]]] = {}
+    for table in LexborHTMLParser(text).css("table"):
+        lines = [line.css("td") for line in table.css("tbody tr")]
+        part = table.attributes["data-part"] or ""
+        found[part] = [[cell.attributes.get("data-v") or cell.text() for cell in line] for line in lines]
+    return found
+
+
+def questions(text: str) -> dict[str, str]:
+    """The SQL that stands beside the numbers, as somebody would copy it."""
+    shown = re.findall(r'<code data-part="(\w+)">periplus query \S+ - (.*?)</code>', text, re.DOTALL)
+    return {part: html.unescape(asked).removeprefix("<<'SQL'\n").removesuffix("\nSQL") for part, asked in shown}
+
+
+def test_every_question_of_the_page_gives_the_numbers_beside_it(made: Made) -> None:
+    """What is copied from the page into `periplus query` answers what the page shows."""
+    shown = tables(made.text)
+    asked = questions(made.text)
+    assert set(asked) == {name for name, part in made.report.parts.items() if part.sql}
+    assert len(asked) > 22
+    with Views(made.folder) as views:
+        for name, sql in asked.items():
+            answer = views.select(sql)
+            got = [dict(zip(answer.names, row, strict=True)) for row in answer.rows()]
+            part = made.report.parts[name]
+            numbers = [column.name for column in part.columns if column.kind not in ("text", "url")]
+            kept = [[row[key] for key in numbers] for row in part.rows]
+            assert len(got) == len(kept)
+            for row, shown_row in zip(got, kept, strict=True):
+                assert [row[key] for key in numbers] == pytest.approx(shown_row), name  # sums of floats, in any order
+            if name in shown:
+                places = [place for place, column in enumerate(part.columns) if column.name in numbers]
+                cells = [[line[place] for place in places] for line in shown[name]]
+                assert cells == [["–" if value is None else str(value) for value in row] for row in kept], name
+
+
+def test_the_numbers_are_those_of_the_tables(made: Made) -> None:
+    """Asked of the Parquet files themselves, without our views: requests, bytes, visits and errors by site."""
+    asked = rows(made.folder, "select count(*) n, sum(bytes)::bigint b from fetches where outcome <> 'excluded'")[0]
+    assert (made.report.row("requests")["requests"], made.report.row("requests")["bytes"]) == (asked["n"], asked["b"])
+    assert f"<b>{count(asked['n'])}</b>" in made.text
+    assert f"<b>{sized(asked['b'])}</b>" in made.text
+    visits = "from fetches where purpose = 'page' and outcome <> 'excluded'"
+    by_site = {row["site"]: row["n"] for row in rows(made.folder, f"select site, count(*) n {visits} group by site")}
+    assert {row["site"]: row["visits"] for row in made.report.rows("visits")} == by_site
+    urls = rows(made.folder, f"select count(distinct url) n {visits}")[0]["n"]
+    assert made.report.row("glance")["crawled"] == urls == sum(row["visited"] for row in made.report.rows("statuses"))
+    gone = f"select count(distinct url) n {visits} and status between 400 and 499"
+    assert sum(row["gone"] for row in made.report.rows("statuses")) == rows(made.folder, gone)[0]["n"] > 0
+    pages = made.report.rows("cluster_sizes")
+    assert sum(row["clusters"] for row in pages) == made.report.row("glance")["unique"]
+
+
+def test_new_urls_over_time_are_all_urls(made: Made) -> None:
+    """Whatever the steps are: each source's new URLs add up to those it told of."""
+    told = {row["source"]: row["seen"] for row in made.report.rows("sources")}
+    for source in ("sitemaps", "discovery"):
+        assert sum(row[source] for row in made.report.rows("new_urls")) == told[source] > 0
+
+
+def test_every_figure_is_there_with_what_it_shows_and_what_to_do(made: Made) -> None:
+    """No figure without its two sentences; those that have something to show are drawn."""
+    figures = LexborHTMLParser(made.text).css("figure")
+    assert {figure.attributes["id"] for figure in figures} >= {
+        "new_urls", "first_seen", "coverage_by_size", "index_against_unique", "depth", "cumulative", "missed",
+        "formats", "statuses", "cluster_sizes", "sources",
+    }  # fmt: skip
+    for figure in figures:
+        assert len(figure.css("svg")) == 1
+        said = figure.css("figure > p")
+        assert [each.attributes.get("class") for each in said] == [None, "do"]
+        assert all(len(each.text()) > 30 for each in said)
+
+
+# in a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """Chromium, once for all tests here; where there is none they are skipped."""
+    if chromium() is None:
+        pytest.skip(WHY_NOT)
+    with Chromium(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 800, 1280])
+def test_a_browser_shows_it_without_a_fault(made: Made, browser: Chromium, width: int, is_dark: bool) -> None:
+    """No error, no request but for the file itself, nothing wider than the screen, letters that can be read."""
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.open(made.file, width, is_dark=is_dark)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run(_OVERFLOWING) == []
+    browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run(_OVERFLOWING) == []
+    assert browser.run(_SMALLEST) > 8.5
+    assert browser.complaints == []
+    assert browser.requests == [made.file.resolve().as_uri()]
+
+
+def test_a_browser_shows_the_numbers_of_the_tables(made: Made, browser: Chromium) -> None:
+    """The tiles say what `measures` says; the figure of statuses names the sites."""
+    browser.open(made.file, 1280)
+    tiles = browser.run("[...document.querySelectorAll('.tiles b')].map((each) => each.textContent)")
+    with Views(made.folder) as views:
+        known = views.rows('select seen, crawled, "unique", indexed, unique_coverage from measures')[0]
+    counts = [count(known[name]) for name in ("seen", "crawled", "unique", "indexed")]
+    assert tiles[:5] == [*counts, share(known["unique_coverage"])]
+    drawn = browser.run("document.querySelector('#statuses svg').textContent")
+    assert all(row["site"] in drawn for row in made.report.rows("statuses")[:4])
+
+
+def test_a_click_sorts_a_table_by_its_numbers(made: Made, browser: Chromium) -> None:
+    """Largest first, then smallest first: by the numbers, not by how they are written."""
+    browser.open(made.file, 1280)
+    column = "[...document.querySelectorAll('#largest tbody tr')].map((row) => Number(row.cells[1].dataset.v))"
+    click = "document.querySelectorAll('#largest th button')[1].click()"
+    largest = [row["bytes"] for row in made.report.rows("largest")]
+    browser.run(click)
+    assert browser.run(column) == sorted(largest, reverse=True)
+    browser.run(click)
+    assert browser.run(column) == sorted(largest)
+    sorts = "[...document.querySelectorAll('#largest th')].map((each) => each.ariaSort)"
+    assert browser.run(sorts) == [None, "ascending", None, None]

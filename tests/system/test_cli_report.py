@@ -1,0 +1,70 @@
+"""`periplus report` as people type it: where the file is, the numbers for programs, what is wrong in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.lab.crawling import crawl
+from tests.lab.scripted_web import ScriptedWeb, page, urlset
+from tests.system.typed import Run
+
+from periplus.config import Config
+
+HOME = "http://a.test/"
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four pages, two of which a sitemap lists, and one that is gone."""
+    folder = tmp_path_factory.mktemp("reported")
+    said: dict[str, str | bytes] = {
+        HOME: page("home", "/one", "/two", "/gone"),
+        f"{HOME}one": page("one"),
+        f"{HOME}two": page("two"),
+        f"{HOME}robots.txt": f"Sitemap: {HOME}sitemap.xml",
+        f"{HOME}sitemap.xml": urlset(f"{HOME}one", f"{HOME}only-listed"),
+        f"{HOME}only-listed": page("only listed"),
+    }
+    with ScriptedWeb(said) as web:
+        crawl(folder, [HOME], web.settings)
+    (folder / "periplus.toml").write_text(Config().dump())
+    return folder
+
+
+def test_it_says_where_the_file_is(run: Run, collection: Path, tmp_path: Path) -> None:
+    """In the collection, or where it was asked to be; nothing else is on stdout."""
+    said = run("report", str(collection))
+    assert said.returncode == 0
+    assert said.stdout.strip() == str(collection / "report.html")
+    assert "<title>Report of" in (collection / "report.html").read_text()
+    other = tmp_path / "other.html"
+    assert run("report", str(collection), "-o", str(other)).stdout.strip() == str(other)
+    assert other.is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["other.html"]
+
+
+def test_programs_get_the_numbers(run: Run, collection: Path, tmp_path: Path) -> None:
+    """Every part with its question and its rows, what the state knows, useful links; a file if one is named."""
+    (collection / "report.html").unlink(missing_ok=True)
+    found = json.loads(run("report", str(collection), "--json").stdout)
+    assert not (collection / "report.html").exists()
+    assert found["parts"]["glance"]["rows"][0]["crawled"] == 5
+    assert found["parts"]["errors"]["rows"] == [
+        {"reason": "http-404", "urls": 1, "sites": 1, "meaning": "the server answered 404, Not Found"}
+    ]
+    assert found["parts"]["glance"]["sql"].startswith("select")
+    assert 0 < found["freshness"]["low"] <= found["freshness"]["fresh"] <= 1
+    assert [each["site"] for each in found["useful"]] == ["a.test"]
+    json.loads(run("report", str(collection), "--json", "-o", str(tmp_path / "too.html")).stdout)
+    assert (tmp_path / "too.html").is_file()
+
+
+def test_what_cannot_be_written_is_said(run: Run, collection: Path, tmp_path: Path) -> None:
+    """No traceback: which file, and what to type."""
+    said = run("report", str(collection), "-o", str(tmp_path / "nowhere" / "report.html"))
+    assert said.returncode == 2
+    assert "nowhere" in said.stderr
+    assert "-o FILE" in said.stderr
+    assert run("report", str(tmp_path)).returncode == 2

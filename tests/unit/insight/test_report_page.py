@@ -1,0 +1,145 @@
+"""The page of a report: what strangers wrote cannot break it, and it is no larger for a large collection."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+from tests.unit.insight.asked_collection import Made
+
+from periplus.insight.report import Beside, Budget, KnownFreshness, Report, Trust, gathered, page
+from periplus.insight.report.asked import ASKED, CHAPTERS
+from periplus.insight.report.drawing import FIGURES
+from periplus.insight.report.figures import Scale, linear, logarithmic
+from periplus.insight.report.wording import clean, link, prose, share
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u202e\x07"
+DOCUMENTED = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text()
+MOST_BYTES = 700_000
+
+
+def reported(made: Made, beside: Beside | None = None, name: str = "docs") -> Report:
+    with made.views() as views:
+        return gathered(views, name, 1_800_000_000.0, beside)
+
+
+def test_what_strangers_wrote_is_only_text(tmp_path: Path) -> None:
+    """Titles, URLs, hosts, types, reasons and signals that are HTML stay text: one script, no handler, no odd link."""
+    made = Made(tmp_path / "a <b> 'c' \"d\"")
+    home = "http://evil.test/"
+    urls = [f"{home}{EVIL}", "javascript:alert(3)//x", f"{home}?q=<svg onload=alert(4)>", f"{home}{'x' * 5000}"]
+    made.told(home, "seed")
+    made.got(home, 1, [], title=EVIL)
+    for number, url in enumerate(urls):
+        made.told(url, "link", number, site="evil.test")
+        made.asked(url, site="evil.test", content_type=EVIL, reason=EVIL)
+        made.read(url, 2, [home], title=EVIL, site="evil.test")
+    beside = Beside(
+        KnownFreshness(3, 0.5, 0.4, 0.6, 60.0),
+        (Budget(EVIL, 1, 2, 3),),
+        (Trust(EVIL, EVIL, EVIL, EVIL),),
+        lambda reason: f"{reason}{EVIL}",
+    )
+    text = page(reported(made, beside, EVIL))
+    shown = LexborHTMLParser(text)
+    assert len(shown.css("script")) == 1
+    assert shown.css("img, iframe, object, link, base, form") == []
+    attributes = {name for each in shown.css("*") for name in each.attributes}
+    assert not [name for name in attributes if name.startswith("on")]
+    hrefs = [each.attributes.get("href") or "" for each in shown.css("a")]
+    assert {href.partition(":")[0] for href in hrefs if href[0] != "#"} == {"http"}
+    assert "alert(1)" in text
+    assert "<script>alert" not in text
+    assert not {"\u202e", "\x07"} & set(text)
+    assert max(map(len, hrefs)) <= 500
+
+
+def test_only_our_script_may_run() -> None:
+    """The page's policy names the digest of the script that is in it, and lets nothing be loaded."""
+    text = page(Report("a", "a", 0.0, {}, []))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert policy is not None
+    assert script is not None
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert "default-src 'none'" in policy[1]
+    assert f"script-src 'sha256-{digest}'" in policy[1]
+
+
+def test_a_collection_of_nothing_has_a_page(tmp_path: Path) -> None:
+    """Also before the first page was fetched, and of no rows at all."""
+    text = page(reported(Made(tmp_path / "empty")))
+    assert "Nothing to show here yet" in text
+    made = Made(tmp_path / "begun")
+    made.told("http://a.test/", "seed")
+    assert "URLs known" in page(reported(made))
+
+
+def test_a_page_stays_small(tmp_path: Path) -> None:
+    """Thousands of sites with long names and URLs make no larger page than some: rows and letters are bounded."""
+    made = Made(tmp_path)
+    for number in range(1500):
+        home = f"http://{'a-rather-long-name-' * 3}{number}.test/"
+        url = f"{home}{'deep/' * 80}{number}"
+        made.told(home, "seed")
+        made.told(url, "sitemap", number)
+        made.told(url, "link", number + 5)
+        made.got(url, number + 1, [home], title="A title " * 50)
+        made.got(home, 9000 + number, [url])
+    text = page(reported(made))
+    assert len(text.encode()) < MOST_BYTES
+    assert "the query without its limit has all" in text
+
+
+def test_every_part_has_its_chapter_and_its_figure() -> None:
+    """Whatever is asked is shown somewhere, with sentences that end."""
+    assert {each.chapter for each in ASKED} <= set(CHAPTERS)
+    assert {each.figure for each in ASKED if each.figure} <= set(FIGURES)
+    for each in ASKED:
+        assert each.says.endswith(".")
+        assert each.advice.endswith(".")
+    for title, _ in CHAPTERS.values():
+        assert f"| {title} |" in DOCUMENTED
+
+
+@given(st.lists(st.floats(0, 1e12), max_size=20))
+def test_axes_hold_all_values(values: list[float]) -> None:
+    """Every value has its place, and there are some ticks, not many."""
+    for scale in (linear(values), linear(values, whole=True), logarithmic(values)):
+        assert all(0 <= scale.place(value) <= 1 for value in values)
+        assert scale.high >= max(values, default=0) * (1 - 1e-9)
+        ticks = scale.ticks()
+        assert 2 <= len(ticks) <= 6
+        assert all(scale.low <= tick <= scale.high * (1 + 1e-9) for tick in ticks)
+        assert ticks == sorted(set(ticks))
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0.001, 1e6))
+def test_axes_may_begin_anywhere(low: float, span: float) -> None:
+    """Ticks of a span of time lie in it."""
+    scale = Scale(low, low + span)
+    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in scale.ticks())
+
+
+@given(st.text())
+def test_texts_are_one_line_and_harmless(text: str) -> None:
+    """Nothing that moves the cursor or opens a tag, never longer than its bound."""
+    assert clean(text).isprintable()
+    assert len(clean(text, 20)) <= 20
+    assert "<" not in re.sub(r"</?code>|<span class=\"flag\">|</span>", "", prose(text))
+    assert "<script" not in link(f"http://a.test/{text}")
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [(0.0, "0 %"), (0.00001, "< 0.01 %"), (0.004, "0.4 %"), (0.5, "50 %"), (0.9999, "99.9 %"), (1, "100 %")],
+)
+def test_shares_do_not_round_to_all_or_nothing(part: float, said: str) -> None:
+    """What is not quite nothing or all does not look like it."""
+    assert share(part) == said
