@@ -19,6 +19,9 @@ MOST_SITES: Final = 200
 """Sites in a figure: the largest."""
 _ROWS: Final = 20
 
+WAITS: Final = "waits"
+"""The reason of URLs that nothing keeps from being visited."""
+
 CHAPTERS: Final = {
     "sources": (
         "Where URLs come from",
@@ -138,7 +141,7 @@ ASKED: Final = (
         "refused", "sources", "Why known URLs were not visited",
         "What kept the crawl from URLs that it knows; the others wait for their turn.",
         "If it keeps out pages that you want, the rule stands in periplus.toml; `periplus info DIR URL` names it.",
-        "select coalesce(refused, 'waits') as reason, count(*) as urls, count(distinct site) as sites\n"
+        f"select coalesce(refused, '{WAITS}') as reason, count(*) as urls, count(distinct site) as sites\n"
         "from urls where not is_crawled group by all order by urls desc, reason\nlimit 20",
         (Column("reason", "reason", "text"), Column("urls", "URLs"), Column("sites", "sites"),
          Column("meaning", "meaning", "text")),
@@ -287,7 +290,7 @@ ASKED: Final = (
         "If they are of one kind, and you do not need them, leave them out with `--exclude`.",
         QUESTIONS["slowest"].sql,
         (_URL, Column("seconds", "took", "seconds"), Column("bytes", "size", "bytes"),
-         Column("status", "status", "text")),
+         Column("status", "status")),
     ),
     Asked(
         "largest", "troubles", "The largest", "The URLs that cost most bytes, over all visits.",

@@ -70,15 +70,16 @@ def _step(seconds: float) -> str:
 
 
 def _first(rows: Sequence[Row], label: str) -> str:
+    """Three bars for URLs that were announced by a ping, and for those that were not."""
+    names = (("sitemaps", "Sitemaps first"), ("even", "together"), ("links", "links first"))
     bars = []
     for row in rows:
         numbers = (row["sitemaps_first"], row["together"], row["discovery_first"])
-        judged = numbers[0] + numbers[2]
-        says = f"sitemaps first: {share(numbers[0] / judged)}" if judged else ""
-        bars.append(Bar("announced by a ping" if row["is_pinged"] else "not announced", numbers, says))
-    return lying(
-        bars, (("sitemaps", "Sitemaps first"), ("even", "together"), ("links", "links first")), label, is_whole=True
-    )
+        which = "" if len(rows) == 1 else ", announced by a ping" if row["is_pinged"] else ", not announced"
+        for place, (number, (_, words)) in enumerate(zip(numbers, names, strict=True)):
+            parts = tuple(number if place == other else 0 for other in range(len(names)))
+            bars.append(Bar(f"{words}{which}", parts, f"{count(number)} · {share(number / max(sum(numbers), 1))}"))
+    return lying(bars, names, label, has_key=False)
 
 
 def _size(rows: Sequence[Row], label: str) -> str:
@@ -219,11 +220,12 @@ _CLUSTERS: Final = {1: "alone", 2: "2", 5: "3–5", 10: "6–10", 100: "11–100
 
 
 def _clusters(rows: Sequence[Row], label: str) -> str:
-    bars = [
-        Bar(_CLUSTERS[row["up_to"]], (row["pages"],), count(row["pages"]),
-            f"{count(row['pages'])} pages in {count(row['clusters'])} clusters")
-        for row in rows
-    ]  # fmt: skip
+    known = {row["up_to"]: row for row in rows}
+    bars = []
+    for size, name in _CLUSTERS.items():
+        pages, clusters = (known[size]["pages"], known[size]["clusters"]) if size in known else (0, 0)
+        hint = f"{number_of(pages, 'page')} in {number_of(clusters, 'cluster')}"
+        bars.append(Bar(name, (pages,), count(pages) if pages < 100_000 else short(pages), hint))
     return standing(bars, "accent", label, "pages that say the same", "pages")
 
 

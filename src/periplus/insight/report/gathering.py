@@ -19,7 +19,7 @@ from periplus.insight.ulinks.crawled import grouped, pages_of, sites_of
 from periplus.insight.ulinks.titles import entitled_sites
 from periplus.insight.views import Views
 
-from .asked import ASKED, GLANCE
+from .asked import ASKED, GLANCE, WAITS
 from .values import Asked, Beside, Column, Part, Report, Row, SiteUseful
 
 _STEPS: Final = (
@@ -65,7 +65,7 @@ def _answered(views: Views, asked: Asked, beside: Beside) -> Part:
     sql = asked.sql or _over_time(views)
     rows = [{key: _plain(value) for key, value in row.items()} for row in views.rows(sql)]
     if any(column.name == "meaning" for column in asked.columns):
-        rows = [row | {"meaning": beside.explain(str(row["reason"]))} for row in rows]
+        rows = [row | {"meaning": _meaning(str(row["reason"]), beside)} for row in rows]
     kept = rows[: asked.most]
     is_cut = len(rows) > asked.most or sql.endswith(f"limit {len(rows)}")
     return Part(
@@ -80,6 +80,10 @@ def _answered(views: Views, asked: Asked, beside: Beside) -> Part:
         figure=asked.figure,
         is_cut=is_cut,
     )
+
+
+def _meaning(reason: str, beside: Beside) -> str:
+    return "its turn has not come yet" if reason == WAITS else beside.explain(reason)
 
 
 def _plain(value: Any) -> Any:

@@ -26,13 +26,24 @@ class Bar(Struct, frozen=True):
     hint: str = ""
 
 
-def lying(bars: Sequence[Bar], styles: Sequence[tuple[str, str]], label: str, *, is_whole: bool = False) -> str:
-    """A bar for each name, the name above it. `is_whole`: every bar is as long, its parts are shares of it."""
-    head = 26.0 if len(styles) > 1 else 4.0
-    if len(styles) > 1 and sum(28 + LETTER * len(words) for _, words in styles) > WIDTH:
+def lying(
+    bars: Sequence[Bar],
+    styles: Sequence[tuple[str, str]],
+    label: str,
+    *,
+    is_whole: bool = False,
+    has_key: bool = True,
+) -> str:
+    """A bar for each name, the name above it. `is_whole`: every bar is as long, its parts are shares of it.
+
+    `has_key`: what colours mean is said above; bars of one colour need none.
+    """
+    has_key = has_key and len(styles) > 1
+    head = 26.0 if has_key else 4.0
+    if has_key and sum(28 + LETTER * len(words) for _, words in styles) > WIDTH:
         head += 18
     longest = max((sum(bar.parts) for bar in bars), default=0.0) or 1.0
-    parts = [key(styles)] if len(styles) > 1 else []
+    parts = [key(styles)] if has_key else []
     for place, bar in enumerate(bars):
         y = head + place * _ROW
         parts += [
