@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
-from tests.unit.insight.asked_collection import Made
+from tests.unit.insight.asked_collection import Made, at
 
 from periplus.insight.report import Beside, Budget, KnownFreshness, Report, Trust, gathered, page
 from periplus.insight.report.asked import ASKED, CHAPTERS
@@ -125,6 +125,9 @@ def test_axes_may_begin_anywhere(low: float, span: float) -> None:
     """Ticks of a span of time lie in it."""
     scale = Scale(low, low + span)
     assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in scale.ticks())
+    times = Scale(low, low + span, is_time=True).ticks()
+    assert 1 <= len(times) <= 5
+    assert all(low <= tick <= low + span for tick in times)
 
 
 @given(st.text())
@@ -143,3 +146,30 @@ def test_texts_are_one_line_and_harmless(text: str) -> None:
 def test_shares_do_not_round_to_all_or_nothing(part: float, said: str) -> None:
     """What is not quite nothing or all does not look like it."""
     assert share(part) == said
+
+
+def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(tmp_path: Path) -> None:
+    """How often pages changed, how the budget is shared, whom to believe, how fresh the copies are."""
+    made = Made(tmp_path)
+    made.told("http://a.test/", "seed")
+    made.got("http://a.test/", 1)
+    for day, is_change in enumerate([False, True, True, False]):
+        seen = {"url": "http://a.test/", "site": "a.test", "seen_at": at(86_400 * day), "is_change": is_change}
+        made.rows["changes"].append(seen)
+    beside = Beside(
+        KnownFreshness(1, 0.83, 0.7, 0.9, 7200.0),
+        (Budget("a.test", 30, 70, 4),),
+        (Trust("a.test", "its feed", "honest", "its feed is honest"),),
+    )
+    report = reported(made, beside)
+    rates = report.row("change_rates")
+    assert (rates["comparisons"], rates["changed"], rates["days_between"]) == (4, 2, 1.0)
+    shown = LexborHTMLParser(page(report))
+    for name, said in (("change_rates", "50 % of 4 visits"), ("budgets", "30 : 70")):
+        found = shown.css_first(f"figure#{name} svg")
+        assert found is not None
+        assert said in found.text()
+    trusts = shown.css_first("#trusts")
+    assert trusts is not None
+    assert "honest" in trusts.text()
+    assert "between 70 % and 90 %" in shown.text()

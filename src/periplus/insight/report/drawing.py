@@ -52,7 +52,7 @@ def _times(rows: Sequence[Row], label: str) -> str:
     y = logarithmic(told) if is_wild else linear(top, whole=True)
     title = f"new URLs in {_step(step)}" + (" (logarithmic)" if is_wild else "")
     span = max(ended - began, step)
-    x = Scale(began, began + span, lambda at: _clock(at, span))
+    x = Scale(began, began + span, lambda at: _clock(at, span), is_time=True)
     return curves(lines, x, y, ("UTC", title), label)
 
 
@@ -184,8 +184,11 @@ def _depth(rows: Sequence[Row], label: str) -> str:
 
 
 def _cumulative(rows: Sequence[Row], label: str) -> str:
-    last = rows[-1]
-    mine = Curve("this crawl", "accent", ((0.0, 0.0), *((float(row["pages"]), row["share"]) for row in rows)))
+    known = [row for row in rows if row["share"] is not None]
+    if not known:
+        return ""
+    last = known[-1]
+    mine = Curve("this crawl", "accent", ((0.0, 0.0), *((float(row["pages"]), row["share"]) for row in known)))
     middle = (last["pages"] * 0.6, last["share"] * 0.6)
     chance = Curve("visits by lot", "even", ((0.0, 0.0), middle, (float(last["pages"]), last["share"])), named=1)
     x = linear([last["pages"]], whole=True)
@@ -233,6 +236,7 @@ def _sites(rows: Sequence[Row], label: str) -> str:
     bars = [
         Bar(row["site"], (row["pagerank"],), f"{share(row['pagerank'])} · {number_of(row['pages'], 'page')}")
         for row in rows[:_BARS]
+        if row["pagerank"] is not None
     ]
     return lying(bars, (("accent", "PageRank"),), label)
 

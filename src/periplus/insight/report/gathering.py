@@ -8,6 +8,7 @@ sixty of them.
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable
 from typing import Any, Final
@@ -20,13 +21,9 @@ from periplus.insight.ulinks.titles import entitled_sites
 from periplus.insight.views import Views
 
 from .asked import ASKED, GLANCE, WAITS
+from .figures.scales import STEPS
 from .values import Asked, Beside, Column, Part, Report, Row, SiteUseful
 
-_STEPS: Final = (
-    1, 2, 5, 10, 30, 60, 120, 300, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600,
-    2_592_000, 7_776_000, 31_536_000,
-)  # fmt: skip
-"""Seconds that a step of time may have."""
 _MOST_STEPS: Final = 60
 
 
@@ -87,7 +84,9 @@ def _meaning(reason: str, beside: Beside) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has too."""
+    """A value that JSON has too; what is no number, because nothing was divided by nothing, is not known."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
@@ -95,7 +94,7 @@ def _over_time(views: Views) -> str:
     """The question of new URLs over time, in steps that fit how long the crawl took."""
     span = views.rows("select epoch(min(first_seen_at)) as began, epoch(max(first_seen_at)) as ended from urls")[0]
     began, ended = span["began"] or 0.0, span["ended"] or 0.0
-    step = next((each for each in _STEPS if (ended - began) / each < _MOST_STEPS), _STEPS[-1])
+    step = next((each for each in STEPS if (ended - began) / each < _MOST_STEPS), STEPS[-1])
     return (
         f"select since, sum(sitemaps)::bigint as sitemaps, sum(discovery)::bigint as discovery from (\n"
         f"    select floor(epoch(sitemaps_at) / {step}) * {step} as since, 1 as sitemaps, 0 as discovery\n"

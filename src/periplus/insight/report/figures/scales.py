@@ -10,14 +10,21 @@ from msgspec import Struct
 
 from periplus.insight.report.wording import share, short
 
+STEPS: Final = (
+    1, 2, 5, 10, 30, 60, 120, 300, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600,
+    2_592_000, 7_776_000, 31_536_000,
+)  # fmt: skip
+"""Seconds that a step of time may have."""
+
 
 class Scale(Struct, frozen=True):
-    """An axis from `low` to `high`; `says` writes a tick."""
+    """An axis from `low` to `high`; `says` writes a tick. `is_time`: values are POSIX times."""
 
     low: float
     high: float
     says: Callable[[float], str] = short
     is_log: bool = False
+    is_time: bool = False
 
     def place(self, value: float) -> float:
         """Where a value lies, from 0 to 1; what is beyond lies at the end."""
@@ -28,7 +35,9 @@ class Scale(Struct, frozen=True):
 
     def ticks(self, most: int = 5) -> list[float]:
         """Round values on the axis, at most so many."""
-        return _powers(self.low, self.high, most) if self.is_log else _steps(self.low, self.high, most)
+        if self.is_log:
+            return _powers(self.low, self.high, most)
+        return _moments(self.low, self.high, most) if self.is_time else _steps(self.low, self.high, most)
 
 
 _NOTHING: Final = 1e-12
@@ -65,6 +74,14 @@ def _steps(low: float, high: float, most: int) -> list[float]:
     step = _step((high - low) or 1.0, most - 1)
     first = math.ceil(low / step - 1e-9)
     return [(first + place) * step for place in range(most) if (first + place) * step <= high + step * 1e-9]
+
+
+def _moments(low: float, high: float, most: int) -> list[float]:
+    """Times on the clock, so many seconds apart as fit."""
+    step = next((each for each in STEPS if (high - low) / each < most - 1), STEPS[-1])
+    first = math.ceil(low / step)
+    ticks = [float((first + place) * step) for place in range(most) if (first + place) * step <= high]
+    return ticks or [low]
 
 
 def _powers(low: float, high: float, most: int) -> list[float]:
