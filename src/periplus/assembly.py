@@ -340,6 +340,7 @@ def _assemble(
         events=events,
         rank_of=_rank_of(config, layout),
     )
+    watches = asked.visits_a_day > 0
     engine = Engine(
         config.engine,
         scheduler=scheduler,
@@ -349,17 +350,12 @@ def _assemble(
         events=events,
         state=state,
         journal=journal,
-        reader=PageReader(
-            config.reading,
-            keeps_links=scheduler.keeps_links,
-            records=state.records,
-            watches=asked.visits_a_day > 0,
-        ),
+        reader=PageReader(config.reading, keeps_links=scheduler.keeps_links, records=state.records, watches=watches),
         clock=clock,
         courier=courier,
         forester=forester,
         warc_folder=layout.warc,
-        pace=Pace(asked.visits_a_day / DAY or config.crawl.rate, clock.now(), number, count),
+        pace=_pace(asked, clock, number, count),
         speed=clock.speed,
     )
     foretelling = Foretelling(state, config.refresh, weigher)
@@ -420,6 +416,12 @@ def _archive(config: Config, layout: Layout, number: int, state: State, journal:
         end=journal.mend(commits_of(state), end),
         payloads=state.payloads,
     )
+
+
+def _pace(asked: ShardMaker, clock: SystemClock, number: int, count: int) -> Pace:
+    """A budget of visits a day, or a rate of requests."""
+    rate = asked.visits_a_day / DAY or asked.config.crawl.rate
+    return Pace(rate, clock.now(), number, count, counts_robots=not asked.visits_a_day)
 
 
 def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:

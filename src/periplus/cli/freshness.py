@@ -113,8 +113,8 @@ def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings
     churn = Churn.unpacked(kept.churn, settings)
     rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
     return SiteFreshness(
-        rate=rate if evidence.pages else None,
-        pages=evidence.pages,
+        rate=rate if evidence.again else None,
+        pages=evidence.again,
         signals=(*(_signal(kind.name.lower(), evidence.of(kind), evidence.recall(kind)) for kind in heard), *others),
         churning=churn.parts,
         compared=churn.compared,
@@ -181,7 +181,7 @@ def of_page(
 def price_of(state: State) -> float | None:
     """What a visit must be worth, of a collection that was watched."""
     kept = state.marked("price")
-    return None if kept is None else float(kept)
+    return None if kept is None else float(kept.split()[-1])
 
 
 def _waits(state: State, record: UrlRecord) -> bool:

@@ -123,8 +123,10 @@ class Meter:
 
 
 def _freshness(statuses: Sequence[Status]) -> Freshness | None:
-    """Of all shards, as soon as one of them says something."""
+    """Of all shards, as soon as each has said something."""
     parts = [status.freshness for status in statuses if status.freshness is not None]
+    if len(parts) < len(statuses):  # of some shards nothing was heard yet
+        return None
     return sum(parts[1:], parts[0]) if parts else None
 
 

@@ -74,7 +74,10 @@ def watch(
         "crawl.workers": workers,
     }
     watched = _watched(collection, asked)
-    now = for_this_run(watched, duration("--for", for_))
+    seconds = duration("--for", for_)
+    if seconds is not None and not seconds:
+        raise UsageError("--for 0: no time to watch in", hint="write --for 12h, or nothing to watch until Ctrl-C")
+    now = for_this_run(watched, seconds)
     with held(collection):
         watched.save()
         ended = _run(now, is_json=json)

@@ -54,16 +54,18 @@ class SystemClock:
 class Pace:
     """How many requests this shard may begin, so that all together begin no more than `rate` in any second.
 
-    0 is any number. The time before the first request counts as used up: another process may have used it.
+    0 is any number. A budget of visits a day does not count robots.txt, for which every site is asked each day. The
+    time before the first request counts as used up: another process may have used it.
     """
 
-    def __init__(self, rate: float, now: float, shard: int = 0, shards: int = 1) -> None:
+    def __init__(self, rate: float, now: float, shard: int = 0, shards: int = 1, *, counts_robots: bool = True) -> None:
+        self.counts_robots = counts_robots
         whole = math.floor(rate)
         self._is_free = not rate
         self._takes_turns = whole < shards > 1
         self._share = max(1, whole // shards + (shard < whole % shards))
         self._apart = 1 / (whole or rate or 1.0)
-        self._window = max(1.0, self._apart) * _SECOND
+        self._window = max(1.0, whole / rate if whole else self._apart) * _SECOND
         self._turn, self._cycle = self._apart + 2 * _MOMENT, (self._apart + 2 * _MOMENT) * shards
         self._offset = shard * self._turn
         self._began = deque([now] * self._share)

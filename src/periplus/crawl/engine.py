@@ -125,7 +125,7 @@ class Engine:
         slots = 0 if is_full else min(self._wire.free_slots, self._pace.room(now))
         if slots:
             for task in self._scheduler.take(slots, now):
-                if task.ip is not None:
+                if task.ip is not None and (self._pace.counts_robots or task.purpose is not Purpose.ROBOTS):
                     self._pace.begin(now)
                 self._wire.start(task)
         notes = self._keep(self._wire.finished(self._time_to_wait(now, patience)))

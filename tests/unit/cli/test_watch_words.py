@@ -172,7 +172,7 @@ def test_a_collection_is_fresh_in_a_line() -> None:
 
 
 def kept_site() -> SiteState:
-    evidence = SiteEvidence(rate=0.02, signals=0.1, pages=230)
+    evidence = SiteEvidence(rate=0.02, signals=0.1, pages=400, again=230)
     evidence = evidence.with_kind(SignalKind.SITEMAP, KindEvidence(right=81.0, judged=97.0, polls=12, lag=0.125))
     evidence = evidence.with_kind(SignalKind.FEED, KindEvidence(moved=1.0, polls=3))
     return SiteState(Site("a.test"), signals=evidence.pack())

@@ -131,7 +131,10 @@ class Lessons:
     def _reckon(self, site: Site, known: SiteEvidence, now: float) -> SiteEvidence:
         """What all pages of a site say of it. Those of which it says something else than before are noted."""
         kept = ((record.url, record.evidence) for record in self._state.records.of_site(site) if record.evidence)
-        urls, evidence = zip(*islice(kept, _SAMPLE), strict=True)
+        some = list(islice(kept, _SAMPLE))
+        if not some:  # it has failed and moved pages only
+            return known
+        urls, evidence = zip(*some, strict=True)
         pages = pages_of(b"".join(evidence))
         after, rates = reckoned(known, pages, now)
         if self.is_watching:

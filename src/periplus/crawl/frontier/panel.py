@@ -131,7 +131,8 @@ class Gauge:
         known = [record for record in found if record is not None and _is_there(record)]
         fresh, half = share_of(self._chances(known, now))
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
-        return Freshness(pages, fresh, half, math.fsum(ages) / max(len(ages), 1), price)
+        there = round(pages * len(known) / max(len(found), 1))
+        return Freshness(there, fresh, half, max(math.fsum(ages) / max(len(ages), 1), 0.0), price)
 
     def _chances(self, records: Sequence[UrlRecord], now: float) -> list[float]:
         numbers: dict[Site, int] = {}

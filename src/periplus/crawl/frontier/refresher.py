@@ -71,6 +71,10 @@ _LOOKED_AT = 200
 """So many of the calendar are looked at in one step."""
 _COMPARED_SHARE = 0.05
 """Of a site's pages, at most: so many may be visited twice in a row."""
+_HALFWAY = 0.25
+"""Of the time from one visit to the next: who is drawn before that would teach little."""
+_LEAST_WORTH = 0.01
+"""A visit must be worth so much of the shortest pause between two: idle hands make no work."""
 _LATEST_READING = 0.25
 """Days: files also tell of new pages."""
 _LOOKED_AHEAD = 20
@@ -151,8 +155,8 @@ class Refresher:
     def _first_price(self, watching: Watching) -> float:
         """That of the last time; or what some pages say that it would be."""
         kept = self._state.marked(_PRICE)
-        if kept is not None:
-            return float(kept)
+        if kept is not None and kept.startswith(self._unit):
+            return float(kept.removeprefix(self._unit))
         urls = [url for url, _ in self._state.calendar.due(math.inf, _SAMPLE_OF_ALL)]
         known = [record for record in self._state.records.get(urls) if record is not None and record.evidence]
         if not known:
@@ -173,8 +177,14 @@ class Refresher:
     def save(self) -> None:
         """Keep the price, and what weights are measured by; the caller commits."""
         if self._watching is not None:
-            self._state.mark(_PRICE, repr(self.price).encode())
+            self._state.mark(_PRICE, self._unit + repr(self.price).encode())
             self._state.mark(_MEAN_WEIGHT, repr(self._weigh.mean).encode())
+
+    @property
+    def _unit(self) -> bytes:
+        """What a price is the price of: another objective or budget has another."""
+        visits = 0.0 if self._watching is None else self._watching.visits_a_day
+        return f"{self._appraiser.settings.objective} {visits:g} ".encode()
 
     @property
     def is_watching(self) -> bool:
@@ -241,9 +251,20 @@ class Refresher:
     def heard(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
         """Somebody tells of a page that is known: the record with what was said; who was changed may be due sooner."""
         after = self._lessons.heard(discovery, known)
+        if known.due_at is None and self._is_told_again(discovery, known):
+            self._state.calendar.move([(after.url, None, discovery.found_at)])
+            return replace(after, due_at=discovery.found_at, failures=0)
         if after.evidence == known.evidence or after.due_at is None:  # nothing new; it waits already, or was given up
             return after
         return self._sooner(after, self._due_at(after, self._site(after.url), discovery.found_at))
+
+    def _is_told_again(self, discovery: Discovery, known: UrlRecord) -> bool:
+        """Whether a page that was given up is said to have changed since."""
+        lastmod = discovery.hints.lastmod
+        is_later = lastmod is not None and known.fetched_at is not None and lastmod.at > known.fetched_at
+        if not known.failures or not (is_later or discovery.source is Source.PING):
+            return False
+        return bool(after_setback(known.status, known.failures, discovery.found_at, self._retirement).retired)
 
     def _sooner(self, record: UrlRecord, due_at: float) -> UrlRecord:
         """Who sleeps may have a reason to wake before its time."""
@@ -274,7 +295,7 @@ class Refresher:
             self._state.records.put([self._sooner(told, due_at)])
         self._lessons.named(site_of(url), listed, len(anew))
 
-    def polled(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
+    def polled(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool = False) -> None:
         """A file of a site was read again, and says of so many pages that they changed."""
         self._lessons.polled(site, source, listed, moved, is_generated=is_generated)
 
@@ -312,7 +333,7 @@ class Refresher:
                 continue
             self._lessons.meet(site_of(url), now)
             seen = self._appraise(record, now)
-            due_at = now if seen is None else seen.due_at
+            due_at = at if seen is None else seen.due_at
             if why_worthless(self._weigh(url)):  # its weight is looked up again some time: a user may change it
                 due_at = now + self._appraiser.settings.longest
             if due_at > now:
@@ -337,13 +358,14 @@ class Refresher:
         return Queued(record.url, site_of(record.url), Lane.REFRESH, level)
 
     def _drawn(self, now: float) -> list[Queued]:
-        """One by chance, however late its visit is due; none, if that was there an hour ago, or is no page any more."""
+        """One by chance; none, if most of the time until its visit lies ahead, or it is no page any more."""
         drawn = None if self._gauge is None else self._gauge.drawn()
         [record] = [None] if drawn is None else self._state.records.get([drawn])
         if record is None or record.due_at is None or record.failures or why_worthless(self._weigh(record.url)):
             return []
-        was_there = unpack_page(record.evidence).visited_at <= now - self._appraiser.settings.shortest
-        return [self._woken(record, None)] if was_there and record.status in (200, 304) else []
+        seen_at = unpack_page(record.evidence).visited_at
+        pause = max(self._appraiser.settings.shortest, (record.due_at - seen_at) * _HALFWAY)
+        return [self._woken(record, None)] if now - seen_at >= pause and record.status in (200, 304) else []
 
     def next_at(self) -> float | None:
         """When somebody is due next, if there is room."""
@@ -377,7 +399,9 @@ class Refresher:
         since, self._idle_since, self._is_idle = self._idle_since, now, True
         if since is not None and now > since:
             missed = (now - since) / DAY * self._watching.visits_a_day
-            self._appraiser.price.missed(missed, len(self._state.calendar))
+            least = _LEAST_WORTH * self._appraiser.settings.shortest / DAY
+            if self.price > least:
+                self._appraiser.price.missed(missed, len(self._state.calendar))
 
     def freshness(self, now: float) -> Freshness | None:
         """How fresh the collection is now, from the pages that stand for all."""

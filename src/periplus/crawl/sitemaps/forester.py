@@ -64,7 +64,7 @@ from ..intake import INTAKE_LIMITS, Intake
 from ..scheduler import CrawlScheduler
 from .naming import Naming, SitemapSettings
 from .nodes import Nodes, told_of
-from .reading import FileInProgress
+from .reading import FileInProgress, source_of
 from .slices import unpack_slice
 
 _AT_ONCE = 2000
@@ -248,7 +248,7 @@ class Forester:
         if reading is None:
             node = self._nodes.get(url)
             if node is not None and node.digest and node.digest == _digest(outcome):
-                self._keep(after_same(node, now, self._settings.revisit, self._trust(node, False, now)), now)
+                self._unchanged(node, now)
                 self._same.append(outcome)
                 return
             reading = self._begin(outcome.task, node, now)
@@ -267,7 +267,7 @@ class Forester:
         settings = self._settings
         match outcome:
             case NotModified():
-                self._keep(after_same(node, now, settings.revisit, self._trust(node, False, now)), now)
+                self._unchanged(node, now)
             case Redirected(target=target):
                 self._moved(node, target, now)
             case _:
@@ -341,13 +341,8 @@ class Forester:
         if self._nodes.vouching(node) != reading.voice.vouching:  # a host has spoken up for it meanwhile
             self.naming.read_anew(after, now)
         if node.read_at is not None and reading.entries:
-            self._scheduler.refresher.polled(
-                site_of(node.url),
-                reading.source,
-                reading.entries,
-                compared.moved + compared.added,
-                is_generated=compared.is_generated,
-            )
+            polled, is_generated = self._scheduler.refresher.polled, compared.is_generated
+            polled(site_of(node.url), reading.source, reading.entries, compared.moved, is_generated=is_generated)
         spending = self._nodes.spending(node.tree).read(reading.entries, len(outcome.body))
         self._nodes.spent(node.tree, spending)
         self._keep_priorities()
@@ -370,6 +365,12 @@ class Forester:
         node = replace(node, due_at=max(node.due_at, earliest))
         self._nodes.put(node)
         self._events.record([told_of(node, now)])
+
+    def _unchanged(self, node: SitemapNode, now: float) -> None:
+        """A file says what it said: of none of its pages that it changed."""
+        self._keep(after_same(node, now, self._settings.revisit, self._trust(node, False, now)), now)
+        if node.entries:
+            self._scheduler.refresher.polled(site_of(node.url), source_of(node.kind), node.entries, 0)
 
     def _trust(self, node: SitemapNode, is_changed: bool, now: float) -> IndexTrust | None:
         """How far the index of a file is believed; and the index learns from what came of the file."""

@@ -35,6 +35,11 @@ _WORTH = 4000
 """Values below which handling them by columns takes longer to set up than it saves."""
 
 
+def source_of(kind: str) -> Source:
+    """Who speaks in a file of this kind."""
+    return _SOURCES.get(kind, Source.SITEMAP)
+
+
 class FileInProgress:
     """One reading of one file. `found_at` is when its first byte came; `sites` are those with new slices.
 
@@ -78,7 +83,7 @@ class FileInProgress:
     @property
     def source(self) -> Source:
         """What it is, as far as is known by now."""
-        return _SOURCES.get(self.intake.kind, Source.SITEMAP)
+        return source_of(self.intake.kind)
 
     def take(self, limit: int, listings: Listings | None) -> Sequence[SitemapEntry]:
         """Read on: about so many values. What they list goes to the listings, if any; the rows that tell of them."""

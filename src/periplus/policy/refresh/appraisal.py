@@ -253,7 +253,7 @@ def certainty(page: PageEvidence, site: SiteEvidence) -> float:
         days, reasons, is_changed = site.expected(code)
         quiet = rate * days
         if is_changed:
-            grown = math.expm1(min(max(quiet + reasons, 1e-9), 500.0))
+            grown = math.expm1(min(max(quiet + reasons, 1e-9), 300.0))
             quiet = max(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0)
         shape += quiet
     return shape

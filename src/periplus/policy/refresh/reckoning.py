@@ -43,9 +43,10 @@ def reckoned(
     )
     rate, signals, shape = float(found.site_alpha[0]), float(found.site_gamma[0]), float(found.site_shape[0])
     heard, _ = found.heard(one)
+    again = int((pages["ring"][:, 0] != 0).sum())
     useful = float(heard[heard + found.alpha < 1.0].sum())
-    after = replace(site, kinds=kinds, rate=rate, signals=signals, pages=len(pages), shape=shape, useful=useful)
-    return after, found.alpha
+    site = replace(site, kinds=kinds, rate=rate, signals=signals, shape=shape, useful=useful)
+    return replace(site, pages=len(pages), again=again), found.alpha
 
 
 def _is_one_date(pages: NDArray[np.void]) -> bool:

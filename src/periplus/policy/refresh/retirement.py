@@ -6,7 +6,7 @@ Reasons, stable words that tables count:
 * `worthless`: whoever weighs pages gave it no weight, so that no visit would ever be worth anything
 * `failing`: no answer of use for many visits in a row
 
-Who is told of it anew by a sitemap, a link or a person wakes it: its evidence is as it was.
+A sitemap, a feed or a person who says that it changed since wakes it: its evidence is as it was.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ HONEST, USEFUL, USELESS = "honest", "useful", "useless"
 ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", "unknown"
 
 _BYTES = struct.Struct("<ffffffIB?2x")
-_HEAD = struct.Struct("<ffIffffff")
+_HEAD = struct.Struct("<ffIffffffI")
 _KEEP = 0.5 ** (1.0 / 500.0)
 """What was folded of a site fades: after 500 visits it counts half. Sites change their ways."""
 _POLL_WEIGHT = 0.3
@@ -149,10 +149,10 @@ class SiteEvidence(Struct, frozen=True, gc=False):
     """All kinds on one site, and what its pages have in common: untold changes (`rate`) and signals (`signals`) a day.
 
     `shape` is how much they are alike: as much as if each had been seen to change so often.
-    `pages` is how many these are the means of; 0: nothing is known. Pages bear dates when they are first seen; of those
-    visited again `date_found` had changed; of true dates `date_expected` would have, of false ones `date_otherwise`.
-    Before that `date_doubt` of them are taken for false. `useful` signals a day come in all for pages that change less
-    than daily: for others it is not worth while to hear of each.
+    `pages` is how many these are the means of, of which `again` were visited again; 0: nothing is known. Pages bear
+    dates when they are first seen; of those visited again `date_found` had changed; of true dates `date_expected` would
+    have, of false ones `date_otherwise`. Before that `date_doubt` of them are taken for false. `useful` signals a day
+    come in all for pages that change less than daily: for others it is not worth while to hear of each.
     """
 
     kinds: tuple[KindEvidence, ...] = (NOTHING_HEARD,) * KINDS
@@ -165,12 +165,14 @@ class SiteEvidence(Struct, frozen=True, gc=False):
     shape: float = 0.5
     date_doubt: float = 0.1
     useful: float = 0.0
+    again: int = 0
 
     def pack(self) -> bytes:
-        """140 bytes; kinds that were never heard of at the end take none."""
+        """At most 160 bytes; kinds that were never heard of at the end take none."""
         used = max((n + 1 for n, kind in enumerate(self.kinds) if kind != NOTHING_HEARD), default=0)
-        dates = self.date_found, self.date_expected, self.date_otherwise, self.shape, self.date_doubt, self.useful
-        return _HEAD.pack(self.rate, self.signals, self.pages, *dates) + b"".join(
+        dates = self.date_found, self.date_expected, self.date_otherwise
+        others = self.shape, self.date_doubt, self.useful, self.again
+        return _HEAD.pack(self.rate, self.signals, self.pages, *dates, *others) + b"".join(
             _BYTES.pack(
                 *(k.right, k.judged, k.old_right, k.old_judged, k.moved, k.lag),
                 *(min(k.polls, (1 << 32) - 1), k.lying_polls, k.is_doubted),
@@ -253,7 +255,7 @@ class SiteEvidence(Struct, frozen=True, gc=False):
         if not is_changed:
             return self._judged(code, 0.0), 0.0, days
         quiet = rate * days
-        grown = math.expm1(min(max(quiet + reasons, 1e-9), 500.0))
+        grown = math.expm1(min(max(quiet + reasons, 1e-9), 300.0))
         told = max(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0)
         return self._judged(code, grown / (grown + 1.0)), told + quiet / grown, told / rate
 
