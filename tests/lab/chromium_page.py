@@ -33,12 +33,17 @@ def chromium() -> str | None:
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+class NoChromium(Exception):  # noqa: N818 - it is what it says
+    """There is none, or it does not start: nothing to be tested by it here."""
+
+
 class Chromium:
     """A browser with one page. `complaints` are errors and warnings that the page wrote or that it ran into."""
 
     def __init__(self, profile: Path) -> None:
         program = chromium()
-        assert program is not None, WHY_NOT
+        if program is None:
+            raise NoChromium(WHY_NOT)
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
         wrapped = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
@@ -55,7 +60,12 @@ class Chromium:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self._events: list[str] = []
-        target = next(each for each in self("Target.getTargets")["targetInfos"] if each["type"] == "page")
+        try:
+            targets = self("Target.getTargets")["targetInfos"]
+        except (AssertionError, OSError) as error:
+            self.close()
+            raise NoChromium(f"{program} does not start: {error}") from error
+        target = next(each for each in targets if each["type"] == "page")
         attached = self("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):

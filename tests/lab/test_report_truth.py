@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
-from tests.lab.chromium_page import WHY_NOT, Chromium, chromium
+from tests.lab.chromium_page import Chromium, NoChromium
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 
 from periplus.insight.report import Report, gathered, page
@@ -141,9 +141,11 @@ def test_every_figure_is_there_with_what_it_shows_and_what_to_do(made: Made) -> 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """Chromium, once for all tests here; where there is none they are skipped."""
-    if chromium() is None:
-        pytest.skip(WHY_NOT)
-    with Chromium(tmp_path_factory.mktemp("chromium")) as opened:
+    try:
+        opened = Chromium(tmp_path_factory.mktemp("chromium"))
+    except NoChromium as error:
+        pytest.skip(str(error))
+    with opened:
         yield opened
 
 
