@@ -56,6 +56,7 @@ def test_what_strangers_wrote_is_only_text(tmp_path: Path) -> None:
     assert {href.partition(":")[0] for href in hrefs if href[0] != "#"} == {"http"}
     assert "alert(1)" in text
     assert "<script>alert" not in text
+    assert "a <b>" not in text
     assert not {"\u202e", "\x07"} & set(text)
     assert max(map(len, hrefs)) <= 500
 

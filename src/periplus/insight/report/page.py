@@ -141,12 +141,8 @@ def _table_card(part: Part, report: Report, style: str = "") -> str:
 def _details(title: str, content: str, parts: Iterable[Part], report: Report) -> Iterator[str]:
     yield f"<details><summary>{title}</summary>{content}"
     for part in parts:
-        asked = (
-            f"periplus query {report.folder} - &lt;&lt;'SQL'\n{escape(part.sql)}\nSQL"
-            if part.sql
-            else escape(part.command)
-        )
-        yield f'<pre tabindex="0"><code data-part="{part.name}">{asked}</code></pre>'
+        asked = f"periplus query {report.folder} - <<'SQL'\n{part.sql}\nSQL" if part.sql else part.command
+        yield f'<pre tabindex="0"><code data-part="{part.name}">{escape(asked)}</code></pre>'
     yield "</details>"
 
 
