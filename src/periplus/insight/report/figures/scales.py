@@ -53,7 +53,7 @@ def linear(values: Iterable[float], says: Callable[[float], str] = short, *, who
     step = _step(top, 4)
     if whole:
         step = max(math.ceil(step), 1.0)
-    return Scale(0.0, math.ceil(top / step - 1e-9) * step, says)
+    return Scale(0.0, max(math.ceil(top / step - 1e-9), 1) * step, says)
 
 
 def logarithmic(values: Iterable[float], says: Callable[[float], str] = short) -> Scale:
