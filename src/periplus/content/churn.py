@@ -76,7 +76,8 @@ class Churn:
         churn = cls(settings)
         churn.compared, churn.instants = compared_of(data), instants_of(data)
         for at in range(_HEAD, len(data) - _ROW + 1, _ROW):
-            churn._ways[int.from_bytes(data[at : at + 3], "big")] = _Seen(data[at + 3], data[at + 4])
+            compared, differed = data[at + 3], data[at + 4]
+            churn._ways[int.from_bytes(data[at : at + 3], "big")] = _Seen(compared, min(differed, compared))
         churn._forget()
         return churn
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fresh_chances, reckoned
-from periplus.policy.refresh.appraisal import is_disproved, learnt, nothing_unheard, rate_of
+from periplus.policy.refresh.appraisal import certainty, is_disproved, learnt, nothing_unheard, rate_of
 from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
 from periplus.policy.refresh.reckoning import pages_of
 from periplus.policy.refresh.signals import NEW_SITE, unpack_site
@@ -137,3 +137,13 @@ def test_a_change_told_late_was_told() -> None:
     assert late.told_late(SignalKind.SITEMAP, NOW + 1 * DAY) is late
     assert page.told_late(SignalKind.SITEMAP, NOW - DAY) is page
     assert page.told_late(SignalKind.SITEMAP, NOW + 7 * DAY) is page
+
+
+def test_long_pauses_of_fast_pages_are_no_end() -> None:
+    """Whatever is multiplied, a number comes of it: changes by the minute, and a visit after years."""
+    site = replace(NEW_SITE, rate=2.0, pages=50)
+    page = replace(PageEvidence().first_visited(NOW), rate=1440.0)
+    for visit in range(12):
+        page, site = learnt(page, site, True, NOW + (visit + 1) * 1000 * DAY)
+        assert 0.0 < rate_of(page, site) < np.inf
+        assert 0.0 < certainty(replace(page, rate=1440.0), site) < np.inf
