@@ -25,7 +25,7 @@ from periplus.policy.names import nearest
 from . import options
 from .app import INTERRUPTED
 from .collection import Collection, existing, held, planned, states
-from .crawl import NOTHING_FETCHED, addresses, duration, run
+from .crawl import NOTHING_FETCHED, duration, run, wire_settings
 from .site_asked import is_collection, key_of, names_of
 
 if TYPE_CHECKING:
@@ -94,17 +94,13 @@ def audit(
     asked: dict[str, object] = {
         "crawl.limit": limit,
         "crawl.for": duration("--for", for_),
-        "crawl.contact": contact,
         "crawl.workers": 1,
         "scope.kind": scope.value if scope else "host",
         "sitemaps.follow": True,
         "sitemaps.submitted": sitemap or None,
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
-        "politeness.delay": duration("--delay", delay),
-        "dns.hosts": addresses(resolve or []),
-        "wire.proxy": proxy,
-        "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
+        **wire_settings(contact, delay, resolve, proxy, ca_file),
     }
     with _crawled(what, out, asked) as collection:
         found = audited(collection, site, slow=slow, examples=examples)

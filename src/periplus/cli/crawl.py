@@ -68,7 +68,6 @@ def crawl(
         "crawl.for": duration("--for", for_),
         "crawl.rate": rate,
         "crawl.workers": workers,
-        "crawl.contact": contact,
         "crawl.ordering": order,
         "ordering.by": str(order_by.resolve()) if order_by else None,
         "sitemaps.submitted": sitemap or None,
@@ -77,10 +76,7 @@ def crawl(
         "budgets.max_depth": depth,
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
-        "politeness.delay": duration("--delay", delay),
-        "dns.hosts": addresses(resolve or []),
-        "wire.proxy": proxy,
-        "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
+        **wire_settings(contact, delay, resolve, proxy, ca_file),
     }
     collection = planned(
         out, seeds=seeds or [], seed_lines=_lines(seed_file) if seed_file else (), settings=config, options=asked
@@ -177,6 +173,19 @@ def duration(option: str, text: str | None) -> float | None:
         return None if text is None else parse_duration(text)
     except ConfigError as error:
         raise UsageError(f"{option}: {error}", hint=error.hint) from error
+
+
+def wire_settings(
+    contact: str | None, delay: str | None, resolve: list[str] | None, proxy: str | None, ca_file: Path | None
+) -> dict[str, object]:
+    """What every command that asks sites has: who asks, how politely, and by which way."""
+    return {
+        "crawl.contact": contact,
+        "politeness.delay": duration("--delay", delay),
+        "dns.hosts": addresses(resolve or []),
+        "wire.proxy": proxy,
+        "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
+    }
 
 
 def addresses(pairs: list[str]) -> dict[str, str] | None:

@@ -28,7 +28,7 @@ from periplus.model import UsageError
 from . import options
 from .app import INTERRUPTED
 from .collection import Collection, held, planned, states
-from .crawl import NOTHING_FETCHED, addresses, duration, run
+from .crawl import NOTHING_FETCHED, run, wire_settings
 from .ending import Summary
 from .map_files import MapFiles
 from .map_judging import Judging, Verdict
@@ -74,12 +74,8 @@ def map(  # noqa: A001 - the verb
         "scope.kind": scope.value if scope else None,
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
-        "crawl.contact": contact,
         "crawl.workers": None if out is not None and Layout(out).shards else 1,
-        "politeness.delay": duration("--delay", delay),
-        "dns.hosts": addresses(resolve or []),
-        "wire.proxy": proxy,
-        "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
+        **wire_settings(contact, delay, resolve, proxy, ca_file),
     }
     with _folder(out) as folder:
         collection = planned(folder, seeds=[site], settings=config, options=asked)

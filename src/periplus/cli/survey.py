@@ -24,7 +24,7 @@ from periplus.urls import site_of
 from . import options
 from .app import INTERRUPTED
 from .collection import Collection, existing, held, planned
-from .crawl import NOTHING_FETCHED, addresses, duration, run, title_of
+from .crawl import NOTHING_FETCHED, duration, run, title_of, wire_settings
 from .domains import DomainList, read_domains
 from .survey_show import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey
 
@@ -106,13 +106,9 @@ def survey(
         "crawl.for": duration("--for", for_),
         "crawl.rate": rate,
         "crawl.workers": workers,
-        "crawl.contact": contact,
         "forest.sample_least": sample_least,
         "forest.sample_share": 0.0 if sample_share is None and sample_least is not None else sample_share,
-        "politeness.delay": duration("--delay", delay),
-        "dns.hosts": addresses(resolve or []),
-        "wire.proxy": proxy,
-        "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
+        **wire_settings(contact, delay, resolve, proxy, ca_file),
     }
     if not found.urls and not Layout(out).settings.is_file():
         raise UsageError("no domains to survey", hint=f"give a list: periplus survey domains.txt -o {out}")

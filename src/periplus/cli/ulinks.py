@@ -33,7 +33,7 @@ from periplus.urls import canonical, site_of
 
 from . import options
 from .collection import Collection, existing, held, planned, states
-from .crawl import NOTHING_FETCHED, addresses, duration, run
+from .crawl import NOTHING_FETCHED, run, wire_settings
 from .live import count
 from .map_judging import Judging
 from .site_asked import is_collection, names_of
@@ -115,12 +115,8 @@ def ulinks(
         found = _of_collection(existing(Path(what)), wanted, site)
     else:
         wire: dict[str, object] = {
-            "crawl.contact": contact,
             "crawl.workers": 1,
-            "politeness.delay": duration("--delay", delay),
-            "dns.hosts": addresses(resolve or []),
-            "wire.proxy": proxy,
-            "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
+            **wire_settings(contact, delay, resolve, proxy, ca_file),
         }
         found = [_of_site(what, wanted, wire, sitemap or [], looks=pages)]
     _say(found, is_json=json)

@@ -90,17 +90,21 @@ def measure(
 
 def write_pages(folder: Path, found: Findings) -> list[Path]:
     """Put plot and numbers into the page of every ordering. Raises `UsageError` where there is no place for them."""
-    written = []
-    for name in orderings():
-        page = folder / f"{name}.md"
-        text = page.read_text() if page.is_file() else ""
-        if BEGIN not in text or END not in text:
-            raise UsageError(f"{page} has no place for numbers", hint=f"write the page, with {BEGIN} and {END} in it")
-        save(plot_of(name, found), folder / f"{name}.svg")
-        before, _, rest = text.partition(BEGIN)
-        write_whole(page, f"{before}{BEGIN}\n{section_of(name, found)}\n{END}{rest.partition(END)[2]}")
-        written += [page, folder / f"{name}.svg"]
-    return written
+    return [
+        path for name in orderings() for path in write_page(folder, name, plot_of(name, found), section_of(name, found))
+    ]
+
+
+def write_page(folder: Path, name: str, plot: Plot, section: str) -> list[Path]:
+    """Put a plot beside a policy's page, and a section between its marks. Raises `UsageError` if it has none."""
+    page, picture = folder / f"{name}.md", folder / f"{name}.svg"
+    text = page.read_text() if page.is_file() else ""
+    if BEGIN not in text or END not in text:
+        raise UsageError(f"{page} has no place for numbers", hint=f"write the page, with {BEGIN} and {END} in it")
+    save(plot, picture)
+    before, _, rest = text.partition(BEGIN)
+    write_whole(page, f"{before}{BEGIN}\n{section}\n{END}{rest.partition(END)[2]}")
+    return [page, picture]
 
 
 def plot_of(name: str, found: Findings) -> Plot:

@@ -14,16 +14,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import UsageError
-
 from .findings import Curve
 from .freshness import FreshnessResult
 from .freshness_curves import freshness_curves, run_freshness
 from .histories import Histories, HistorySettings, generate_histories
-from .plots import Plot, save
-from .policy_pages import BEGIN, END
+from .plots import Plot
+from .policy_pages import write_page
 from .refresh import refresh_policies
-from .results import FreshnessRow, freshness_rows, write_whole
+from .results import FreshnessRow, freshness_rows
 from .workers import Progress
 
 BESIDE = ("uniform", "optimal", "learned", "oracle")
@@ -74,17 +72,11 @@ def measure_refreshing(
 
 def write_refresh_pages(folder: Path, found: Measured) -> list[Path]:
     """Put plot and numbers into the page of every policy. Raises `UsageError` where there is no place for them."""
-    written = []
-    for name in refresh_policies():
-        page = folder / f"{name}.md"
-        text = page.read_text() if page.is_file() else ""
-        if BEGIN not in text or END not in text:
-            raise UsageError(f"{page} has no place for numbers", hint=f"write the page, with {BEGIN} and {END} in it")
-        save(plot_of(name, found), folder / f"{name}.svg")
-        before, _, rest = text.partition(BEGIN)
-        write_whole(page, f"{before}{BEGIN}\n{section_of(name, found)}\n{END}{rest.partition(END)[2]}")
-        written += [page, folder / f"{name}.svg"]
-    return written
+    return [
+        path
+        for name in refresh_policies()
+        for path in write_page(folder, name, plot_of(name, found), section_of(name, found))
+    ]
 
 
 def plot_of(name: str, found: Measured) -> Plot:
