@@ -49,10 +49,6 @@ class Valuer:
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.due_at(page, told, weight, now, hub)
 
-    def fresh(self, record: UrlRecord, site: SiteState | None, now: float) -> float:
-        """The probability that a copy is as its page is."""
-        return self.appraiser.fresh(unpack_page(record.evidence), _evidence(site), now)
-
     def new(self, url: Url, lane: Lane, site: SiteState) -> float:
         """What a first visit is worth."""
         chance = unpack_site_gains(site.gains).chance(is_listed=lane is Lane.SITEMAPS)

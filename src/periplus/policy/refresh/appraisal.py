@@ -119,13 +119,6 @@ class Appraiser:
             sum(page.signals),
         )
 
-    def fresh(self, page: PageEvidence, site: SiteEvidence, now: float) -> float:
-        """The probability that a copy is as its page is. Changes may deny that which are told and not heard yet."""
-        changes = rate_of(page, site) * max(now - page.visited_at, 0.0) / DAY
-        return (
-            still(changes, certainty(page, site)) * math.exp(-boost_of(page, site)) * nothing_unheard(page, site, now)
-        )
-
     def due_at(
         self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
     ) -> float:
