@@ -10,9 +10,11 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from threading import current_thread, main_thread
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -114,13 +116,10 @@ class _Crew(Generic[JobT, ResultT]):
             self._idle.append(ours)
             name = f"periplus-experiment-{number}"
             process = context.Process(target=_serve, args=(theirs, work), name=name, daemon=True)
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
+            with _uninterrupted():
                 process.start()
                 self._processes.append(process)
-            finally:
                 theirs.close()
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def run(self, jobs: Iterable[JobT], meter: _Meter) -> Iterator[Done[ResultT]]:
         """Hand out the jobs and collect what comes of them."""
@@ -166,6 +165,28 @@ class _Crew(Generic[JobT, ResultT]):
             if process.is_alive():
                 process.kill()
                 process.join()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until this is over.
+
+    What is born meanwhile has it blocked. To block it is not enough for ourselves: where there are other threads (who
+    show progress, say), the system gives it to one of them, and Python then interrupts this one.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    caught: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: caught.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, before)
+    if caught:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _serve(connection: Connection, work: Work[JobT, ResultT]) -> None:
