@@ -170,8 +170,9 @@ def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
     that is the one thing in which a crawl lags behind its simulation.
     """
     clock = StandingClock()
-    monkeypatch.setattr("periplus.assembly.SystemClock", lambda _scale=None: clock)
-    monkeypatch.setattr("periplus.assembly.CurlWire", Lockstep)
+    for module in ("shards", "opening"):
+        monkeypatch.setattr(f"periplus.assembly.{module}.SystemClock", lambda _scale=None: clock)
+    monkeypatch.setattr("periplus.assembly.shards.CurlWire", Lockstep)
     monkeypatch.setattr("periplus.crawl.engine._GAINING", 1)
 
 

@@ -126,7 +126,8 @@ def watched(world: World, folder: Path, options: dict[str, Any]) -> Iterator[Wat
     clock = SteppedClock(world.epoch)
     with (
         RunningLab(Server(world, clock)) as lab,
-        patch("periplus.assembly.SystemClock", lambda _scale=None: LabTime(clock)),
-        patch("periplus.assembly.CurlWire", Leaping),
+        patch("periplus.assembly.shards.SystemClock", lambda _scale=None: LabTime(clock)),
+        patch("periplus.assembly.opening.SystemClock", lambda _scale=None: LabTime(clock)),
+        patch("periplus.assembly.shards.CurlWire", Leaping),
     ):
         yield Watched(world, lab, folder, options)

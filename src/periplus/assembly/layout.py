@@ -1,0 +1,77 @@
+"""Where things lie in a collection, and what a shard that is not open says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+from xxhash import xxh3_64_hexdigest
+
+from periplus.store import DiskState
+from periplus.store.tables import Spooled
+
+
+class Layout(Struct, frozen=True):
+    """Where things lie in a collection."""
+
+    folder: Path
+
+    @property
+    def settings(self) -> Path:
+        """What was asked."""
+        return self.folder / "periplus.toml"
+
+    @property
+    def warc(self) -> Path:
+        """Every answer, as it came."""
+        return self.folder / "warc"
+
+    @property
+    def tables(self) -> Path:
+        """What happened, as Parquet."""
+        return self.folder / "tables"
+
+    def shard(self, number: int) -> Path:
+        """What a shard remembers."""
+        return self.folder / "state" / f"shard-{number:02d}"
+
+    def spool(self, number: int) -> Path:
+        """Rows of a shard that are on their way to Parquet."""
+        return self.shard(number) / "spool"
+
+    def ranks(self, by: Path) -> Path:
+        """What an earlier collection says that URLs are worth."""
+        return self.folder / "state" / f"ranks-{xxh3_64_hexdigest(str(by).encode())}.npy"
+
+    @property
+    def listed_ranks(self) -> Path:
+        """What links and sitemaps said, when the crawl was last begun, that listed pages are worth."""
+        return self.folder / "state" / "ranks-listed.npy"
+
+    def weights(self, name: str) -> Path:
+        """What pages were worth by this importance, when they were last watched."""
+        return self.folder / "state" / f"ranks-weight-{name}.npy"
+
+    @property
+    def spooled(self) -> tuple[Spooled, ...]:
+        """How far each shard that has begun has committed its rows."""
+        return tuple(
+            Spooled(number, self.spool(number), mark)
+            for number in range(self.shards)
+            if (self.shard(number) / "data.mdb").is_file()
+            for mark in [marked(self.shard(number), "tables")]
+        )
+
+    @property
+    def shards(self) -> int:
+        """How many shards the collection has; 0: it was not begun."""
+        return len(list((self.folder / "state").glob("shard-*")))
+
+
+def marked(folder: Path, name: str) -> bytes | None:
+    """What a shard that may be open elsewhere has kept by a name, as of its last commit."""
+    state = DiskState.read_only(folder)
+    try:
+        return state.marked(name)
+    finally:
+        state.close()

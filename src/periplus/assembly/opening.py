@@ -1,0 +1,134 @@
+"""A crawl of a collection: begun now, or continued."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from periplus.config import Config
+from periplus.crawl.clock import SystemClock, Timescale
+from periplus.crawl.frontier import robots_url
+from periplus.crawl.local import Crawl
+from periplus.model import ConfigError, Discovery, Purpose, Source, Url
+from periplus.store import known_ranks, listed_priorities, listed_ranks
+from periplus.store.warc import merge_indexes
+
+from .layout import Layout, marked
+from .shards import ORDERING, ShardMaker, learning_name
+
+
+def open_crawl(
+    config: Config,
+    folder: Path,
+    seeds: Sequence[Url],
+    workers: int,
+    *,
+    watches: bool = False,
+    scale: Timescale | None = None,
+) -> Crawl:
+    """A crawl of a collection from these seeds, by so many processes; begun now or continued.
+
+    One that `watches` comes back to pages, for ever, within its budget. `scale` is for a web with a time of its own.
+    """
+    layout = Layout(folder)
+    if layout.shards not in (0, workers):
+        raise ConfigError(
+            f"{folder} was begun with {layout.shards} workers and cannot be continued with {workers}",
+            hint=f"Use --workers {layout.shards}, or begin another collection",
+        )
+    check_ordering(config, layout)
+    if not layout.shards:
+        _found(layout, workers)
+    if config.ordering.by:
+        _ask_earlier(config, layout)
+    if config.scores.score != "priority":
+        listed_ranks(layout.tables, layout.spooled, config.scores).save(layout.listed_ranks)
+    if watches:
+        _rank_pages(config, layout)
+    now = SystemClock(scale).now()
+    return Crawl(
+        ShardMaker(config, folder, tuple(seeds), budget(config, layout) if watches else 0.0, scale),
+        workers,
+        seeds=[_begun(config, seed, now) for seed in seeds],
+        limit=config.crawl.limit or None,
+        seconds=config.crawl.duration or None,
+    )
+
+
+def _rank_pages(config: Config, layout: Layout) -> None:
+    """Reckon which pages matter more, if they do: from links and sitemaps as they are known by now."""
+    name = config.refresh.weight
+    if name == "equal":
+        return
+    scores = msgspec.structs.replace(config.scores, score=name)
+    rank = listed_priorities if name == "priority" else listed_ranks
+    rank(layout.tables, layout.spooled, scores).save(layout.weights(name))
+
+
+def _begun(config: Config, seed: Url, now: float) -> Discovery:
+    """A seed; where no pages are wanted, the robots.txt of its site in its place."""
+    if config.sitemaps.only:
+        return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
+    return Discovery(seed, Source.SEED, now)
+
+
+def _found(layout: Layout, workers: int) -> None:
+    """Make the folders of all shards appear at once: who counts them finds all or none."""
+    draft = layout.folder / "state.new"
+    shutil.rmtree(draft, ignore_errors=True)
+    for number in range(workers):
+        (draft / layout.shard(number).name).mkdir(parents=True, exist_ok=True)
+    draft.rename(layout.folder / "state")
+
+
+def check_ordering(config: Config, layout: Layout) -> None:
+    """An ordering that learns has standings, and places in queues, that mean nothing to another."""
+    asked = learning_name(config)
+    for number in range(layout.shards):
+        folder = layout.shard(number)
+        if (folder / "data.mdb").is_file() and marked(folder, "commits"):
+            before = (marked(folder, ORDERING) or b"").decode()
+            if before != asked:
+                was = before or "an ordering that does not learn from links"
+                hint = f"use --order {before}" if before else "use --order breadth_first, largest_site or random"
+                raise ConfigError(
+                    f"{layout.folder} was begun with {was} and cannot be continued with {config.crawl.ordering}",
+                    hint=f"{hint}, or begin another collection",
+                )
+
+
+def _ask_earlier(config: Config, layout: Layout) -> None:
+    """Reckon what an earlier collection says that URLs are worth, once: it is kept with this one."""
+    earlier = Layout(Path(config.ordering.by).resolve())
+    ranks = layout.ranks(earlier.folder)
+    if ranks.is_file():
+        return
+    if not earlier.shards:
+        raise ConfigError(f"{earlier.folder} is no collection", hint="name an earlier collection with --order-by DIR")
+    found = known_ranks(earlier.tables, earlier.spooled)
+    if not len(found):
+        raise ConfigError(f"{earlier.folder} knows of no links", hint="crawl something into it first")
+    found.save(ranks)
+
+
+def budget(config: Config, layout: Layout) -> float:
+    """Visits a day of a crawl that watches; a seventh of the pages that there are, where nobody said.
+
+    To be asked before the shards are opened.
+    """
+    if config.watch.visits_a_day:
+        return config.watch.visits_a_day
+    folders = [layout.shard(number) for number in range(layout.shards)]
+    begun = [folder for folder in folders if (folder / "data.mdb").is_file()]
+    pages = sum(int.from_bytes(marked(folder, "pages") or b"", "big") for folder in begun)
+    return max(pages / 7, 1440.0)
+
+
+def settle(folder: Path) -> None:
+    """After the last shard has closed: one index over all of the archive."""
+    warc = Layout(folder).warc
+    if warc.is_dir():
+        merge_indexes(warc)
