@@ -2,8 +2,8 @@
 
 Every other room speaks in these values and asks for these ports; this room imports none of them. `types` holds what
 travels between the brain and the wire, `page` what a page says, `state` what a crawl remembers, `events` what observers
-are told, `entries` what sitemaps say of many pages, `ports` the seams, `errors` what we did wrong ourselves. There is
-no behaviour here beyond what a word needs to mean something.
+are told, `entries` what sitemaps say of many pages, `ports` and `work` the seams, `errors` what we did wrong ourselves.
+There is no behaviour here beyond what a word needs to mean something.
 """
 
 from .entries import FREQUENCY_CODES, EntryColumns
@@ -112,6 +112,7 @@ from .types import (
     Validators,
     Verdict,
 )
+from .work import Executor
 
 __all__ = [
     "FREQUENCY_CODES",
@@ -138,6 +139,7 @@ __all__ = [
     "EventSink",
     "Exchange",
     "Excluded",
+    "Executor",
     "Failed",
     "FetchEnded",
     "FetchOutcome",
