@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .edges import Ranks, checked_damping, checked_edges, distribution
-from .krylov import Solve
-from .refine import refine, warm_start
+from .edges import Ranks, checked_edges
+from .krylov import Numbers
+from .products import pagerank_of_products
 
 Blocks: TypeAlias = Iterable[tuple[ArrayLike, ArrayLike]]
 
@@ -33,32 +33,16 @@ def pagerank_of_blocks(
 
     `blocks` is iterated once for each product, so a generator will not do: a list, or an object that begins anew.
     """
-    checked_damping(damping, tolerance)
     if isinstance(blocks, Iterator):
         raise ValueError("blocks are read again and again: give a list or an object that begins anew, not an iterator")
-    leap = distribution(jump, n, "jump")
-    if not n or not damping:
-        return leap
     strength = np.zeros(n)
     for block in blocks:
         np.add.at(strength, checked_edges(*block, n)[0], 1.0)
-    live = strength > 0
-    scale = np.divide(damping, strength, out=np.zeros(n), where=live)
 
-    def spread(x: Ranks) -> Ranks:
-        passed, scaled = np.zeros(n), x * scale
+    def spread(held: Numbers) -> Numbers:
+        passed = np.zeros_like(held)
         for sources, targets in blocks:
-            np.add.at(passed, np.asarray(targets, np.intp), scaled[np.asarray(sources, np.intp)])
+            np.add.at(passed, np.asarray(targets, np.intp), held[np.asarray(sources, np.intp)])
         return passed
 
-    def push(x: Ranks) -> Ranks:
-        return spread(x) * live
-
-    def correct(residual: Ranks, reduction: float, solve: Solve) -> Ranks:
-        return solve(push, residual, reduction, damping)
-
-    guess = None if start is None else warm_start(start, leap, np.flatnonzero(live), damping) * live
-    guess, _ = refine(push, correct, leap * live, guess, damping, tolerance)
-    ranks = leap + spread(guess)
-    ranks /= ranks.sum()
-    return ranks
+    return pagerank_of_products(spread, strength, damping, jump=jump, start=start, tolerance=tolerance)

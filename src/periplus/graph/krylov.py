@@ -20,6 +20,11 @@ Numbers = TypeVar("Numbers", NDArray[np.float32], NDArray[np.float64])
 _LOST = 1e3
 """Residuals of the quick way go up and down; from so far up it does not come back."""
 
+_SINGLE = 2e-5
+"""How far one round in single precision can take a residual; asked for more it would circle in its own rounding."""
+MOST_DAMPING_IN_SINGLE = 0.999
+"""Closer to 1 rounding grows by 1 / (1 - damping) to what single precision cannot hold."""
+
 
 class Solve(Protocol):
     """A way to solve: x with |b - (I - dP)x| at most about reduction * |b|, in the sum norm."""
@@ -81,6 +86,19 @@ def power_series(push: Callable[[Numbers], Numbers], b: Numbers, reduction: floa
         if absolute_sum(term) <= enough:
             break
     return x
+
+
+def solved_in_single(
+    push: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+    b: NDArray[np.float64],
+    reduction: float,
+    damping: float,
+    solve: Solve,
+) -> NDArray[np.float64]:
+    """The same in single precision, as far as that can go. Scaled before it is rounded: tiny squares would vanish."""
+    unit = absolute_sum(b) / max(1, len(b)) or 1.0
+    wanted = (b / unit).astype(np.float32)
+    return solve(push, wanted, max(reduction, _SINGLE), damping).astype(np.float64) * unit
 
 
 def _most_products(reduction: float, damping: float) -> int:

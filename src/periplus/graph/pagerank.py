@@ -16,16 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
 from .edges import Ids, Ranks, checked_damping, checked_edges, checked_weights, distribution
-from .krylov import Solve, absolute_sum
+from .krylov import MOST_DAMPING_IN_SINGLE, Solve, solved_in_single
 from .refine import refine, warm_start
 
 _WINDOW = 2048
 """Rows sorted together: their part of a vector, 8 KB, stays in the first cache."""
-_SINGLE = 2e-5
-"""How far one round in single precision can take a residual; asked for more it would circle in its own rounding."""
-
-_MOST_DAMPING = 0.999
-"""Closer to 1 rounding grows by 1 / (1 - damping) to what single precision cannot hold."""
 
 
 def pagerank(
@@ -101,12 +96,10 @@ class _Links:
         return np.asarray(self._to_leaves @ passed)
 
     def correct(self, residual: Ranks, reduction: float, solve: Solve) -> Ranks:
-        """About (I - dP)^-1 residual. Scaled before it is rounded: squares of tiny numbers would vanish."""
-        if self._damping > _MOST_DAMPING:
+        """About (I - dP)^-1 residual."""
+        if self._damping > MOST_DAMPING_IN_SINGLE:
             return solve(self.push, residual, reduction, self._damping)
-        unit = absolute_sum(residual) / max(1, len(residual)) or 1.0
-        wanted = (residual / unit).astype(np.float32)
-        return solve(self._push_single, wanted, max(reduction, _SINGLE), self._damping).astype(np.float64) * unit
+        return solved_in_single(self._push_single, residual, reduction, self._damping, solve)
 
     def _push_single(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(self._single @ (x * self._scale_single))
