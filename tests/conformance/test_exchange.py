@@ -18,48 +18,43 @@ PLAIN = Discovery(Url("https://b.test/"), Source.SEED, 0.0)
 
 def sent(state: State, limit: int = 99) -> list[tuple[int, int]]:
     state.commit()
-    return [(batch.receiver, batch.number) for batch in state.exchange.unsent(limit)]
+    offered = [
+        batch for receiver in sorted(state.exchange.receivers()) for batch in state.exchange.unsent(receiver, limit)
+    ]
+    return [(batch.receiver, batch.number) for batch in offered]
 
 
 def test_discoveries_travel_whole(state: State) -> None:
     """A batch carries what was sent, with the numbers of both ends."""
     state.exchange.send(3, [FULL, PLAIN])
     state.commit()
-    assert state.exchange.unsent(9) == [Batch(0, 3, 1, (FULL, PLAIN))]
+    [batch] = state.exchange.unsent(3, 9)
+    assert batch == Batch.of(0, 3, 1, (FULL, PLAIN))
+    assert batch.discoveries == (FULL, PLAIN)
 
 
 def test_numbers_count_up_for_each_receiver(state: State) -> None:
-    """From 1, without gaps, and the order of sending is that of offering."""
+    """From 1, without gaps, and the order of sending is that of offering, for each receiver."""
     for receiver in (1, 2, 1, 1):
         state.exchange.send(receiver, [PLAIN])
-    assert sent(state, limit=3) == [(1, 1), (2, 1), (1, 2)]
+    assert sent(state, limit=2) == [(1, 1), (1, 2), (2, 1)]
+    assert state.exchange.receivers() == [1]
     assert sent(state) == [(1, 3)]
     assert sent(state) == []
+    assert [state.exchange.sent(receiver) for receiver in (1, 2, 3)] == [3, 1, 0]
 
 
 def test_batches_are_kept_until_acknowledged(state: State) -> None:
     """An acknowledgement is for all before it; one for nothing does no harm; numbers are never used again."""
     for _ in range(3):
         state.exchange.send(1, [PLAIN])
-    emptiness = [state.exchange.is_empty]
+    lengths = [len(state.exchange)]
     for receiver, number in ((2, 9), (1, 2), (1, 3), (1, 1)):
         state.exchange.acknowledged(receiver, number)
-        emptiness.append(state.exchange.is_empty)
-    assert emptiness == [False, False, False, True, True]
+        lengths.append(len(state.exchange))
+    assert lengths == [3, 3, 1, 0, 0]
     state.exchange.send(1, [PLAIN])
     assert sent(state) == [(1, 4)]
-
-
-def test_who_began_anew_is_offered_the_rest_again(state: State) -> None:
-    """All that one receiver has not acknowledged, once more and once, in order; others are not disturbed."""
-    for receiver in (1, 1, 2, 1):
-        state.exchange.send(receiver, [PLAIN])
-    assert sent(state, limit=2) == [(1, 1), (1, 2)]
-    state.exchange.acknowledged(1, 1)
-    state.exchange.offer_again(1)
-    state.exchange.offer_again(3)
-    assert sorted(sent(state)) == [(1, 2), (1, 3), (2, 1)]
-    assert sent(state) == []
 
 
 def test_what_is_acknowledged_is_not_offered(state: State) -> None:
@@ -72,7 +67,7 @@ def test_what_is_acknowledged_is_not_offered(state: State) -> None:
 
 def test_a_batch_is_taken_once_and_in_its_turn(state: State) -> None:
     """Known by its number; one that overtook another waits until it comes again."""
-    first, second, other = Batch(1, 0, 1, ()), Batch(1, 0, 2, ()), Batch(2, 0, 1, ())
+    first, second, other = Batch.of(1, 0, 1, ()), Batch.of(1, 0, 2, ()), Batch.of(2, 0, 1, ())
     assert state.exchange.taken(1) == 0
     assert not state.exchange.is_new(second)
     assert state.exchange.is_new(first)
@@ -80,4 +75,4 @@ def test_a_batch_is_taken_once_and_in_its_turn(state: State) -> None:
     assert state.exchange.is_new(second)
     assert state.exchange.is_new(other)
     assert (state.exchange.taken(1), state.exchange.taken(2), state.exchange.taken(3)) == (2, 1, 0)
-    assert state.exchange.is_empty
+    assert len(state.exchange) == 0

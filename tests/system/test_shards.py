@@ -227,7 +227,7 @@ class Talker:
     def __init__(self, number: int, count: int) -> None:
         self.number = number
         long = tuple(Discovery(Url(f"http://a.test/{'x' * 500}{number}"), Source.LINK, 0.0) for number in range(1000))
-        self._leaving = tuple(Batch(number, 1 - number, each, long) for each in range(1, self.BATCHES + 1))
+        self._leaving = tuple(Batch.of(number, 1 - number, each, long) for each in range(1, self.BATCHES + 1))
         self._unacknowledged = self.BATCHES
         self._taken = self._told = 0
 

@@ -10,6 +10,7 @@ places together with the batches, and they are to be brought first.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
@@ -36,8 +37,11 @@ from .scheduler import CrawlScheduler
 BATCH = 1000
 """So many discoveries travel together, at most."""
 _MOVED = "moved"
-_UNDER_WAY = 32
-"""So many batches are offered at once; the rest waits in the state."""
+WINDOW, WINDOWS = 64, 256
+"""So many batches are offered to one shard, and to all together, before the first is acknowledged: that bounds memory,
+and the rest waits in the state. One shard that is slow or away does not hold up the others."""
+FULL = 2048
+"""When so many batches wait, nothing more is fetched until some are acknowledged: who is slow slows down everybody."""
 
 
 class Courier:
@@ -72,7 +76,7 @@ class Courier:
         self._leaving: list[Batch] = []
         self._receipts: dict[int, int] = {}
         self._told: dict[int, int] = {}
-        self._offered: dict[int, list[int]] = {}
+        self._offered: dict[int, deque[int]] = {}
 
     def deliver(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Give each to the shard that has its site."""
@@ -113,12 +117,12 @@ class Courier:
         self._untold += news
         return bool(news)
 
-    def receive(self, batch: Batch, now: float) -> None:
-        """Take a batch from another shard; one that came before changes nothing."""
+    def take(self, batch: Batch) -> Sequence[Discovery]:
+        """What a batch of another shard brings: nothing, if it came before; its sender is then told once more."""
         if self._exchange.is_new(batch):
-            self._scheduler.discover(batch.discoveries, now)
-        else:
-            self._told.pop(batch.sender, None)
+            return batch.discoveries
+        self._told.pop(batch.sender, None)
+        return ()
 
     def before_commit(self) -> None:
         """What is for others becomes part of the state."""
@@ -138,11 +142,14 @@ class Courier:
                 self._told[sender] = self._receipts[sender] = taken
 
     def _offer(self) -> None:
-        room = _UNDER_WAY - sum(map(len, self._offered.values()))
-        if room > 0 and self._shards > 1:
-            batches = self._exchange.unsent(room)
-            for batch in batches:
-                self._offered.setdefault(batch.receiver, []).append(batch.number)
+        """To each shard in turn, who has waited longest first."""
+        room = WINDOWS - sum(map(len, self._offered.values()))
+        waiting = sorted(self._exchange.receivers(), key=lambda receiver: len(self._offered.get(receiver, ())))
+        for receiver in waiting:
+            offered = self._offered.setdefault(receiver, deque())
+            batches = self._exchange.unsent(receiver, max(min(WINDOW - len(offered), room), 0))
+            offered.extend(batch.number for batch in batches)
+            room -= len(batches)
             self._leaving += batches
 
     def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
@@ -155,9 +162,22 @@ class Courier:
     def acknowledged(self, receiver: int, number: int) -> None:
         """Another shard has this batch and all before it for good."""
         self._exchange.acknowledged(receiver, number)
-        self._offered[receiver] = [each for each in self._offered.get(receiver, []) if each > number]
+        offered = self._offered.get(receiver, deque())
+        while offered and offered[0] <= number:
+            offered.popleft()
 
     @property
     def is_quiet(self) -> bool:
         """Nothing is on its way to others."""
-        return not (self._foreign or self._leaving or self._untold) and self._exchange.is_empty
+        return not (self._foreign or self._leaving or self._untold or len(self._exchange))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits for others that no more should be found."""
+        return self._shards > 1 and len(self._exchange) >= FULL
+
+    def numbers(self) -> tuple[dict[int, int], dict[int, int]]:
+        """The last batches sent to each other shard, and taken from each; of those with whom there were any."""
+        others = [shard for shard in range(self._shards) if shard != self._shard]
+        sent = {shard: number for shard in others if (number := self._exchange.sent(shard))}
+        return sent, {shard: number for shard in others if (number := self._exchange.taken(shard))}

@@ -121,7 +121,7 @@ class Engine:
     def step(self, patience: float = _PATIENCE) -> None:
         """One turn: start what may be started, wait a little for what ends, and handle it."""
         now = self._clock.now()
-        is_full = self.is_stopping or self._forester.is_full
+        is_full = self.is_stopping or self._forester.is_full or self._courier.is_full
         slots = 0 if is_full else min(self._wire.free_slots, self._pace.room(now))
         if slots:
             for task in self._scheduler.take(slots, now):
@@ -278,9 +278,13 @@ class Engine:
         """A batch of another shard."""
         note = BatchNote(batch, self._clock.now())
         self._journal.append([note])
-        self._forester.naming.received(batch.discoveries, note.at)
-        self._courier.receive(batch, note.at)
+        self._take(batch, note.at)
         self._uncommitted += 1
+
+    def _take(self, batch: Batch, at: float) -> None:
+        found = self._courier.take(batch)
+        self._forester.naming.received(found, at)
+        self._scheduler.discover(found, at)
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """What somebody tells us of; durable at once."""
@@ -318,8 +322,7 @@ class Engine:
             self._read_up()
             self._journal.trying(self._commits, index)
             if isinstance(note, BatchNote):
-                self._forester.naming.received(note.batch.discoveries, note.at)
-                self._courier.receive(note.batch, note.at)
+                self._take(note.batch, note.at)
             elif isinstance(note, FileNote):
                 recovered += self._read_again(note, is_read=index not in deadly)
             else:

@@ -35,7 +35,10 @@ class Parcel(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """How a shard is doing. The crawl is finished when all are idle and quiet, and nothing is under way between."""
+    """How a shard is doing. The crawl is finished when all are idle and quiet, and nothing is under way between.
+
+    Once it is both, it says the numbers of the last batches that it sent to others and took from them.
+    """
 
     shard: int
     census: Census
@@ -44,6 +47,8 @@ class Status(Struct, frozen=True):
     is_quiet: bool
     freshness: Freshness | None = None
     next_visits: tuple[NextVisit, ...] = ()
+    sent: dict[int, int] = {}
+    taken: dict[int, int] = {}
 
 
 class Shard:
@@ -102,14 +107,18 @@ class Shard:
 
     def status(self) -> Status:
         """How it is going."""
+        is_idle, is_quiet = self._engine.is_idle, self._courier.is_quiet and not self._engine.has_uncommitted
+        sent, taken = self._courier.numbers() if is_idle and is_quiet else ({}, {})
         return Status(
             self.number,
             self._engine.census(),
             self._engine.tally,
-            self._engine.is_idle,
-            self._courier.is_quiet and not self._engine.has_uncommitted,
+            is_idle,
+            is_quiet,
             self._engine.freshness(),
             tuple(self._next_visits()),
+            sent,
+            taken,
         )
 
     def wake(self) -> None:

@@ -338,11 +338,14 @@ class Exchange(Protocol):
     def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
         """Keep a batch for another shard."""
 
-    def unsent(self, limit: int) -> list[Batch]:
-        """Batches not yet offered since this store was opened, in order; each is shown once."""
+    def receivers(self) -> list[int]:
+        """For whom there are batches that were not offered since this store was opened."""
 
-    def offer_again(self, receiver: int) -> None:
-        """The receiver began anew: show it once more all that it has not acknowledged."""
+    def unsent(self, receiver: int, limit: int) -> list[Batch]:
+        """The next batches for one receiver, in order; each is shown once, after its commit."""
+
+    def sent(self, receiver: int) -> int:
+        """The number of the last batch kept for a shard."""
 
     def acknowledged(self, receiver: int, number: int) -> None:
         """The receiver has this batch and all before it."""
@@ -357,9 +360,8 @@ class Exchange(Protocol):
     def taken(self, sender: int) -> int:
         """The number of the last batch taken from a shard."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether every batch was acknowledged."""
+    def __len__(self) -> int:
+        """How many batches are not acknowledged."""
 
 
 class State(Protocol):

@@ -5,8 +5,11 @@ These are the words of the ports of storage. What they mean for the next visit i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
+from typing import Self
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -201,9 +204,32 @@ class Stored(Struct, frozen=True, gc=False):
 
 
 class Batch(Struct, frozen=True):
-    """Discoveries on their way from one shard to another. Numbers count up from 1 for each pair of shards."""
+    """Discoveries on their way from one shard to another. Numbers count up from 1 for each pair of shards.
+
+    They are packed when they are sent and unpacked by the one who takes them: who keeps them or carries them handles
+    bytes.
+    """
 
     sender: int
     receiver: int
     number: int
-    discoveries: tuple[Discovery, ...]
+    packed: bytes
+
+    @classmethod
+    def of(cls, sender: int, receiver: int, number: int, discoveries: Sequence[Discovery]) -> Self:
+        """A batch of these."""
+        return cls(sender, receiver, number, pack(discoveries))
+
+    @property
+    def discoveries(self) -> tuple[Discovery, ...]:
+        """What it holds; unpacked each time."""
+        return _unpack(self.packed)
+
+
+_unpack = msgspec.msgpack.Decoder(tuple[Discovery, ...]).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def pack(discoveries: Sequence[Discovery]) -> bytes:
+    """Discoveries as a batch holds them."""
+    return _encode(tuple(discoveries))

@@ -282,7 +282,7 @@ class MemoryExchange:
     def __init__(self, shard: int = 0) -> None:
         self._shard = shard
         self._kept: dict[int, deque[Batch]] = {}
-        self._unsent: deque[Batch] = deque()
+        self._offered: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._taken: dict[int, int] = {}
 
@@ -290,24 +290,30 @@ class MemoryExchange:
         """Keep a batch for another shard."""
         number = self._numbers.get(receiver, 0) + 1
         self._numbers[receiver] = number
-        batch = Batch(self._shard, receiver, number, tuple(discoveries))
-        self._kept.setdefault(receiver, deque()).append(batch)
-        self._unsent.append(batch)
+        self._kept.setdefault(receiver, deque()).append(Batch.of(self._shard, receiver, number, discoveries))
 
-    def unsent(self, limit: int) -> list[Batch]:
-        """Batches not yet offered, in the order they were sent; each is shown once."""
-        shown: list[Batch] = []
-        while self._unsent and len(shown) < limit:
-            batch = self._unsent.popleft()
-            kept = self._kept[batch.receiver]
-            if kept and kept[0].number <= batch.number:
-                shown.append(batch)
+    def receivers(self) -> list[int]:
+        """For whom there are batches that were not offered."""
+        return [receiver for receiver in self._kept if self._waiting(receiver)]
+
+    def unsent(self, receiver: int, limit: int) -> list[Batch]:
+        """The next batches for one receiver, in order; each is shown once."""
+        shown = self._waiting(receiver)[:limit]
+        if shown:
+            self._offered[receiver] = shown[-1].number
         return shown
 
-    def offer_again(self, receiver: int) -> None:
-        """The receiver began anew: show it once more all that it has not acknowledged."""
-        others = [batch for batch in self._unsent if batch.receiver != receiver]
-        self._unsent = deque([*others, *self._kept.get(receiver, ())])
+    def _waiting(self, receiver: int) -> list[Batch]:
+        offered = self._offered.get(receiver, 0)
+        return [batch for batch in self._kept.get(receiver, ()) if batch.number > offered]
+
+    def sent(self, receiver: int) -> int:
+        """The number of the last batch kept for a shard."""
+        return self._numbers.get(receiver, 0)
+
+    def reopened(self) -> None:
+        """As after a restart: what nobody has acknowledged is offered again."""
+        self._offered.clear()
 
     def acknowledged(self, receiver: int, number: int) -> None:
         """The receiver has this batch and all before it."""
@@ -329,10 +335,9 @@ class MemoryExchange:
         """The number of the last batch taken from a shard."""
         return self._taken.get(sender, 0)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether every batch was acknowledged."""
-        return not any(self._kept.values())
+    def __len__(self) -> int:
+        """How many batches are not acknowledged."""
+        return sum(map(len, self._kept.values()))
 
 
 class MemoryState:

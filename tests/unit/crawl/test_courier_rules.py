@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from periplus.config import Config
-from periplus.crawl.courier import BATCH, Courier
+from periplus.crawl.courier import BATCH, WINDOW, Courier
 from periplus.crawl.placement import owner_of
 from periplus.crawl.scheduler import CrawlScheduler
 from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Site, Source, Url
@@ -69,7 +69,7 @@ def test_own_discoveries_stay_and_others_leave_after_the_commit(shard: Shard) ->
     assert not shard.courier.is_quiet
     shard.commit()
     _, [batch], _ = shard.courier.collect()
-    assert batch == Batch(0, 1, 1, (link(FOREIGN),))
+    assert batch == Batch.of(0, 1, 1, (link(FOREIGN),))
     assert shard.courier.collect() == ([], [], {})
     assert not shard.courier.is_quiet
     shard.courier.acknowledged(1, 1)
@@ -86,29 +86,29 @@ def test_what_no_shard_would_want_does_not_travel(shard: Shard) -> None:
 
 def test_what_waits_for_a_commit_is_bounded(shard: Shard) -> None:
     """A batch goes to the state when it is full; no more than some are under way, and the rest follows."""
-    for start in range(0, 40 * BATCH, 500):
+    for start in range(0, 70 * BATCH, 500):
         shard.courier.deliver([link(FOREIGN, start + number) for number in range(500)], 0.0)
         assert sum(map(len, shard.courier._foreign.values())) < BATCH
     shard.commit()
     first = shard.courier.collect()[1]
-    assert [batch.number for batch in first] == list(range(1, 33))
-    shard.courier.acknowledged(1, 32)
+    assert [batch.number for batch in first] == list(range(1, WINDOW + 1))
+    shard.courier.acknowledged(1, WINDOW)
     shard.commit()
     rest = shard.courier.collect()[1]
-    assert [batch.number for batch in rest] == list(range(33, 41))
-    assert sum(len(batch.discoveries) for batch in first + rest) == 40 * BATCH
+    assert [batch.number for batch in rest] == list(range(WINDOW + 1, 71))
+    assert sum(len(batch.discoveries) for batch in first + rest) == 70 * BATCH
 
 
 def test_a_batch_is_taken_once_and_acknowledged_after_the_commit(shard: Shard) -> None:
     """One that comes again changes nothing, and is acknowledged again: the first receipt was lost."""
-    batch = Batch(1, 0, 1, (link(OWN),))
-    shard.courier.receive(batch, 0.0)
+    batch = Batch.of(1, 0, 1, (link(OWN),))
+    shard.scheduler.discover(shard.courier.take(batch), 0.0)
     assert shard.courier.collect()[2] == {}
     shard.commit()
     assert shard.courier.collect()[2] == {1: 1}
     shard.commit()
     assert shard.courier.collect()[2] == {}
-    shard.courier.receive(batch, 0.0)
+    shard.scheduler.discover(shard.courier.take(batch), 0.0)
     shard.commit()
     assert shard.courier.collect()[2] == {1: 1}
     assert len(shard.state.records) == 1

@@ -70,7 +70,7 @@ def noted(folder: Path, size: int = 10**9) -> tuple[Journal, list[AnyNote], list
     for number, outcome in enumerate(whole):
         stored = archive.write(outcome, b"") if isinstance(outcome, Fetched | NotModified | Redirected) else None
         notes.append(Note(outcome, AT + number, stored, archive.end))
-    notes.insert(3, BatchNote(Batch(1, 0, 4, (Discovery(Url("https://a.test/"), Source.LINK, AT),)), AT))
+    notes.insert(3, BatchNote(Batch.of(1, 0, 4, (Discovery(Url("https://a.test/"), Source.LINK, AT),)), AT))
     for note in notes:
         journal.append([note])
     journal.close()

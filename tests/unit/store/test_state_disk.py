@@ -208,11 +208,11 @@ def test_batches_are_offered_only_once_committed(tmp_path: Path) -> None:
     """A number that another shard has seen must never be given to another batch."""
     state = DiskState(tmp_path, shard=4)
     state.exchange.send(1, [])
-    assert state.exchange.unsent(9) == []
+    assert state.exchange.unsent(1, 9) == []
     state.commit()
     state.close()
     state = DiskState(tmp_path, shard=4)
-    (batch,) = state.exchange.unsent(9)
+    (batch,) = state.exchange.unsent(1, 9)
     assert (batch.sender, batch.receiver, batch.number) == (4, 1, 1)
     state.close()
 

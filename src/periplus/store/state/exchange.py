@@ -9,62 +9,68 @@ number would be given to another batch, which the other would take for one it kn
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 
-import msgspec
-
 from periplus.model import Batch, Discovery
+from periplus.model.state import pack
 
 from .environment import Environment
-from .rows import encode
-
-_decode = msgspec.msgpack.Decoder(tuple[Discovery, ...]).decode
 
 
 class DiskExchange:
-    """`Exchange` of one shard, in two tables."""
+    """`Exchange` of one shard, in two tables.
+
+    Numbers have no gaps, so that two of them say what is to be offered to a receiver: the next, and the last that is
+    committed.
+    """
 
     def __init__(self, environment: Environment, shard: int) -> None:
         self._shard = shard
         self._outbox = environment.table("outbox")
         self._numbers = environment.table("numbers")
-        self._unsent = deque(key for key, _ in self._outbox.walk())
-        self._uncommitted: list[bytes] = []
+        self._sent = {_number(key[1:]): _number(row) for key, row in self._numbers.walk(b">")}
+        self._committed = dict(self._sent)
+        self._next = {receiver: self._first(receiver) for receiver in self._sent}
+
+    def _first(self, receiver: int) -> int:
+        """The first batch that is not acknowledged, or the one after the last."""
+        row = self._outbox.at_or_after(_key(receiver, 0))
+        is_kept = row is not None and _number(row[0][:4]) == receiver
+        return _number(row[0][4:]) if row is not None and is_kept else self._sent[receiver] + 1
 
     def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
         """Keep a batch for another shard."""
-        number = self._number(b">", receiver) + 1
+        number = self._sent[receiver] = self.sent(receiver) + 1
+        self._next.setdefault(receiver, number)
         self._set_number(b">", receiver, number)
-        key = _key(receiver, number)
-        self._outbox.put(key, encode(tuple(discoveries)))
-        self._uncommitted.append(key)
+        self._outbox.put(_key(receiver, number), pack(discoveries))
 
-    def unsent(self, limit: int) -> list[Batch]:
-        """Batches not yet offered since this store was opened, in order; each is shown once, after its commit."""
-        shown: list[Batch] = []
-        while self._unsent and len(shown) < limit:
-            key = self._unsent.popleft()
-            row = self._outbox.get(key)
-            if row is not None:
-                receiver, number = int.from_bytes(key[:4], "big"), int.from_bytes(key[4:], "big")
-                shown.append(Batch(self._shard, receiver, number, _decode(row)))
-        return shown
+    def receivers(self) -> list[int]:
+        """For whom there are batches that were not offered since this store was opened."""
+        return [receiver for receiver, last in self._committed.items() if self._next[receiver] <= last]
 
-    def offer_again(self, receiver: int) -> None:
-        """The receiver began anew: show it once more all that it has not acknowledged."""
-        prefix = receiver.to_bytes(4, "big")
-        others = [key for key in self._unsent if not key.startswith(prefix)]
-        waiting = set(self._uncommitted)
-        mine = [key for key, _ in self._outbox.walk(prefix) if key not in waiting]
-        self._unsent = deque([*others, *mine])
+    def unsent(self, receiver: int, limit: int) -> list[Batch]:
+        """The next batches for one receiver, in order; each is shown once, after its commit."""
+        first = self._next.get(receiver, 1)
+        numbers = range(first, min(first + limit, self._committed.get(receiver, 0) + 1))
+        if not numbers:
+            return []
+        self._next[receiver] = numbers.stop
+        rows = [(number, self._outbox.get(_key(receiver, number))) for number in numbers]
+        return [Batch(self._shard, receiver, number, row) for number, row in rows if row is not None]
+
+    def sent(self, receiver: int) -> int:
+        """The number of the last batch kept for a shard."""
+        return self._sent.get(receiver, 0)
 
     def acknowledged(self, receiver: int, number: int) -> None:
         """The receiver has this batch and all before it."""
         for key, _ in self._outbox.walk(receiver.to_bytes(4, "big")):
             if key > _key(receiver, number):
-                return
+                break
             self._outbox.delete(key)
+        if receiver in self._next:
+            self._next[receiver] = max(self._next[receiver], min(number, self.sent(receiver)) + 1)
 
     def is_new(self, batch: Batch) -> bool:
         """Whether this batch is the next one of its sender. Marks it as taken."""
@@ -75,23 +81,22 @@ class DiskExchange:
 
     def taken(self, sender: int) -> int:
         """The number of the last batch taken from a shard."""
-        return self._number(b"<", sender)
+        return _number(self._numbers.get(b"<" + sender.to_bytes(4, "big")) or b"")
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether every batch was acknowledged."""
-        return not len(self._outbox)
+    def __len__(self) -> int:
+        """How many batches are not acknowledged."""
+        return len(self._outbox)
 
     def committed(self) -> None:
         """What was sent so far may be offered."""
-        self._unsent.extend(self._uncommitted)
-        self._uncommitted.clear()
-
-    def _number(self, direction: bytes, shard: int) -> int:
-        return int.from_bytes(self._numbers.get(direction + shard.to_bytes(4, "big")) or b"", "big")
+        self._committed = dict(self._sent)
 
     def _set_number(self, direction: bytes, shard: int, number: int) -> None:
         self._numbers.put(direction + shard.to_bytes(4, "big"), number.to_bytes(8, "big"))
+
+
+def _number(encoded: bytes) -> int:
+    return int.from_bytes(encoded, "big")
 
 
 def _key(receiver: int, number: int) -> bytes:
