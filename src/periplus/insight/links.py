@@ -1,0 +1,142 @@
+"""The links of a collection as numbers: the fingerprints of both ends, from the tables `links` and `fetches`.
+
+Of the texts in a row group of `links` each is looked at once. Links that ask not to be followed are left out, a
+redirect is a link, a link given twice is there twice, and of a page that was read several times the last reading
+counts. Not here: what links make of pages (`graph`), and links that are too many for one memory (`parted_links`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from periplus.model import CollectionDamaged
+from periplus.store.tables import Spooled, scan
+from periplus.store.tables.reader import files_of
+from periplus.urls import fingerprints
+
+from .columns import moments, plain
+
+_NOFOLLOW: Final = re.compile(r"(?:^|\s)nofollow(?:\s|$)")
+_COLUMNS: Final = ["page", "target", "rel", "read_at"]
+
+Hashes = NDArray[np.uint64]
+Numbers = NDArray[np.int32]
+
+
+class Newest(Struct, frozen=True):
+    """When each page was last read, in microseconds, by the pages' fingerprints in their order."""
+
+    keys: Hashes
+    times: NDArray[np.int64]
+
+
+class LinkBatch(Struct, frozen=True):
+    """Links side by side. Those of a page lie together, so of pages there are the fingerprint and how many links.
+
+    Of targets there are those that differ, and for each link which of them it is.
+    """
+
+    pages: Hashes
+    counts: NDArray[np.int64]
+    targets: Hashes
+    numbers: Numbers
+
+
+def read_links(path: Path, newest: Newest | None) -> Iterator[LinkBatch]:
+    """The links of a file, a row group at a time: that is how long a dictionary lives."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                group = file.read_row_group(number, columns=_COLUMNS)
+                for batch in group.unify_dictionaries().combine_chunks().to_batches():
+                    yield _batch(batch, newest)
+    except pa.ArrowException as error:
+        raise CollectionDamaged(f"{path} is no whole Parquet file", hint="restore it, or remove it") from error
+
+
+def other_links(tables: Path, spooled: Sequence[Spooled], newest: Newest | None) -> Iterator[LinkBatch]:
+    """The links that are in no file yet, and redirects."""
+    for batch in scan(tables / "nowhere", "links", spooled=spooled, columns=_COLUMNS):  # the spools alone
+        yield _batch(batch, newest)
+    sources, targets = _redirects(tables, spooled)
+    yield LinkBatch(sources, np.ones(len(sources), np.int64), targets, np.arange(len(targets), dtype=np.int32))
+
+
+def all_links(tables: Path, spooled: Sequence[Spooled]) -> Iterator[LinkBatch]:
+    """Everything."""
+    newest = newest_of(tables, spooled)
+    for path in files_of(tables, "links", spooled):
+        yield from read_links(path, newest)
+    yield from other_links(tables, spooled, newest)
+
+
+def newest_of(tables: Path, spooled: Sequence[Spooled]) -> Newest | None:
+    """When each page was last read, if any was read twice."""
+    keys, times = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    for batch in scan(tables, "pages", spooled=spooled, columns=["url", "read_at"]):
+        keys.append(np.array(fingerprints(batch["url"].to_pylist()), np.uint64))
+        times.append(moments(batch["read_at"]))
+    every, when = np.concatenate(keys), np.concatenate(times)
+    order = np.lexsort((when, every))
+    is_last = np.append(every[order][1:] != every[order][:-1], True)[: len(every)]
+    return None if is_last.all() else Newest(every[order][is_last], when[order][is_last])
+
+
+def places(keys: Hashes, wanted: Hashes) -> NDArray[np.int64]:
+    """Where each stands among the keys, which are all different; -1 where it does not."""
+    found = pc.index_in(pa.array(wanted, pa.uint64()), value_set=pa.array(keys, pa.uint64()))
+    return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64))
+
+
+def _batch(rows: pa.RecordBatch, newest: Newest | None) -> LinkBatch:
+    rows = _current(rows, newest)
+    pages, numbers = _coded(rows["page"])
+    begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
+    return LinkBatch(pages[numbers[begins]], np.diff(begins, append=len(numbers)), *_coded(rows["target"]))
+
+
+def _current(batch: pa.RecordBatch, newest: Newest | None) -> pa.RecordBatch:
+    """Without what asks not to be followed and, where pages were read again, what they said before."""
+    rels = batch["rel"].dictionary.to_pylist()
+    is_followed = np.array([not _NOFOLLOW.search(rel or "") for rel in rels], np.bool_)
+    kept = is_followed[batch["rel"].indices.to_numpy()] if len(rels) else np.ones(len(batch), np.bool_)
+    if newest is not None:
+        pages, numbers = _coded(batch["page"])
+        kept = kept & (moments(batch["read_at"]) >= _last_read(newest, pages)[numbers])
+    return batch if kept.all() else batch.filter(pa.array(kept))
+
+
+def _last_read(newest: Newest, pages: Hashes) -> NDArray[np.int64]:
+    """When each was; 0 where that is not known."""
+    at = np.minimum(np.searchsorted(newest.keys, pages), len(newest.keys) - 1)
+    return np.where(newest.keys[at] == pages, newest.times[at], 0)
+
+
+def _redirects(tables: Path, spooled: Sequence[Spooled]) -> tuple[Hashes, Hashes]:
+    ends: tuple[list[int], list[int]] = ([], [])
+    for batch in scan(tables, "fetches", spooled=spooled, columns=["url", "target", "purpose"]):
+        moved = batch.filter(pc.and_(pc.is_valid(batch["target"]), pc.equal(plain(batch["purpose"]), "page")))
+        for side, column in zip(ends, ("url", "target"), strict=True):
+            side.extend(fingerprints(plain(moved[column]).to_pylist()))
+    return np.array(ends[0], np.uint64), np.array(ends[1], np.uint64)
+
+
+def _coded(column: pa.DictionaryArray) -> tuple[Hashes, Numbers]:
+    """The fingerprint of each different text of a column, and for each row which of them it is.
+
+    Texts of rows that were left out are still in the dictionary, and are no ends of links.
+    """
+    numbers: Numbers = column.indices.to_numpy(zero_copy_only=False)
+    is_used = np.bincount(numbers, minlength=len(column.dictionary)) > 0
+    texts = column.dictionary.filter(pa.array(is_used)).to_pylist()
+    return np.array(fingerprints(texts), np.uint64), (np.cumsum(is_used, dtype=np.int32) - 1)[numbers]

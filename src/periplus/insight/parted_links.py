@@ -1,0 +1,264 @@
+"""The links of a collection in partitions on disk: when all of them are more than one memory holds.
+
+URLs are numbered by the order of their fingerprints, so that a partition is a range of fingerprints and one of numbers:
+it has the links that lead to its URLs. Jobs make the partitions in three stages, as in any sort outside of memory:
+
+    spill     a file of the table each: its links by where they lead, and the fingerprints of all ends
+    number    a partition each: the fingerprints of its URLs, each once
+    compress  a partition each: from which URLs links lead to each of its own, as numbers (4 bytes a link)
+
+A product of PageRank is then a job for each partition: all have the vector in common, and each answers for its own
+range. So no job holds more than `BYTES_A_LINK` for each link of its partition, or of one file of the table, and the
+vectors that all jobs of a machine read together; who asks holds some 120 bytes a URL, and nothing for links. A URL to
+which more links lead than fit into a job makes a partition that is as much larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from periplus.store.tables import Spooled
+from periplus.store.tables.reader import count_rows, files_of
+
+from .links import Hashes, LinkBatch, Newest, Numbers, newest_of, other_links, read_links
+from .whole_links import Block, Ids, Ranks
+from .workplace import Workplace, save
+
+BYTES_A_LINK: Final = 64
+"""What the hungriest job, `compress`, takes for each link of its partition."""
+_LINKS_AT_ONCE: Final = 1 << 19
+_HASHES: Final = 1 << 64
+_NARROW: Final = np.iinfo(np.int32).max
+
+Floats = TypeVar("Floats", NDArray[np.float32], NDArray[np.float64])
+Places = NDArray[np.int64]
+Result = TypeVar("Result")
+Shared = TypeVar("Shared")
+
+
+@contextmanager
+def parted_links(tables: Path, spooled: Sequence[Spooled], workplace: Workplace) -> Iterator[PartedLinks]:
+    """All links of a collection in partitions, which last until this ends."""
+    rows = count_rows(tables, "links", spooled=spooled)
+    with workplace.files() as folder:
+        parts = workplace.parts(rows * BYTES_A_LINK)
+        spilled = _spilled(tables, spooled, workplace, folder, parts)
+        yield PartedLinks(folder, workplace, spilled)
+
+
+class _Spilled(Struct, frozen=True):
+    """Where in each spilled file each partition begins and ends: a row for each file."""
+
+    folder: Path
+    edges: Places
+    keys: Places
+
+    @property
+    def parts(self) -> int:
+        """How many partitions."""
+        return int(self.edges.shape[1]) - 1
+
+
+class _Layout(Struct, frozen=True):
+    """The partitions of a folder: the number at which each begins, and where all end."""
+
+    folder: Path
+    bases: Places
+
+    def keys(self, part: int) -> Hashes:
+        """The fingerprints of its URLs, in order."""
+        return _load(self.folder / f"keys-{part}.npy")
+
+    def rows(self, part: int) -> tuple[Places, Ids]:
+        """Where the links to each of its URLs end, and begin for the next; and where they come from."""
+        return _load(self.folder / f"ends-{part}.npy"), _load(self.folder / f"heads-{part}.npy")
+
+
+class PartedLinks:
+    """`Links` in partitions."""
+
+    def __init__(self, folder: Path, workplace: Workplace, spilled: _Spilled) -> None:
+        self._executor = workplace.executor
+        self._parts = range(spilled.parts)
+        counts = list(self._executor.map(_number, self._parts, spilled))
+        self._layout = _Layout(folder, np.append(0, np.cumsum(counts, dtype=np.int64)))
+        self.count = int(self._layout.bases[-1])
+        self._strength = np.zeros(self.count)
+        for pages, links in self._executor.map(_compress, self._parts, (spilled, self._layout)):
+            self._strength[pages] += links
+        for path in folder.glob("spilled-*"):
+            path.unlink()
+
+    def places(self, wanted: Hashes) -> Places:
+        """Where URLs stand: range by range, with the fingerprints of one at a time."""
+        order = np.argsort(wanted)
+        found = np.full(len(wanted), -1, np.int64)
+        ends = _bounds(wanted[order], len(self._parts))
+        for part, (start, end) in enumerate(pairwise(ends.tolist())):
+            keys = self._layout.keys(part)
+            if start == end or not len(keys):
+                continue
+            mine = wanted[order[start:end]]
+            at = np.minimum(np.searchsorted(keys, mine), len(keys) - 1)
+            found[order[start:end]] = np.where(keys[at] == mine, at + self._layout.bases[part], -1)
+        return found
+
+    def inlinks(self) -> Numbers:
+        """How many links lead to each."""
+        counts = [np.diff(self._layout.rows(part)[0]).astype(np.int32) for part in self._parts]
+        return np.concatenate(counts)
+
+    def each(self, work: Callable[[Block, Shared], Result], shared: Shared) -> Iterator[Result]:
+        """What comes of work on the links of each partition."""
+        yield from self._executor.map(_on_block, self._parts, (self._layout, work, shared))
+
+    def pagerank(self, tolerance: float) -> Ranks:
+        """By products that are dealt out; most of them in single precision, half to send and half to read."""
+        from periplus.graph import pagerank_of_products  # its libraries take a second to load
+
+        return pagerank_of_products(self.spread, self._strength, tolerance=tolerance, single=True)
+
+    def spread(self, held: Floats) -> Floats:
+        """What reaches each URL if every link brings what its other end holds."""
+        passed = np.empty_like(held)
+        results = self._executor.map(_product, self._parts, (self._layout, held))
+        for (start, end), result in zip(pairwise(self._layout.bases.tolist()), results, strict=True):
+            passed[start:end] = result
+        return passed
+
+
+# spill
+
+
+def _spilled(tables: Path, spooled: Sequence[Spooled], workplace: Workplace, folder: Path, parts: int) -> _Spilled:
+    """Links of files are spilled by jobs. The few that are in no file may lie where only this machine sees them."""
+    newest = newest_of(tables, spooled)
+    jobs = list(enumerate(files_of(tables, "links", spooled), 1))
+    dealt = [_spill(folder / "spilled-0", parts, other_links(tables, spooled, newest))]
+    dealt += workplace.executor.map(_spill_file, jobs, (folder, parts, newest))
+    return _Spilled(folder, np.stack([edges for edges, _ in dealt]), np.stack([keys for _, keys in dealt]))
+
+
+def _spill_file(job: tuple[int, Path], shared: tuple[Path, int, Newest | None]) -> tuple[Places, Places]:
+    number, path = job
+    folder, parts, newest = shared
+    return _spill(folder / f"spilled-{number}", parts, read_links(path, newest))
+
+
+def _spill(name: Path, parts: int, batches: Iterable[LinkBatch]) -> tuple[Places, Places]:
+    """Where the links of each partition are in the file, and its fingerprints in the other."""
+    heads, tails, keys = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+    for batch in batches:
+        heads.append(np.repeat(batch.pages, batch.counts))
+        tails.append(batch.targets[batch.numbers])
+        keys += [np.unique(batch.pages), batch.targets]
+    targets = np.concatenate(tails)
+    order = np.argsort(targets)
+    edges = np.stack([np.concatenate(heads)[order], targets[order]])
+    ends = np.unique(np.concatenate(keys))
+    save(name.with_name(f"{name.name}-edges.npy"), edges)
+    save(name.with_name(f"{name.name}-keys.npy"), ends)
+    return _bounds(edges[1], parts), _bounds(ends, parts)
+
+
+def _bounds(ordered: Hashes, parts: int) -> Places:
+    """Where each of so many ranges of fingerprints begins among some in their order, and where the last ends."""
+    begins = np.array([part * _HASHES // parts for part in range(parts)], np.uint64)
+    return np.append(np.searchsorted(ordered, begins), len(ordered)).astype(np.int64)
+
+
+# number
+
+
+def _number(part: int, spilled: _Spilled) -> int:
+    """Keep the fingerprints of a partition, each once; how many there are."""
+    keys = np.unique(_collected(spilled, "keys", spilled.keys, part))
+    save(spilled.folder / f"keys-{part}.npy", keys)
+    return len(keys)
+
+
+def _collected(spilled: _Spilled, kind: str, ends: Places, part: int) -> Hashes:
+    """What lies in all spilled files of a partition."""
+    found = []
+    for number, (start, end) in enumerate(ends[:, part : part + 2].tolist()):
+        if start < end:
+            found.append(np.array(_load(spilled.folder / f"spilled-{number}-{kind}.npy")[..., start:end]))
+    width = () if kind == "keys" else (2,)
+    return np.concatenate(found, axis=-1) if found else np.empty((*width, 0), np.uint64)
+
+
+# compress
+
+
+def _compress(part: int, shared: tuple[_Spilled, _Layout]) -> tuple[Places, Places]:
+    """Write the links of a partition by where they lead; from which pages they come, and how many of each."""
+    spilled, layout = shared
+    heads, tails = _collected(spilled, "edges", spilled.edges, part)
+    rows = np.searchsorted(layout.keys(part), tails)
+    del tails
+    numbers = _numbers_of(heads, layout)
+    del heads
+    order = np.lexsort((numbers, rows))
+    count = int(layout.bases[part + 1] - layout.bases[part])
+    save(layout.folder / f"ends-{part}.npy", np.append(0, np.cumsum(np.bincount(rows, minlength=count))))
+    save(layout.folder / f"heads-{part}.npy", numbers[order])
+    pages, links = np.unique(numbers, return_counts=True)
+    return pages.astype(np.int64), links
+
+
+def _numbers_of(hashes: Hashes, layout: _Layout) -> Ids:
+    """The numbers of URLs of any partition, with the fingerprints of one at a time."""
+    order = np.argsort(hashes)
+    bounds = _bounds(hashes[order], len(layout.bases) - 1)
+    numbers: Ids = np.empty(len(hashes), np.int32 if layout.bases[-1] <= _NARROW else np.int64)
+    for part, (start, end) in enumerate(pairwise(bounds.tolist())):
+        if start < end:
+            some = order[start:end]
+            numbers[some] = np.searchsorted(layout.keys(part), hashes[some]) + layout.bases[part]
+    return numbers
+
+
+# what is asked of partitions
+
+
+def _on_block(part: int, shared: tuple[_Layout, Callable[[Block, Any], Result], Any]) -> Result:
+    layout, work, rest = shared
+    ends, heads = layout.rows(part)
+    first, count = int(layout.bases[part]), len(ends) - 1
+    tails: Ids = np.repeat(np.arange(first, first + count).astype(heads.dtype), np.diff(ends))
+    return work(Block(np.asarray(heads), tails, first, count), rest)
+
+
+def _product(part: int, shared: tuple[_Layout, Floats]) -> Floats:
+    """The sum, for each URL of a partition, of what the ends of links to it hold."""
+    from scipy.sparse import csr_array
+
+    layout, held = shared
+    ends, heads = layout.rows(part)
+    passed = np.zeros(len(ends) - 1, held.dtype)
+    ones = np.ones(min(_LINKS_AT_ONCE, len(heads)), held.dtype)
+    start = 0
+    while start < len(passed):
+        end = max(start + 1, int(np.searchsorted(ends, ends[start] + _LINKS_AT_ONCE, "right")) - 1)
+        some = heads[ends[start] : ends[end]]
+        if len(some) > len(ones):
+            ones = np.ones(len(some), held.dtype)
+        within = (ends[start : end + 1] - ends[start]).astype(some.dtype)
+        rows = csr_array((ones[: len(some)], some, within), shape=(end - start, len(held)))
+        passed[start:end] = rows @ held
+        start = end
+    return passed
+
+
+def _load(path: Path) -> NDArray[Any]:
+    """An array where it lies: what is read of it, and no more, comes into memory."""
+    found: NDArray[Any] = np.load(path, mmap_mode="r")
+    return found

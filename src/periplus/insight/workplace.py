@@ -1,0 +1,54 @@
+"""Where insight reckons what is too large for one memory: who does the jobs, and where their files lie.
+
+Partitions are files in a folder of their own, which is removed when all is done, however it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from periplus.model import Executor, UsageError
+
+MOST_PARTS = 4096
+"""More would be files of next to nothing, or memory for next to nothing."""
+
+
+class Workplace(Struct, frozen=True):
+    """Who reckons, where, and how much each job may hold at a time, about, besides what all jobs share."""
+
+    executor: Executor
+    folder: Path
+    """Every worker must see it at this path."""
+    job_bytes: int = 512 << 20
+
+    def parts(self, total_bytes: int) -> int:
+        """Into how many parts to cut something, a power of two: small enough for a job, enough for all workers."""
+        wanted = max(-(-total_bytes // max(1, self.job_bytes)), 2 * self.executor.workers)
+        return 1 << (min(wanted, MOST_PARTS) - 1).bit_length()
+
+    @contextmanager
+    def files(self) -> Iterator[Path]:
+        """A folder for partitions."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            made = TemporaryDirectory(prefix="parts-", dir=self.folder, ignore_cleanup_errors=True)
+        except OSError as error:
+            hint = "partitions need a folder that can be written, at one path on every machine"
+            raise UsageError(f"{self.folder}: {error.strerror}", hint=hint) from error
+        with made as name:
+            yield Path(name)
+
+
+def save(path: Path, array: NDArray[np.generic]) -> None:
+    """Write an array as a whole or not at all: a job may be done twice, and the first may have died on its way."""
+    with TemporaryDirectory(prefix=".draft-", dir=path.parent) as folder:
+        draft = Path(folder) / path.name
+        np.save(draft, array)
+        draft.replace(path)
