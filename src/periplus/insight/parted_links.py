@@ -30,12 +30,11 @@ from periplus.store.tables.reader import count_rows, files_of
 
 from .links import Hashes, LinkBatch, Newest, Numbers, newest_of, other_links, read_links
 from .whole_links import Block, Ids, Ranks
-from .workplace import Workplace, save
+from .workplace import Workplace, bounds, load, save
 
 BYTES_A_LINK: Final = 64
 """What the hungriest job, `compress`, takes for each link of its partition."""
 _LINKS_AT_ONCE: Final = 1 << 19
-_HASHES: Final = 1 << 64
 _NARROW: Final = np.iinfo(np.int32).max
 
 Floats = TypeVar("Floats", NDArray[np.float32], NDArray[np.float64])
@@ -49,7 +48,7 @@ def parted_links(tables: Path, spooled: Sequence[Spooled], workplace: Workplace)
     """All links of a collection in partitions, which last until this ends."""
     rows = count_rows(tables, "links", spooled=spooled)
     with workplace.files() as folder:
-        parts = workplace.parts(rows * BYTES_A_LINK)
+        parts = workplace.parts(rows * BYTES_A_LINK, least=2 * workplace.executor.workers)
         spilled = _spilled(tables, spooled, workplace, folder, parts)
         yield PartedLinks(folder, workplace, spilled)
 
@@ -75,11 +74,11 @@ class _Layout(Struct, frozen=True):
 
     def keys(self, part: int) -> Hashes:
         """The fingerprints of its URLs, in order."""
-        return _load(self.folder / f"keys-{part}.npy")
+        return load(self.folder / f"keys-{part}.npy")
 
     def rows(self, part: int) -> tuple[Places, Ids]:
         """Where the links to each of its URLs end, and begin for the next; and where they come from."""
-        return _load(self.folder / f"ends-{part}.npy"), _load(self.folder / f"heads-{part}.npy")
+        return load(self.folder / f"ends-{part}.npy"), load(self.folder / f"heads-{part}.npy")
 
 
 class PartedLinks:
@@ -101,7 +100,7 @@ class PartedLinks:
         """Where URLs stand: range by range, with the fingerprints of one at a time."""
         order = np.argsort(wanted)
         found = np.full(len(wanted), -1, np.int64)
-        ends = _bounds(wanted[order], len(self._parts))
+        ends = bounds(wanted[order], len(self._parts))
         for part, (start, end) in enumerate(pairwise(ends.tolist())):
             keys = self._layout.keys(part)
             if start == end or not len(keys):
@@ -166,13 +165,7 @@ def _spill(name: Path, parts: int, batches: Iterable[LinkBatch]) -> tuple[Places
     ends = np.unique(np.concatenate(keys))
     save(name.with_name(f"{name.name}-edges.npy"), edges)
     save(name.with_name(f"{name.name}-keys.npy"), ends)
-    return _bounds(edges[1], parts), _bounds(ends, parts)
-
-
-def _bounds(ordered: Hashes, parts: int) -> Places:
-    """Where each of so many ranges of fingerprints begins among some in their order, and where the last ends."""
-    begins = np.array([part * _HASHES // parts for part in range(parts)], np.uint64)
-    return np.append(np.searchsorted(ordered, begins), len(ordered)).astype(np.int64)
+    return bounds(edges[1], parts), bounds(ends, parts)
 
 
 # number
@@ -190,7 +183,7 @@ def _collected(spilled: _Spilled, kind: str, ends: Places, part: int) -> Hashes:
     found = []
     for number, (start, end) in enumerate(ends[:, part : part + 2].tolist()):
         if start < end:
-            found.append(np.array(_load(spilled.folder / f"spilled-{number}-{kind}.npy")[..., start:end]))
+            found.append(np.array(load(spilled.folder / f"spilled-{number}-{kind}.npy")[..., start:end]))
     width = () if kind == "keys" else (2,)
     return np.concatenate(found, axis=-1) if found else np.empty((*width, 0), np.uint64)
 
@@ -217,9 +210,9 @@ def _compress(part: int, shared: tuple[_Spilled, _Layout]) -> tuple[Places, Plac
 def _numbers_of(hashes: Hashes, layout: _Layout) -> Ids:
     """The numbers of URLs of any partition, with the fingerprints of one at a time."""
     order = np.argsort(hashes)
-    bounds = _bounds(hashes[order], len(layout.bases) - 1)
+    ranges = pairwise(bounds(hashes[order], len(layout.bases) - 1).tolist())
     numbers: Ids = np.empty(len(hashes), np.int32 if layout.bases[-1] <= _NARROW else np.int64)
-    for part, (start, end) in enumerate(pairwise(bounds.tolist())):
+    for part, (start, end) in enumerate(ranges):
         if start < end:
             some = order[start:end]
             numbers[some] = np.searchsorted(layout.keys(part), hashes[some]) + layout.bases[part]
@@ -256,9 +249,3 @@ def _product(part: int, shared: tuple[_Layout, Floats]) -> Floats:
         passed[start:end] = rows @ held
         start = end
     return passed
-
-
-def _load(path: Path) -> NDArray[Any]:
-    """An array where it lies: what is read of it, and no more, comes into memory."""
-    found: NDArray[Any] = np.load(path, mmap_mode="r")
-    return found

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -28,9 +29,9 @@ class Workplace(Struct, frozen=True):
     """Every worker must see it at this path."""
     job_bytes: int = 512 << 20
 
-    def parts(self, total_bytes: int) -> int:
-        """Into how many parts to cut something, a power of two: small enough for a job, enough for all workers."""
-        wanted = max(-(-total_bytes // max(1, self.job_bytes)), 2 * self.executor.workers)
+    def parts(self, total_bytes: int, least: int = 1) -> int:
+        """Into how many parts to cut something so that each is small enough for a job; a power of two."""
+        wanted = max(-(-total_bytes // max(1, self.job_bytes)), least)
         return 1 << (min(wanted, MOST_PARTS) - 1).bit_length()
 
     @contextmanager
@@ -52,3 +53,15 @@ def save(path: Path, array: NDArray[np.generic]) -> None:
         draft = Path(folder) / path.name
         np.save(draft, array)
         draft.replace(path)
+
+
+def load(path: Path) -> NDArray[Any]:
+    """An array where it lies: what is read of it, and no more, comes into memory."""
+    found: NDArray[Any] = np.load(path, mmap_mode="r")
+    return found
+
+
+def bounds(ordered: NDArray[np.uint64], parts: int) -> NDArray[np.int64]:
+    """Where each of so many equal ranges of all 64-bit numbers begins among some in order, and where the last ends."""
+    begins = np.array([part * (1 << 64) // parts for part in range(parts)], np.uint64)
+    return np.append(np.searchsorted(ordered, begins), len(ordered)).astype(np.int64)

@@ -36,15 +36,20 @@ def scan(
     """Every row of a table, a batch at a time, in the order of shards and of writing."""
     chosen = list(columns) if columns is not None else SCHEMAS[table].names
     for path in files_of(folder, table, spooled):
-        try:
-            with pq.ParquetFile(path) as file:
-                yield from file.iter_batches(columns=chosen)
-        except pa.ArrowException as error:
-            raise CollectionDamaged(f"{path} is no whole Parquet file", hint="restore it, or remove it") from error
+        yield from scan_file(path, chosen)
     for shard in spooled:
         place = places_of(shard.mark)[table]
         for batch, _ in read_spool(spool_path(shard.folder, table, place.number), 0, place.length):
             yield batch.select(chosen)
+
+
+def scan_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Every row of one Parquet file, a batch at a time."""
+    try:
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(columns=list(columns))
+    except pa.ArrowException as error:
+        raise CollectionDamaged(f"{path} is no whole Parquet file", hint="restore it, or remove it") from error
 
 
 def read(
