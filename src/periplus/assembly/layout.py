@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
-from periplus.store import DiskState
+from periplus.store import DiskState, is_begun
 from periplus.store.tables import Spooled
 
 
@@ -35,6 +35,11 @@ class Layout(Struct, frozen=True):
         """What a shard remembers."""
         return self.folder / "state" / f"shard-{number:02d}"
 
+    def local(self, disk: Path, number: int) -> Path:
+        """What a shard remembers, if it lies on a machine's own disk, where other collections may lie, too."""
+        name = f"{self.folder.resolve().name}-{xxh3_64_hexdigest(str(self.folder.resolve()).encode())}"
+        return disk / name / self.shard(number).name
+
     def spool(self, number: int) -> Path:
         """Rows of a shard that are on their way to Parquet."""
         return self.shard(number) / "spool"
@@ -58,7 +63,7 @@ class Layout(Struct, frozen=True):
         return tuple(
             Spooled(number, self.spool(number), mark)
             for number in range(self.shards)
-            if (self.shard(number) / "data.mdb").is_file()
+            if is_begun(self.shard(number))
             for mark in [marked(self.shard(number), "tables")]
         )
 

@@ -13,7 +13,7 @@ from periplus.crawl.clock import SystemClock, Timescale
 from periplus.crawl.frontier import robots_url
 from periplus.crawl.local import Crawl
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
-from periplus.store import known_ranks, listed_priorities, listed_ranks
+from periplus.store import is_begun, known_ranks, listed_priorities, listed_ranks
 from periplus.store.warc import merge_indexes
 
 from .layout import Layout, marked
@@ -89,7 +89,7 @@ def check_ordering(config: Config, layout: Layout) -> None:
     asked = learning_name(config)
     for number in range(layout.shards):
         folder = layout.shard(number)
-        if (folder / "data.mdb").is_file() and marked(folder, "commits"):
+        if is_begun(folder) and marked(folder, "commits"):
             before = (marked(folder, ORDERING) or b"").decode()
             if before != asked:
                 was = before or "an ordering that does not learn from links"
@@ -122,7 +122,7 @@ def budget(config: Config, layout: Layout) -> float:
     if config.watch.visits_a_day:
         return config.watch.visits_a_day
     folders = [layout.shard(number) for number in range(layout.shards)]
-    begun = [folder for folder in folders if (folder / "data.mdb").is_file()]
+    begun = [folder for folder in folders if is_begun(folder)]
     pages = sum(int.from_bytes(marked(folder, "pages") or b"", "big") for folder in begun)
     return max(pages / 7, 1440.0)
 

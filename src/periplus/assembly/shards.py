@@ -28,7 +28,7 @@ from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
 from periplus.policy.refresh import DAY, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import Archive, DiskState, KnownRanks, WarcEnd
+from periplus.store import Archive, DiskState, KnownRanks, Replica, WarcEnd, bring_home
 from periplus.store.tables import Tables
 from periplus.urls import host_of
 
@@ -44,13 +44,17 @@ _LOOKED_UP = 64
 
 
 class ShardMaker(Struct, frozen=True):
-    """Makes the shards of a collection, here or in another process. `visits_a_day`: of one that comes back; 0: none."""
+    """Makes the shards of a collection, here or in another process. `visits_a_day`: of one that comes back; 0: none.
+
+    `epoch` grows whenever a shard is given to another process: who has an older one may not hold it any more.
+    """
 
     config: Config
     folder: Path
     seeds: tuple[Url, ...]
     visits_a_day: float = 0.0
     scale: Timescale | None = None
+    epoch: int = 0
 
     def __call__(self, number: int, count: int) -> Shard:
         """Shard `number` of `count`."""
@@ -59,8 +63,8 @@ class ShardMaker(Struct, frozen=True):
 
 def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
     """Put a shard together and bring it to where the last process left it."""
-    config, clock = asked.config, SystemClock(asked.scale)
-    state = DiskState(layout.shard(number), shard=number, duplicates=config.duplicates)
+    clock = SystemClock(asked.scale)
+    state = _state(asked, layout, number)
     try:
         shard, engine = _assemble(asked, layout, number, count, state, clock)
         engine.recover()
@@ -69,6 +73,16 @@ def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Sh
         state.close()
         raise
     return shard
+
+
+def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
+    """In the collection, or on this machine's disk with a copy there: as it is asked for now, however it was before."""
+    home, local = layout.shard(number), asked.config.cluster.local_state
+    if local:
+        folder, replica = layout.local(Path(local), number), Replica(home, epoch=asked.epoch)
+        return DiskState(folder, shard=number, duplicates=asked.config.duplicates, replica=replica)
+    bring_home(home)
+    return DiskState(home, shard=number, duplicates=asked.config.duplicates)
 
 
 def _assemble(

@@ -21,7 +21,7 @@ from periplus.assembly import Layout, check_ordering, seeds_from
 from periplus.config import Config
 from periplus.crawl.tally import Tally
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
-from periplus.store import DiskState
+from periplus.store import DiskState, is_begun
 
 SEED_FILE = "seeds.txt"
 SEEDS_IN_SETTINGS = 200
@@ -143,7 +143,7 @@ def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
     try:
         for number in range(layout.shards):
             folder = layout.shard(number)
-            if (folder / "data.mdb").is_file():
+            if is_begun(folder):
                 opened[number] = DiskState.read_only(folder, shard=number)
         yield opened
     finally:

@@ -48,6 +48,7 @@ from periplus.policy.sitemaps import (
     RevisitSettings,
     ScoreSettings,
 )
+from periplus.store import ReplicaSettings
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
@@ -163,6 +164,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The Parquet files."""
     engine: EngineSettings = EngineSettings()
     """How often everything is made durable."""
+    cluster: ReplicaSettings = ReplicaSettings()
+    """Where the states of shards lie that run on many machines."""
 
     @classmethod
     def load(cls, path: Path) -> Self:

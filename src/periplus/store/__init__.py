@@ -20,7 +20,7 @@ from .memory import (
 )
 from .ranks import KnownRanks, known_ranks
 from .sketches import MemorySketches
-from .state import DiskState
+from .state import DiskState, Replica, ReplicaSettings, bring_home, is_begun
 from .tables import Tables, TableSettings
 from .warc import Archive, WarcEnd, WarcSettings
 
@@ -40,10 +40,14 @@ __all__ = [
     "MemorySketches",
     "MemoryState",
     "MemoryUrlRecords",
+    "Replica",
+    "ReplicaSettings",
     "TableSettings",
     "Tables",
     "WarcEnd",
     "WarcSettings",
+    "bring_home",
+    "is_begun",
     "known_ranks",
     "listed_priorities",
     "listed_ranks",

@@ -4,7 +4,8 @@
 sites their numbers; `rows` says how values lie on disk, `places` and `times` where. The ports of `model.ports` are in
 `records`, `queues`, `standings`, `forest`, `calendar`, `sketches`, `sites` (robots files too) and `exchange`, each on
 tables of its own. Keys begin with the number of a site, so that the links of a page, which mostly stay on its site,
-land close together.
+land close together. Where the disk of a machine is not the place to lose a state with, `replica` copies every commit to
+another; `redo` is how the copy lies there.
 """
 
 from .disk import DiskState
@@ -12,6 +13,7 @@ from .exchange import DiskExchange
 from .forest import DiskForest
 from .queues import DiskQueues
 from .records import DiskUrlRecords
+from .replica import Replica, ReplicaSettings, bring_home, is_begun
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
 from .sketches import DiskSketches
 from .standings import DiskStandings
@@ -27,4 +29,8 @@ __all__ = [
     "DiskStandings",
     "DiskState",
     "DiskUrlRecords",
+    "Replica",
+    "ReplicaSettings",
+    "bring_home",
+    "is_begun",
 ]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from periplus.model import CollectionDamaged
+from periplus.model import CollectionDamaged, CollectionError
 from periplus.policy.duplicates import DuplicateSettings
 
 from .calendar import DiskCalendar
-from .environment import MAP_SIZE, Environment
+from .environment import DATA, MAP_SIZE, Environment
 from .exchange import DiskExchange
 from .forest import DiskForest
 from .listings import DiskListings
 from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
+from .replica import Replica, finish_homecoming, followed, is_copied
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
 from .sketches import DiskSketches
 from .standings import DiskStandings
@@ -28,12 +29,28 @@ class DiskState:
     """`State` in a folder, held by this process alone until it is closed.
 
     `commit` makes all since the last one durable; until then it is visible here and nowhere else, and is lost if the
-    process ends. Not for use after a fork, nor from several threads.
+    process ends. Not for use after a fork, nor from several threads. `environment` and `names` are for this room alone.
+    With a `replica` the folder is on this machine's disk, and what counts is the copy elsewhere, from which the folder
+    is restored if need be.
     """
 
     def __init__(
-        self, folder: Path, *, shard: int = 0, map_size: int = MAP_SIZE, duplicates: DuplicateSettings | None = None
+        self,
+        folder: Path,
+        *,
+        shard: int = 0,
+        map_size: int = MAP_SIZE,
+        duplicates: DuplicateSettings | None = None,
+        replica: Replica | None = None,
     ) -> None:
+        if replica is not None:
+            self._set_up(replica.open(folder, map_size=map_size), shard, duplicates)
+            return
+        if is_copied(folder):
+            raise CollectionError(
+                f"the state of {folder} lies on the disk of a machine, and here only its copy",
+                hint="say where with [cluster] local_state, or bring it home first",
+            )
         self._set_up(Environment(folder, map_size=map_size), shard, duplicates)
 
     @classmethod
@@ -41,18 +58,24 @@ class DiskState:
         """The state as of the last commit, for another process than the one that crawls, which is not disturbed.
 
         What is written fails. `commit` moves on to what is committed now; do so from time to time or close, for what a
-        reader looks at cannot be reused by the writer.
+        reader looks at cannot be reused by the writer. (Of a state on another machine's disk it stays at what its copy
+        held when it was opened.)
         """
         state = cls.__new__(cls)
-        state._set_up(Environment(folder, readonly=True), shard)
+        finish_homecoming(folder)
+        if not (folder / DATA).is_file() and is_copied(folder):
+            with followed(folder, lambda environment: cls.__new__(cls)._set_up(environment, shard)) as place:
+                state._set_up(Environment(place, readonly=True), shard)
+        else:
+            state._set_up(Environment(folder, readonly=True), shard)
         return state
 
     def _set_up(self, environment: Environment, shard: int, duplicates: DuplicateSettings | None = None) -> None:
-        self._environment = environment
+        self.environment = environment
         try:
             self._marks = environment.table("marks")
             self._check_format(environment)
-            names = SiteNames(environment)
+            self.names = names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
             self.standings = DiskStandings(environment, names)
@@ -72,7 +95,7 @@ class DiskState:
     @property
     def uncommitted(self) -> int:
         """How many rows were written or removed since the last commit: the measure of what a commit costs."""
-        return self._environment.uncommitted
+        return self.environment.uncommitted
 
     def mark(self, name: str, value: bytes) -> None:
         """Keep a small value by name."""
@@ -88,12 +111,12 @@ class DiskState:
         self.listings.flush()
         self.standings.flush()
         self.sketches.flush()
-        self._environment.commit()
+        self.environment.commit()
         self.exchange.committed()
 
     def close(self) -> None:
         """Let go, without a commit."""
-        self._environment.close()
+        self.environment.close()
 
     def check_invariants(self) -> None:
         """What the tables promise of each other. Reads every queue: for tests, and after a doubt."""

@@ -14,14 +14,17 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import lmdb
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse, InvariantError
+
+from .redo import Changes
 
 MAP_SIZE = 1 << 40
 """Address space, not disk: without a writable map the file is as long as what was written to it."""
@@ -32,12 +35,25 @@ SMALLEST_MAP = 1 << 30
 MAX_KEY = 511
 """The longest key of an LMDB that was built with its defaults."""
 
+DATA, _LOCKS = "data.mdb", "lock.mdb"
+"""What LMDB calls its files."""
+
 MAX_TABLES = 32
 CHUNK = 256
 """How many rows a walk reads before it looks for its place again: it may be changed under its feet."""
 
 COMMITS_BETWEEN_CHECKS = 1000
 """A reader that was killed pins pages until somebody looks whether it lives."""
+
+
+class Log(Protocol):
+    """Who keeps what a commit changes somewhere else, before it is committed here (`replica`)."""
+
+    def append(self, changes: Changes) -> None:
+        """Durable when this returns; the commit here follows. What is put meanwhile is part of it, but not logged."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
 
 
 class Environment:
@@ -49,6 +65,9 @@ class Environment:
         self._transaction: lmdb.Transaction[bytes] | None = None
         self._is_broken = False
         self._commits = 0
+        self._map_size = map_size
+        self._log: Log | None = None
+        self.changed: Changes | None = None
         self.uncommitted = 0
         self._lock = -1 if readonly else _lock(folder)
         try:
@@ -66,7 +85,7 @@ class Environment:
             if self._readonly:  # a reader's handle outlives a transaction only if it was made outside of any
                 self._abort()
             transaction = None if self._readonly else self.transaction()
-            return Table(self, self._lmdb.open_db(name.encode(), transaction, create=not self._readonly))
+            return Table(self, name, self._lmdb.open_db(name.encode(), transaction, create=not self._readonly))
         except (lmdb.NotFoundError, lmdb.ReadonlyError) as error:
             raise CollectionDamaged(f"{self._folder} has no table {name}") from error
         except lmdb.Error as error:
@@ -85,9 +104,11 @@ class Environment:
     def commit(self) -> None:
         """All since the last commit, durable when this returns. A reader moves on to what is committed now."""
         self._check_usable()
-        transaction, self._transaction = self._transaction, None
-        if transaction is None:
+        if self._transaction is None:
             return
+        if self.changed:
+            self._record()
+        transaction, self._transaction = self._transaction, None
         try:
             transaction.commit()
         except lmdb.Error as error:
@@ -99,10 +120,45 @@ class Environment:
         if self._commits % COMMITS_BETWEEN_CHECKS == 0 and not self._readonly:
             self._lmdb.reader_check()
 
+    def _record(self) -> None:
+        """Have the changes kept elsewhere first: a process that dies in between finds them there."""
+        changed, self.changed = self.changed, None
+        try:
+            if self._log is not None and changed:
+                self._log.append(changed)
+        except BaseException:
+            self._abort()
+            self._is_broken = True
+            raise
+        self.changed = defaultdict(dict)
+
+    def log_to(self, log: Log) -> None:
+        """From now on every commit is given to this log first."""
+        self._log, self.changed = log, defaultdict(dict)
+
+    def copy(self, folder: Path) -> Path:
+        """An image of the last commit, without its free pages. From any thread, while others write here."""
+        try:
+            self._lmdb.copy(str(folder), compact=True)
+        except lmdb.Error as error:
+            raise _translated(error, folder) from error
+        return folder / DATA
+
+    def replace(self, write: Callable[[Path], None]) -> None:
+        """Put another state in the place of this one: `write` makes its file. Tables must be asked for again."""
+        self._abort()
+        self._lmdb.close()
+        remove_files(self._folder)
+        write(self._folder / DATA)
+        self._lmdb = _open(self._folder, self._map_size, self._readonly)
+        _check_length(self._folder, self._lmdb)
+
     def close(self) -> None:
         """Drop what is not committed, and let others have the folder."""
         self._abort()
         self._is_broken = True
+        if self._log is not None:
+            self._log.close()
         self._lmdb.close()
         self._unlock()
 
@@ -132,8 +188,9 @@ class Environment:
 class Table:
     """An ordered map of bytes."""
 
-    def __init__(self, environment: Environment, database: Any) -> None:
+    def __init__(self, environment: Environment, name: str, database: Any) -> None:
         self._environment = environment
+        self._name = name
         self._database = database
         self._cursor: lmdb.Cursor[bytes] | None = None
         self._cursor_of: lmdb.Transaction[bytes] | None = None
@@ -159,6 +216,8 @@ class Table:
         except lmdb.Error as error:
             raise self._environment.failed(error) from error
         self._environment.uncommitted += 1
+        if self._environment.changed is not None:
+            self._environment.changed[self._name][key] = value
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Write or overwrite all. In the order of keys it is faster."""
@@ -167,6 +226,8 @@ class Table:
         except lmdb.Error as error:
             raise self._environment.failed(error) from error
         self._environment.uncommitted += len(items)
+        if self._environment.changed is not None:
+            self._environment.changed[self._name].update(items)
 
     def delete(self, key: bytes) -> bool:
         """Whether it was there."""
@@ -175,6 +236,8 @@ class Table:
         except lmdb.Error as error:
             raise self._environment.failed(error) from error
         self._environment.uncommitted += was_there
+        if was_there and self._environment.changed is not None:
+            self._environment.changed[self._name][key] = None
         return was_there
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
@@ -216,6 +279,12 @@ class Table:
         return self._cursor
 
 
+def remove_files(folder: Path) -> None:
+    """Remove a state that nobody has open."""
+    for name in (DATA, _LOCKS):
+        (folder / name).unlink(missing_ok=True)
+
+
 def _lock(folder: Path) -> int:
     """Hold the folder for as long as the descriptor is open: the system lets go of it when a process dies."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -235,7 +304,7 @@ def _lock(folder: Path) -> int:
 
 def _open(folder: Path, map_size: int, readonly: bool) -> lmdb.Environment:
     """With as much of the map as the platform allows."""
-    if readonly and not (folder / "data.mdb").is_file():
+    if readonly and not (folder / DATA).is_file():
         raise CollectionError(f"there is no state in {folder}", hint="crawl something into it first")
     while True:
         try:
@@ -261,14 +330,14 @@ def _lengthen(folder: Path, environment: lmdb.Environment) -> None:
 
     Without them the file would pass for one that was cut short.
     """
-    needed, path = _needed(environment), folder / "data.mdb"
+    needed, path = _needed(environment), folder / DATA
     if path.stat().st_size < needed:
         os.truncate(path, needed)
 
 
 def _check_length(folder: Path, environment: lmdb.Environment) -> None:
     """A file cut short would end the process with a bus error, at some later time."""
-    if (folder / "data.mdb").stat().st_size < _needed(environment):
+    if (folder / DATA).stat().st_size < _needed(environment):
         environment.close()
         raise CollectionDamaged(
             f"{folder / 'data.mdb'} is shorter than it should be", hint="restore it from a copy, or begin a new crawl"
