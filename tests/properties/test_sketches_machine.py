@@ -46,7 +46,7 @@ class Clusters(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.disk = DiskState(self.folder)
-        self.disk.sketches = DiskSketches(self.disk._environment, self.disk.records._names, max_waiting=2 * BANDS)
+        self.disk.sketches = DiskSketches(self.disk.environment, self.disk.names, max_waiting=2 * BANDS)
 
     @rule(batch=st.lists(pages, max_size=5))
     def add(self, batch: list[Sketched]) -> None:

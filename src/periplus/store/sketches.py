@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Placement, Site, Sketched, Url
 from periplus.policy.duplicates import (
@@ -69,6 +71,14 @@ class Shelf(Protocol):
 
 KeysOf = Callable[[Sequence[Url], bool], list[bytes]]
 """Where each URL lies, or, as the second says, is to lie."""
+
+
+class Foreign(Struct, frozen=True, gc=False):
+    """A page of another book: its place in this one, its row and what is kept of its cluster there."""
+
+    place: bytes
+    row: bytes
+    kept: bytes
 
 
 class SketchBook:
@@ -127,8 +137,57 @@ class SketchBook:
         for url, place in zip(urls, places, strict=True):
             row = known.pop(place, None)
             if row is not None:
-                self._leave(url, row)
+                self._leave(row, partial(_left, url))
         self._keep(before, known)
+
+    # whole sites
+
+    def take_in(self, pages: Sequence[Foreign], numbers: dict[bytes, bytes], comes: Callable[[Url], bool]) -> None:
+        """Keep pages of another book, with as much of their clusters as comes along; those that are here stay.
+
+        `numbers`: what clusters with several pages are called there and here, to be given again with the next pages.
+        """
+        known = self._pages.get_many([page.place for page in pages])
+        before = dict(known)
+        begun: list[tuple[bytes, bytes]] = []
+        for page in pages:
+            theirs, cluster = page.row[:NUMBER], _cluster(page.kept)
+            number = known[page.place][:NUMBER] if page.place in known else numbers.get(theirs)
+            if number is None:
+                number = self._begin(page.kept[:VALUES], cluster, comes)
+                begun.append((number, page.kept[:VALUES]))
+            if cluster.size > 1:
+                numbers[theirs] = number
+            if page.place not in known:
+                known[page.place] = number + page.row[NUMBER:]
+                self._count_in(number, is_first=_standing(page.row) == _FIRST)
+        keys = band_keys(rows_of([brief for _, brief in begun]))
+        for (number, _), mine, seen in zip(begun, keys.tolist(), self._bands.look(keys), strict=True):
+            self._bands.add(number, mine, seen)
+        self._keep(before, known)
+
+    def _begin(self, brief: bytes, cluster: Cluster, comes: Callable[[Url], bool]) -> bytes:
+        number = self.next_number.to_bytes(NUMBER, "big")
+        self.next_number += 1
+        self.count += 1
+        members = tuple([each for each in cluster.members if comes(each.url)])
+        empty = msgspec.structs.replace(cluster, size=0, has_first=False, members=members)
+        self._changed[number] = brief + _encode(empty)
+        return number
+
+    def _count_in(self, number: bytes, *, is_first: bool) -> None:
+        row = self._row(number)
+        if row is None:
+            raise _damaged("a page has a cluster that is not there")
+        cluster = _cluster(row)
+        has_first = cluster.has_first or is_first
+        self._change(number, row, msgspec.structs.replace(cluster, size=cluster.size + 1, has_first=has_first))
+
+    def give_away(self, pages: Mapping[bytes, bytes], goes: Callable[[Url], bool]) -> None:
+        """Keep these pages no more: rows by place, as they are kept here."""
+        for row in pages.values():
+            self._leave(row, partial(_without, goes))
+        self._keep(pages, {})
 
     def __len__(self) -> int:
         return self.count
@@ -154,7 +213,7 @@ class SketchBook:
                 known[place], placement = self._join(row[:NUMBER], page, likeness, _standing(row))
                 return placement
             del known[place]
-            self._leave(page.url, row)
+            self._leave(row, partial(_left, page.url))
         if bands is None:
             return None
         nearest = self._nearest(page, brief, site, self._bands.find(*bands)) if bands[1] else None
@@ -210,12 +269,13 @@ class SketchBook:
         placement = _placement(number, cluster, page.url, likeness, not is_first)
         return number + (_FIRST if is_first else _COPY) + bytes([round(likeness * _ALIKE[0])]), placement
 
-    def _leave(self, url: Url, row: bytes) -> None:
+    def _leave(self, row: bytes, without: Callable[[Cluster, bool], Cluster]) -> None:
+        """`without`: the cluster as it is without the page, given whether that was the original."""
         number = row[:NUMBER]
         kept = self._row(number)
         if kept is None:
             return
-        cluster = left(_cluster(kept), url, was_first=_standing(row) == _FIRST)
+        cluster = without(_cluster(kept), _standing(row) == _FIRST)
         if cluster.size > 0:
             self._change(number, kept, cluster)
             return
@@ -255,6 +315,17 @@ class SketchBook:
         self._read.clear()
 
 
+def _left(url: Url, cluster: Cluster, was_first: bool) -> Cluster:
+    return left(cluster, url, was_first=was_first)
+
+
+def _without(goes: Callable[[Url], bool], cluster: Cluster, was_first: bool) -> Cluster:
+    """Without one of the pages that go; by name, without all of them."""
+    members = tuple([each for each in cluster.members if not goes(each.url)])
+    has_first = cluster.has_first and not was_first
+    return msgspec.structs.replace(cluster, size=cluster.size - 1, has_first=has_first, members=members)
+
+
 def _standing(row: bytes) -> bytes:
     """What a page counts as in its cluster."""
     return row[NUMBER : NUMBER + 1]
@@ -272,9 +343,12 @@ def _cluster(row: bytes) -> Cluster:
     try:
         return _decode(row[VALUES:])
     except msgspec.DecodeError as error:
-        raise CollectionDamaged(
-            f"a cluster of the state cannot be read: {error}", hint="restore it from a copy, or begin a new crawl"
-        ) from error
+        raise _damaged(str(error)) from error
+
+
+def _damaged(why: str) -> CollectionDamaged:
+    hint = "restore it from a copy, or begin a new crawl"
+    return CollectionDamaged(f"a cluster of the state cannot be read: {why}", hint=hint)
 
 
 def _placement(number: bytes, cluster: Cluster, url: Url, likeness: float, is_copy: bool) -> Placement:

@@ -44,6 +44,16 @@ class _Tables(Struct):
     memories: Table
 
 
+class Carried(Struct, frozen=True):
+    """A file on its way to another state: all that is kept of it. `key` is there only if the file is due some time."""
+
+    digest: bytes
+    time: bytes
+    key: bytes
+    row: bytes
+    pieces: tuple[bytes, ...]
+
+
 class DiskForest:
     """`Forest` in four tables, which are made when the first file is put: a crawl may know none."""
 
@@ -174,6 +184,57 @@ class DiskForest:
         number = len(starts)
         while tables.memories.delete(_piece(digest, number)):  # of a longer one, before
             number += 1
+
+    # whole sites
+
+    def carried(self, site: Site) -> Iterator[Carried]:
+        """What is kept of each file of a site."""
+        tables, number = self._tables, self._names.find(site)
+        if tables is None or number is None:
+            return
+        for where, _ in tables.sites.walk(number):
+            digest = where[ID_LENGTH:]
+            row = tables.rows.get(digest)
+            if row is None:
+                raise _damaged("a site has a file that is not there")
+            place = row[ID_LENGTH:_HEAD]
+            key = b"" if place == _NEVER else tables.due.get(place) or b""
+            pieces = tuple([piece for _, piece in tables.memories.walk(digest)])
+            yield Carried(digest, place[:TIME_LENGTH], key, row[_HEAD:], pieces)
+
+    def take_in(self, site: Site, file: Carried) -> None:
+        """Keep a file as another state kept it."""
+        tables, number = self._begin(), self._names.number(site)
+        self._remove(tables, file.digest)
+        place = _NEVER
+        if file.key:
+            sequence = int.from_bytes(self._counters.get(SEQUENCE) or b"", "big") + 1
+            self._counters.put(SEQUENCE, sequence.to_bytes(8, "big"))
+            place = file.time + sequence.to_bytes(8, "big")
+            tables.due.put(place, file.key)
+        tables.rows.put(file.digest, number + place + file.row)
+        tables.sites.put(number + file.digest, b"")
+        for count, piece in enumerate(file.pieces):
+            tables.memories.put(_piece(file.digest, count), piece)
+
+    def forget(self, site: Site) -> int:
+        """Keep nothing of a site any more; how many files it had."""
+        tables, number = self._tables, self._names.find(site)
+        if tables is None or number is None:
+            return 0
+        digests = [where[ID_LENGTH:] for where, _ in tables.sites.walk(number)]
+        for digest in digests:
+            self._remove(tables, digest)
+        return len(digests)
+
+    def _remove(self, tables: _Tables, digest: bytes) -> None:
+        row = tables.rows.get(digest)
+        if row is not None:
+            tables.due.delete(row[ID_LENGTH:_HEAD])
+            tables.sites.delete(row[:ID_LENGTH] + digest)
+            tables.rows.delete(digest)
+        for piece, _ in tables.memories.walk(digest):
+            tables.memories.delete(piece)
 
     def check_invariants(self) -> None:
         """Every file is at its site and in its place, and nothing else is."""

@@ -46,6 +46,13 @@ class DiskListings:
         self._table.delete(row[0])
         return row[1]
 
+    def take_in(self, site: Site, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Keep rows that another state kept of a site, in their order."""
+        number = self._names.number(site)
+        for key, value in rows:
+            self._table.put(number + key[ID_LENGTH:], value)
+            self._sequence = max(self._sequence, int.from_bytes(key[-8:], "big"))
+
     def sites(self) -> Iterator[Site]:
         """Every site of which something is listed: one look-up for each."""
         start = b"\0"

@@ -108,6 +108,31 @@ class DiskQueues:
         row = self._postponed.at_or_after(b"\0")
         return None if row is None else time_of(row[0])
 
+    def take_in(self, site: Site, rows: Sequence[tuple[bytes, bytes]], *, is_postponed: bool) -> None:
+        """Keep rows that another state kept of a site, in their order. What is here already stays as it is.
+
+        Places keep their sequence: it orders the entries of a site among each other, and only those.
+        """
+        number = self._names.number(site)
+        for key, value in rows:
+            if is_postponed:
+                self._take_in_postponed(key, number + value[ID_LENGTH:])
+            elif self._queues.get(place := number + key[ID_LENGTH:]) is None:
+                self._queues.put(place, value)
+                self._change(place[:LEVEL_AT], 1)
+            self._sequence = max(self._sequence, int.from_bytes(key[-8:], "big"))
+        if len(self._held) > MAX_HELD:
+            self.flush()
+
+    def _take_in_postponed(self, key: bytes, value: bytes) -> None:
+        """Two states may have given out one sequence for one time: the next that is free."""
+        while (kept := self._postponed.get(key)) not in (None, value):
+            sequence = int.from_bytes(key[8:], "big") + 1
+            key = key[:8] + sequence.to_bytes(8, "big")
+            self._sequence = max(self._sequence, sequence)
+        if kept is None:
+            self._postponed.put(key, value)
+
     def __len__(self) -> int:
         return len(self._queues) + len(self._postponed)
 

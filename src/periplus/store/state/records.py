@@ -34,6 +34,7 @@ class DiskUrlRecords:
         self._table = environment.table("records")
         self._names = names
         self._digest = digest
+        self._remembered = remembered
         self._recent: Recent[Url, UrlRecord] = Recent(remembered)
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
@@ -91,6 +92,10 @@ class DiskUrlRecords:
         for _, row in self._table.walk(number):
             fields = decode(row)
             yield unpack_record(fields, lengthen(fields[0], site))
+
+    def forget_recent(self) -> None:
+        """What is in the table has changed by another hand."""
+        self._recent = Recent(self._remembered)
 
     def __len__(self) -> int:
         return len(self._table)

@@ -8,7 +8,9 @@ belongs to another site.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -45,6 +47,16 @@ _decode = msgspec.msgpack.Decoder().decode
 
 _FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "", None, b"", b"", b"", b"")
 """The fields after `depth` of a URL that nobody has visited."""
+
+
+T = TypeVar("T")
+
+
+def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """So many at a time, drawn when they are wanted."""
+    drawn = iter(items)
+    while chunk := list(islice(drawn, size)):
+        yield chunk
 
 
 def decode(row: bytes) -> list[Any]:

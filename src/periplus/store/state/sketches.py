@@ -10,21 +10,26 @@ Two URLs of a site that have one fingerprint are taken for one here: a site coul
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from xxhash import xxh3_64_digest
 
-from periplus.model import Placement, Sketched, Url
+from periplus.model import Placement, Site, Sketched, Url
 from periplus.policy.duplicates import BANDS, DuplicateSettings
-from periplus.store.sketches import SketchBook
+from periplus.store.bands import NUMBER
+from periplus.store.sketches import Foreign, SketchBook
 
 from .bands import MAX_WAITING, DiskBands
 from .environment import Environment
-from .names import SiteNames
+from .names import ID_LENGTH, SiteNames
 from .places import places_of
+from .rows import in_chunks
 
 COUNTS = b"sketches"
+_TOGETHER = 1_000
+"""Pages that move together."""
+Comes = Callable[[Url], bool]
 _COUNTS = struct.Struct(f">{2 + BANDS}Q")
 
 
@@ -82,6 +87,35 @@ class DiskSketches:
         """Take out those that are no more."""
         if len(self):
             self._book.remove(urls)
+
+    # whole sites
+
+    def carried(self, site: Site) -> Iterator[list[Foreign]]:
+        """The pages of a site, many at a time; their places are those that they have here."""
+        number = self._names.find(site) if len(self) else None
+        if number is None:
+            return
+        pages, clusters = self._environment.table("sketch-pages"), self._environment.table("sketches")
+        for rows in in_chunks(pages.walk(number), _TOGETHER):
+            kept = clusters.get_many([row[:NUMBER] for _, row in rows])
+            yield [Foreign(place, row, kept[row[:NUMBER]]) for place, row in rows if row[:NUMBER] in kept]
+
+    def take_in(self, site: Site, pages: Sequence[Foreign], numbers: dict[bytes, bytes], comes: Comes) -> None:
+        """Keep pages of a site as another state kept them (see `SketchBook.take_in`)."""
+        mine = self._names.number(site)
+        own = [Foreign(mine + page.place[ID_LENGTH:], page.row, page.kept) for page in pages]
+        self._book.take_in(own, numbers, comes)
+        self._bands.tidy(self._book.next_number)
+
+    def forget(self, site: Site, goes: Comes) -> int:
+        """Keep nothing of a site any more; how many pages it had. `goes`: what leaves, now or with another site."""
+        gone = 0
+        number = self._names.find(site) if len(self) else None
+        pages = () if number is None else self._environment.table("sketch-pages").walk(number)
+        for rows in in_chunks(pages, _TOGETHER):
+            self._book.give_away(dict(rows), goes)
+            gone += len(rows)
+        return gone
 
     def __len__(self) -> int:
         return self._book.count if "_book" in self.__dict__ else self._kept_counts[0]

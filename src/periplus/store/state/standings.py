@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_digest
 
-from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Stage, Standing, Url
+from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, Stage, Standing, Url
 
 from .environment import Environment, Table
 from .names import ID_LENGTH, Recent, SiteNames
@@ -40,7 +40,7 @@ CHUNK = 510
 AT_ONCE = 4_096
 """Rows that `known` reads together."""
 
-COUNTS = b"standings"
+COUNTS, GONE = b"standings", b"standings-gone"
 _COUNTS = struct.Struct(">QQQQ")
 _HEAD = struct.Struct("<dIIIBBBB")
 _HEADS = np.dtype(
@@ -58,6 +58,8 @@ _HEADS = np.dtype(
 _STAGE, _LANE_AT, _LANE, _IS_SEED = 0b11, 2, 0b11, 0b10000
 _LANE_BITS = {lane: code << _LANE_AT for code, lane in enumerate(LANES)}
 _LATEST = 2**32 - 1
+_IS_GONE = 255
+"""In place of the length of a place, in memory alone: a number whose URL has moved to another state."""
 
 
 class _Kept(Standing, gc=False):
@@ -94,6 +96,7 @@ class DiskStandings:
         counts = self._counters.get(COUNTS)
         self._kept_counts: tuple[int, ...] = (0, 0, 0, 0) if counts is None else _COUNTS.unpack(counts)
         self._count, self._pooled, self._ranking, self._chunks = self._kept_counts
+        self._gone = int.from_bytes(self._counters.get(GONE) or b"", "big")
 
     @cached_property
     def _table(self) -> Table:
@@ -226,6 +229,8 @@ class DiskStandings:
         heads, self._keys = self._heads()
         links = b"".join(row for _, row in self._links.walk()) if self._chunks else b""
         pairs = np.frombuffer(links, "<i4").reshape(-1, 2)
+        if self._gone:
+            pairs = pairs[heads["place"][pairs].max(axis=1, initial=0) != _IS_GONE]
         flags = heads["flags"]
         return KnownLinks(
             np.ascontiguousarray(pairs[:, 0], np.int32),
@@ -237,9 +242,9 @@ class DiskStandings:
         )
 
     def _heads(self) -> tuple[NDArray[np.void], bytes]:
-        """The numbers of every row, and its key, by the number of the URL."""
-        heads = np.empty(self._count, _HEADS)
-        keys = np.empty(self._count, f"V{KEY_LENGTH}")
+        """The numbers of every row, and its key, by the number of the URL. Who has gone is done, worth nothing."""
+        heads = np.full(self._count, np.array((0.0, 0, 0, self._ranking, Stage.DONE, 0, 0, _IS_GONE), _HEADS))
+        keys = np.zeros(self._count, f"V{KEY_LENGTH}")
         start, seen = b"\0", 0
         while self._count and (rows := self._table.page(start, AT_ONCE)):
             joined = b"".join([row[: _HEAD.size] for _, row in rows])
@@ -252,7 +257,7 @@ class DiskStandings:
             keys[part["number"]] = np.frombuffer(b"".join([key for key, _ in rows]), keys.dtype)
             start = rows[-1][0] + b"\0"
             seen += len(rows)
-        if seen != self._count:
+        if seen + self._gone != self._count:
             raise _damaged()
         return heads, keys.tobytes()
 
@@ -295,6 +300,45 @@ class DiskStandings:
     def pooled(self) -> int:
         """How many wait for the next batch."""
         return self._pooled
+
+    # whole sites
+
+    def of_site(self, site: Site) -> Iterator[tuple[int, Url, Standing]]:
+        """Every URL of a site with its number here and a copy of its standing. What is held must be written before."""
+        number = self._names.find(site) if self._count else None
+        for key, row in () if number is None else self._table.walk(number):
+            kept = self._unpacked(key, row)
+            copy = Standing(*[getattr(kept, name) for name in Standing.__struct_fields__])
+            yield kept.number, lengthen(kept.short.decode(), site), copy
+
+    def numbers_of(self, urls: Sequence[Url]) -> list[int]:
+        """The number of each, or -1."""
+        return [-1 if each is None else each.number for each in self._get(urls)]
+
+    def pairs(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+        """All links that were written, as two columns of numbers, a chunk at a time."""
+        for key, row in self._links.walk() if self._chunks else ():
+            yield int.from_bytes(key, "big"), np.frombuffer(row, "<u4").reshape(-1, 2)
+
+    def link_numbers(self, pairs: NDArray[np.uint32]) -> None:
+        """Keep links between URLs by their numbers here."""
+        self._pairs.frombytes(np.ascontiguousarray(pairs, np.uint32).tobytes())
+        self._flush_links()
+
+    def forget(self, site: Site) -> int:
+        """Keep nothing of a site any more; how many URLs had a standing. Their numbers are not used again."""
+        self.flush()
+        number = self._names.find(site) if self._count else None
+        gone = 0
+        for key, row in () if number is None else self._table.walk(number):
+            self._table.delete(key)
+            self._pooled -= self._unpacked(key, row).is_pooled
+            gone += 1
+        if gone:
+            self._recent = Recent(self._remembered)
+            self._gone += gone
+            self._counters.put(GONE, self._gone.to_bytes(8, "big"))
+        return gone
 
     # rows
 
