@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from periplus.model import CollectionDamaged
+from periplus.model import CollectionDamaged, CollectionError
 from periplus.policy.duplicates import DuplicateSettings
 
 from .calendar import DiskCalendar
-from .environment import MAP_SIZE, Environment
+from .environment import DATA, MAP_SIZE, Environment
 from .exchange import DiskExchange
 from .forest import DiskForest
 from .listings import DiskListings
 from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
+from .replica import Replica, finish_homecoming, followed, is_copied
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
 from .sketches import DiskSketches
 from .standings import DiskStandings
@@ -29,11 +30,27 @@ class DiskState:
 
     `commit` makes all since the last one durable; until then it is visible here and nowhere else, and is lost if the
     process ends. Not for use after a fork, nor from several threads. `environment` and `names` are for this room alone.
+    With a `replica` the folder is on this machine's disk, and what counts is the copy elsewhere, from which the folder
+    is restored if need be.
     """
 
     def __init__(
-        self, folder: Path, *, shard: int = 0, map_size: int = MAP_SIZE, duplicates: DuplicateSettings | None = None
+        self,
+        folder: Path,
+        *,
+        shard: int = 0,
+        map_size: int = MAP_SIZE,
+        duplicates: DuplicateSettings | None = None,
+        replica: Replica | None = None,
     ) -> None:
+        if replica is not None:
+            self._set_up(replica.open(folder, map_size=map_size), shard, duplicates)
+            return
+        if is_copied(folder):
+            raise CollectionError(
+                f"the state of {folder} lies on the disk of a machine, and here only its copy",
+                hint="say where with [cluster] local_state, or bring it home first",
+            )
         self._set_up(Environment(folder, map_size=map_size), shard, duplicates)
 
     @classmethod
@@ -41,10 +58,16 @@ class DiskState:
         """The state as of the last commit, for another process than the one that crawls, which is not disturbed.
 
         What is written fails. `commit` moves on to what is committed now; do so from time to time or close, for what a
-        reader looks at cannot be reused by the writer.
+        reader looks at cannot be reused by the writer. (Of a state on another machine's disk it stays at what its copy
+        held when it was opened.)
         """
         state = cls.__new__(cls)
-        state._set_up(Environment(folder, readonly=True), shard)
+        finish_homecoming(folder)
+        if not (folder / DATA).is_file() and is_copied(folder):
+            with followed(folder, lambda environment: cls.__new__(cls)._set_up(environment, shard)) as place:
+                state._set_up(Environment(place, readonly=True), shard)
+        else:
+            state._set_up(Environment(folder, readonly=True), shard)
         return state
 
     def _set_up(self, environment: Environment, shard: int, duplicates: DuplicateSettings | None = None) -> None:
