@@ -18,7 +18,7 @@ What else visits bring is in `gains` (new pages, answers that cost little), and 
 *Queues.* `wake_queue` is the whole policy over pages by number: they sleep in a `wheel`, wake when a visit is nearly
 worth its `price`, and wait with their host by worth; new pages and hubs are reckoned in the same currency (`worth`),
 and who is dead retires (`retirement`). `appraisal` says the same of one page from what a store keeps of it, for crawls
-whose queues lie on disk.
+whose queues lie on disk. Where a crawl has parts, `market` moves the budget between them until they have one price.
 
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: whoever crawls and whoever
 simulates call the same lines.
@@ -45,6 +45,7 @@ from .gauging import fresh_chances
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .hearsay import believed, deafened
 from .ledger import Ledger
+from .market import Bid, Market, shared_out
 from .noisy_signals import SignalModel
 from .objectives import Objective, fragment_index, objective, objectives, profile_index
 from .price import Price, PriceSettings, price_for
@@ -65,6 +66,7 @@ __all__ = [
     "AdaptiveSettings",
     "Appraisal",
     "Appraiser",
+    "Bid",
     "ByChance",
     "CrawlValue",
     "Estimates",
@@ -73,6 +75,7 @@ __all__ = [
     "Hub",
     "KindEvidence",
     "Ledger",
+    "Market",
     "Objective",
     "Observations",
     "Outlook",
@@ -126,6 +129,7 @@ __all__ = [
     "rate_of",
     "reckoned",
     "running_rate",
+    "shared_out",
     "signals_heard",
     "unpack_page",
     "unpack_page_gains",

@@ -8,7 +8,7 @@ GREEDY-NCIS, was tried: a price that falls wakes all at once those between the o
 for ever.) Hosts that cannot be visited often enough serve pages worth far more; that says nothing, so that it is a
 quantile that is followed, not a mean.
 
-A first guess comes from a sample of pages. Only this number is shared between those who crawl parts of one collection.
+A first guess comes from a sample of pages. Who crawls a part of a collection has a price there; `market` lets them meet.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ class PriceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         if not 0.0 < self.quantile < 1.0 or self.memory < 0.0 or self.least_memory < 1.0:
             raise ConfigError("the price could not follow what is served so", hint="leave its settings as they are")
 
+    def memory_of(self, pages: int) -> float:
+        """Visits to a collection of so many pages after which the price may have moved by a factor of e."""
+        return max(self.memory * pages, self.least_memory)
+
 
 class Price:
     """What a visit must be worth now."""
@@ -55,13 +59,10 @@ class Price:
 
     def missed(self, visits: float, pages: int) -> None:
         """So many visits could have been made, and nobody was worth them."""
-        self._move(-min(visits, 0.25 * self._memory(pages)), pages)
+        self._move(-min(visits, 0.25 * self._settings.memory_of(pages)), pages)
 
     def _move(self, by: float, pages: int) -> None:
-        self.value = min(max(self.value * math.exp(by / self._memory(pages)), _LEAST), _MOST)
-
-    def _memory(self, pages: int) -> float:
-        return max(self._settings.memory * pages, self._settings.least_memory)
+        self.value = min(max(self.value * math.exp(by / self._settings.memory_of(pages)), _LEAST), _MOST)
 
 
 def price_for(tables: CrawlValue, kind: Ints, rate: Floats, weight: Floats, visits_a_day: float) -> float:

@@ -1,0 +1,150 @@
+"""One price for all parts of a crawl: a budget of visits moves from where a visit is worth less to where it is worth more.
+
+A crawl in parts has a price in each (`price`), and a budget is spent best where all prices are one: the Lagrange
+multiplier of the whole (Kolobov et al., NeurIPS 2019; Busa-Fekete et al., WWW 2025 tell only this number to all). Here
+it is the other way round: nobody is told a price, but what it may spend. So the whole is never overspent however late a
+part hears, and a part that hears nothing goes on. Prices then meet by themselves.
+
+The price that a part finds by its visits is late: where pages change twice a year it takes weeks until it shows what
+another budget does. Whoever follows it swings for ever (tried: less fresh than equal shares). But what a part knows of
+its pages says at once what the price will be in the long run with the budget that it has (`price_for`): that is the
+*forecast*, and budgets follow it. It knows nothing of signals, new pages and sites that must not be asked more often;
+by how much it is off, against the price that visits find, is learnt slowly, over as many visits as there are pages.
+
+Everybody keeps a tenth of an equal share: who makes no visits learns nothing of what they would be worth. Bids that
+cannot be (0, infinity, no number), or of a part that has no pages, say nothing: where something waits such a part is
+led to an equal share, and where nothing does to the least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from .evidence import DAY
+
+_GAIN = 0.3
+"""The share of the logarithm by which a price is off that a budget moves by at a time: visits go with about the root of
+the price, so that this is half of the way or more, and never too far."""
+_FARTHEST = 1.0
+"""The most that counts of such a logarithm."""
+_LEAST = 0.1
+"""Of an equal share: what everybody keeps."""
+_LEAST_MEMORY = 500.0
+"""Visits by which a part learns how far its forecasts are off: as many as it has pages, but at least these."""
+_MOST_OFF = 5.0
+"""The logarithm of that, at most."""
+_VISITS_BETWEEN = 10
+"""Visits of a mean part between two looks..."""
+_LEAST_PAUSE = 60.0
+"""...and seconds, at least."""
+_WORTH_TELLING = 0.01
+"""If no budget has moved by such a share, nobody is told."""
+
+
+class Bid(Struct, frozen=True):
+    """What a part of a crawl says of its visits, with the budget that it has.
+
+    `price` is what a visit must be worth there now, `forecast` what it would have to be in the long run; both in
+    weights as they were given, not in means of that part. It has so many `pages` to come back to, and so many are
+    `waiting` to be visited.
+    """
+
+    price: float
+    forecast: float
+    pages: int
+    waiting: int
+    visits_a_day: float
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it says anything."""
+        return self.pages > 0 and 0.0 < self.price < math.inf and 0.0 < self.forecast < math.inf
+
+
+class Market:
+    """What each part may spend of `whole` visits a day: `granted`, which always sums to the whole.
+
+    Whoever comes back begins with what was `granted` before, in whatever unit.
+    """
+
+    def __init__(self, whole: float, parts: int, granted: Sequence[float] = ()) -> None:
+        self.whole = whole
+        self.granted = shared_out(whole, granted if len(granted) == parts else [1.0] * parts)
+        self._told = list(self.granted)
+        self._off = [0.0] * parts
+        self._pause = max(_VISITS_BETWEEN * parts / whole * DAY, _LEAST_PAUSE)
+        self._looked_at: float | None = None
+
+    def turn(self, bids: Sequence[Bid | None], now: float) -> list[tuple[int, float]]:
+        """Parts whose budget changes, with the new one: first those that get less, so that there is no more than all.
+
+        Nothing happens before everybody has bid. May be called at any time: it looks now and then.
+        """
+        heard = [bid for bid in bids if bid is not None]
+        since = now if self._looked_at is None else self._looked_at
+        if len(heard) < len(self.granted) or since < now < since + self._pause:
+            return []
+        self._looked_at = now
+        self._learn(heard, max(now - since, 0.0) / DAY)
+        self.granted = shared_out(self.whole, self._moved(heard))
+        return self._news()
+
+    def _learn(self, bids: Sequence[Bid], days: float) -> None:
+        """How far the forecast of each is off."""
+        for number, bid in enumerate(bids):
+            if bid.is_sound:
+                seen = min(self.granted[number] * days / max(bid.pages, _LEAST_MEMORY), 1.0)
+                off = self._off[number] + seen * (math.log(bid.price / bid.forecast) - self._off[number])
+                self._off[number] = min(max(off, -_MOST_OFF), _MOST_OFF)
+
+    def _moved(self, bids: Sequence[Bid]) -> list[float]:
+        """What each would have next, but for the sum."""
+        parts = list(zip(bids, self._off, self.granted, strict=True))
+        known = [(math.log(bid.forecast) + off, has) for bid, off, has in parts if bid.is_sound]
+        mean = math.fsum(price * has for price, has in known) / math.fsum(has for _, has in known) if known else 0.0
+        equal = self.whole / len(parts)
+        moved = []
+        for bid, off, has in parts:
+            if bid.is_sound:
+                by = math.log(bid.forecast) + off - mean
+            else:
+                by = math.log((equal if bid.waiting else _LEAST * equal) / has)
+            moved.append(has * math.exp(_GAIN * min(max(by, -_FARTHEST), _FARTHEST)))
+        return moved
+
+    def _news(self) -> list[tuple[int, float]]:
+        """All that differ, if one differs by enough: some of them would not sum to the whole."""
+        gained = [now - before for before, now in zip(self._told, self.granted, strict=True)]
+        if all(abs(gain) <= _WORTH_TELLING * before for gain, before in zip(gained, self._told, strict=True)):
+            return []
+        self._told = list(self.granted)
+        changed = sorted((number for number, gain in enumerate(gained) if gain), key=gained.__getitem__)
+        return [(number, self.granted[number]) for number in changed]
+
+
+def shared_out(whole: float, wanted: Sequence[float]) -> list[float]:
+    """The whole in proportion to what is wanted, of which everybody has a tenth of an equal share at least.
+
+    What is no number, or below nothing, is nothing.
+    """
+    most = max((want for want in wanted if 0.0 < want < math.inf), default=1.0)
+    asked = [want / most if 0.0 <= want < math.inf else 0.0 for want in wanted]
+    least = _LEAST * whole / len(asked)
+    shares = [least] * len(asked)
+    free = set(range(len(asked)))
+    while free:  # each round but the last leaves somebody with the least
+        left = whole - least * (len(asked) - len(free))
+        total = math.fsum(asked[number] for number in free)
+        fair = {number: left * (asked[number] / total if total > 0.0 else 1.0 / len(free)) for number in free}
+        poor = {number for number, share in fair.items() if share < least}
+        if not poor:
+            for number, share in fair.items():
+                shares[number] = share
+            break
+        free -= poor
+    largest = max(range(len(shares)), key=shares.__getitem__)  # it bears what rounding left over
+    shares[largest] += whole - math.fsum(shares)
+    return shares
