@@ -11,7 +11,7 @@ import msgspec
 from periplus.config import Config
 from periplus.crawl.clock import SystemClock, Timescale
 from periplus.crawl.frontier import robots_url
-from periplus.crawl.local import Crawl
+from periplus.crawl.local import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.store import is_begun, known_ranks, listed_priorities, listed_ranks
 from periplus.store.warc import merge_indexes
@@ -28,10 +28,12 @@ def open_crawl(
     *,
     watches: bool = False,
     scale: Timescale | None = None,
+    gather: Gather | None = None,
 ) -> Crawl:
     """A crawl of a collection from these seeds, by so many processes; begun now or continued.
 
     One that `watches` comes back to pages, for ever, within its budget. `scale` is for a web with a time of its own.
+    `gather`: see `Crawl`.
     """
     layout = Layout(folder)
     if layout.shards not in (0, workers):
@@ -55,6 +57,7 @@ def open_crawl(
         seeds=[_begun(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
+        gather=gather,
     )
 
 

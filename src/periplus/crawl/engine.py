@@ -160,7 +160,7 @@ class Engine:
     def _time_to_wait(self, now: float, patience: float) -> float:
         if self._forester.is_busy:
             return 0.0
-        if self.is_stopping or not self._wire.free_slots:
+        if self.is_stopping or not self._wire.free_slots or self._courier.is_full:
             return patience
         next_at = self._scheduler.next_at if self._pace.room(now) else self._pace.next_at(now)
         return patience if next_at is None else min(max(next_at - now, 0.0) / self._speed, patience)

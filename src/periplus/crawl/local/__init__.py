@@ -7,7 +7,7 @@ on from its last commit; batches that it had not acknowledged are brought again.
 and numbers. When this process dies, its shards notice, make everything durable, and end.
 """
 
-from .crawl import Crawl, MakeShard
+from .crawl import Crawl, Gather, MakeShard
 from .serving import collect_less
 
-__all__ = ["Crawl", "MakeShard", "collect_less"]
+__all__ = ["Crawl", "Gather", "MakeShard", "collect_less"]

@@ -1,10 +1,11 @@
-"""A crawl on this machine, as a program runs it: here, or with a process for each shard."""
+"""A crawl, as a program runs it: here, with a process for each shard, or wherever shards are gathered."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from queue import SimpleQueue
+from typing import Protocol
 
 from periplus.model import Discovery, Purpose, Source, Url
 
@@ -13,14 +14,45 @@ from .messages import GRACE, STATUS_EVERY
 from .serving import MakeShard
 from .team import Team
 
-__all__ = ["Crawl", "MakeShard"]
+__all__ = ["Crawl", "Gather", "MakeShard"]
+
+
+class Together(Protocol):
+    """Shards that work together, wherever they are. `start` begins them; `turn` waits a little and sees to them."""
+
+    def start(self, seeds: Sequence[Discovery], /) -> None:
+        """Begin every shard."""
+
+    def tell(self, discoveries: Sequence[Discovery], /) -> None:
+        """Let each shard know of what is its own."""
+
+    def turn(self, patience: float, /) -> None:
+        """Wait no longer than `patience` seconds, and see to everything."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there is nothing more to do."""
+
+    def statuses(self) -> list[Status]:
+        """The last word of each."""
+
+    def stop(self, grace: float, /) -> None:
+        """End what is under way, and keep everything."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
+Gather = Callable[[MakeShard, int, int | None], Together]
+"""Brings so many shards together, who may fetch so many pages in all."""
 
 
 class Crawl:
-    """A crawl on this machine: `run` it, or step through `progress`.
+    """A crawl, from this machine: `run` it, or step through `progress`.
 
-    `limit` is how many pages may be fetched in all; `seconds` how long it may take. `stop` may be called by a signal
-    handler; the crawl then ends what is under way and keeps everything.
+    `limit` is how many pages may be fetched in all; `seconds` how long it may take. `gather` brings the shards
+    together; by default, as processes of this machine. `stop` may be called by a signal handler; the crawl then ends
+    what is under way and keeps everything.
     """
 
     def __init__(
@@ -31,7 +63,10 @@ class Crawl:
         seeds: Sequence[Discovery] = (),
         limit: int | None = None,
         seconds: float | None = None,
+        gather: Gather | None = None,
     ) -> None:
+        self._gather: Gather = gather or Team
+        self._is_alone = workers == 1 and gather is None
         self._make = make
         self._workers = workers
         self._seeds = list(seeds)
@@ -73,7 +108,7 @@ class Crawl:
 
     def progress(self) -> Iterator[list[Status]]:
         """How it is going, several times a second, until it is over."""
-        return self._alone() if self._workers == 1 else self._together()
+        return self._alone() if self._is_alone else self._together()
 
     @property
     def _is_over(self) -> bool:
@@ -106,7 +141,7 @@ class Crawl:
             shard.close()
 
     def _together(self) -> Iterator[list[Status]]:
-        team = Team(self._make, self._workers, self._limit)
+        team = self._gather(self._make, self._workers, self._limit)
         try:
             team.start(self._seeds)
             while not self._is_over and not (team.is_finished and self._news.empty()):

@@ -20,9 +20,9 @@ from multiprocessing.process import BaseProcess
 from periplus.model import Batch, CollectionError, Discovery, Url
 from periplus.urls import site_of
 
+from ..allowance import Deal
 from ..placement import owner_of
 from ..shard import Parcel, Status
-from .allowance import Deal
 from .messages import GRACE, STATUS_EVERY, Allow, Broken, Stop, Stopped, Told, Widen
 from .serving import GROUP_SIGNALS, MakeShard, serve
 

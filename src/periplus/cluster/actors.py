@@ -1,0 +1,204 @@
+"""The actors, as Ray sees them: one for each shard, and the coordinator. What they do is written elsewhere.
+
+Ray begins an actor again that died, wherever there is room, with the arguments it was first begun with. It is found by
+its name. No constructor raises: Ray would not try again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus import __version__
+from periplus.assembly import ShardMaker
+from periplus.crawl.local import MakeShard, collect_less
+from periplus.crawl.shard import Status
+from periplus.model import Discovery
+
+from .connection import load
+from .coordinator import Coordinator
+from .inbox import Inbox
+from .life import Ended, Life
+from .links import Delivery
+from .memory import Remembered
+from .memory import load as recall
+from .memory import save as keep
+from .postman import LOST_LEASE, Postman, Watchdog
+from .words import Lease, Orders, Report, Standing, Trouble, Wait
+
+COORDINATOR = "coordinator"
+_RETRY = 0.5
+_CALL = 5.0
+"""Seconds for an answer of the coordinator."""
+
+log = logging.getLogger(__name__)
+
+
+class Plan(Struct, frozen=True):
+    """What a crawl on a cluster is: everything that its actors must know. `room` is the namespace of their names."""
+
+    make: MakeShard
+    shards: int
+    room: str
+    run: str
+    memory: Path
+    lease: float
+    limit: int | None = None
+
+
+def shard_name(number: int) -> str:
+    """The name of a shard's actor."""
+    return f"shard-{number}"
+
+
+class ShardActor:
+    """One shard, in this life and, begun again by Ray, in the next."""
+
+    def __init__(self, plan: Plan, number: int, seeds: Sequence[Discovery]) -> None:
+        self._plan = plan
+        self._number = number
+        self._seeds = seeds
+        self._ray = load()
+        self._inbox = Inbox()
+        self._postman: Postman | None = None
+        self._handles: dict[str, Any] = {}
+        collect_less()
+        Thread(target=self._live, daemon=True, name="postman").start()
+
+    def deliver(self, delivery: Delivery) -> int:
+        """From another shard; who has it, or 0."""
+        epoch = self._inbox.deliver(delivery)
+        if epoch and self._postman is not None:
+            self._postman.receipts.put((delivery.sender, delivery.receipt))
+        return epoch
+
+    def discover(self, discoveries: Sequence[Discovery]) -> int:
+        """Somebody tells of these; who has heard it, or 0."""
+        return self._inbox.put(discoveries)
+
+    def process(self) -> int:
+        """Its number on its machine."""
+        return os.getpid()
+
+    def _live(self) -> None:
+        try:
+            watchdog = Watchdog()
+            lease = self._begin(watchdog)
+            if lease is None:
+                return
+            watchdog.start()
+            make = self._plan.make
+            if isinstance(make, ShardMaker):
+                make = replace(make, epoch=lease.epoch)
+            life = Life(make, self._number, self._plan.shards, self._seeds, self._inbox)
+            self._postman = Postman(
+                self._ray,
+                self._number,
+                self._plan.shards,
+                epoch=lease.epoch,
+                coordinator=lambda: self._handle(COORDINATOR),
+                handle_of=lambda other: self._handle(shard_name(other)),
+                life=life,
+                tell=self._inbox.put,
+                watchdog=watchdog,
+            )
+            self._inbox.epoch = lease.epoch
+            loop = Thread(target=life.run, daemon=True, name="loop")
+            loop.start()
+            last = self._postman.work()
+            self._inbox.epoch = 0
+            loop.join()
+            watchdog.rest()
+            self._say_last(lease, last)
+        except BaseException:
+            log.exception("shard %d cannot speak any more", self._number)
+            os._exit(LOST_LEASE)
+
+    def _begin(self, watchdog: Watchdog) -> Lease | None:
+        while True:
+            asked_at = time.monotonic()
+            answer = self._ask("begin", self._number, __version__)
+            if isinstance(answer, Lease):
+                watchdog.prolong(answer, asked_at)
+                return answer
+            if answer is None:
+                return None
+            time.sleep(answer.seconds if isinstance(answer, Wait) else _RETRY)
+
+    def _say_last(self, lease: Lease, last: Ended | Trouble) -> None:
+        if isinstance(last, Ended):
+            self._ask("end", self._number, lease.epoch, last.status)
+        else:
+            self._ask("broken", last)
+
+    def _ask(self, method: str, *arguments: object) -> Any:
+        """What the coordinator answers, however long it is away."""
+        while True:
+            try:
+                return self._ray.get(getattr(self._handle(COORDINATOR), method).remote(*arguments), timeout=_CALL)
+            except (ValueError, self._ray.exceptions.RayError):
+                time.sleep(_RETRY)
+
+    def _handle(self, name: str) -> Any:
+        handle = self._handles.get(name)
+        if handle is None:
+            handle = self._handles[name] = self._ray.get_actor(name, namespace=self._plan.room)
+        return handle
+
+
+class CoordinatorActor:
+    """The coordinator, with a clock and a file. Once another run has claimed that, it is nobody's coordinator."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._is_ours = True
+        self._look_at = 0.0
+        self._coordinator = Coordinator(
+            recall(plan.memory), self._keep, plan.shards, now=time.monotonic(), lease=plan.lease, limit=plan.limit
+        )
+
+    def begin(self, number: int, version: str) -> Lease | Wait | None:
+        """A life of a shard begins."""
+        return self._coordinator.begin(number, version, time.monotonic()) if self._look() else None
+
+    def report(self, number: int, epoch: int, report: Report | None) -> Orders | None:
+        """How a shard is doing."""
+        return self._coordinator.report(number, epoch, report, time.monotonic()) if self._look() else None
+
+    def end(self, number: int, epoch: int, status: Status) -> None:
+        """A shard has kept everything and ends."""
+        if self._look():
+            self._coordinator.end(number, epoch, status)
+
+    def broken(self, trouble: Trouble) -> None:
+        """A shard cannot go on."""
+        self._coordinator.broken(trouble)
+
+    def standing(self, stop: float | None) -> Standing:
+        """How all are doing."""
+        return self._coordinator.standing(stop)
+
+    def process(self) -> int:
+        """Its number on its machine."""
+        return os.getpid()
+
+    def _look(self) -> bool:
+        """Whether the file is still ours: looked up several times a lease, and before it is written."""
+        now = time.monotonic()
+        if self._is_ours and now >= self._look_at:
+            self._look_at = now + self._plan.lease / 4
+            self._is_ours = recall(self._plan.memory).run == self._plan.run
+        return self._is_ours
+
+    def _keep(self, remembered: Remembered) -> None:
+        self._look_at = 0.0
+        if self._look():
+            keep(self._plan.memory, remembered)

@@ -1,0 +1,67 @@
+"""To a cluster and back: Ray, found or started, and spoken to as quietly as it lets us."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+from periplus.model import UsageError
+
+LOCAL, AUTO = "local", "auto"
+LOOPBACK = "127.0.0.1"
+_STORE = 256 * 2**20
+"""Bytes of the object store of a cluster that we start: batches are small."""
+
+
+def load() -> ModuleType:
+    """Ray, if it is installed."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise UsageError("Ray is not installed", hint="pip install 'periplus[ray]'") from error
+    return ray
+
+
+@contextmanager
+def connected(address: str, cpus: int = 0) -> Iterator[ModuleType]:
+    """Ray, connected: to a cluster that is there, or to one that is begun here with so many processors and ended after.
+
+    A process that is connected already stays so, whatever the address.
+    """
+    ray = load()
+    if ray.is_initialized():
+        yield ray
+        return
+    _connect(ray, address, cpus)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _connect(ray: ModuleType, address: str, cpus: int) -> None:
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        if address == LOCAL:
+            ray.init(
+                address=LOCAL,
+                num_cpus=cpus or None,
+                include_dashboard=False,
+                object_store_memory=_STORE,
+                _node_ip_address=LOOPBACK,
+                **quiet,
+            )
+        else:
+            ray.init(address=address, **quiet)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        hint = "ray start --head begins one here; --cluster local needs none"
+        raise UsageError(f"there is no cluster at {address}: {str(error).splitlines()[0]}", hint=hint) from error
+
+
+def processors(ray: ModuleType) -> int:
+    """How many the cluster has."""
+    return int(ray.cluster_resources().get("CPU", 0))

@@ -1,0 +1,216 @@
+"""What holds for all shards together, decided in one small place that may die and come back.
+
+Leases (Gray & Cheriton 1989): who begins the life of a shard gets an epoch, and the sites for some seconds; every
+report prolongs that. Nobody gets them before the last lease is over or given back. The holder counts from when it asked
+and we from when we answered, so that it is always the first to think that time is over: no clocks are compared. A
+report with an older epoch is answered with nothing, and whoever gets that has to end.
+
+The end (Mattern 1987): every shard says that it is idle and quiet, and for every two of them what one sent last is what
+the other took last. The reports are of different moments, but no batch crosses from after one to before another, so
+that they are one possible state of the whole, in which nothing will ever happen again.
+
+After a death the epochs, and the pages that were dealt out, are in `memory`; everything else is in the next reports.
+What is held then counts as held for as long as a lease lasts, and half as long again: when another run of the command
+has claimed the memory, the coordinator of the last one may still prolong leases until it looks. Time is an argument
+here, and seconds of any steady clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from periplus import __version__
+from periplus.crawl.allowance import Deal
+from periplus.crawl.shard import Status
+from periplus.model import CollectionError
+
+from .memory import Remembered
+from .words import Lease, Orders, Report, Standing, Trouble, Wait
+
+MAX_LIVES = 6
+"""A shard that began so often without getting anywhere does not begin again."""
+INHERITED = 1.5
+"""So many leases after it began, a coordinator gives away what somebody held before it."""
+_LONGEST_WAIT = 1.0
+
+
+class Held(Struct):
+    """A shard, as seen from here. `sent` counts the orders that were new to it."""
+
+    until: float = 0.0
+    report: Report | None = None
+    pages: int | None = None
+    visits_a_day: float | None = None
+    sent: int = 0
+    lives: int = 0
+    is_stopped: bool = False
+
+    @property
+    def done(self) -> int:
+        """Pages fetched in all."""
+        return 0 if self.report is None else self.report.status.census.done
+
+    @property
+    def has_heard_all(self) -> bool:
+        """Whether it has our last orders."""
+        return self.report is not None and self.report.heard == self.sent
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether something waited there or was under way when it last spoke."""
+        status = None if self.report is None else self.report.status
+        return status is not None and (status.census.queued > 0 or not status.is_idle)
+
+    @property
+    def has_nothing_to_do(self) -> bool:
+        """Nothing waits, nothing is under way, and it has heard all."""
+        return self.has_heard_all and not self.wants_more
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether it will do nothing more unless it hears something new."""
+        if self.report is None or not self.has_heard_all:
+            return False
+        return self.report.is_quiet and self.report.status.is_idle and self.report.status.is_quiet
+
+
+class Coordinator:
+    """Leases, what may be fetched, and the end. `save` keeps what must not be forgotten."""
+
+    def __init__(
+        self,
+        remembered: Remembered,
+        save: Callable[[Remembered], None],
+        shards: int,
+        *,
+        now: float,
+        lease: float,
+        limit: int | None = None,
+    ) -> None:
+        self._remembered = remembered
+        self._save = save
+        self._lease = lease
+        wait = INHERITED * lease
+        self._shards = [Held(until=now + wait if held else 0.0) for held in remembered.is_held[:shards]]
+        self._deal = None if limit is None else Deal(limit, shards)
+        if self._deal is not None:
+            self._deal.granted = list(remembered.granted)
+            for shard, granted in zip(self._shards, self._deal.granted, strict=True):
+                shard.pages = granted
+        self._stop: float | None = None
+        self._trouble: Trouble | None = None
+
+    # what shards say
+
+    def begin(self, number: int, version: str, now: float) -> Lease | Wait | None:
+        """A life of a shard begins. `None`: it should not."""
+        shard = self._shards[number]
+        if version != __version__:
+            self.broken(Trouble(*_versions(number, version)))
+        if self._trouble is not None:
+            return None
+        if now < shard.until:
+            return Wait(min(shard.until - now, _LONGEST_WAIT))
+        shard.lives += 1
+        if shard.lives > MAX_LIVES:
+            self.broken(Trouble(*_died(number, shard.lives - 1)))
+            return None
+        self._remembered.epochs[number] += 1
+        self._remembered.is_held[number] = True
+        self._save(self._remembered)
+        shard.report, shard.until, shard.sent, shard.is_stopped = None, now + self._lease, 1, False
+        return self._lease_of(number)
+
+    def report(self, number: int, epoch: int, report: Report | None, now: float) -> Orders | None:
+        """How a shard is doing, if it is open already. Answer `None`: another has its sites; it must end at once."""
+        shard = self._shards[number]
+        if epoch != self._remembered.epochs[number] or not self._remembered.is_held[number]:
+            return None
+        shard.until = now + self._lease
+        if report is not None:
+            self._learn(shard, report)
+            self._deal_out()
+        return self._orders(number)
+
+    def _learn(self, shard: Held, report: Report) -> None:
+        if shard.report is None:  # what it hears now is new to it, whoever said something before us
+            shard.sent = max(shard.sent, report.heard + 1)
+        elif report.status.census.done > shard.done:
+            shard.lives = 0
+        if report.status.is_idle and report.status.is_quiet:
+            shard.lives = 0  # nothing is left that it could die of
+        shard.report = report
+
+    def end(self, number: int, epoch: int, status: Status) -> None:
+        """A shard has kept everything and ends: its sites are free."""
+        if epoch == self._remembered.epochs[number]:
+            shard = self._shards[number]
+            shard.report = Report(status, shard.sent, 0, is_quiet=True)
+            shard.until, shard.is_stopped = 0.0, True
+            self._remembered.is_held[number] = False
+            self._save(self._remembered)
+
+    def broken(self, trouble: Trouble) -> None:
+        """A shard cannot go on; so nobody can."""
+        if self._trouble is None:
+            self._trouble = trouble
+
+    def _orders(self, number: int) -> Orders:
+        shard = self._shards[number]
+        return Orders(shard.sent, self._lease_of(number), shard.pages, shard.visits_a_day, self._stop)
+
+    def _lease_of(self, number: int) -> Lease:
+        return Lease(self._remembered.epochs[number], self._lease)
+
+    def _deal_out(self) -> None:
+        if self._deal is None or any(shard.report is None for shard in self._shards):
+            return
+        changes = list(self._deal.turn(self._shards))
+        for number, pages in changes:
+            self._shards[number].pages = pages
+            self._shards[number].sent += 1
+        if changes:
+            self._remembered.granted = list(self._deal.granted)
+            self._save(self._remembered)
+
+    # what the command wants to know
+
+    def standing(self, stop: float | None) -> Standing:
+        """How all are doing. `stop`: whoever works is to end within so many seconds."""
+        self._stop = stop
+        reports = [shard.report for shard in self._shards]
+        return Standing(
+            tuple(report.status for report in reports if report is not None),
+            tuple(self._remembered.epochs[: len(self._shards)]),
+            tuple(0 if report is None else report.told for report in reports),
+            self._is_finished(),
+            all(shard.is_stopped for shard in self._shards),
+            self._trouble,
+        )
+
+    def _is_finished(self) -> bool:
+        if self._deal is not None:
+            if sum(shard.done for shard in self._shards) >= self._deal.limit:
+                return True
+            if self._deal.left and any(shard.wants_more for shard in self._shards):
+                return False
+        return all(shard.is_at_rest for shard in self._shards) and self._is_consistent()
+
+    def _is_consistent(self) -> bool:
+        """Whether for every two what one sent is what the other took."""
+        statuses = [shard.report.status for shard in self._shards if shard.report is not None]
+        sent = {(one.shard, other): last for one in statuses for other, last in one.sent.items()}
+        taken = {(other, one.shard): last for one in statuses for other, last in one.taken.items()}
+        return sent == taken
+
+
+def _versions(number: int, version: str) -> tuple[str, str, int]:
+    message = f"shard {number} is where Periplus {version} is installed, and this is {__version__}"
+    return message, "install the same version on every node of the cluster", CollectionError.exit_code
+
+
+def _died(number: int, lives: int) -> tuple[str, str, int]:
+    message = f"shard {number} died {lives} times in a row"
+    return message, "the logs of its node say why; the same command continues once that is mended", 3

@@ -1,0 +1,123 @@
+"""One life of a shard: its loop, in a thread of its own. It knows nothing of Ray, nor who brings what.
+
+It hears from its inbox, takes turns, and posts what is for others together with how it is doing, in this order: who
+reads a word on how it is doing has read everything that was said before.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from queue import SimpleQueue
+
+from msgspec import Struct
+
+from periplus.crawl.local import MakeShard
+from periplus.crawl.local.messages import STATUS_EVERY
+from periplus.crawl.shard import Parcel, Shard, Status
+from periplus.model import CollectionInUse, Discovery, PeriplusError
+
+from .inbox import Inbox
+from .links import Delivery
+from .words import Orders, Trouble
+
+CRASHED = 70
+_OPENING, _TRIES = 0.5, 40
+"""A state may be held for a moment by a process that is being killed."""
+
+log = logging.getLogger(__name__)
+
+
+class Snapshot(Struct, frozen=True):
+    """How it is doing after these orders, and after being told of something so often."""
+
+    status: Status
+    heard: int
+    told: int
+
+
+class Ended(Struct, frozen=True):
+    """Everything is kept."""
+
+    status: Status
+
+
+Post = Parcel | Snapshot | Ended | Trouble
+
+
+class Life:
+    """`run` is all of it; `posts` is what comes out."""
+
+    def __init__(self, make: MakeShard, number: int, count: int, seeds: Sequence[Discovery], inbox: Inbox) -> None:
+        self._make = make
+        self._number = number
+        self._count = count
+        self._seeds = seeds
+        self._inbox = inbox
+        self._heard = self._told = 0
+        self._receipts: dict[int, int] = {}
+        self._stop: float | None = None
+        self.posts: SimpleQueue[Post] = SimpleQueue()
+
+    def run(self) -> None:
+        """Until it is told to stop, or cannot go on. Whoever crashes is begun again, and finds what was kept."""
+        try:
+            shard = self._opened()
+            try:
+                self._inbox.wake = shard.wake
+                self._work(shard)
+            finally:
+                shard.close()
+        except PeriplusError as error:
+            self.posts.put(Trouble(str(error), error.hint, error.exit_code))
+        except BaseException:
+            log.exception("shard %d crashed", self._number)
+            os._exit(CRASHED)
+
+    def _opened(self) -> Shard:
+        for _ in range(_TRIES):
+            try:
+                return self._make(self._number, self._count)
+            except CollectionInUse:
+                time.sleep(_OPENING)
+        return self._make(self._number, self._count)
+
+    def _work(self, shard: Shard) -> None:
+        shard.allow(0)  # until we are told how many
+        if self._seeds:
+            shard.discover(self._seeds)
+        told_at = 0.0
+        while self._stop is None:
+            while (message := self._inbox.take()) is not None:
+                self._hear(shard, message)
+            shard.step(STATUS_EVERY)
+            if parcel := shard.collect():
+                self.posts.put(parcel)
+            if time.monotonic() >= told_at + STATUS_EVERY:
+                told_at = time.monotonic()
+                self.posts.put(Snapshot(shard.status(), self._heard, self._told))
+        shard.stop(self._stop)
+        self.posts.put(Ended(shard.status()))
+
+    def _hear(self, shard: Shard, message: object) -> None:
+        match message:
+            case Delivery():
+                self._receive(shard, message)
+            case Orders(number=number, pages=pages, stop=stop):
+                shard.allow(pages)
+                self._heard, self._stop = number, stop
+            case discoveries:
+                assert isinstance(discoveries, Sequence)  # noqa: S101 - nothing else is ever put there
+                shard.discover(discoveries)
+                self._told += 1
+
+    def _receive(self, shard: Shard, delivery: Delivery) -> None:
+        """Places first: batches may be of pages there."""
+        if delivery.places:
+            shard.widen(delivery.places)
+        shard.receive(delivery.batches)
+        if delivery.receipt > self._receipts.get(delivery.sender, 0):
+            self._receipts[delivery.sender] = delivery.receipt
+            shard.acknowledged({delivery.sender: delivery.receipt})

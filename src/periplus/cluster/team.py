@@ -1,0 +1,162 @@
+"""The shards of a crawl as actors, for the command that runs it: the `Team` of a cluster.
+
+It begins the actors, asks the coordinator how all are doing, and tells it when to stop. Nothing passes through here but
+that, and what somebody tells us of from outside. When this process dies, Ray ends its actors; everything is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from uuid import uuid4
+
+from periplus.crawl.local import MakeShard
+from periplus.crawl.local.messages import STATUS_EVERY
+from periplus.crawl.placement import owner_of
+from periplus.crawl.shard import Status
+from periplus.model import CollectionError, CollectionInUse, Discovery, UsageError
+from periplus.urls import site_of
+
+from .actors import COORDINATOR, CoordinatorActor, Plan, ShardActor, shard_name
+from .connection import processors
+from .memory import claim
+from .words import Standing
+
+PATIENCE = 60.0
+"""Seconds without a word from the coordinator until the crawl is given up."""
+_CALL = 5.0
+
+
+class RayTeam:
+    """All shards, as actors. `memory`: what the coordinator keeps, at a path that every node has."""
+
+    def __init__(
+        self, ray: ModuleType, make: MakeShard, workers: int, limit: int | None, *, memory: Path, lease: float
+    ) -> None:
+        self._ray = ray
+        room = f"periplus-{sha256(str(memory).encode()).hexdigest()[:16]}"
+        self._plan = Plan(make, workers, room, uuid4().hex, memory, lease, limit)
+        self._coordinator: Any = None
+        self._shards: list[Any] = []
+        self._standing: Standing | None = None
+        self._heard_at = time.monotonic()
+        self._stop: float | None = None
+        self._news: list[list[Sequence[Discovery]]] = [[] for _ in range(workers)]
+        self._told = [(0, 0)] * workers
+
+    def start(self, seeds: Sequence[Discovery]) -> None:
+        """Begin every shard; each gets the seeds that are its own."""
+        plan = self._plan
+        available = processors(self._ray)
+        if available < plan.shards:
+            raise UsageError(
+                f"the cluster has {available} processors, and each of the {plan.shards} shards needs one",
+                hint="add nodes, or name fewer --workers for a new collection",
+            )
+        claim(plan.memory, plan.run, plan.shards)
+        self._coordinator = self._begun(CoordinatorActor, COORDINATOR, 0, plan)
+        own: list[list[Discovery]] = [[] for _ in range(plan.shards)]
+        for seed in seeds:
+            own[owner_of(site_of(seed.url), plan.shards)].append(seed)
+        for number in range(plan.shards):
+            self._shards.append(self._begun(ShardActor, shard_name(number), 1, plan, number, tuple(own[number])))
+        self._heard_at = time.monotonic()
+
+    def _begun(self, actor: type, name: str, cpus: int, *arguments: object) -> Any:
+        options = {
+            "name": name,
+            "namespace": self._plan.room,
+            "num_cpus": cpus,
+            "max_restarts": -1,
+            "max_task_retries": 0,
+            "scheduling_strategy": "SPREAD",
+        }
+        try:
+            return self._ray.remote(actor).options(**options).remote(*arguments)
+        except ValueError as error:
+            raise CollectionInUse(
+                f"a crawl of this collection runs on the cluster: {error}", hint="wait until it ends, or stop it"
+            ) from error
+
+    # turns
+
+    def turn(self, patience: float) -> None:
+        """Wait a little, and hear how all are doing."""
+        time.sleep(patience)
+        self._hear()
+        standing = self._standing
+        if standing is not None and standing.trouble is not None and not self._has_stopped:
+            error = CollectionError(standing.trouble.message, hint=standing.trouble.hint)
+            error.exit_code = standing.trouble.exit_code
+            raise error
+        if standing is not None:
+            for number, epoch in enumerate(standing.epochs):
+                self._tell(number, epoch)
+
+    def _hear(self) -> None:
+        failures = self._ray.exceptions
+        try:
+            self._standing = self._ray.get(self._coordinator.standing.remote(self._stop), timeout=_CALL)
+            self._heard_at = time.monotonic()
+        except (failures.RayError, TimeoutError) as error:
+            if time.monotonic() > self._heard_at + PATIENCE:
+                raise CollectionError(
+                    "the coordinator of the crawl does not come back",
+                    hint="ray status says how the cluster is; the same command continues",
+                ) from error
+
+    def tell(self, discoveries: Sequence[Discovery]) -> None:
+        """Let each shard know of what is its own; one that is begun again is told again."""
+        own: dict[int, list[Discovery]] = {}
+        for discovery in discoveries:
+            own.setdefault(owner_of(site_of(discovery.url), self._plan.shards), []).append(discovery)
+        for number, some in own.items():
+            self._news[number].append(some)
+
+    def _tell(self, number: int, epoch: int) -> None:
+        told_to, count = self._told[number]
+        count = count if told_to == epoch else 0
+        while count < len(self._news[number]):
+            try:
+                call = self._shards[number].discover.remote(self._news[number][count])
+                if self._ray.get(call, timeout=_CALL) != epoch:
+                    break
+            except self._ray.exceptions.RayError:
+                break
+            count += 1
+        self._told[number] = epoch, count
+
+    # the end
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all is done, also what was told of."""
+        standing = self._standing
+        if standing is None or not standing.is_finished:
+            return False
+        return all(heard >= len(news) for heard, news in zip(standing.told, self._news, strict=True))
+
+    def statuses(self) -> list[Status]:
+        """The last word of each."""
+        return [] if self._standing is None else list(self._standing.statuses)
+
+    @property
+    def _has_stopped(self) -> bool:
+        return self._standing is not None and self._standing.are_stopped
+
+    def stop(self, grace: float) -> None:
+        """Let every shard end what is under way and make everything durable; one that dies meanwhile, too."""
+        self._stop = grace
+        until = time.monotonic() + 6 * grace
+        while time.monotonic() < until and not self._has_stopped:
+            self.turn(STATUS_EVERY)
+
+    def close(self) -> None:
+        """Let go of the actors."""
+        for actor in [*self._shards, self._coordinator]:
+            if actor is not None:
+                self._ray.kill(actor, no_restart=True)
