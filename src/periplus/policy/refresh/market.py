@@ -1,4 +1,4 @@
-"""One price for all parts of a crawl: a budget of visits moves from where a visit is worth less to where it is worth more.
+"""One price for all parts of a crawl: visits move from where they are worth less to where they are worth more.
 
 A crawl in parts has a price in each (`price`), and a budget is spent best where all prices are one: the Lagrange
 multiplier of the whole (Kolobov et al., NeurIPS 2019; Busa-Fekete et al., WWW 2025 tell only this number to all). Here
@@ -14,6 +14,9 @@ by how much it is off, against the price that visits find, is learnt slowly, ove
 Everybody keeps a tenth of an equal share: who makes no visits learns nothing of what they would be worth. Bids that
 cannot be (0, infinity, no number), or of a part that has no pages, say nothing: where something waits such a part is
 led to an equal share, and where nothing does to the least.
+
+All that has to be known is in the bids, what each part has by now as well, so that whoever keeps the market may die and
+come back. Times are those of the bids.
 """
 
 from __future__ import annotations
@@ -45,18 +48,20 @@ _WORTH_TELLING = 0.01
 
 
 class Bid(Struct, frozen=True):
-    """What a part of a crawl says of its visits, with the budget that it has.
+    """What a part of a crawl says at a time of its visits, of which it may make `visits_a_day` of a `whole`.
 
     `price` is what a visit must be worth there now, `forecast` what it would have to be in the long run; both in
     weights as they were given, not in means of that part. It has so many `pages` to come back to, and so many are
     `waiting` to be visited.
     """
 
+    at: float
+    whole: float
+    visits_a_day: float
     price: float
     forecast: float
     pages: int
     waiting: int
-    visits_a_day: float
 
     @property
     def is_sound(self) -> bool:
@@ -65,32 +70,32 @@ class Bid(Struct, frozen=True):
 
 
 class Market:
-    """What each part may spend of `whole` visits a day: `granted`, which always sums to the whole.
+    """What each of so many parts may spend. `granted` sums to the whole; it is empty until everybody has bid."""
 
-    Whoever comes back begins with what was `granted` before, in whatever unit.
-    """
-
-    def __init__(self, whole: float, parts: int, granted: Sequence[float] = ()) -> None:
-        self.whole = whole
-        self.granted = shared_out(whole, granted if len(granted) == parts else [1.0] * parts)
-        self._told = list(self.granted)
+    def __init__(self, parts: int) -> None:
+        self.granted: list[float] = []
         self._off = [0.0] * parts
-        self._pause = max(_VISITS_BETWEEN * parts / whole * DAY, _LEAST_PAUSE)
-        self._looked_at: float | None = None
+        self._looked_at = 0.0
 
-    def turn(self, bids: Sequence[Bid | None], now: float) -> list[tuple[int, float]]:
+    def turn(self, bids: Sequence[Bid | None]) -> list[tuple[int, float]]:
         """Parts whose budget changes, with the new one: first those that get less, so that there is no more than all.
 
-        Nothing happens before everybody has bid. May be called at any time: it looks now and then.
+        May be called at any time: it looks now and then, and the first time when everybody has bid.
         """
         heard = [bid for bid in bids if bid is not None]
-        since = now if self._looked_at is None else self._looked_at
-        if len(heard) < len(self.granted) or since < now < since + self._pause:
+        if len(heard) < len(self._off):
             return []
+        whole, now = heard[0].whole, max(bid.at for bid in heard)
+        if not self.granted:
+            self.granted = shared_out(whole, [bid.visits_a_day for bid in heard])
+        else:
+            pause = max(_VISITS_BETWEEN * len(heard) / whole * DAY, _LEAST_PAUSE)
+            if now < self._looked_at + pause:
+                return []
+            self._learn(heard, (now - self._looked_at) / DAY)
+            self.granted = shared_out(whole, self._moved(whole, heard))
         self._looked_at = now
-        self._learn(heard, max(now - since, 0.0) / DAY)
-        self.granted = shared_out(self.whole, self._moved(heard))
-        return self._news()
+        return self._news([bid.visits_a_day for bid in heard])
 
     def _learn(self, bids: Sequence[Bid], days: float) -> None:
         """How far the forecast of each is off."""
@@ -100,12 +105,12 @@ class Market:
                 off = self._off[number] + seen * (math.log(bid.price / bid.forecast) - self._off[number])
                 self._off[number] = min(max(off, -_MOST_OFF), _MOST_OFF)
 
-    def _moved(self, bids: Sequence[Bid]) -> list[float]:
+    def _moved(self, whole: float, bids: Sequence[Bid]) -> list[float]:
         """What each would have next, but for the sum."""
         parts = list(zip(bids, self._off, self.granted, strict=True))
         known = [(math.log(bid.forecast) + off, has) for bid, off, has in parts if bid.is_sound]
         mean = math.fsum(price * has for price, has in known) / math.fsum(has for _, has in known) if known else 0.0
-        equal = self.whole / len(parts)
+        equal = whole / len(parts)
         moved = []
         for bid, off, has in parts:
             if bid.is_sound:
@@ -115,13 +120,12 @@ class Market:
             moved.append(has * math.exp(_GAIN * min(max(by, -_FARTHEST), _FARTHEST)))
         return moved
 
-    def _news(self) -> list[tuple[int, float]]:
+    def _news(self, had: Sequence[float]) -> list[tuple[int, float]]:
         """All that differ, if one differs by enough: some of them would not sum to the whole."""
-        gained = [now - before for before, now in zip(self._told, self.granted, strict=True)]
-        if all(abs(gain) <= _WORTH_TELLING * before for gain, before in zip(gained, self._told, strict=True)):
+        gains = [has - before for has, before in zip(self.granted, had, strict=True)]
+        if all(abs(gain) <= _WORTH_TELLING * before for gain, before in zip(gains, had, strict=True)):
             return []
-        self._told = list(self.granted)
-        changed = sorted((number for number, gain in enumerate(gained) if gain), key=gained.__getitem__)
+        changed = sorted((number for number, gain in enumerate(gains) if gain), key=gains.__getitem__)
         return [(number, self.granted[number]) for number in changed]
 
 

@@ -8,7 +8,7 @@ GREEDY-NCIS, was tried: a price that falls wakes all at once those between the o
 for ever.) Hosts that cannot be visited often enough serve pages worth far more; that says nothing, so that it is a
 quantile that is followed, not a mean.
 
-A first guess comes from a sample of pages. Who crawls a part of a collection has a price there; `market` lets them meet.
+A first guess comes from a sample of pages. Who crawls a part of a collection has a price there: `market` makes it one.
 """
 
 from __future__ import annotations
