@@ -49,6 +49,11 @@ class Layout(Struct, frozen=True):
         return self.folder / "state" / f"ranks-{xxh3_64_hexdigest(str(by).encode())}.npy"
 
     @property
+    def coordinator(self) -> Path:
+        """What the coordinator of a crawl on many machines must not forget."""
+        return self.folder / "state" / "coordinator.json"
+
+    @property
     def listed_ranks(self) -> Path:
         """What links and sitemaps said, when the crawl was last begun, that listed pages are worth."""
         return self.folder / "state" / "ranks-listed.npy"
@@ -56,6 +61,16 @@ class Layout(Struct, frozen=True):
     def weights(self, name: str) -> Path:
         """What pages were worth by this importance, when they were last watched."""
         return self.folder / "state" / f"ranks-weight-{name}.npy"
+
+    @property
+    def resizing(self) -> Path:
+        """What is under way while the number of shards changes (see `resizing`)."""
+        return self.folder / "state" / "resizing"
+
+    @property
+    def resize_request(self) -> Path:
+        """The number of shards that somebody wants a running crawl to have."""
+        return self.folder / "state" / "resize-to"
 
     @property
     def spooled(self) -> tuple[Spooled, ...]:

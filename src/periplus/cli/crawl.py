@@ -21,13 +21,14 @@ from rich.console import Console
 
 from periplus.assembly import open_crawl, settle
 from periplus.config import parse_duration
-from periplus.crawl.local import Crawl, collect_less
+from periplus.crawl.local import Crawl, Gather, collect_less
 from periplus.model import ConfigError, UsageError
 
 from . import options
 from .app import INTERRUPTED
 from .collection import Collection, held, planned, read_lines, tally_of
 from .ending import Summary, say_end, say_plan, summary_of
+from .gathering import gathering
 from .live import PAGES, Display, View
 from .progress import Meter, Progress
 
@@ -52,6 +53,7 @@ def crawl(
     rate: options.Rate = None,
     contact: options.Contact = None,
     workers: options.Workers = None,
+    cluster: options.Cluster = None,
     config: options.SettingsFile = None,
     resolve: options.Resolve = None,
     proxy: options.Proxy = None,
@@ -84,9 +86,9 @@ def crawl(
     if dry_run:
         say_plan(collection, is_json=json)
         return
-    with held(out):
+    with held(out), gathering(cluster, collection) as (collection, gather):
         collection.save()
-        summary = run(collection, Console(stderr=True))
+        summary = run(collection, Console(stderr=True), gather=gather)
     say_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 
@@ -98,16 +100,20 @@ def run(
     title: str = "",
     view: View = PAGES,
     watches: bool = False,
+    gather: Gather | None = None,
     tell: Callable[[Progress], None] = lambda _progress: None,
 ) -> Summary:
-    """Crawl, and show it. The collection is held by the caller. `tell`: who else wants to know how it goes."""
+    """Crawl, and show it. The collection is held by the caller. `tell`: who else wants to know how it goes.
+
+    `gather`: who brings its shards together, if not this machine.
+    """
     folder, config = collection.folder, collection.config
     before = tally_of(collection.layout)
     began_at = time.time()
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
     progress = Progress(before, shards=collection.workers)
     collect_less()
-    crawl = open_crawl(config, folder, collection.seeds, collection.workers, watches=watches)
+    crawl = open_crawl(config, folder, collection.seeds, collection.workers, watches=watches, gather=gather)
     title = title or title_of("crawl", collection)
     with Display(console, title, _aside(collection), view) as display, _stoppable(crawl, display, console):
         display.show(progress)

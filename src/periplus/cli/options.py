@@ -131,6 +131,15 @@ Workers = Annotated[
         "--workers", metavar="N", min=1, max=256, rich_help_panel=_HOW, help="Processes; by default one a core."
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        rich_help_panel=_HOW,
+        help="Run the shards on Ray: auto, local, or the address of a cluster.",
+    ),
+]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(

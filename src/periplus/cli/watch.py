@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly import budget as budget_of
+from periplus.crawl.local import Gather
 from periplus.crawl.tally import Tally
 from periplus.model import UsageError
 from periplus.policy.refresh import DAY
@@ -29,6 +30,7 @@ from . import options
 from .app import INTERRUPTED
 from .collection import Collection, existing, held, planned, tally_of
 from .crawl import duration, run
+from .gathering import gathering
 from .live import PLAIN_EVERY
 from .progress import Progress
 from .watch_show import line_of, plain_line, since, view_of
@@ -61,6 +63,10 @@ def watch(
         int | None,
         typer.Option("--workers", metavar="N", min=1, max=256, help="Processes; as many as the collection has."),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="For programs: a JSON line now and then on stdout.")] = False,
 ) -> None:
     """Keep a collection fresh for ever: come back to pages when it pays, within a budget. Ctrl-C keeps everything.
@@ -78,9 +84,9 @@ def watch(
     if seconds is not None and not seconds:
         raise UsageError("--for 0: no time to watch in", hint="write --for 12h, or nothing to watch until Ctrl-C")
     now = for_this_run(watched, seconds)
-    with held(collection):
+    with held(collection), gathering(cluster, now) as (now, gather):
         watched.save()
-        ended = _run(now, is_json=json)
+        ended = _run(now, gather, is_json=json)
     if ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
@@ -117,14 +123,20 @@ def for_this_run(collection: Collection, seconds: float | None) -> Collection:
     return replace(collection, config=collection.config.with_options(settings))
 
 
-def _run(collection: Collection, *, is_json: bool) -> str:
+def _run(collection: Collection, gather: Gather | None, *, is_json: bool) -> str:
     """Watch, and say how it goes and how it ended: `time` or `interrupted`."""
     before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
     name = str(collection.folder)
     teller = Teller(lambda progress: _print(line_of(name, progress, before, budget)) if is_json else None)
     title = f"periplus watch {shlex.quote(name)}"
     summary = run(
-        collection, Console(stderr=True), title=title, view=view_of(before, budget), watches=True, tell=teller.hear
+        collection,
+        Console(stderr=True),
+        title=title,
+        view=view_of(before, budget),
+        watches=True,
+        gather=gather,
+        tell=teller.hear,
     )
     ended = "interrupted" if summary.ended == "interrupted" else "time"
     if teller.last is not None:

@@ -2,7 +2,7 @@
 
 What all jobs share is put into the object store once for each `map`: every machine that needs it fetches it once, and
 its tasks read its arrays where they lie. A job whose worker dies (killed, out of memory, its machine gone) is done
-again, up to `ATTEMPTS` times in all; a job that raises is not, because it would raise again.
+again, four times in all; a job that raises is not, because it would raise again.
 
 Partitions are files: their folder must be at the same path on every machine. Tasks ask for one processor each, so they
 wait while shards have them all.
@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from periplus.model import PeriplusError, UsageError
+
+from .connection import load, processors
 
 Job = TypeVar("Job")
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 ATTEMPTS: Final = 4
-"""How often a job is begun whose workers die."""
+"""How often a job is begun whose workers die, if nothing else is said."""
 _AHEAD: Final = 2
 """Jobs for each processor: the one that is done, and the next."""
 
@@ -30,16 +31,17 @@ _AHEAD: Final = 2
 class RayExecutor:
     """Jobs as tasks of the cluster that this process is connected to. Closing it leaves the connection open."""
 
-    def __init__(self, workers: int = 0) -> None:
+    def __init__(self, workers: int = 0, attempts: int = ATTEMPTS) -> None:
         """At most `workers` jobs at a time; 0: one for each processor that the cluster has now."""
-        self._ray = _ray()
+        self._ray = load()
+        self._attempts = attempts
         if not self._ray.is_initialized():
             raise UsageError(
                 "this process is not connected to a cluster", hint="connect first, or name --cluster local"
             )
-        self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self.workers = workers or max(1, processors(self._ray))
         self.most_under_way = _AHEAD * self.workers
-        self._task = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1, retry_exceptions=False)(_do)
+        self._task = self._ray.remote(num_cpus=1, max_retries=attempts - 1, retry_exceptions=False)(_do)
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
         """What comes of each job, in order."""
@@ -67,7 +69,7 @@ class RayExecutor:
             raise PeriplusError(f"a job failed on the cluster: {error}", hint="its log says more") from error
         except failures.RayError as error:
             raise PeriplusError(
-                f"a job was begun {ATTEMPTS} times on the cluster and came to no end: {type(error).__name__}",
+                f"a job was begun {self._attempts} times on the cluster and came to no end: {type(error).__name__}",
                 hint="its workers were killed, mostly for want of memory: allow fewer bytes at a time",
             ) from error
 
@@ -77,11 +79,3 @@ class RayExecutor:
 
 def _do(work: Callable[[Any, Any], Result], job: object, shared: object) -> Result:
     return work(job, shared)
-
-
-def _ray() -> ModuleType:
-    try:
-        import ray
-    except ImportError as error:
-        raise UsageError("Ray is not installed", hint="pip install 'periplus[ray]'") from error
-    return ray

@@ -7,14 +7,15 @@ that, and what somebody tells us of from outside. When this process dies, Ray en
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
-from periplus.crawl.local import MakeShard
+from periplus.crawl.local import Gather, MakeShard
 from periplus.crawl.local.messages import STATUS_EVERY
 from periplus.crawl.placement import owner_of
 from periplus.crawl.shard import Status
@@ -22,13 +23,27 @@ from periplus.model import CollectionError, CollectionInUse, Discovery, UsageErr
 from periplus.urls import site_of
 
 from .actors import COORDINATOR, CoordinatorActor, Plan, ShardActor, shard_name
-from .connection import processors
+from .connection import connected, processors
 from .memory import claim
 from .words import Standing
 
 PATIENCE = 60.0
 """Seconds without a word from the coordinator until the crawl is given up."""
 _CALL = 5.0
+
+
+@contextmanager
+def gathered(address: str, memory: Path, shards: int, lease: float) -> Iterator[tuple[Gather, int]]:
+    """Whoever brings shards together on the cluster at this address, and how many processors it has.
+
+    A cluster that is begun here (`local`) has one for each shard.
+    """
+    with connected(address, shards) as ray:
+
+        def gather(make: MakeShard, workers: int, limit: int | None) -> RayTeam:
+            return RayTeam(ray, make, workers, limit, memory=memory, lease=lease)
+
+        yield gather, processors(ray)
 
 
 class RayTeam:

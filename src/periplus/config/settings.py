@@ -48,7 +48,6 @@ from periplus.policy.sitemaps import (
     RevisitSettings,
     ScoreSettings,
 )
-from periplus.store import ReplicaSettings
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
@@ -79,6 +78,16 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     random, rankmass or rankmass_windowed. One that learns from links holds from the first crawl on."""
     random_seed: int = 0
     """Of everything that is left to chance, such as the jitter of retries."""
+
+
+class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Shards on many machines."""
+
+    local_state: str = ""
+    """A folder on each machine's own disk for the states of its shards, whose commits are copied to the collection;
+    empty: the states lie in the collection, which then must not be on a network."""
+    lease: float = 15.0
+    """Seconds for which a shard that nobody hears of keeps its sites: so long nobody visits them when it was lost."""
 
 
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,8 +173,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The Parquet files."""
     engine: EngineSettings = EngineSettings()
     """How often everything is made durable."""
-    cluster: ReplicaSettings = ReplicaSettings()
-    """Where the states of shards lie that run on many machines."""
+    cluster: ClusterSettings = ClusterSettings()
+    """Shards on many machines."""
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -351,11 +351,7 @@ class Exchange(Protocol):
         """The receiver has this batch and all before it."""
 
     def is_new(self, batch: Batch) -> bool:
-        """Whether this batch is the next of its sender. Marks it as taken.
-
-        One that was taken before is not new; nor is one that overtook its predecessor, or a loss on the way would go
-        unnoticed: it stays unacknowledged, and comes again.
-        """
+        """Whether this batch is the next of its sender; it then is taken. One that overtook another comes again."""
 
     def taken(self, sender: int) -> int:
         """The number of the last batch taken from a shard."""

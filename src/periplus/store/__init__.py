@@ -20,7 +20,7 @@ from .memory import (
 )
 from .ranks import KnownRanks, known_ranks
 from .sketches import MemorySketches
-from .state import DiskState, Replica, ReplicaSettings, bring_home, is_begun
+from .state import DiskState, Replica, bring_home, is_begun
 from .tables import Tables, TableSettings
 from .warc import Archive, WarcEnd, WarcSettings
 
@@ -41,7 +41,6 @@ __all__ = [
     "MemoryState",
     "MemoryUrlRecords",
     "Replica",
-    "ReplicaSettings",
     "TableSettings",
     "Tables",
     "WarcEnd",

@@ -13,7 +13,7 @@ from .exchange import DiskExchange
 from .forest import DiskForest
 from .queues import DiskQueues
 from .records import DiskUrlRecords
-from .replica import Replica, ReplicaSettings, bring_home, is_begun
+from .replica import Replica, bring_home, is_begun
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
 from .sketches import DiskSketches
 from .standings import DiskStandings
@@ -30,7 +30,6 @@ __all__ = [
     "DiskState",
     "DiskUrlRecords",
     "Replica",
-    "ReplicaSettings",
     "bring_home",
     "is_begun",
 ]

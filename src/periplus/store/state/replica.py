@@ -32,7 +32,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
@@ -52,14 +51,6 @@ ROWS_AT_ONCE = 50_000
 _STAMP = b"replica"
 _TRIES = 20
 _LOCAL, _HOME, _LEFT = "folding", "homecoming", "copy.left"
-
-
-class ReplicaSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the states of shards lie that run on many machines."""
-
-    local_state: str = ""
-    """A folder on each machine's own disk for the states of its shards, whose commits are copied to the collection;
-    empty: the states lie in the collection, which then must not be on a network."""
 
 
 class Replica:

@@ -1,0 +1,33 @@
+"""`--cluster` of the commands that crawl: the same shards on a cluster.
+
+Ray is loaded only here, and only for who asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from periplus.crawl.local import Gather
+
+from .collection import Collection
+
+
+@contextmanager
+def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Collection, Gather | None]]:
+    """The collection, and who brings its shards together; `None` without an address: this machine does.
+
+    A collection that is begun on a cluster without a number of shards gets one for each of its processors.
+    """
+    if address is None:
+        yield collection, None
+        return
+    from periplus.cluster import gathered
+
+    asked = collection.config.crawl.workers
+    lease = collection.config.cluster.lease
+    with gathered(address, collection.layout.coordinator, asked or collection.workers, lease) as (gather, processors):
+        config = collection.config.with_options({"crawl.workers": asked or processors})
+        yield replace(collection, config=config), gather
