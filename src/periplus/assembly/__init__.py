@@ -2,22 +2,36 @@
 
 A collection is a folder (`layout` says what lies where). `shards` puts one shard of it together, and brings it to where
 the last process left it; `opening` makes a crawl of as many of them as the collection has. `seeds` reads what people
-write to begin with.
+write to begin with. `resizing` gives a collection another number of shards, after `resting` has brought them to rest;
+`resize_plan` is what the folder says of that.
 """
 
 from .layout import Layout, marked
 from .opening import budget, check_ordering, open_crawl, settle
+from .resize_plan import MAX_SHARDS, Plan, check_whole, plan_of, request, requested
+from .resizing import Resized, Step, resize
+from .resting import bring_to_rest
 from .seeds import seeds_from, with_scheme
 from .shards import ShardMaker, open_shard, weigher_of
 
 __all__ = [
+    "MAX_SHARDS",
     "Layout",
+    "Plan",
+    "Resized",
     "ShardMaker",
+    "Step",
+    "bring_to_rest",
     "budget",
     "check_ordering",
+    "check_whole",
     "marked",
     "open_crawl",
     "open_shard",
+    "plan_of",
+    "request",
+    "requested",
+    "resize",
     "seeds_from",
     "settle",
     "weigher_of",

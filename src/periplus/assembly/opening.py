@@ -17,6 +17,7 @@ from periplus.store import is_begun, known_ranks, listed_priorities, listed_rank
 from periplus.store.warc import merge_indexes
 
 from .layout import Layout, marked
+from .resize_plan import check_whole
 from .shards import ORDERING, ShardMaker, learning_name
 
 
@@ -36,10 +37,11 @@ def open_crawl(
     `gather`: see `Crawl`.
     """
     layout = Layout(folder)
+    check_whole(layout)
     if layout.shards not in (0, workers):
         raise ConfigError(
             f"{folder} was begun with {layout.shards} workers and cannot be continued with {workers}",
-            hint=f"Use --workers {layout.shards}, or begin another collection",
+            hint=f"use --workers {layout.shards}, or first periplus cluster resize {folder} {workers}",
         )
     check_ordering(config, layout)
     if not layout.shards:

@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.assembly import Layout, check_ordering, seeds_from
+from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
 from periplus.config import Config
 from periplus.crawl.tally import Tally
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
@@ -88,6 +88,7 @@ def planned(
 ) -> Collection:
     """What a command on a folder would do; nothing is written yet."""
     path = Layout(folder).settings
+    check_whole(Layout(folder))
     is_new = not path.is_file()
     if is_new:
         _refuse_strangers(folder)
@@ -166,7 +167,7 @@ def _with_workers(config: Config, before: int, folder: Path) -> Config:
     if before and asked not in (0, before):
         raise ConfigError(
             f"{folder} was begun with {before} workers and cannot be continued with {asked}",
-            hint=f"use --workers {before}, or begin another collection",
+            hint=f"use --workers {before}, or first periplus cluster resize {folder} {asked}",
         )
     return config.with_options({"crawl.workers": asked or before})
 

@@ -76,6 +76,10 @@ class Nodes:
             waiting += by_parent.pop(found[-1].url, [])
         return found
 
+    def __iter__(self) -> Iterator[SitemapNode]:
+        """Every file that is known."""
+        return map(_decode, self._forest)
+
     def of_site(self, site: Site) -> Iterator[SitemapNode]:
         """The files that lie at a site."""
         return map(_decode, self._forest.of_site(site))
