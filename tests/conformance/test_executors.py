@@ -9,14 +9,21 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.unit.insight.asked_collection import Made
 
+from periplus.insight.clusters import clusters_of
 from periplus.insight.executors import ProcessExecutor, SerialExecutor
-from periplus.model import CollectionDamaged, Executor, PeriplusError
+from periplus.insight.graph import Seen, ranked
+from periplus.insight.parted_links import BYTES_A_LINK, parted_links
+from periplus.insight.workplace import Workplace
+from periplus.model import CollectionDamaged, Executor, PeriplusError, Url
+from periplus.urls import fingerprints, site_of
 
 Numbers = NDArray[np.float64]
 
@@ -145,12 +152,105 @@ def test_a_process_that_dies_is_said_clearly(tmp_path: Path) -> None:
 def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
     """Its job is done again elsewhere; one of which all workers die is given up."""
     from periplus.cluster import RayExecutor
-    from periplus.cluster.executor import ATTEMPTS
 
     once, always = tmp_path / "once", tmp_path / "always"
     once.mkdir()
     always.mkdir()
     assert list(RayExecutor().map(dying, [once], 1)) == [1]
     with pytest.raises(PeriplusError, match="begun"):
-        list(RayExecutor().map(dying, [always], 1000))
-    assert len(list(always.iterdir())) == ATTEMPTS
+        list(RayExecutor(attempts=2).map(dying, [always], 1000))
+    assert len(list(always.iterdir())) == 2
+
+
+# what it is for
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three sites in four files: pages that were read twice, redirects, crowds of copies, pages that say nothing."""
+    made, chance = Made(tmp_path_factory.mktemp("collection")), Random(9)
+    pages = [f"http://{chance.choice('abb')}.test/{number}" for number in range(400)]
+    for number, url in enumerate([*pages, *chance.sample(pages, 100)]):
+        if number % 150 == 149:
+            made.write()
+        links = [chance.choice(pages[:50] if chance.random() < 0.5 else pages) for _ in range(chance.randrange(40))]
+        made.read(url, chance.choice([0, *range(1, 120), 7, 7, 7]), [*links, f"http://c.test/{number}"], 100 + number)
+    for number in range(30):
+        made.asked(f"http://c.test/{number}", 301, target=chance.choice(pages))
+    made.write()
+    return made.folder
+
+
+@pytest.fixture(scope="module")
+def seen() -> Seen:
+    """Some of its URLs, and one that no link leads to."""
+    urls = [Url(f"http://{site}.test/{number}") for site in "abc" for number in range(0, 400, 2)]
+    urls.append(Url("http://nowhere.test/"))
+    sites = {site: number for number, site in enumerate(dict.fromkeys(map(site_of, urls)))}
+    numbers = np.array([sites[site_of(url)] for url in urls], np.int32)
+    is_seed = np.arange(len(urls)) % 100 == 0
+    return Seen(np.array(fingerprints(urls), np.uint64), numbers, numbers < 2, is_seed)
+
+
+@pytest.mark.parametrize("job_bytes", [50_000, 1 << 30])
+def test_links_make_the_same_of_pages(
+    executor: Executor, collection: Path, seen: Seen, tmp_path: Path, job_bytes: int
+) -> None:
+    """However small the partitions: ranks to 1e-10 as in one memory, everything else exactly; and no file is left."""
+    tables = collection / "tables"
+    one = ranked(tables, (), seen, tolerance=1e-11)
+    many = ranked(tables, (), seen, Workplace(executor, tmp_path / "work", job_bytes), tolerance=1e-11)
+    assert np.abs(one.pagerank - many.pagerank).sum() < 1e-10
+    assert np.abs(one.of_sites - many.of_sites).sum() < 1e-10
+    for name in ("inlinks", "own_links", "clicks"):
+        assert getattr(one, name).tolist() == getattr(many, name).tolist()
+    assert one.clicks.max() > 1
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize("job_bytes", [1_000, 1 << 30])
+def test_pages_have_the_same_copies(executor: Executor, collection: Path, tmp_path: Path, job_bytes: int) -> None:
+    """Those of a band that share a key are in one partition: every pair is found that is found in one memory."""
+    one = clusters_of(collection / "tables")
+    many = clusters_of(collection / "tables", workplace=Workplace(executor, tmp_path / "work", job_bytes))
+    assert [part.tolist() for part in one] == [part.tolist() for part in many]
+    assert 10 < len(set(one[1].tolist())) < len(one[0])
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_no_partition_is_much_more_than_a_job_may_hold(collection: Path, tmp_path: Path) -> None:
+    """More links than a job may hold are in more partitions, whose sizes differ only by chance and by hubs."""
+    allowed = 100_000
+    workplace = Workplace(SerialExecutor(), tmp_path, allowed)
+    with parted_links(collection / "tables", (), workplace) as links:
+        sizes = [len(np.load(path, mmap_mode="r")) for path in tmp_path.glob("parts-*/heads-*.npy")]
+        assert sum(sizes) == links.inlinks().sum()
+    assert sum(sizes) * BYTES_A_LINK > 4 * allowed
+    assert max(sizes) * BYTES_A_LINK < 2 * allowed
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_a_collection_of_nothing(executor: Executor, tmp_path: Path, is_empty: bool) -> None:
+    """No tables, or no links: nothing is linked, nothing is a copy."""
+    if not is_empty:
+        made = Made(tmp_path)
+        made.read("http://a.test/", 1)
+        made.write()
+    seen = Seen(np.array([5], np.uint64), np.zeros(1, np.int32), np.ones(1, np.bool_), np.ones(1, np.bool_))
+    workplace = Workplace(executor, tmp_path / "work")
+    assert ranked(tmp_path / "tables", (), seen, workplace).pagerank.tolist() == [0]
+    assert len(clusters_of(tmp_path / "tables", workplace=workplace)[0]) == 0
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_damaged_file_is_named(executor: Executor, tmp_path: Path, seen: Seen, is_whole: bool) -> None:
+    """Cut short, or garbled where only a worker reads it: the exception comes back as it was raised."""
+    made = Made(tmp_path)
+    made.read("http://a.test/", 1, ["http://a.test/1"])
+    made.write()
+    path = tmp_path / "tables" / "links" / "00-000001.parquet"
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + bytes(400) + data[404:] if is_whole else data[:-9])
+    with pytest.raises(CollectionDamaged, match=path.name):
+        ranked(tmp_path / "tables", (), seen, Workplace(executor, tmp_path / "work"))
+    assert list(tmp_path.glob("work/*")) == []

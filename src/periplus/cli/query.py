@@ -28,6 +28,7 @@ from periplus.model import UsageError
 
 from . import options
 from .collection import existing
+from .reckoning import Cluster, executor_at
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -55,6 +56,7 @@ def query(
     limit: Rows = SHOWN,
     json: options.Json = False,
     csv: Csv = False,
+    cluster: Cluster = None,
 ) -> None:
     """Ask a collection in SQL: its tables, every URL that is known, and every measure. Works while a crawl runs.
 
@@ -69,7 +71,11 @@ def query(
         _list(collection, is_json=json)
         return
     question = sys.stdin.read(_LONGEST_QUESTION) if sql == "-" else sql
-    with _unless_closed(), Views(found.folder, spooled=found.layout.spooled, say=_say) as views:
+    with (
+        _unless_closed(),
+        executor_at(cluster) as executor,
+        Views(found.folder, spooled=found.layout.spooled, say=_say, executor=executor) as views,
+    ):
         names, rows = _asked(views, question, collection)
         if json:
             _write_json(names, rows)

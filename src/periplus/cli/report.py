@@ -25,6 +25,7 @@ from . import freshness, options
 from .collection import Collection, existing, states
 from .freshness_words import TELLERS, trust
 from .reasons import explained
+from .reckoning import Cluster, executor_at
 from .sources import balance_of
 
 if TYPE_CHECKING:
@@ -41,28 +42,28 @@ Out = Annotated[
 ]
 
 
-def report(collection: options.Collected, out: Out = None, json: options.Json = False) -> None:
+def report(collection: options.Collected, out: Out = None, json: options.Json = False, cluster: Cluster = None) -> None:
     """Make one HTML file of a collection to look at: figures, tables, what they show and what to do.
 
     Example: periplus report docs
     """
     found = existing(collection)
     if json and out is None:
-        made, file = reported(found), None
+        made, file = reported(found, cluster), None
     else:
-        made, file = written_report(found, out)
+        made, file = written_report(found, out, cluster)
     if json:
         typer.echo(msgspec.json.encode(made))
         return
     Console().print(Text(f"{file}"), soft_wrap=True)
 
 
-def written_report(collection: Collection, out: Path | None = None) -> tuple[Report, Path]:
+def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
     """The report of a collection, and the file that it was written to."""
     from periplus.insight.report import page
 
     file = out or collection.folder / NAME
-    made = reported(collection)
+    made = reported(collection, cluster)
     draft = file.with_name(file.name + ".part")
     try:
         draft.write_text(page(made), encoding="utf-8")
@@ -72,13 +73,18 @@ def written_report(collection: Collection, out: Path | None = None) -> tuple[Rep
     return made, file
 
 
-def reported(collection: Collection) -> Report:
+def reported(collection: Collection, cluster: str | None = None) -> Report:
     """All numbers of the report of a collection."""
     from periplus.insight.report import gathered  # DuckDB: not before a crawl, and not for who needs none
     from periplus.insight.views import Views
 
     name = collection.folder.resolve().name
-    with _telling() as say, Views(collection.folder, spooled=collection.layout.spooled, say=say) as views:
+    folder, spooled = collection.folder, collection.layout.spooled
+    with (
+        executor_at(cluster) as executor,
+        _telling() as say,
+        Views(folder, spooled=spooled, say=say, executor=executor) as views,
+    ):
         return gathered(views, name, time.time(), beside_of(collection), say=lambda what: say(f"asking: {what}"))
 
 

@@ -19,9 +19,8 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.model import CollectionDamaged
 from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import files_of
+from periplus.store.tables.reader import files_of, parquet_of
 from periplus.urls import fingerprints
 
 from .columns import moments, plain
@@ -54,14 +53,11 @@ class LinkBatch(Struct, frozen=True):
 
 def read_links(path: Path, newest: Newest | None) -> Iterator[LinkBatch]:
     """The links of a file, a row group at a time: that is how long a dictionary lives."""
-    try:
-        with pq.ParquetFile(path) as file:
-            for number in range(file.num_row_groups):
-                group = file.read_row_group(number, columns=_COLUMNS)
-                for batch in group.unify_dictionaries().combine_chunks().to_batches():
-                    yield _batch(batch, newest)
-    except pa.ArrowException as error:
-        raise CollectionDamaged(f"{path} is no whole Parquet file", hint="restore it, or remove it") from error
+    with parquet_of(path), pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            group = file.read_row_group(number, columns=_COLUMNS)
+            for batch in group.unify_dictionaries().combine_chunks().to_batches():
+                yield _batch(batch, newest)
 
 
 def other_links(tables: Path, spooled: Sequence[Spooled], newest: Newest | None) -> Iterator[LinkBatch]:

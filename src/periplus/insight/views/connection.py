@@ -27,7 +27,7 @@ import duckdb
 import pyarrow as pa
 from msgspec import Struct
 
-from periplus.model import CollectionDamaged, UsageError
+from periplus.model import CollectionDamaged, Executor, UsageError
 from periplus.store.tables import Spooled, read
 from periplus.store.tables.reader import files_of
 
@@ -47,6 +47,8 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What DuckDB may hold; the rest waits on disk, in a temporary folder."""
     threads: int = 0
     """Processors; 0: all that this process may use."""
+    reckoning_bytes: int = 4 << 30
+    """What links, or sketches, may take in one memory; if they take more, they are reckoned with in partitions."""
 
 
 class Answer:
@@ -73,8 +75,12 @@ class Views:
         spooled: Sequence[Spooled] = (),
         settings: ViewSettings | None = None,
         say: Callable[[str], None] | None = None,
+        executor: Executor | None = None,
     ) -> None:
+        """With an `executor` PageRank and near-duplicates are reckoned there, in partitions, however few they are."""
         self.folder = folder
+        self.settings = settings or ViewSettings()
+        self.executor = executor
         self.tables = folder / "tables"
         self.spooled = tuple(spooled)
         self._say = say or (lambda _: None)
@@ -83,7 +89,7 @@ class Views:
         self.kept = Kept(folder / "insight", self.scratch, self.tables, self.spooled)
         self._there: set[str] = set()
         self._is_locked = False
-        self.database = self._opened(settings or ViewSettings())
+        self.database = self._opened(self.settings)
 
     def _opened(self, settings: ViewSettings) -> duckdb.DuckDBPyConnection:
         threads = settings.threads or _cores()

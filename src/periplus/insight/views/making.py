@@ -13,6 +13,8 @@ tables are joined by the MD5 of URLs, because DuckDB's own hash gives many that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +24,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from periplus.insight.clusters import clusters_of
+from periplus.insight.executors import ProcessExecutor
 from periplus.insight.graph import Ranked, Seen, places, ranked
+from periplus.insight.workplace import Workplace
+from periplus.store.tables import count_rows
 from periplus.urls import domain_of, fingerprints
 
 if TYPE_CHECKING:
@@ -32,6 +37,10 @@ NOT_ASKED: Final = ("scheme", "extension", "out-of-scope", "excluded", "not-incl
 """Refusals that say nothing about who told of a URL."""
 LISTING: Final = ("sitemap", "feed", "ping", "archive")
 """What sites say of themselves: Sitemaps, as opposed to Discovery."""
+BYTES_A_LINK: Final = 30
+BYTES_A_URL: Final = 100
+BYTES_A_PAGE: Final = 250
+"""What reckoning in one memory takes, about."""
 _ROWS_AT_ONCE: Final = 100_000
 _NOTHING: Final = (
     np.empty(0, np.int64),
@@ -127,16 +136,18 @@ def make(views: Views) -> None:
     told = _quoted(views.scratch / "told.parquet")
     database.execute(f"copy ({_TOLD}) to {told}")  # out of the way while PageRank needs the memory
     database.execute(f"create or replace temp view told as select * from read_parquet({told})")
+    views.kept.begin()
     seen, sites = _seen(database)
-    ranks = ranked(views.tables, views.spooled, seen)
+    with _workplace(views, "links", BYTES_A_LINK, len(seen.keys) * BYTES_A_URL) as workplace:
+        ranks = ranked(views.tables, views.spooled, seen, workplace)
     pa.default_memory_pool().release_unused()
-    clusters = clusters_of(views.tables, views.spooled)
+    with _workplace(views, "pages", BYTES_A_PAGE) as workplace:
+        clusters = clusters_of(views.tables, views.spooled, workplace=workplace)
     pa.default_memory_pool().release_unused()
     database.register("facts", _facts(seen, ranks, clusters))
     database.register("domains", _domains(sites, ranks))
     for sql in (_VISITED, _READ, _CROWDS):
         database.execute(sql)
-    views.kept.begin()
     _write(views, "urls", _URLS)
     _write(views, "site_ranks", _SITE_RANKS.format(urls=_quoted(views.kept.draft("urls"))))
     views.kept.publish(["urls", "site_ranks"])
@@ -144,6 +155,20 @@ def make(views: Views) -> None:
         database.execute(f"drop {name}")
     for name in ("facts", "domains"):
         database.unregister(name)
+
+
+@contextmanager
+def _workplace(views: Views, table: str, bytes_a_row: int, besides: int = 0) -> Iterator[Workplace | None]:
+    """Where to reckon with a table: in this memory (`None`) if nothing else was asked for and it fits."""
+    needed = count_rows(views.tables, table, spooled=views.spooled) * bytes_a_row + besides
+    allowed = views.settings.reckoning_bytes
+    if views.executor is not None:
+        yield Workplace(views.executor, views.kept.folder)
+    elif needed <= allowed:
+        yield None
+    else:
+        with closing(ProcessExecutor()) as executor:
+            yield Workplace(executor, views.kept.folder, allowed // (2 * executor.workers))
 
 
 def _seen(database: duckdb.DuckDBPyConnection) -> tuple[Seen, list[str]]:

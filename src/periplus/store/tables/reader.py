@@ -8,6 +8,7 @@ committed; a `Spooled` for each shard tells which.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,10 +46,18 @@ def scan(
 
 def scan_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Every row of one Parquet file, a batch at a time."""
+    with parquet_of(path), pq.ParquetFile(path) as file:
+        yield from file.iter_batches(columns=list(columns))
+
+
+@contextmanager
+def parquet_of(path: Path) -> Iterator[None]:
+    """What Arrow says of a file that is damaged, in our words. What the system says of it (an errno) stays."""
     try:
-        with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(columns=list(columns))
-    except pa.ArrowException as error:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise CollectionDamaged(f"{path} is no whole Parquet file", hint="restore it, or remove it") from error
 
 
@@ -64,8 +73,13 @@ def read(
 
 def count_rows(folder: Path, table: str, *, spooled: Sequence[Spooled] = ()) -> int:
     """How many rows a table has, without reading them."""
-    in_files = sum(int(pq.read_metadata(path).num_rows) for path in files_of(folder, table, spooled))
+    in_files = sum(_rows_in(path) for path in files_of(folder, table, spooled))
     return in_files + sum(places_of(shard.mark)[table].rows for shard in spooled)
+
+
+def _rows_in(path: Path) -> int:
+    with parquet_of(path):
+        return int(pq.read_metadata(path).num_rows)
 
 
 def files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[Path]:

@@ -1,0 +1,85 @@
+"""`insight.views`: what is reckoned in partitions is what is reckoned in one memory, whichever way was taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.insight.asked_collection import Made
+
+from periplus.insight.executors import SerialExecutor
+from periplus.insight.views import Views, ViewSettings
+from periplus.insight.workplace import Workplace
+from periplus.model import Executor, UsageError
+
+A, B = "http://a.test", "http://b.test"
+
+
+class Counting(SerialExecutor):
+    """Does the jobs, and counts how often it was asked."""
+
+    asked = 0
+
+    def map(self, *args: Any) -> Any:
+        self.asked += 1
+        return super().map(*args)
+
+
+def made_in(folder: Path) -> None:
+    made = Made(folder)
+    for number in range(12):
+        made.told(f"{A}/{number}", "link" if number else "seed")
+        made.got(f"{A}/{number}", number % 5, [f"{A}/{number * 7 % 12}", f"{A}/{number + 1}", f"{B}/{number % 3}"])
+    for number in range(3):
+        made.told(f"{B}/{number}", "link")
+        made.asked(f"{B}/{number}", 301, target=f"{A}/{number}")
+    made.write()
+
+
+def reckoned(folder: Path, settings: ViewSettings | None = None, executor: Executor | None = None) -> list[Any]:
+    made_in(folder)
+    with Views(folder, settings=settings, executor=executor) as views:
+        return [views.rows(f"select * from {name} order by all") for name in ("urls", "site_ranks")]
+
+
+def test_an_executor_that_is_given_does_the_work(tmp_path: Path) -> None:
+    """However small the tables: whoever names a cluster wants it to be used. Nothing but the result is left behind."""
+    executor = Counting()
+    one, other = reckoned(tmp_path / "one"), reckoned(tmp_path / "other", executor=executor)
+    assert executor.asked > 10
+    assert [[row["url"] for row in one[0]]] == [[row["url"] for row in other[0]]]
+    for rows, others in zip(one, other, strict=True):
+        for row, another in zip(rows, others, strict=True):
+            assert row.pop("pagerank") == pytest.approx(another.pop("pagerank"), abs=1e-6)
+            assert row.pop("held", 0) == pytest.approx(another.pop("held", 0), abs=1e-6)
+            assert row == another
+    kept = {path.name for path in (tmp_path / "other" / "insight").iterdir()}
+    assert kept == {path.name for path in (tmp_path / "one" / "insight").iterdir()}
+
+
+def test_what_is_more_than_allowed_is_reckoned_in_partitions(tmp_path: Path) -> None:
+    """By processes of this machine, if nobody else is named: with the same result."""
+    one, other = reckoned(tmp_path / "one"), reckoned(tmp_path / "other", ViewSettings(reckoning_bytes=2_000))
+    assert [row["same_as"] for row in one[0]] == [row["same_as"] for row in other[0]]
+    assert [row["pagerank"] for row in one[0]] == pytest.approx([row["pagerank"] for row in other[0]], abs=1e-6)
+
+
+def test_partitions_need_a_folder(tmp_path: Path) -> None:
+    """A folder that cannot be made is what we did wrong, and says what is needed."""
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(UsageError, match="file") as raised,
+        Workplace(SerialExecutor(), tmp_path / "file" / "work").files(),
+    ):
+        pass
+    assert "every machine" in raised.value.hint
+
+
+@pytest.mark.parametrize(("job_bytes", "parts"), [(1 << 30, 1), (1000, 1), (999, 2), (300, 4), (250, 4), (0, 1024)])
+def test_parts_are_as_many_as_jobs_need(tmp_path: Path, job_bytes: int, parts: int) -> None:
+    """A power of two, so that each is a range of the first bits; bounded, whatever is allowed."""
+    workplace = Workplace(SerialExecutor(), tmp_path, job_bytes)
+    assert workplace.parts(1000) == parts
+    assert workplace.parts(1 << 50) <= 1 << 20
+    assert workplace.parts(0) == 1
