@@ -77,6 +77,7 @@ def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell
     if plan is None:
         before = _checked(layout, shards)
         if before == shards:
+            layout.resize_request.unlink(missing_ok=True)
             return Resized(shards, shards)
         bring_to_rest(config, layout, seeds, lambda shard: tell(Step("rest", shard, before, Moved())))
         plan = Plan(before, shards, uuid4().hex)

@@ -32,6 +32,7 @@ VERBS = (
     "audit",
     "ulinks",
     "read",
+    "cluster",
     "simulate",
     "lab",
     "demo",

@@ -31,6 +31,7 @@ from .ending import Summary, say_end, say_plan, summary_of
 from .gathering import gathering
 from .live import PAGES, Display, View
 from .progress import Meter, Progress
+from .resizing import resized, until_asked
 
 NOTHING_FETCHED = 1
 
@@ -113,15 +114,20 @@ def run(
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
     progress = Progress(before, shards=collection.workers)
     collect_less()
-    crawl = open_crawl(config, folder, collection.seeds, collection.workers, watches=watches, gather=gather)
     title = title or title_of("crawl", collection)
-    with Display(console, title, _aside(collection), view) as display, _stoppable(crawl, display, console):
+    now: Collection | None = collection
+    with Display(console, title, _aside(collection), view) as display:
         display.show(progress)
-        for statuses in crawl.progress():
-            if statuses:
-                progress = meter.read(statuses, time.time())
-                display.show(progress)
-                tell(progress)
+        while now is not None:
+            display.name_aside(_aside(now))
+            crawl = open_crawl(now.config, folder, now.seeds, now.workers, watches=watches, gather=gather)
+            with _stoppable(crawl, display, console):
+                for statuses in until_asked(crawl, now.layout):
+                    if statuses:
+                        progress = meter.read(statuses, time.time())
+                        display.show(progress)
+                        tell(progress)
+            now = None if crawl.is_interrupted else resized(now, began_at, console)
     settle(folder)
     return summary_of(collection, progress, before, time.time() - began_at, is_interrupted=crawl.is_interrupted)
 

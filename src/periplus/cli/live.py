@@ -67,6 +67,10 @@ class Display:
             self._said_at = progress.elapsed
             self._console.print(Text(self._view.plain(progress)), soft_wrap=True)
 
+    def name_aside(self, aside: str) -> None:
+        """What stands beside the title from now on."""
+        self._aside = aside
+
     def stopping(self) -> None:
         """Somebody wants it to end. Called by a signal handler, perhaps in the middle of a drawing."""
         self._is_stopping = True

@@ -1,0 +1,124 @@
+"""`periplus cluster`: what is done to a collection with several shards, here or on many machines.
+
+`resize` changes their number. Where nobody crawls into the collection that is done here; else the crawl is asked to,
+which stops for it and goes on, and this command waits until it has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.console import Console
+
+from periplus.assembly import MAX_SHARDS, Resized, Step, plan_of, request
+from periplus.model import CollectionInUse
+
+from . import options
+from .collection import Collection, existing, held
+from .crawl import duration
+from .resizing import Teller, line_of, resize_patiently, say
+
+_LOOK_AGAIN = 0.2
+
+cluster = typer.Typer(
+    name="cluster",
+    help="Change how many shards a collection has.\n\nExample: periplus cluster resize docs 4",
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class ResizeSummary(Struct, frozen=True):
+    """What `--json` says. `by` is `command`, or `crawl` if one that runs has done it: the counts are its own then."""
+
+    collection: str
+    before: int
+    after: int
+    sites: int
+    urls: int
+    rows: int
+    seconds: float
+    by: str
+
+
+@cluster.callback()
+def _group() -> None:
+    """Change how many shards a collection has.
+
+    Example: periplus cluster resize docs 4
+    """
+
+
+@cluster.command()
+def resize(
+    collection: options.Collected,
+    shards: Annotated[
+        int, typer.Argument(metavar="N", min=1, max=MAX_SHARDS, show_default=False, help="How many shards.")
+    ],
+    wait: Annotated[
+        str, typer.Option("--wait", metavar="TIME", help="How long to wait for a crawl that runs to do it.")
+    ] = "10m",
+    json: options.Json = False,
+) -> None:
+    """Give a collection another number of shards, with the crawl stopped or running; only sites that must move do.
+
+    Example: periplus cluster resize docs 4
+    """
+    asked = existing(collection)
+    patience = duration("--wait", wait) or 0.0
+    console = Console(stderr=True)
+    began, before = time.monotonic(), asked.layout.shards
+    done, by = _resize(asked, shards, patience, console)
+    seconds = time.monotonic() - began
+    if json:
+        summary = ResizeSummary(
+            str(collection), before, done.after, done.sites, done.urls, done.rows, round(seconds, 3), by
+        )
+        typer.echo(msgspec.json.encode(summary))
+    elif by == "crawl":
+        say(Console(), f"from {before} to {done.after} shards: the crawl that runs has done it, and goes on")
+    else:
+        say(Console(), line_of(done, seconds))
+
+
+def _resize(asked: Collection, shards: int, patience: float, console: Console) -> tuple[Resized, str]:
+    """Here if the collection is free; else by whoever has it. And who did it."""
+    teller, until = Teller(console), time.monotonic() + patience
+    found = _here(asked, shards, teller)
+    if found is not None:
+        return found, "command"
+    request(asked.layout, shards)
+    say(console, "a crawl runs: it is asked to do it, and goes on then (Ctrl-C leaves it asked)")
+    while not _is_done(asked, shards):
+        if time.monotonic() > until:
+            raise CollectionInUse(
+                f"{asked.folder} is in use, and who uses it has not changed its shards yet",
+                hint="it stays asked: a crawl does it as soon as it can, or the next that begins",
+            )
+        time.sleep(_LOOK_AGAIN)
+        found = None if _is_done(asked, shards) else _here(asked, shards, teller)
+        if found is not None:
+            return found, "command"
+    return Resized(shards, shards), "crawl"
+
+
+def _here(asked: Collection, shards: int, tell: Callable[[Step], None]) -> Resized | None:
+    """What was done; `None`: the collection is not free."""
+    with ExitStack() as holding:
+        try:
+            holding.enter_context(held(asked.folder))
+        except CollectionInUse:
+            return None
+        return resize_patiently(existing(asked.folder), shards, tell)
+
+
+def _is_done(asked: Collection, shards: int) -> bool:
+    layout = asked.layout
+    return not layout.resize_request.exists() and plan_of(layout) is None and layout.shards == shards

@@ -1,0 +1,102 @@
+"""A collection gets another number of shards, as commands do it: now, or in the middle of a crawl that runs.
+
+Whoever runs a crawl looks for a request between two words of the shards (`until_asked`), lets the crawl end as if its
+time were over, resizes, and goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
+
+from periplus.assembly import Layout, Resized, Step, requested, resize
+from periplus.crawl.local import Crawl
+from periplus.crawl.shard import Status
+from periplus.model import CollectionInUse
+
+from .collection import Collection
+from .live import PLAIN_EVERY, count, lasting
+
+_PATIENCE = 15.0
+"""Shards that were told to end may take so long to let go."""
+_LOOK_AGAIN = 0.1
+
+
+def until_asked(crawl: Crawl, layout: Layout) -> Iterator[list[Status]]:
+    """How a crawl is going, until it is over; or until somebody wants another number of shards, which ends it."""
+    for statuses in crawl.progress():
+        if not crawl.is_stopping and requested(layout) is not None:
+            crawl.is_stopping = True
+        yield statuses
+
+
+def resized(collection: Collection, began_at: float, console: Console) -> Collection | None:
+    """The collection as it is after a request, for as long as it may still be crawled; `None`: nobody asked."""
+    shards = requested(collection.layout)
+    if shards is None:
+        return None
+    began = time.monotonic()
+    try:
+        done = resize_patiently(collection, shards, Teller(console))
+    except KeyboardInterrupt:
+        say(console, f"stopped on the way: periplus cluster resize {collection.folder} {shards} goes on")
+        raise
+    say(console, line_of(done, time.monotonic() - began))
+    asked: dict[str, object] = {"crawl.workers": shards}
+    if collection.config.crawl.duration:
+        asked["crawl.for"] = max(began_at + collection.config.crawl.duration - time.time(), 0.001)
+    return replace(collection, config=collection.config.with_options(asked))
+
+
+def resize_patiently(collection: Collection, shards: int, tell: Callable[[Step], None]) -> Resized:
+    """Resize, as soon as shards that are about to end have ended."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return resize(collection.config, collection.folder, collection.seeds, shards, tell)
+        except CollectionInUse:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_LOOK_AGAIN)
+
+
+class Teller:
+    """Says now and then how far it is; on a terminal, more often."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._every = 1.0 if console.is_terminal else PLAIN_EVERY
+        self._next = time.monotonic() + self._every
+
+    def __call__(self, step: Step) -> None:
+        """It goes on."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._every
+            say(self._console, words_of(step))
+
+
+def words_of(step: Step) -> str:
+    """How far it is."""
+    if step.doing == "rest":
+        return f"shard {step.shard} of {step.shards} comes to rest"
+    moved = f"{count(step.moved.sites)} sites, {count(step.moved.urls)} URLs, {count(step.moved.rows)} rows moved"
+    return f"shard {step.shard} of {step.shards} gives: {moved}" if step.doing == "move" else f"finishing: {moved}"
+
+
+def line_of(done: Resized, seconds: float) -> str:
+    """What was done."""
+    if done.before == done.after:
+        return f"there are {done.after} shards already"
+    return (
+        f"from {done.before} to {done.after} shards: {count(done.sites)} sites with {count(done.urls)} URLs moved, "
+        f"in {lasting(seconds)}"
+    )
+
+
+def say(console: Console, line: str) -> None:
+    """One line that is not broken."""
+    console.print(Text(line), soft_wrap=True)
