@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from periplus import __version__
 from periplus.config import Config
-from periplus.crawl.clock import Pace, SystemClock, Timescale
+from periplus.crawl.clock import Pace, Ration, SystemClock, Timescale
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
@@ -110,7 +110,7 @@ def _assemble(
         balance=config.balance,
         refresh=config.refresh,
         churn=config.churn,
-        watching=Watching(asked.visits_a_day / count) if asked.visits_a_day else None,
+        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         weigh=weigher,
         pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
     )
@@ -157,7 +157,7 @@ def _assemble(
         courier=courier,
         forester=forester,
         warc_folder=layout.warc,
-        pace=_pace(asked, clock, number, count),
+        pace=_pace(asked, scheduler, clock, number, count),
         speed=clock.speed,
     )
     foretelling = Foretelling(state, config.refresh, weigher)
@@ -224,10 +224,11 @@ def _archive(config: Config, layout: Layout, number: int, state: State, journal:
     )
 
 
-def _pace(asked: ShardMaker, clock: SystemClock, number: int, count: int) -> Pace:
-    """A budget of visits a day, or a rate of requests."""
-    rate = asked.visits_a_day / DAY or asked.config.crawl.rate
-    return Pace(rate, clock.now(), number, count, counts_robots=not asked.visits_a_day)
+def _pace(asked: ShardMaker, scheduler: CrawlScheduler, clock: SystemClock, number: int, count: int) -> Pace | Ration:
+    """A share of the visits a day, or of a rate of requests."""
+    if asked.visits_a_day:
+        return Ration(scheduler.refresher.spending.visits_a_day / DAY, clock.now())
+    return Pace(asked.config.crawl.rate, clock.now(), number, count)
 
 
 def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:

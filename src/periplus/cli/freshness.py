@@ -7,11 +7,12 @@ Gathered from what the shards have committed; how it is said is in `freshness_wo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from msgspec import Struct
 
 from periplus.content import Churn, ChurnSettings
-from periplus.crawl.frontier import Foretelling, Freshness, Gauge, NextVisit
+from periplus.crawl.frontier import Foretelling, Freshness, Gauge, NextVisit, waiting_again
 from periplus.crawl.sitemaps.nodes import Nodes
 from periplus.model import Lane, Site, SiteState, State, UrlRecord
 from periplus.policy.refresh import (
@@ -94,13 +95,15 @@ def of_collection(states: Iterable[State], now: float) -> Freshness | None:
 
 
 def _of_shard(state: State, now: float) -> Freshness:
-    """From as many pages as stand for all while it is watched, but for the few that wait with their sites."""
+    """From as many pages as stand for all while it is watched."""
 
     def evidence_of(site: Site) -> SiteEvidence:
         kept = state.sites.get([site])[0]
         return unpack_site(b"" if kept is None else kept.signals)
 
-    return Gauge(state.records, evidence_of, state.calendar, 0.0).read(len(state.calendar), price_of(state) or 0.0, now)
+    waiting = waiting_again(state)
+    gauge = Gauge(state.records, evidence_of, chain(state.calendar, waiting), 0.0)
+    return gauge.read(len(state.calendar) + len(waiting), price_of(state) or 0.0, now)
 
 
 def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:

@@ -4,6 +4,8 @@
 second, whole ones, and counts those of its last second. Where there are fewer requests than shards, they take turns by
 the clock, which is the same for all of them: the moments of a shard are as far from those of the others as the rate
 demands, and one that it misses is gone.
+
+`Ration` is for a budget of visits a day, of which each shard has a share of its own that may change at any time.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ _SECOND = 1.02
 _MOMENT = 0.05
 """A turn is so long: who is awake then may begin one request."""
 _ANY = 1_000_000
+_NEARLY = 1e-6
+"""A moment that was reckoned is met as exactly as numbers tell times apart."""
 
 
 class Timescale(Struct, frozen=True):
@@ -54,12 +58,12 @@ class SystemClock:
 class Pace:
     """How many requests this shard may begin, so that all together begin no more than `rate` in any second.
 
-    0 is any number. A budget of visits a day does not count robots.txt, for which every site is asked each day. The
-    time before the first request counts as used up: another process may have used it.
+    0 is any number. The time before the first request counts as used up: another process may have used it.
     """
 
-    def __init__(self, rate: float, now: float, shard: int = 0, shards: int = 1, *, counts_robots: bool = True) -> None:
-        self.counts_robots = counts_robots
+    counts_robots = True
+
+    def __init__(self, rate: float, now: float, shard: int = 0, shards: int = 1) -> None:
         whole = math.floor(rate)
         self._is_free = not rate
         self._takes_turns = whole < shards > 1
@@ -95,3 +99,42 @@ class Pace:
         if self._takes_turns:
             return now + self._cycle - (now - self._offset) % self._cycle
         return self._began[0] + self._window if self._began else now
+
+
+class Ration:
+    """How many requests may begin, so that in any time there are no more than `rate` a second, and one: a token bucket.
+
+    No more is saved up than a second's, or one. robots.txt does not count, for which every site is asked each day. All
+    that could have been saved before the first request counts as used up: another process may have used it.
+    """
+
+    counts_robots = False
+
+    def __init__(self, rate: float, now: float) -> None:
+        self._rate = rate
+        self._saved = 1.0 - max(1.0, rate)
+        self._at = now
+
+    def change(self, rate: float, now: float) -> None:
+        """There is another rate from now on; what was saved by now was saved at the old one."""
+        self._save(now)
+        self._rate = rate
+
+    def room(self, now: float) -> int:
+        """How many may begin now."""
+        self._save(now)
+        return int(self._saved + _NEARLY)
+
+    def begin(self, now: float) -> None:
+        """One has begun."""
+        self._save(now)
+        self._saved -= 1.0
+
+    def next_at(self, now: float) -> float:
+        """When there is room for one again, if there is none now."""
+        self._save(now)
+        return now + max(1.0 - self._saved, 0.0) / self._rate
+
+    def _save(self, now: float) -> None:
+        self._saved = min(self._saved + (now - self._at) * self._rate, max(1.0, self._rate))
+        self._at = now

@@ -33,11 +33,12 @@ from periplus.model import (
     State,
     Url,
 )
+from periplus.policy.refresh import DAY, Bid
 from periplus.store import Archive
 from periplus.store.tables import Tables
 
 from .census import Census
-from .clock import Pace
+from .clock import Pace, Ration
 from .copies import Answer, Copies
 from .courier import Courier
 from .fetch import CurlWire
@@ -91,7 +92,7 @@ class Engine:
         courier: Courier,
         forester: Forester,
         warc_folder: Path,
-        pace: Pace,
+        pace: Pace | Ration,
         speed: float = 1.0,
     ) -> None:
         self._settings = settings
@@ -267,6 +268,16 @@ class Engine:
     def freshness(self) -> Freshness | None:
         """How fresh the collection is, if it is watched."""
         return self._scheduler.refresher.freshness(self._clock.now())
+
+    def bid(self) -> Bid | None:
+        """What it says of its visits, if the collection is watched."""
+        return self._scheduler.refresher.bid(self._clock.now())
+
+    def afford(self, visits_a_day: float) -> None:
+        """So many visits a day may be made from now on, if the collection is watched."""
+        if isinstance(self._pace, Ration):
+            self._scheduler.refresher.afford(visits_a_day)
+            self._pace.change(visits_a_day / DAY, self._clock.now())
 
     def wake(self) -> None:
         """Let a `step` that waits return at once."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from periplus.model import Batch, Discovery, Url
+from periplus.policy.refresh import Bid
 
 from .census import Census
 from .courier import Courier
@@ -37,7 +38,8 @@ class Parcel(Struct, frozen=True):
 class Status(Struct, frozen=True):
     """How a shard is doing. The crawl is finished when all are idle and quiet, and nothing is under way between.
 
-    Once it is both, it says the numbers of the last batches that it sent to others and took from them.
+    Once it is both, it says the numbers of the last batches that it sent to others and took from them. Where pages are
+    visited again, `bid` is what it says of its visits.
     """
 
     shard: int
@@ -49,6 +51,12 @@ class Status(Struct, frozen=True):
     next_visits: tuple[NextVisit, ...] = ()
     sent: dict[int, int] = {}
     taken: dict[int, int] = {}
+    bid: Bid | None = None
+
+    @property
+    def price(self) -> float | None:
+        """What a visit must be worth, where pages are visited again."""
+        return None if self.bid is None else self.bid.price
 
 
 class Shard:
@@ -96,6 +104,10 @@ class Shard:
         """How many pages may be fetched here in all."""
         self._scheduler.allowance = pages
 
+    def afford(self, visits_a_day: float) -> None:
+        """How many visits a day may be made here from now on, where pages are visited again."""
+        self._engine.afford(visits_a_day)
+
     def widen(self, places: Sequence[Url]) -> None:
         """Take places into the scope that seeds have moved to."""
         self._engine.widen(places)
@@ -119,6 +131,7 @@ class Shard:
             tuple(self._next_visits()),
             sent,
             taken,
+            self._engine.bid(),
         )
 
     def wake(self) -> None:

@@ -13,10 +13,11 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 `admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
 `esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited
-again, `valuing` what a visit is worth, `takings` what visits bring, `panel` how fresh all of them are, `foretold` who
-is next and why, `shares` how those and new ones get along, `comparer` how much a page has changed, `history` what a
-visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time is
-an argument, chance is a `Random` that was given.
+again, `valuing` what a visit is worth, `spending` what may be spent on visits, `forecasting` what one will then have
+to be worth, `takings` what visits bring, `panel` how fresh all of them are, `foretold` who is next and why, `shares`
+how those and new ones get along, `comparer` how much a page has changed, `history` what a visit adds to a URL's record,
+`leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time is an argument, chance is a
+`Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
@@ -27,14 +28,15 @@ from .files import Files
 from .foretold import Foretelling, NextVisit
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
-from .panel import Freshness, Gauge
+from .panel import Freshness, Gauge, waiting_again
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
-from .refresher import Refresher, Watching, WatchSettings
+from .refresher import Refresher
 from .retries import OUR_OWN, Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, file_name, purpose_of
 from .sources import Sources, is_settled, place_of
+from .spending import Watching, WatchSettings
 from .valuing import Valuer
 from .workbench import ActiveSite, Place, Workbench
 
@@ -80,4 +82,5 @@ __all__ = [
     "rest_after",
     "retry_for",
     "robots_url",
+    "waiting_again",
 ]

@@ -14,7 +14,7 @@ from random import Random
 
 from msgspec import Struct
 
-from periplus.model import Site, Url, UrlRecord, UrlRecords
+from periplus.model import Lane, Site, State, Url, UrlRecord, UrlRecords
 from periplus.policy.refresh import SiteEvidence, fresh_chances, unpack_page
 from periplus.urls import fingerprint, site_of
 
@@ -83,7 +83,7 @@ class Panel:
 
 
 class Gauge:
-    """Reads off how fresh a collection is, and keeps that for `pause` seconds: looking takes a while.
+    """Reads off how fresh a collection is, and keeps that for a `pause` in seconds: looking takes a while.
 
     Other pages, as good as drawn by lot, too, are those that are visited for what that teaches: if they were the same,
     those that stand for all would be fresher than all.
@@ -103,7 +103,7 @@ class Gauge:
         self._panel, self._others = Panel(), Panel((), _DRAWN_FROM, self._random.getrandbits(64) | 1)
         for url in urls:
             self.meet(url)
-        self._pause = pause
+        self.pause = pause
         self._read: tuple[float, Freshness] | None = None
 
     def meet(self, url: Url) -> None:
@@ -123,12 +123,12 @@ class Gauge:
     def read(self, pages: int, price: float, now: float) -> Freshness:
         """How fresh so many pages are now, or were a moment ago."""
         if self._read is None or now >= self._read[0]:
-            self._read = now + self._pause, self._look(pages, price, now)
+            self._read = now + self.pause, self._look(pages, price, now)
         return self._read[1]
 
     def _look(self, pages: int, price: float, now: float) -> Freshness:
         found = self._records.get(self._panel.urls)
-        known = [record for record in found if record is not None and _is_there(record)]
+        known = [record for record in found if record is not None and is_there(record)]
         fresh, half = share_of(self._chances(known, now))
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
         there = round(pages * len(known) / max(len(found), 1))
@@ -141,7 +141,14 @@ class Gauge:
         return list(map(float, fresh_chances(pages, site, [self._evidence_of(each) for each in numbers], now)))
 
 
-def _is_there(record: UrlRecord) -> bool:
+def waiting_again(state: State) -> list[Url]:
+    """Those that wait with their sites to be visited again: the calendar has them no more."""
+    queues = state.queues
+    lanes = [(site, queues.length(site, lane)) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH]
+    return [head.entry.url for site, length in lanes for head in queues.heads(site, Lane.REFRESH, length)]
+
+
+def is_there(record: UrlRecord) -> bool:
     """Whether it was a page at the last visit: who led elsewhere then, or nowhere, is none any more."""
     return record.status in (200, 304) and bool(record.evidence)
 

@@ -17,8 +17,6 @@ from collections.abc import Iterable
 from itertools import chain
 from random import Random
 
-import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings, compared_of
@@ -45,14 +43,12 @@ from periplus.policy.ordering import level_of
 from periplus.policy.refresh import (
     DAY,
     Appraisal,
-    Price,
+    Bid,
     RefreshRetirementSettings,
     RefreshSettings,
     SignalKind,
     Weigher,
     after_setback,
-    price_for,
-    rate_of,
     unpack_page,
     unpack_site,
     why_worthless,
@@ -60,9 +56,10 @@ from periplus.policy.refresh import (
 from periplus.urls import site_of
 
 from .lessons import Lessons
-from .panel import Freshness, Gauge
+from .panel import Freshness, Gauge, waiting_again
 from .rounds import Rounds
 from .shares import Shares
+from .spending import Spending, Watching
 from .takings import Takings
 from .valuing import Valuer
 from .workbench import ActiveSite
@@ -81,27 +78,12 @@ _LOOKED_AHEAD = 20
 """So many are looked at before their time while nobody is due."""
 _LEAST_WAITING = 20
 """Visits of an hour may wait with their sites, or so many; others sleep on, and are looked at when there is room."""
-_SAMPLE_OF_ALL = 2_000
-_PRICE, _MEAN_WEIGHT = "price", "mean weight"
+_LONGEST_PAUSE = 600.0
+"""So often at least it is looked at how fresh all is."""
 _MOST_OUT = 10_000
 """Pages under way that are remembered, at most."""
 _WITHOUT_CONDITION = 0.1
 """The share of second visits that ask without a condition."""
-
-
-class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What `periplus watch` may spend."""
-
-    visits_a_day: int = 0
-    """Requests a day, over all sites; 0: a seventh of the pages that there are."""
-    per_site: int = 0
-    """Requests a day of one site, at most; 0: as many as politeness allows."""
-
-
-class Watching(Struct, frozen=True):
-    """What a crawl that comes back may spend: so many visits a day."""
-
-    visits_a_day: float
 
 
 class Refresher:
@@ -135,56 +117,41 @@ class Refresher:
         self._idle_since: float | None = None
         self._is_idle = False
         self._gauge: Gauge | None = None
+        self.spending = Spending(state, watching, self._valuer, self._lessons)
         if watching is not None:
-            waiting = self._waiting_again()
-            rounds.again, self._room = len(waiting), max(_LEAST_WAITING, round(watching.visits_a_day / 24))
+            waiting = waiting_again(state)
+            visits_a_day = self.spending.visits_a_day
+            rounds.again, self._room = len(waiting), max(_LEAST_WAITING, round(visits_a_day / 24))
             rounds.level_of_new = self._level_of_new
             rounds.shares = Shares(self._appraiser.settings.refresh_share, self._appraiser.settings.new_share)
-            pause = min(10 * DAY / watching.visits_a_day, 600.0)
             urls = chain(state.calendar, waiting)
-            self._gauge = Gauge(state.records, self._lessons.evidence_of, urls, pause, self._random)
+            self._gauge = Gauge(state.records, self._lessons.evidence_of, urls, _pause(visits_a_day), self._random)
             self._weigh.settle(self._gauge.urls)
-            self._appraiser.price = Price(self._first_price(watching))
-
-    def _waiting_again(self) -> list[Url]:
-        """Those that wait with their sites to be visited again."""
-        queues = self._state.queues
-        lanes = [(site, queues.length(site, lane)) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH]
-        return [head.entry.url for site, length in lanes for head in queues.heads(site, Lane.REFRESH, length)]
-
-    def _first_price(self, watching: Watching) -> float:
-        """That of the last time; or what some pages say that it would be."""
-        kept = self._state.marked(_PRICE)
-        if kept is not None and kept.startswith(self._unit):
-            return float(kept.removeprefix(self._unit))
-        urls = [url for url, _ in self._state.calendar.due(math.inf, _SAMPLE_OF_ALL)]
-        known = [record for record in self._state.records.get(urls) if record is not None and record.evidence]
-        if not known:
-            return 1.0
-        latest = max(unpack_page(record.evidence).visited_at for record in known)
-        for site in {site_of(record.url) for record in known}:
-            self._lessons.meet(site, latest)
-        told = [self._lessons.evidence_of(site_of(record.url)) for record in known]
-        rates = np.array(
-            [rate_of(unpack_page(record.evidence), site) for record, site in zip(known, told, strict=True)]
-        )
-        weights = np.array([self._weigh(record.url) for record in known])
-        none = np.zeros(len(known))
-        kinds, seen = self._appraiser.tables.outlooks(rates, none, none)
-        share = len(known) / max(len(self._state.calendar), 1)
-        return price_for(self._appraiser.tables, kinds, seen, weights, watching.visits_a_day * share)
+            self.spending.begin(self._gauge.urls, self._pages)
 
     def save(self) -> None:
         """Keep the price, and what weights are measured by; the caller commits."""
-        if self._watching is not None:
-            self._state.mark(_PRICE, self._unit + repr(self.price).encode())
-            self._state.mark(_MEAN_WEIGHT, repr(self._weigh.mean).encode())
+        self.spending.save()
+
+    # what it may spend
+
+    def afford(self, visits_a_day: float) -> None:
+        """Its share of the visits is another from now on."""
+        self.spending.afford(visits_a_day)
+        self._room = max(_LEAST_WAITING, round(visits_a_day / 24))
+        if self._gauge is not None:
+            self._gauge.pause = _pause(visits_a_day)
+
+    def bid(self, now: float) -> Bid | None:
+        """What it says of its visits, so that all parts of a crawl come to one price."""
+        if self._gauge is None:
+            return None
+        return self.spending.bid(self._gauge.urls, self._pages, now)
 
     @property
-    def _unit(self) -> bytes:
-        """What a price is the price of: another objective or budget has another."""
-        visits = 0.0 if self._watching is None else self._watching.visits_a_day
-        return f"{self._appraiser.settings.objective} {visits:g} ".encode()
+    def _pages(self) -> int:
+        """Those that it may come back to."""
+        return len(self._state.calendar) + self._rounds.again
 
     @property
     def is_watching(self) -> bool:
@@ -398,15 +365,14 @@ class Refresher:
             return
         since, self._idle_since, self._is_idle = self._idle_since, now, True
         if since is not None and now > since:
-            missed = (now - since) / DAY * self._watching.visits_a_day
+            missed = (now - since) / DAY * self.spending.visits_a_day
             least = _LEAST_WORTH * self._appraiser.settings.shortest / DAY
             if self.price > least:
                 self._appraiser.price.missed(missed, len(self._state.calendar))
 
     def freshness(self, now: float) -> Freshness | None:
         """How fresh the collection is now, from the pages that stand for all."""
-        waiting = len(self._state.calendar) + self._rounds.again
-        return None if self._gauge is None else self._gauge.read(waiting, self.price, now)
+        return None if self._gauge is None else self._gauge.read(self._pages, self.price, now)
 
     def _appraise(self, record: UrlRecord, now: float) -> Appraisal | None:
         if record.failures or not record.evidence:
@@ -422,3 +388,8 @@ class Refresher:
         site = site_of(url)
         active = self._rounds.bench.get(site)
         return active.state if active is not None else self._state.sites.get([site])[0]
+
+
+def _pause(visits_a_day: float) -> float:
+    """Seconds between two looks at how fresh all is."""
+    return min(10 * DAY / visits_a_day, _LONGEST_PAUSE)

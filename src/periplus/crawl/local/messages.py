@@ -1,6 +1,6 @@
 """What the coordinator and its shards say to each other, besides parcels (`shard.Parcel`) and seeds (a tuple of them).
 
-To a shard: `Allow`, `Widen`, `Stop`. From a shard: `Told`, `Stopped`, `Broken`.
+To a shard: `Allow`, `Afford`, `Widen`, `Stop`. From a shard: `Told`, `Stopped`, `Broken`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ class Allow(Struct, frozen=True):
     """So many pages may be fetched in all."""
 
     pages: int | None
+
+
+class Afford(Struct, frozen=True):
+    """So many visits a day may be made, of a crawl that comes back."""
+
+    visits_a_day: float
 
 
 class Widen(Struct, frozen=True):

@@ -18,7 +18,7 @@ from threading import Thread
 from periplus.model import PeriplusError
 
 from ..shard import Parcel, Shard
-from .messages import STATUS_EVERY, Allow, Broken, Stop, Stopped, Told, Widen
+from .messages import STATUS_EVERY, Afford, Allow, Broken, Stop, Stopped, Told, Widen
 
 MakeShard = Callable[[int, int], Shard]
 """Makes shard `number` of `count`. It crosses to another process, so it must be a value that can be pickled."""
@@ -122,6 +122,8 @@ def obey(shard: Shard, message: object) -> None:
             shard.acknowledged(receipts)
         case Allow(pages=pages):
             shard.allow(pages)
+        case Afford(visits_a_day=visits_a_day):
+            shard.afford(visits_a_day)
         case Widen(places=places):
             shard.widen(places)
         case tuple() as seeds:

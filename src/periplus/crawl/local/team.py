@@ -1,4 +1,4 @@
-"""All shards in their processes, and what is between them: messages, the pages that may be fetched, births and deaths.
+"""All shards in their processes, and what is between them: messages, what may be fetched, births and deaths.
 
 The end is seen from the outside. A shard says how it is doing, and how many of our messages it had heard by then; all
 is done when every one is idle and quiet after everything that we said, and no batch is on its way. A batch counts as on
@@ -18,12 +18,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from periplus.model import Batch, CollectionError, Discovery, Url
+from periplus.policy.refresh import Market
 from periplus.urls import site_of
 
 from ..allowance import Deal
 from ..placement import owner_of
 from ..shard import Parcel, Status
-from .messages import GRACE, STATUS_EVERY, Allow, Broken, Stop, Stopped, Told, Widen
+from .messages import GRACE, STATUS_EVERY, Afford, Allow, Broken, Stop, Stopped, Told, Widen
 from .serving import GROUP_SIGNALS, MakeShard, serve
 
 MAX_DEATHS = 5
@@ -91,6 +92,7 @@ class Team:
         self._context = multiprocessing.get_context("spawn")
         self._members = [Member(number) for number in range(workers)]
         self._deal = None if limit is None else Deal(limit, workers)
+        self._market = Market(workers)
         self._seeds: list[Discovery] = []
         self._moved: dict[Url, None] = {}
         self._stopping: Stop | None = None
@@ -114,6 +116,8 @@ class Team:
         member.connection, member.process = self._born(member.number)
         member.status, member.is_stopped = None, False
         member.sent = member.heard = 0
+        if self._market.granted:  # before it may do anything
+            member.send(Afford(self._market.granted[member.number]))
         member.send(Allow(None if self._deal is None else self._deal.granted[member.number]))
         member.send(Widen(tuple(self._moved)))
         member.send(tuple(seed for seed in self._seeds if self._owner(seed) == member.number))
@@ -212,6 +216,9 @@ class Team:
         if self._deal is not None and all(each.status is not None for each in self._members):
             for number, pages in self._deal.turn(self._members):
                 self._members[number].send(Allow(pages))
+        bids = [None if each.status is None else each.status.bid for each in self._members]
+        for number, visits_a_day in self._market.turn(bids):
+            self._members[number].send(Afford(visits_a_day))
 
     # the end
 

@@ -61,8 +61,12 @@ class Price:
         """So many visits could have been made, and nobody was worth them."""
         self._move(-min(visits, 0.25 * self._settings.memory_of(pages)), pages)
 
+    def shift(self, factor: float) -> None:
+        """The budget has changed, and with it what a visit has to be worth."""
+        self.value = min(max(self.value * factor, _LEAST), _MOST)
+
     def _move(self, by: float, pages: int) -> None:
-        self.value = min(max(self.value * math.exp(by / self._settings.memory_of(pages)), _LEAST), _MOST)
+        self.shift(math.exp(by / self._settings.memory_of(pages)))
 
 
 def price_for(tables: CrawlValue, kind: Ints, rate: Floats, weight: Floats, visits_a_day: float) -> float:
