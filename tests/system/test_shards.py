@@ -18,9 +18,9 @@ from tests.system.crawled import Asked, asked, rows, small_world
 
 from periplus.assembly import Layout, open_crawl, seeds_from
 from periplus.config import Config
+from periplus.crawl.allowance import Deal
 from periplus.crawl.census import Census
 from periplus.crawl.local import Crawl, MakeShard
-from periplus.crawl.allowance import Deal
 from periplus.crawl.local.team import Member
 from periplus.crawl.shard import Parcel, Shard, Status
 from periplus.crawl.tally import Tally

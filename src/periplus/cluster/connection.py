@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -12,6 +13,8 @@ from periplus.model import UsageError
 
 LOCAL, AUTO = "local", "auto"
 LOOPBACK = "127.0.0.1"
+_PATIENCE = 10.0
+_HINT = "ray start --head begins one here; --cluster local needs none"
 _STORE = 256 * 2**20
 """Bytes of the object store of a cluster that we start: batches are small."""
 
@@ -44,6 +47,7 @@ def connected(address: str, cpus: int = 0) -> Iterator[ModuleType]:
 
 
 def _connect(ray: ModuleType, address: str, cpus: int) -> None:
+    _check(address)
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address == LOCAL:
@@ -58,8 +62,18 @@ def _connect(ray: ModuleType, address: str, cpus: int) -> None:
         else:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        hint = "ray start --head begins one here; --cluster local needs none"
-        raise UsageError(f"there is no cluster at {address}: {str(error).splitlines()[0]}", hint=hint) from error
+        raise UsageError(f"there is no cluster at {address}: {str(error).splitlines()[0]}", hint=_HINT) from error
+
+
+def _check(address: str) -> None:
+    """Ray tries for minutes to reach somebody who is not there."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not (colon and port.isdecimal()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise UsageError(f"nobody answers at {address}: {error}", hint=_HINT) from error
 
 
 def processors(ray: ModuleType) -> int:

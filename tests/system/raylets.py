@@ -1,0 +1,84 @@
+"""Several nodes of Ray on this machine, and the processes of our actors on them.
+
+The nodes live in a process of their own, so that nothing of Ray's is left in the test's. They end with it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+ROOT = Path(__file__).parents[2]
+STORE = 100_000_000
+
+
+class Raylets(Struct, frozen=True):
+    """Where they are reached, and the process of each node."""
+
+    address: str
+    nodes: list[int]
+
+    def actors(self, name: str) -> list[int]:
+        """The processes of our actors of this class, on whatever node."""
+        children = [child for node in self.nodes for child in children_of(node)]
+        return [child for child in children if command_of(child).startswith(f"ray::{name}")]
+
+
+def children_of(process: int) -> list[int]:
+    """Its children, now."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{process}/task").glob("*"):
+        with suppress(OSError):
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def command_of(process: int) -> str:
+    """What it calls itself."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+@contextmanager
+def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
+    """So many nodes with so many processors each."""
+    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(ROOT)}
+    arguments = [sys.executable, "-m", "tests.system.raylets", str(nodes), str(processors), str(folder)]
+    host = subprocess.Popen(
+        arguments, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True,
+    )  # fmt: skip
+    try:
+        assert host.stdout is not None
+        address, *processes = host.stdout.readline().split()
+        yield Raylets(address, [int(each) for each in processes])
+    finally:
+        host.communicate()
+
+
+def main(nodes: int, processors: int, folder: str) -> None:
+    """Begin them, say where they are, and end them when nobody listens any more."""
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 0, "temp_dir": folder, "include_dashboard": False, "object_store_memory": STORE}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    for _ in range(nodes):
+        cluster.add_node(num_cpus=processors, object_store_memory=STORE)
+    cluster.wait_for_nodes()
+    pids = [info[0].process.pid for node in cluster.list_all_nodes() for info in [node.all_processes["raylet"]]]
+    sys.stdout.write(f"{cluster.address} {' '.join(map(str, pids))}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,142 @@
+"""A crawl on a cluster: the same pages as on one machine, whoever is killed, and no host is ever asked twice at once.
+
+Several nodes of Ray run on this machine; the crawl is the real command, and its witness is the log of the lab's server.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.system.crawled import crawled, lost, small_world
+from tests.system.raylets import Raylets, raylets
+
+from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+
+pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
+pytest_plugins = ["periplus.lab.pytest_plugin"]
+
+SHARDS, NODES, KILLS = 4, 3, 20
+DELAY = 0.25
+SETTINGS = f"""
+[politeness]
+delay = {DELAY}
+patience = 0.0
+[retries]
+backoff = 0.05
+[archive]
+max_file_size = 60_000
+[tables]
+rows_per_group = 20
+rows_per_file = 60
+[engine]
+checkpoint_interval = 0.2
+[sitemaps]
+follow = true
+[cluster]
+lease = 5.0
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raylets]:
+    """Three nodes with two processors each."""
+    folder = Path(f"/tmp/periplus-ray-{os.getpid()}")  # a short name: sockets lie there
+    with raylets(NODES, 2, folder) as found:
+        yield found
+
+
+@pytest.fixture
+def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    world = small_world()
+    return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
+
+
+def crawl(lab: RunningLab, folder: Path, settings: str, *options: str) -> subprocess.Popen[str]:
+    """The command, as a person types it."""
+    folder.mkdir()
+    (folder / "asked.toml").write_text(settings)
+    seeds = [f"http://{host}/" for host in lab.world.hosts[:4]]
+    arguments = ["crawl", *seeds, "-o", str(folder / "kept"), "--config", str(folder / "asked.toml")]
+    command = [sys.executable, "-m", "periplus", *arguments, "--proxy", lab.base, "--json", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(process: subprocess.Popen[str], seconds: float = 240.0) -> None:
+    _, said = process.communicate(timeout=seconds)
+    assert process.returncode == 0, said
+
+
+def fetched(folder: Path) -> Counter[tuple[str, int]]:
+    """Every page with what it said, as often as it is kept."""
+    return crawled(folder / "kept").pages
+
+
+@pytest.mark.slow
+def test_the_same_pages_on_one_shard_on_four_and_on_a_cluster(
+    lab: RunningLab, tmp_path: Path, cluster: Raylets
+) -> None:
+    """Where shards run changes nothing of what is found."""
+    quick = SETTINGS.replace(f"delay = {DELAY}", "delay = 0.01")
+    ways = {
+        "one": ["--workers", "1"],
+        "four": ["--workers", str(SHARDS)],
+        "cluster": ["--workers", str(SHARDS), "--cluster", cluster.address],
+    }
+    for name, options in ways.items():
+        finished(crawl(lab, tmp_path / name, quick, *options))
+    pages = {name: fetched(tmp_path / name) for name in ways}
+    assert len(pages["one"]) > 200
+    assert pages["one"] == pages["four"] == pages["cluster"]
+
+
+def kill_some(cluster: Raylets, process: subprocess.Popen[str], chance: random.Random) -> list[float]:
+    """Kill actors, the coordinator among them, as long as the crawl runs and until it is enough; when that was."""
+    deaths: list[float] = []
+    while process.poll() is None and len(deaths) < KILLS:
+        time.sleep(chance.uniform(0.3, 1.5))
+        name = "CoordinatorActor" if len(deaths) % 4 == 3 else "ShardActor"
+        living = cluster.actors(name)
+        if living:
+            with suppress(OSError):
+                os.kill(chance.choice(living), signal.SIGKILL)
+                deaths.append(time.time())
+    return deaths
+
+
+@pytest.mark.slow
+def test_actors_and_the_coordinator_are_killed_twenty_times(lab: RunningLab, tmp_path: Path, cluster: Raylets) -> None:
+    """The same pages in the end; politeness holds; and only what was under way is fetched again."""
+    finished(crawl(lab, tmp_path / "whole", SETTINGS.replace(f"delay = {DELAY}", "delay = 0.01"), "--workers", "1"))
+    lab.log.clear()
+    process = crawl(lab, tmp_path / "killed", SETTINGS, "--workers", str(SHARDS), "--cluster", cluster.address)
+    lab.log.wait_for(5, timeout=120)
+    deaths = kill_some(cluster, process, random.Random(9))
+    finished(process)
+    assert len(deaths) == KILLS
+    assert fetched(tmp_path / "killed") == fetched(tmp_path / "whole")
+    assert_polite(lab)
+    again = lost(lab.log.visits(), tmp_path / "killed" / "kept", deaths)
+    assert sum(again.values()) <= KILLS * len(lab.log.hosts())
+
+
+def assert_polite(lab: RunningLab) -> None:
+    """No host was asked twice at once, nor sooner than after the delay."""
+    for host in lab.log.hosts():
+        visits = sorted(lab.log.visits(host), key=lambda visit: visit.real_started_at)
+        pages = [visit for visit in visits if visit.target != "/robots.txt"]
+        assert lab.log.most_at_once(host) == 1
+        for one, other in pairwise(pages):
+            assert other.real_started_at - one.real_ended_at >= DELAY, (one, other)
