@@ -46,11 +46,12 @@ def pagerank_of_products(
     if not len(links) or not damping:
         return leap
     live = links > 0
+    dead = np.flatnonzero(~live)
     scale = np.divide(damping, links, out=np.zeros(len(links)), where=live)
 
     def push(x: Numbers) -> Numbers:
         passed = spread((x * scale).astype(x.dtype, copy=False))
-        passed[~live] = 0
+        passed[dead] = 0
         return passed
 
     def correct(residual: Ranks, reduction: float, solve: Solve) -> Ranks:

@@ -22,8 +22,6 @@ from .links import Hashes, Numbers, all_links, places
 _PORTIONS_AT_ONCE: Final = 128
 
 Counts = TypeVar("Counts", bound=NDArray[Any])
-Ids = NDArray[np.signedinteger[Any]]
-"""Numbers of URLs, 4 bytes each where that suffices."""
 Ranks = NDArray[np.float64]
 Result = TypeVar("Result")
 Shared = TypeVar("Shared")
@@ -32,8 +30,8 @@ Shared = TypeVar("Shared")
 class Block(Struct, frozen=True):
     """Some of the links: from which page to which each leads. All links to `count` pages from `first` on are here."""
 
-    heads: Ids
-    tails: Ids
+    heads: Numbers
+    tails: Numbers
     first: int
     count: int
 
