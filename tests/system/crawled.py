@@ -38,7 +38,7 @@ from periplus.store import DiskState
 from periplus.urls import domain_of
 
 DISK = frozenset(
-    {"write", "fsync", "fdatasync", "commit", "open", "unlink", "rename", "replace", "truncate", "ftruncate"}
+    {"write", "fsync", "fdatasync", "commit", "open", "unlink", "link", "rename", "replace", "truncate", "ftruncate"}
 )
 PATIENCE = 60.0
 
