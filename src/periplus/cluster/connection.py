@@ -26,7 +26,8 @@ def load() -> ModuleType:
         import ray
     except ImportError as error:
         raise UsageError("Ray is not installed", hint="pip install 'periplus[ray]'") from error
-    return ray
+    loaded: ModuleType = ray
+    return loaded
 
 
 @contextmanager

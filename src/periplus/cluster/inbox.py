@@ -29,8 +29,10 @@ class Inbox:
         self._batches = 0
 
     def deliver(self, delivery: Delivery) -> int:
-        """Take it, and say who has it; 0: not now."""
+        """Take it, and say who has it; 0: not now. What was meant for an earlier life is not taken."""
         with self._lock:
+            if self.epoch and delivery.epoch not in (0, self.epoch):
+                return self.epoch
             if not self.epoch or (self._batches and self._batches + len(delivery.batches) > self._room):
                 return 0
             self._batches += len(delivery.batches)

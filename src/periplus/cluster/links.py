@@ -6,8 +6,9 @@ numbers and takes each batch once. So a link may be careless about everything bu
 
 At most one `Delivery` is under way on a link, with as much in it as there is, up to a bound. The other side answers
 with its epoch once it has it in memory, or with 0: its inbox is full, or it is not ready; the link then waits a little.
-An epoch that the link has not seen before means another process, which has lost what was in the memory of the last one:
-everything is said again. Who says nothing for a while is asked, with an empty delivery, who it is.
+Another epoch than before means another process, which has lost what was in the memory of the last one, and did not take
+the delivery: it might rest on something that was lost. Everything is said again. Who says nothing for a while is asked,
+with an empty delivery, who it is.
 
 Nothing here knows Ray, or the time: what is under way is a ticket of whoever carries it.
 """
@@ -30,9 +31,13 @@ ASK_AFTER = 2.0
 
 
 class Delivery(Struct, frozen=True):
-    """What goes over a link at once. `receipt`: the last batch of the receiver's that its sender has for good."""
+    """What goes over a link at once, as a sequel to what the life `epoch` of its receiver has heard; 0: to nothing.
+
+    `receipt`: the last batch of the receiver's that its sender has for good.
+    """
 
     sender: int
+    epoch: int = 0
     places: tuple[Url, ...] = ()
     batches: tuple[Batch, ...] = ()
     receipt: int = 0
@@ -94,7 +99,7 @@ class Link:
         has_receipt = self._receipt > self._receipt_told
         if not (batches or places or has_receipt or (self._window and now >= self._ask_at)):
             return None
-        self._under_way = Delivery(self._sender, places, batches, self._receipt)
+        self._under_way = Delivery(self._sender, self._epoch, places, batches, self._receipt)
         return self._under_way
 
     def answered(self, epoch: int | None, now: float) -> None:
@@ -122,6 +127,7 @@ class Link:
 
     def _lost(self) -> None:
         """Whoever was there has forgotten what it had not kept."""
+        self._epoch = 0
         self._told = self._given = self._receipt_told = 0
 
 

@@ -1,0 +1,234 @@
+"""The coordinator: who may visit sites and for how long, how many pages, and when all is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from periplus import __version__
+from periplus.cluster.coordinator import INHERITED, MAX_LIVES, Coordinator
+from periplus.cluster.memory import Remembered, claim, load, save
+from periplus.cluster.words import Lease, Orders, Report, Wait
+from periplus.crawl.census import Census
+from periplus.crawl.shard import Status
+from periplus.crawl.tally import Tally
+from periplus.model import CollectionDamaged
+
+LEASE = 10.0
+
+
+def status(
+    shard: int,
+    *,
+    done: int = 0,
+    queued: int = 0,
+    sent: dict[int, int] | None = None,
+    taken: dict[int, int] | None = None,
+    is_idle: bool = True,
+    is_quiet: bool = True,
+) -> Status:
+    census = msgspec.structs.replace(Census(0, 0, 0, 0, 0, 0, 0, 0), done=done, queued=queued)
+    return Status(shard, census, Tally(), is_idle, is_quiet, None, (), sent or {}, taken or {})
+
+
+class Cluster:
+    """A coordinator and its memory; it can die."""
+
+    def __init__(self, shards: int = 2, limit: int | None = None) -> None:
+        self.shards, self.limit = shards, limit
+        self.memory = Remembered("run", [0] * shards, [False] * shards, [0] * shards)
+        self.now = 100.0
+        self.born()
+
+    def born(self) -> None:
+        kept = msgspec.json.decode(msgspec.json.encode(self.memory), type=Remembered)
+        self.coordinator = Coordinator(kept, self.keep, self.shards, now=self.now, lease=LEASE, limit=self.limit)
+
+    def keep(self, remembered: Remembered) -> None:
+        self.memory = msgspec.json.decode(msgspec.json.encode(remembered), type=Remembered)
+
+    def begin(self, shard: int) -> Lease | Wait | None:
+        return self.coordinator.begin(shard, __version__, self.now)
+
+    def begun(self, shard: int) -> int:
+        answer = self.begin(shard)
+        assert isinstance(answer, Lease)
+        return answer.epoch
+
+    def report(self, epoch: int, said: Status, heard: int | None = None) -> Orders | None:
+        """Hears the orders and reports again, as a shard does, unless `heard` says what it has heard."""
+        number = said.shard
+        first = self.coordinator.report(number, epoch, Report(said, heard or 0, 0, True), self.now)
+        if first is None or heard is not None:
+            return first
+        return self.coordinator.report(number, epoch, Report(said, first.number, 0, True), self.now)
+
+    def is_finished(self) -> bool:
+        return self.coordinator.standing(None).is_finished
+
+
+def test_a_shard_is_one_process_at_a_time() -> None:
+    """The next waits until the last has given it back, or its lease is over; a report prolongs it."""
+    cluster = Cluster()
+    first = cluster.begun(0)
+    cluster.now += LEASE - 1
+    assert isinstance(cluster.begin(0), Wait)
+    assert cluster.report(first, status(0)) is not None
+    cluster.now += LEASE - 1
+    assert isinstance(cluster.begin(0), Wait)
+    cluster.now += 1
+    second = cluster.begun(0)
+    assert second == first + 1
+    cluster.coordinator.end(0, second, status(0))
+    assert cluster.begun(0) == second + 1
+
+
+def test_who_has_an_older_epoch_must_end() -> None:
+    """A report of a process that was thought dead is answered with nothing, and changes nothing."""
+    cluster = Cluster()
+    old = cluster.begun(0)
+    cluster.now += LEASE
+    new = cluster.begun(0)
+    assert cluster.report(old, status(0, done=7)) is None
+    cluster.coordinator.end(0, old, status(0))
+    assert isinstance(cluster.begin(0), Wait)
+    assert cluster.report(new, status(0)) is not None
+
+
+def test_a_coordinator_that_comes_back_honours_what_was_held() -> None:
+    """Who held a shard goes on; for others it is held a lease and a half; epochs never fall."""
+    cluster = Cluster()
+    epoch = cluster.begun(0)
+    cluster.born()
+    assert isinstance(cluster.begin(0), Wait)
+    assert cluster.report(epoch, status(0)) is not None
+    cluster.born()
+    cluster.now += INHERITED * LEASE
+    assert cluster.begun(0) == epoch + 1
+    cluster.coordinator.end(0, epoch + 1, status(0))
+    cluster.born()
+    assert cluster.begun(0) == epoch + 2
+
+
+def test_pages_are_dealt_out_and_never_more_than_the_limit() -> None:
+    """Also when the coordinator dies between two words: what was granted is not granted again."""
+    cluster = Cluster(limit=100)
+    epochs = [cluster.begun(0), cluster.begun(1)]
+    busy = [status(number, queued=500, is_idle=False) for number in (0, 1)]
+    for number in (0, 1):
+        cluster.report(epochs[number], busy[number])
+    for _ in range(20):
+        cluster.born()
+        given = []
+        for number in (0, 1):
+            orders = cluster.report(epochs[number], busy[number])
+            assert orders is not None
+            given.append(orders.pages or 0)
+        assert sum(given) <= 100
+        busy = [status(number, done=given[number], queued=500, is_idle=False) for number in (0, 1)]
+    assert sum(given) == 100
+
+
+def test_after_a_death_nothing_is_taken_back_from_who_may_not_have_heard() -> None:
+    """A shard that looks idle to the next coordinator may be about to use what the last one granted."""
+    cluster = Cluster(limit=100)
+    epochs = [cluster.begun(0), cluster.begun(1)]
+    for number in (0, 1):
+        cluster.report(epochs[number], status(number, queued=500, is_idle=False))
+    granted = list(cluster.memory.granted)
+    assert granted[0] > 0
+    cluster.born()
+    cluster.coordinator.report(1, epochs[1], Report(status(1, queued=500, is_idle=False), 9, 0, True), cluster.now)
+    cluster.coordinator.report(0, epochs[0], Report(status(0), 9, 0, True), cluster.now)
+    assert cluster.memory.granted[0] == granted[0]
+
+
+def test_all_is_done_when_what_was_sent_was_taken() -> None:
+    """Shards that were idle at different moments are not done while a batch crossed between these moments."""
+    cluster = Cluster()
+    epochs = [cluster.begun(0), cluster.begun(1)]
+    cluster.report(epochs[0], status(0))
+    assert not cluster.is_finished()
+    cluster.report(epochs[1], status(1))
+    assert cluster.is_finished()
+    cluster.report(epochs[1], status(1, sent={0: 1}))
+    assert not cluster.is_finished()  # 0 was idle before it took that
+    cluster.report(epochs[0], status(0, taken={1: 1}, sent={1: 4}))
+    assert not cluster.is_finished()
+    cluster.report(epochs[1], status(1, sent={0: 1}, taken={0: 4}))
+    assert cluster.is_finished()
+
+
+@pytest.mark.parametrize("state", [{"is_idle": False}, {"is_quiet": False}])
+def test_nobody_is_done_who_is_busy_or_has_something_to_say(state: dict[str, bool]) -> None:
+    """Nor one who began a new life and has not spoken yet."""
+    cluster = Cluster(shards=1)
+    epoch = cluster.begun(0)
+    cluster.report(epoch, status(0, **state))  # type: ignore[arg-type]
+    assert not cluster.is_finished()
+    cluster.report(epoch, status(0))
+    assert cluster.is_finished()
+    cluster.now += LEASE
+    cluster.begun(0)
+    assert not cluster.is_finished()
+
+
+def test_a_shard_that_dies_again_and_again_ends_the_crawl() -> None:
+    """Unless it gets somewhere in between, or has nothing left to do."""
+    cluster = Cluster(shards=1)
+    for life in range(3 * MAX_LIVES):
+        epoch = cluster.begun(0)
+        cluster.report(epoch, status(0, done=life, queued=1, is_idle=False))
+        cluster.report(epoch, status(0, done=life + 1, queued=1, is_idle=False))
+        cluster.now += LEASE
+    for _ in range(MAX_LIVES):
+        cluster.begun(0)
+        cluster.now += LEASE
+    assert cluster.begin(0) is None
+    trouble = cluster.coordinator.standing(None).trouble
+    assert trouble is not None
+    assert f"died {MAX_LIVES} times" in trouble.message
+
+
+def test_another_version_is_refused() -> None:
+    """With both versions, and what to do."""
+    cluster = Cluster()
+    assert cluster.coordinator.begin(1, "0.0.1", cluster.now) is None
+    trouble = cluster.coordinator.standing(None).trouble
+    assert trouble is not None
+    assert "0.0.1" in trouble.message
+    assert __version__ in trouble.message
+
+
+def test_stop_reaches_everybody_and_is_over_when_all_have_given_back() -> None:
+    """Also one that begins when all are to stop: it has to keep what it finds noted."""
+    cluster = Cluster()
+    epochs = [cluster.begun(0), cluster.begun(1)]
+    cluster.coordinator.standing(3.0)
+    orders = [cluster.report(epochs[number], status(number)) for number in (0, 1)]
+    assert [None if each is None else each.stop for each in orders] == [3.0, 3.0]
+    cluster.coordinator.end(0, epochs[0], status(0))
+    assert not cluster.coordinator.standing(3.0).are_stopped
+    cluster.coordinator.end(1, epochs[1], status(1))
+    assert cluster.coordinator.standing(3.0).are_stopped
+
+
+def test_a_claim_keeps_epochs_and_forgets_what_was_granted(tmp_path: Path) -> None:
+    """Another run of the command, perhaps with other shards."""
+    path = tmp_path / "coordinator.json"
+    claim(path, "one", 2)
+    kept = load(path)
+    kept.epochs, kept.is_held, kept.granted = [3, 4], [True, False], [50, 60]
+    save(path, kept)
+    claim(path, "two", 3)
+    assert load(path) == Remembered("two", [3, 4, 0], [True, False, False], [0, 0, 0])
+
+
+def test_a_memory_that_cannot_be_read_is_an_error_with_a_next_step(tmp_path: Path) -> None:
+    path = tmp_path / "coordinator.json"
+    path.write_text("{")
+    with pytest.raises(CollectionDamaged) as caught:
+        load(path)
+    assert "remove it" in caught.value.hint
