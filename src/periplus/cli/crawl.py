@@ -115,19 +115,22 @@ def run(
     progress = Progress(before, shards=collection.workers)
     collect_less()
     title = title or title_of("crawl", collection)
-    now: Collection | None = collection
+    asked: Collection | None = collection
     with Display(console, title, _aside(collection), view) as display:
         display.show(progress)
-        while now is not None:
-            display.name_aside(_aside(now))
-            crawl = open_crawl(now.config, folder, now.seeds, now.workers, watches=watches, gather=gather)
+        while asked is not None:
+            collection = asked
+            display.name_aside(_aside(collection))
+            crawl = open_crawl(
+                collection.config, folder, collection.seeds, collection.workers, watches=watches, gather=gather
+            )
             with _stoppable(crawl, display, console):
-                for statuses in until_asked(crawl, now.layout):
+                for statuses in until_asked(crawl, collection.layout):
                     if statuses:
                         progress = meter.read(statuses, time.time())
                         display.show(progress)
                         tell(progress)
-            now = None if crawl.is_interrupted else resized(now, began_at, console)
+            asked = None if crawl.is_interrupted else resized(collection, began_at, console)
     settle(folder)
     return summary_of(collection, progress, before, time.time() - began_at, is_interrupted=crawl.is_interrupted)
 

@@ -1,0 +1,159 @@
+"""`periplus cluster resize`: with nobody there, and in the middle of a crawl that runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from tests.lab.scripted_web import ScriptedWeb, page
+from tests.system.typed import Run
+
+from periplus.assembly import Layout, request
+from periplus.cli.collection import tally_of
+from periplus.config import Config
+from periplus.crawl.placement import owner_of
+from periplus.model import Site
+from periplus.store import DiskState
+
+HOSTS = [f"http://site{number}.test" for number in range(6)]
+PAGES = 12
+
+
+@pytest.fixture
+def web() -> Iterator[ScriptedWeb]:
+    """Six sites of thirteen pages each, all linked from each home page."""
+    said: dict[str, str | bytes] = {
+        f"{host}/p{n}": page(f"page {n} of {host}", f"{HOSTS[n % 6]}/") for host in HOSTS for n in range(PAGES)
+    }
+    for host in HOSTS:
+        said[f"{host}/"] = page(f"home of {host}", *(f"{host}/p{n}" for n in range(PAGES)))
+    with ScriptedWeb(said) as web:
+        yield web
+
+
+def arguments(web: ScriptedWeb, folder: Path, **settings: object) -> list[str]:
+    asked = {**web.settings, "crawl.workers": 2, "sitemaps.follow": False, **settings}
+    path = folder.with_suffix(".toml")
+    path.write_text(Config().with_options(asked).dump())
+    return ["crawl", *[f"{host}/" for host in HOSTS], "-o", str(folder), "--config", str(path)]
+
+
+@contextmanager
+def running(*args: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "periplus", *args]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    give_up = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < give_up, "nothing happened for a minute"
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def check_places(folder: Path, shards: int) -> None:
+    layout = Layout(folder)
+    assert layout.shards == shards
+    assert Config.load(layout.settings).crawl.workers == shards
+    for number in range(shards):
+        state = DiskState.read_only(layout.shard(number))
+        assert {owner_of(each.site, shards) for each in state.sites} <= {number}
+        state.close()
+
+
+def fetched_once(web: ScriptedWeb) -> None:
+    asked = Counter(url for url in web.asked if not url.endswith("/robots.txt"))
+    assert set(asked) == {url for url in web.said if not url.endswith("/robots.txt")}
+    assert max(asked.values()) == 1
+
+
+def test_a_collection_that_nobody_uses(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """It is done at once, told in figures, and the crawl goes on with as many; nothing is fetched again."""
+    folder = tmp_path / "docs"
+    assert run(*arguments(web, folder, **{"crawl.limit": 30})).returncode == 0
+    ended = run("crawl", "-o", str(folder), "--workers", "3")
+    assert ended.returncode == 2
+    assert f"periplus cluster resize {folder} 3" in ended.stderr
+    done = run("cluster", "resize", str(folder), "3", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    moved = [host for host in HOSTS if owner_of(site(host), 3) != owner_of(site(host), 2)]
+    assert (told["before"], told["after"], told["by"]) == (2, 3, "command")
+    assert (told["sites"], told["urls"] >= len(moved)) == (len(moved), True)
+    check_places(folder, 3)
+    again = run("cluster", "resize", str(folder), "3")
+    assert again.stdout.startswith("there are 3 shards already")
+    assert run("crawl", "-o", str(folder), "--limit", "1000").returncode == 0
+    assert run("cluster", "resize", str(folder), "1").stdout.startswith("from 3 to 1 shards: ")
+    assert run("crawl", "-o", str(folder)).returncode == 0
+    check_places(folder, 1)
+    fetched_once(web)
+    assert tally_of(Layout(folder)).pages == len(HOSTS) * (PAGES + 1)
+
+
+def site(host: str) -> Site:
+    return Site(host.removeprefix("http://"))
+
+
+def test_a_crawl_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """It stops, moves sites, and goes on to the same end; whoever asked hears of it."""
+    folder = tmp_path / "docs"
+    with running(*arguments(web, folder, **{"politeness.delay": 0.25}), "--json") as crawl:
+        wait_until(lambda: len(web.asked) > 20, crawl)
+        done = run("cluster", "resize", str(folder), "3", "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["by"] == "crawl"
+        before = len(web.asked)
+        check_places(folder, 3)
+        said, spoke = crawl.communicate(timeout=60)
+    assert crawl.returncode == 0, spoke
+    summary = json.loads(said)
+    assert (summary["ended"], summary["workers"]) == ("complete", 3)
+    assert summary["pages"] == summary["this_run"]["pages"] == len(HOSTS) * (PAGES + 1)
+    assert "from 2 to 3 shards" in spoke
+    assert len(web.asked) > before
+    fetched_once(web)
+
+
+def test_a_watch_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """It comes back to pages before and after."""
+    folder = tmp_path / "docs"
+    assert run(*arguments(web, folder, **{"refresh.shortest": 0.2, "crawl.workers": 1})).returncode == 0
+    web.asked.clear()
+    with running("watch", str(folder), "--budget", "100,000,000/day") as watch:
+        wait_until(lambda: len(web.asked) > 20, watch)
+        assert run("cluster", "resize", str(folder), "2").returncode == 0
+        check_places(folder, 2)
+        before = len(web.asked)
+        wait_until(lambda: len(web.asked) > before + 20, watch)
+        watch.send_signal(signal.SIGINT)
+        watch.communicate(timeout=60)
+    assert watch.returncode == 130
+
+
+def test_who_is_asked_and_does_not_come_round_to_it(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """The request stays, for the next crawl, which does it first."""
+    folder = tmp_path / "docs"
+    assert run(*arguments(web, folder, **{"crawl.limit": 30, "crawl.workers": 1})).returncode == 0
+    request(Layout(folder), 2)
+    assert run("crawl", "-o", str(folder), "--limit", "1000").returncode == 0
+    check_places(folder, 2)
+    assert not Layout(folder).resize_request.exists()
+    fetched_once(web)
