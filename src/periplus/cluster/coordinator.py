@@ -25,6 +25,7 @@ from periplus import __version__
 from periplus.crawl.allowance import Deal
 from periplus.crawl.shard import Status
 from periplus.model import CollectionError
+from periplus.policy.refresh import Market
 
 from .memory import Remembered
 from .words import Lease, Orders, Report, Standing, Trouble, Wait
@@ -99,6 +100,7 @@ class Coordinator:
             self._deal.granted = list(remembered.granted)
             for shard, granted in zip(self._shards, self._deal.granted, strict=True):
                 shard.pages = granted
+        self._market = Market(shards)
         self._stop: float | None = None
         self._trouble: Trouble | None = None
 
@@ -132,6 +134,7 @@ class Coordinator:
         if report is not None:
             self._learn(shard, report)
             self._deal_out()
+            self._share_out()
         return self._orders(number)
 
     def _learn(self, shard: Held, report: Report) -> None:
@@ -174,6 +177,13 @@ class Coordinator:
         if changes:
             self._remembered.granted = list(self._deal.granted)
             self._save(self._remembered)
+
+    def _share_out(self) -> None:
+        """Visits a day, where pages are visited again: all that has to be known of them is in the reports."""
+        bids = [None if shard.report is None else shard.report.status.bid for shard in self._shards]
+        for number, visits_a_day in self._market.turn(bids):
+            self._shards[number].visits_a_day = visits_a_day
+            self._shards[number].sent += 1
 
     # what the command wants to know
 

@@ -57,6 +57,7 @@ class Life:
         self._seeds = seeds
         self._inbox = inbox
         self._heard = self._told = 0
+        self._visits: float | None = None
         self._receipts: dict[int, int] = {}
         self._stop: float | None = None
         self.posts: SimpleQueue[Post] = SimpleQueue()
@@ -105,8 +106,11 @@ class Life:
         match message:
             case Delivery():
                 self._receive(shard, message)
-            case Orders(number=number, pages=pages, stop=stop):
+            case Orders(number=number, pages=pages, visits_a_day=visits_a_day, stop=stop):
                 shard.allow(pages)
+                if visits_a_day is not None and visits_a_day != self._visits:
+                    self._visits = visits_a_day
+                    shard.afford(visits_a_day)
                 self._heard, self._stop = number, stop
             case discoveries:
                 assert isinstance(discoveries, Sequence)  # noqa: S101 - nothing else is ever put there

@@ -27,7 +27,6 @@ class Remembered(Struct):
     epochs: list[int] = []
     is_held: list[bool] = []
     granted: list[int] = []
-    visits: list[float] = []
 
 
 def _fitted(values: list[T], shards: int, default: T) -> list[T]:
