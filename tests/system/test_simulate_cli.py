@@ -205,6 +205,22 @@ def test_what_signals_are_worth(tmp_path: Path, rows: Rows, run: Run) -> None:
     assert ElementTree.parse(plot).getroot().tag.endswith("svg")
 
 
+def test_scaling_divides_a_crawl_among_shards(tmp_path: Path, run: Run, rows: Rows) -> None:
+    """A row for each number of shards, a table for people, a plot, and settings from a file below options."""
+    file = tmp_path / "s.toml"
+    file.write_text("[web]\npages = 3000\nsites = 60\n[coordinator]\nstatus_interval = 1.0\n[pace]\nrate = 50.0\n")
+    small = ("scaling", "--config", str(file), "--shards", "8,2", "--rate", "100")
+    found = rows(*small)
+    assert [(row["shards"], row["rate"], row["statuses"]) for row in found] == [(2, 100.0, 2.0), (8, 100.0, 8.0)]
+    plot, table = tmp_path / "s.svg", tmp_path / "s.csv"
+    done = run(*small, "--plot", str(plot), "--csv", str(table))
+    assert done.returncode == 0, done.stderr
+    assert "address share" in done.stdout
+    assert "3,000 pages on 60 sites" in done.stdout
+    assert ElementTree.parse(plot).getroot().tag.endswith("svg")
+    assert [row["shards"] for row in csv.DictReader(table.read_text().splitlines())] == ["2", "8"]
+
+
 def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -> None:
     """The same settings in TOML."""
     file = tmp_path / "s.toml"
@@ -230,6 +246,9 @@ def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -
         (("freshness", "--signals", "goood"), "good"),
         (("signals", "--vary", "recal"), "recall"),
         (("signals", "--quality", "goood"), "good"),
+        (("scaling", "--shares", "some"), "present"),
+        (("scaling", "--shards", "none"), "--shards"),
+        (("scaling", "--pages", "9", "--sites", "10"), "sites"),
         (("--reproduce", "brandman", "ordering"), "stands alone"),
         (("--reproduce", "plato"), "castillo"),
         (("nonsense",), "nonsense"),

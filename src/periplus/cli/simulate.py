@@ -16,6 +16,7 @@ from .simulate_batch import batch
 from .simulate_freshness import freshness
 from .simulate_ordering import ordering
 from .simulate_reproduce import Asked
+from .simulate_scaling import scaling
 from .simulate_signals import signals
 from .simulate_speedup import speedup
 
@@ -24,7 +25,7 @@ simulate = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (ordering, speedup, batch, freshness, signals):
+for verb in (ordering, speedup, batch, freshness, signals, scaling):
     simulate.command()(verb)
 
 

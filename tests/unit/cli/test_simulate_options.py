@@ -28,6 +28,7 @@ from periplus.lab.simulate.results import (
     finding_rows,
     json_line,
 )
+from periplus.lab.simulate.scaling import ScalingRow
 from periplus.lab.simulate.scenario import Scenario, split_policies
 from periplus.lab.simulate.signal_worth import SignalsRow
 from periplus.model import ConfigError, UsageError
@@ -35,7 +36,7 @@ from periplus.model import ConfigError, UsageError
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 COMMANDS = (DOCS / "commands.md").read_text()
 SIMULATOR = (DOCS / "simulator.md").read_text()
-VERBS = ("ordering", "speedup", "batch", "freshness", "signals")
+VERBS = ("ordering", "speedup", "batch", "freshness", "signals", "scaling")
 
 
 def verb(name: str) -> Any:
@@ -64,7 +65,7 @@ def test_every_experiment_shows_an_example(name: str) -> None:
     assert f"Example: periplus simulate {name}" in verb(name).help
 
 
-@pytest.mark.parametrize("row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow, SignalsRow])
+@pytest.mark.parametrize("row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow, SignalsRow, ScalingRow])
 def test_every_key_of_a_result_is_documented(row: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     assert [name for name in row.__struct_fields__ if f"`{name}`" not in SIMULATOR] == []
