@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -22,7 +23,7 @@ from periplus.insight.executors import ProcessExecutor, SerialExecutor
 from periplus.insight.graph import Seen, ranked
 from periplus.insight.parted_links import BYTES_A_LINK, parted_links
 from periplus.insight.workplace import Workplace
-from periplus.model import CollectionDamaged, Executor, PeriplusError, Url
+from periplus.model import CollectionDamaged, Executor, PeriplusError, Url, UsageError
 from periplus.urls import fingerprints, site_of
 
 Numbers = NDArray[np.float64]
@@ -160,6 +161,16 @@ def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(PeriplusError, match="begun"):
         list(RayExecutor(attempts=2).map(dying, [always], 1000))
     assert len(list(always.iterdir())) == 2
+
+
+def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray is an extra: whoever has not got it can import the room, and learns what to type when using it."""
+    from periplus.cluster import RayExecutor
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match="not installed") as raised:
+        RayExecutor()
+    assert "periplus[ray]" in raised.value.hint
 
 
 # what it is for

@@ -8,7 +8,9 @@ a collection is changed.
 
 `views` lets a collection be asked in SQL, `measures` tells how good each source of URLs is, `graph` and `clusters` what
 links and near-duplicates make of its pages; `audit` judges a site for its owner, `report` makes one page of everything.
-They load DuckDB, and so are imported only by who wants them.
+They load DuckDB, and so are imported only by who wants them. Where links or sketches are more than one memory holds,
+jobs reckon with partitions of them at a `workplace`; `executors` do these jobs on this machine, `periplus.cluster` on
+many.
 """
 
 from . import changes, duplicates, listed, survey, ulinks
