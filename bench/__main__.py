@@ -35,6 +35,7 @@ MODULES = (
     "state",
     "graph",
     "simulate",
+    "cluster",
 )
 CRAWL = "crawl"
 """Whole crawlers against whole crawlers: another kind of table, and a block of the page of its own."""

@@ -188,10 +188,11 @@ def _scrapy(name: str, way: str) -> Contestant:
     return Contestant(name, Job.CRAWL, _SCRAPY, lambda work: [_SCRAPY.python, script, way, work.url])
 
 
-def _periplus(name: str, workers: int) -> Contestant:
+def _periplus(name: str, workers: int, cluster: str = "") -> Contestant:
     """The command line as it is, with everything on that is on by default: robots.txt, state, WARC, tables.
 
-    Politeness is switched off, as it is for every peer, and the scope is the hosts of the bench.
+    Politeness is switched off, as it is for every peer, and the scope is the hosts of the bench. `cluster`: the same
+    shards as actors of Ray.
     """
 
     def argv(work: Work) -> list[str]:
@@ -199,7 +200,8 @@ def _periplus(name: str, workers: int) -> Contestant:
         settings.write_text(_PERIPLUS)
         periplus = [sys.executable, "-m", "periplus", "crawl", work.url, "--config", str(settings)]
         order = ["--order", work.order] if work.order else []
-        return [*periplus, *order, "-o", "collection", "--workers", str(workers), "--json"]
+        where = ["--cluster", cluster] if cluster else []
+        return [*periplus, *order, *where, "-o", "collection", "--workers", str(workers), "--json"]
 
     return Contestant(name, Job.CRAWL, Ours(), argv, is_pinned=workers == 1)
 
@@ -234,6 +236,7 @@ CONTESTANTS: tuple[Contestant, ...] = (
     _scrapy("Scrapy, selectolax and ada by hand", "selectolax"),
     _periplus("Periplus", 1),
     _periplus("Periplus, two processes", 2),
+    _periplus("Periplus, two actors of Ray", 2, cluster="local"),
     Contestant(
         "Crawlee for Python, Parsel",
         Job.CRAWL,
