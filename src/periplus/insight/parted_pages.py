@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings
@@ -135,7 +136,7 @@ class PartedCompared:
 
     def pairs(self, is_first: Claims, behind: int = 0) -> Pairs:
         """Those that are alike."""
-        asked = _Asked(*self._asked.unchanging(), is_first, behind)
+        asked = replace(self._asked, is_first=is_first, behind=behind)
         jobs = product(range(BANDS), range(self._parts))
         return all_pairs(list(self._executor.map(_compare, jobs, asked)), self._count)
 
@@ -170,10 +171,6 @@ class _Asked(Struct, frozen=True):
     settings: DuplicateSettings
     is_first: Claims
     behind: int
-
-    def unchanging(self) -> tuple[_Briefs, NDArray[np.int64], Rows, Hashes, Hashes, DuplicateSettings]:
-        """Everything but who is first."""
-        return self.briefs, self.ends, self.rows, self.sites, self.links, self.settings
 
 
 def _compare(job: tuple[int, int], asked: _Asked) -> Pairs:
