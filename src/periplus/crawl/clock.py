@@ -123,7 +123,7 @@ class Ration:
     def room(self, now: float) -> int:
         """How many may begin now."""
         self._save(now)
-        return int(self._saved + _NEARLY)
+        return max(int(self._saved + _NEARLY), 0)
 
     def begin(self, now: float) -> None:
         """One has begun."""

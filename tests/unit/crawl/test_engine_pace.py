@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.crawl.clock import Pace, SystemClock
+from periplus.crawl.clock import Pace, Ration, SystemClock
 
 DURATION = 40.0
 
@@ -59,3 +59,44 @@ def test_the_clock_never_runs_backwards() -> None:
     clock = SystemClock()
     times = [clock.now() for _ in range(1000)]
     assert times == sorted(times)
+
+
+@given(st.lists(st.tuples(st.floats(0.001, 20.0), st.floats(0.1, 400.0)), min_size=1, max_size=6), st.randoms())
+def test_a_ration_is_not_overspent_when_it_changes(periods: list[tuple[float, float]], chance: Random) -> None:
+    """From whenever to whenever: no more begin than the rates of that time allow, and as many as can be saved up.
+
+    And most of them do begin, if there is always somebody who looks when there is room.
+    """
+    now, due = 1e9, 0.0
+    ration = Ration(periods[0][0], now)
+    spent: list[tuple[float, float]] = []  # what was due before each that began, and what could be saved up then
+    for rate, seconds in periods:
+        ration.change(rate, now)
+        end = now + seconds
+        while now < end and len(spent) < 300:
+            for _ in range(ration.room(now)):
+                ration.begin(now)
+                spent.append((due, max(1.0, rate)))
+            after = min(max(ration.next_at(now), now + 0.001) + chance.random() * 0.01, end)
+            due += (after - now) * rate
+            now = after
+    for first, (before, _) in enumerate(spent):
+        saved = 0.0
+        for last in range(first, min(first + 20, len(spent))):
+            saved = max(saved, spent[last][1])
+            assert last - first + 1 <= spent[last][0] - before + saved + 0.001
+    if len(spent) < 300:
+        assert len(spent) >= 0.9 * (due - max(1.0, periods[0][0])) - 1 - len(periods)
+
+
+def test_what_was_used_before_a_ration_begins_is_not_used_again() -> None:
+    """A process that is killed and started again all the time makes no more requests than one that lives."""
+    begun = 0
+    for start in range(100):
+        ration = Ration(10.0, float(start))
+        for moment in range(10):
+            room = ration.room(start + moment / 10)
+            begun += room
+            for _ in range(room):
+                ration.begin(start + moment / 10)
+    assert begun == 0

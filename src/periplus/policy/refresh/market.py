@@ -102,7 +102,7 @@ class Market:
         for number, bid in enumerate(bids):
             if bid.is_sound:
                 seen = min(self.granted[number] * days / max(bid.pages, _LEAST_MEMORY), 1.0)
-                off = self._off[number] + seen * (math.log(bid.price / bid.forecast) - self._off[number])
+                off = self._off[number] + seen * (math.log(bid.price) - math.log(bid.forecast) - self._off[number])
                 self._off[number] = min(max(off, -_MOST_OFF), _MOST_OFF)
 
     def _moved(self, whole: float, bids: Sequence[Bid]) -> list[float]:
