@@ -13,6 +13,7 @@ import pytest
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
 from periplus.store import DiskState, Replica, bring_home, is_begun
+from periplus.store.state.redo import RedoLog
 
 
 @pytest.fixture
@@ -122,6 +123,25 @@ def test_who_was_deposed_cannot_commit(home: Path) -> None:
     stale.close()
     set_to(late, b"3")
     late.close()
+    assert read(home) == b"3"
+
+
+def test_an_image_that_a_deposed_holder_was_writing_deposes_nobody(home: Path) -> None:
+    """It is of a commit before the takeover, so it is as good as ours: whoever holds the shard goes on from it."""
+    stale = opened(home, epoch=1)
+    set_to(stale, b"1")
+    (home.parent / "image").mkdir()
+    image = stale.environment.copy(home.parent / "image")
+    late = opened(home, "other", epoch=2)
+    log = RedoLog(home / "copy")
+    stamp = log.stamp(copied(home, ".delta")[-2])
+    log.put_base(stamp, image)
+    log.remove_before(stamp.commit)
+    assert copied(home, ".base") == [stamp.commit]
+    set_to(late, b"2")
+    set_to(late, b"3")
+    late.close()
+    stale.close()
     assert read(home) == b"3"
 
 

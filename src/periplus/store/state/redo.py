@@ -25,6 +25,7 @@ import errno
 import os
 import secrets
 import struct
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -48,6 +49,7 @@ _MAGIC = b"periplu1"
 _HEAD = struct.Struct("<8sQQ8sQQ")
 _CHUNK = 1 << 22
 _LEVEL = 1
+_LISTINGS, _BETWEEN_LISTINGS = 5, 0.02
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES, errno.EINVAL})
 
 
@@ -86,19 +88,24 @@ class RedoLog:
     # what is there
 
     def contents(self) -> Contents | None:
-        """The newest image and what follows it; `None`: nothing was copied yet."""
-        try:
-            names = [path.name for path in self.folder.iterdir()]
-        except FileNotFoundError:
-            return None
-        bases = [_number(name) for name in names if name.endswith(_BASE)]
-        if not bases:
-            return None
-        base = max(bases)
-        deltas = sorted(number for name in names if name.endswith(_DELTA) and (number := _number(name)) > base)
-        if deltas and deltas != list(range(base + 1, base + 1 + len(deltas))):
-            raise _damaged(self.folder, "a commit is missing")
-        return Contents(base, range(base + 1, base + 1 + len(deltas)))
+        """The newest image and what follows it; `None`: nothing was copied yet.
+
+        A listing that was drawn while an image replaced others may miss something; one drawn later does not.
+        """
+        for _ in range(_LISTINGS):
+            try:
+                names = [path.name for path in self.folder.iterdir()]
+            except FileNotFoundError:
+                return None
+            bases = [_number(name) for name in names if name.endswith(_BASE)]
+            if not bases:
+                return None
+            base = max(bases)
+            deltas = sorted(number for name in names if name.endswith(_DELTA) and (number := _number(name)) > base)
+            if deltas == list(range(base + 1, base + 1 + len(deltas))):
+                return Contents(base, range(base + 1, base + 1 + len(deltas)))
+            time.sleep(_BETWEEN_LISTINGS)
+        raise _damaged(self.folder, "a commit is missing")
 
     def stamp(self, number: int) -> Stamp:
         """Who wrote this commit; an image of it says so, too."""
@@ -107,9 +114,13 @@ class RedoLog:
                 return _read_head(file, self.folder)[0]
         raise FileNotFoundError(self._path(number, _DELTA))
 
-    def size(self, number: int, *, is_base: bool = False) -> int:
-        """Bytes of a file."""
-        return self._path(number, _BASE if is_base else _DELTA).stat().st_size
+    def sizes(self) -> tuple[int, dict[int, int]]:
+        """Bytes of the newest image, and of each delta after it."""
+        contents = self.contents()
+        if contents is None:
+            raise FileNotFoundError(self.folder)
+        deltas = {number: self._path(number, _DELTA).stat().st_size for number in contents.deltas}
+        return self._path(contents.base, _BASE).stat().st_size, deltas
 
     def changes(self, number: int) -> tuple[Stamp, Changes] | None:
         """What a commit has changed; `None`: it was never written to its end."""
@@ -172,8 +183,8 @@ class RedoLog:
         finally:
             squeezed.unlink(missing_ok=True)
 
-    def check_held(self, base: int) -> bool:
-        """Whether the image that a holder goes by is still the one; asked of the server, not of a cache of names."""
+    def has_base(self, base: int) -> bool:
+        """Whether this image is still there; asked of the server, by opening it, not of a cache of names."""
         try:
             os.close(os.open(self._path(base, _BASE), os.O_RDONLY | os.O_CLOEXEC))
         except FileNotFoundError:

@@ -90,9 +90,8 @@ class Replica:
         """Copy what a commit changes, before it is made here."""
         stamp = Stamp.new(self._last + 1, self._epoch)
         self._sizes[stamp.commit] = self._redo.append(stamp, changes)
-        while not self._redo.check_held(base := self._base):
-            if base == self._base:  # and not just replaced by a newer one of ours
-                raise taken_over(self._home)
+        if not self._is_held(stamp):
+            raise taken_over(self._home)
         self._last = stamp.commit
         _stamp_with(self._counters, stamp)
         self._fold_if_due()
@@ -104,6 +103,20 @@ class Replica:
             self._tell_of_folding()
 
     # whose it is
+
+    def _is_held(self, taken: Stamp) -> bool:
+        """Whether a number that was free was never taken before: no image reaches beyond it.
+
+        As long as our image is there none does. Else it was replaced, by us or by whoever held the shard before and was
+        still writing one: of a commit before this, or after.
+        """
+        if self._redo.has_base(self._base):
+            return True
+        contents = self._redo.contents()
+        if contents is None or contents.base >= taken.commit:
+            return False
+        self._base = max(self._base, contents.base)
+        return True
 
     def _claim(self) -> None:
         """Take the next number, after all that is there. Somebody who is deposed by it may be quicker some times."""
@@ -117,21 +130,20 @@ class Replica:
             if contents.last > last.commit:
                 self._redo.remove(contents.last)  # it was never written to its end
             stamp = Stamp.new(last.commit + 1, self._epoch)
-            try:
+            self._base = contents.base
+            with suppress(CollectionInUse, FileNotFoundError):
                 self._redo.append(stamp, {})
-            except CollectionInUse:
-                continue
-            self._begin_with(contents, stamp)
-            return
+                if self._is_held(stamp):
+                    self._begin_with(stamp)
+                    return
         raise taken_over(self._home)
 
-    def _begin_with(self, contents: Contents, stamp: Stamp) -> None:
+    def _begin_with(self, stamp: Stamp) -> None:
         self._redo.remove_drafts()
-        self._base, self._last = contents.base, stamp.commit
-        self._base_size = self._redo.size(contents.base, is_base=True)
-        self._sizes = {number: self._redo.size(number) for number in range(contents.base + 1, stamp.commit + 1)}
+        self._base_size, self._sizes = self._redo.sizes()
         _stamp_with(self._counters, stamp)
         self._environment.commit()
+        self._last = stamp.commit
 
     def _found(self, local: Path) -> None:
         """The first image: of a state that lay in the collection until now, or of none."""
