@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
+from rich.console import Console
 
 from periplus.crawl.local import Gather
 
@@ -26,6 +27,8 @@ def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Col
         return
     from periplus.cluster import gathered
 
+    words = "Ray begins on this machine ..." if address == "local" else f"connecting to Ray at {address} ..."
+    Console(stderr=True).print(words, style="dim", highlight=False)
     asked = collection.config.crawl.workers
     lease = collection.config.cluster.lease
     with gathered(address, collection.layout.coordinator, asked or collection.workers, lease) as (gather, processors):

@@ -23,7 +23,7 @@ from periplus.model import CollectionError, CollectionInUse, Discovery, UsageErr
 from periplus.urls import site_of
 
 from .actors import COORDINATOR, CoordinatorActor, Plan, ShardActor, shard_name
-from .connection import connected, processors
+from .connection import LOCAL, connected, processors
 from .memory import claim
 from .words import Standing
 
@@ -36,23 +36,36 @@ _CALL = 5.0
 def gathered(address: str, memory: Path, shards: int, lease: float) -> Iterator[tuple[Gather, int]]:
     """Whoever brings shards together on the cluster at this address, and how many processors it has.
 
-    A cluster that is begun here (`local`) has one for each shard.
+    On a cluster that is begun here (`local`) shards share what processors there are.
     """
     with connected(address, shards) as ray:
+        needs = 0 if address == LOCAL else 1
 
         def gather(make: MakeShard, workers: int, limit: int | None) -> RayTeam:
-            return RayTeam(ray, make, workers, limit, memory=memory, lease=lease)
+            return RayTeam(ray, make, workers, limit, memory=memory, lease=lease, needs=needs)
 
         yield gather, processors(ray)
 
 
 class RayTeam:
-    """All shards, as actors. `memory`: what the coordinator keeps, at a path that every node has."""
+    """All shards, as actors. `memory`: what the coordinator keeps, at a path that every node has.
+
+    Each shard `needs` so many processors.
+    """
 
     def __init__(
-        self, ray: ModuleType, make: MakeShard, workers: int, limit: int | None, *, memory: Path, lease: float
+        self,
+        ray: ModuleType,
+        make: MakeShard,
+        workers: int,
+        limit: int | None,
+        *,
+        memory: Path,
+        lease: float,
+        needs: int = 1,
     ) -> None:
         self._ray = ray
+        self._needs = needs
         room = f"periplus-{sha256(str(memory).encode()).hexdigest()[:16]}"
         self._plan = Plan(make, workers, room, uuid4().hex, memory, lease, limit)
         self._coordinator: Any = None
@@ -67,7 +80,7 @@ class RayTeam:
         """Begin every shard; each gets the seeds that are its own."""
         plan = self._plan
         available = processors(self._ray)
-        if available < plan.shards:
+        if available < plan.shards * self._needs:
             raise UsageError(
                 f"the cluster has {available} processors, and each of the {plan.shards} shards needs one",
                 hint="add nodes, or name fewer --workers for a new collection",
@@ -78,7 +91,9 @@ class RayTeam:
         for seed in seeds:
             own[owner_of(site_of(seed.url), plan.shards)].append(seed)
         for number in range(plan.shards):
-            self._shards.append(self._begun(ShardActor, shard_name(number), 1, plan, number, tuple(own[number])))
+            self._shards.append(
+                self._begun(ShardActor, shard_name(number), self._needs, plan, number, tuple(own[number]))
+            )
         self._heard_at = time.monotonic()
 
     def _begun(self, actor: type, name: str, cpus: int, *arguments: object) -> Any:
