@@ -8,7 +8,6 @@ compressing them into partitions, and then PageRank to 1e-10. Rates are links a 
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -93,8 +92,6 @@ def main() -> None:
         with opened() as executor:  # type: ignore[attr-defined]
             parting, ranking = measured(graph, executor)
         print(f"| {name} | {links / parting:,.0f} | {links / ranking:,.0f} |", flush=True)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(f"\nmost memory of a process that worked: {peak / 1024:,.0f} MB")
 
 
 if __name__ == "__main__":
