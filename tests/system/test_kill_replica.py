@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +52,10 @@ def whole(lab: RunningLab, folder: Path, workers: int = 1) -> tuple[Crawled, int
 
 
 def check(lab: RunningLab, folder: Path, before: Crawled, births: list[float], *apart: str) -> None:
-    after = crawled(folder / "killed")
+    (folder / "temporary").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(folder / "temporary"))
+        after = crawled(folder / "killed")
     assert {name: what for name, what in same(after, before).items() if name not in apart} == {}
     assert max(after.pages.values()) == 1
     missing = lost(lab.log.visits(), folder / "killed", births)

@@ -103,6 +103,17 @@ def test_a_local_file_that_is_not_of_the_copy_is_replaced(home: Path, damage: st
     assert read(home) == b"2"
 
 
+def test_tables_without_rows_come_along(home: Path) -> None:
+    """Some are made when they are first needed; readers, who cannot make any, look for them."""
+    state = opened(home)
+    state.environment.table("late")
+    state.commit()
+    reader = DiskState.read_only(home)
+    assert len(reader.environment.table("late")) == 0
+    reader.close()
+    state.close()
+
+
 # one holder
 
 
@@ -132,9 +143,9 @@ def test_an_image_that_a_deposed_holder_was_writing_deposes_nobody(home: Path) -
     set_to(stale, b"1")
     (home.parent / "image").mkdir()
     image = stale.environment.copy(home.parent / "image")
-    late = opened(home, "other", epoch=2)
     log = RedoLog(home / "copy")
-    stamp = log.stamp(copied(home, ".delta")[-2])
+    stamp = log.stamp(copied(home, ".delta")[-1])
+    late = opened(home, "other", epoch=2)
     log.put_base(stamp, image)
     log.remove_before(stamp.commit)
     assert copied(home, ".base") == [stamp.commit]

@@ -85,6 +85,8 @@ class Environment:
             if self._readonly:  # a reader's handle outlives a transaction only if it was made outside of any
                 self._abort()
             transaction = None if self._readonly else self.transaction()
+            if self.changed is not None:
+                self.changed.setdefault(name, {})  # a table without rows is looked for, too
             return Table(self, name, self._lmdb.open_db(name.encode(), transaction, create=not self._readonly))
         except (lmdb.NotFoundError, lmdb.ReadonlyError) as error:
             raise CollectionDamaged(f"{self._folder} has no table {name}") from error
