@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from periplus.model import CollectionDamaged, CollectionError
+from periplus.store.tables.spool import sync_folder
 
 from .layout import Layout
 
@@ -73,3 +74,4 @@ def write(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
+    sync_folder(path.parent)

@@ -37,6 +37,7 @@ from periplus.model import ConfigError, Site, Url
 from periplus.policy.sitemaps import TreeSpending
 from periplus.store import DiskState, is_begun
 from periplus.store.state.moving import Move, Moved, forget_shards
+from periplus.store.tables.spool import sync_folder
 from periplus.urls import site_of
 
 from .layout import Layout
@@ -133,6 +134,7 @@ class _Resizing:
         _write_settings(layout, plan.after)
         layout.resize_request.unlink(missing_ok=True)
         layout.resizing.unlink()
+        sync_folder(layout.resizing.parent)
         return self._moved
 
     def _begin(self, number: int) -> None:
@@ -141,6 +143,8 @@ class _Resizing:
         with opened(self._layout, 0) as first:
             files = first.marked(_gone(number)) or b"\x80"
         with opened(self._layout, number) as state:
+            if state.marked("commits") is not None:
+                return  # it has crawled since: a file that says otherwise came back with the power
             state.mark(MOVED, msgspec.msgpack.encode(places))
             for name, kept in msgspec.msgpack.decode(files, type=dict[str, bytes]).items():
                 state.mark(name, kept)
@@ -190,9 +194,8 @@ class _Resizing:
 
 def _inherit(first: DiskState, last: DiskState, number: int, token: bytes) -> None:
     """Once for each shard of a plan, whoever was killed: what was added and that it was are one commit."""
-    done = first.marked(_TOOK) or b""
-    line = b" %d" % number
-    if done.startswith(token) and line in [b" " + part for part in done.removeprefix(token).split()]:
+    took = msgspec.msgpack.decode(first.marked(_TOOK) or b"\x80", type=dict[bytes, list[int]]).get(token, [])
+    if number in took:
         return
     tally = Tally.restored(first.marked("tally")) + Tally.restored(last.marked("tally"))
     pages = sum(int.from_bytes(state.marked("pages") or b"", "big") for state in (first, last))
@@ -202,7 +205,7 @@ def _inherit(first: DiskState, last: DiskState, number: int, token: bytes) -> No
     first.mark("tally", tally.encoded())
     first.mark("pages", pages.to_bytes(8, "big"))
     first.mark(_gone(number), msgspec.msgpack.encode(files))
-    first.mark(_TOOK, (done if done.startswith(token) else token) + line)
+    first.mark(_TOOK, msgspec.msgpack.encode({token: [*took, number]}))
     first.commit()
 
 

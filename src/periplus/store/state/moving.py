@@ -8,9 +8,10 @@ begins. Rows are drawn and committed some thousands at a time, so that memory do
 
 What becomes of each table is in `TABLES`; whoever adds a table to the state says so there.
 
-Three things are not quite as before. Links between pages of two sites that part are forgotten by orderings that look at
+Four things are not quite as before. Links between pages of two sites that part are forgotten by orderings that look at
 all links, as are links between sites of different shards anyway. A cluster of pages that say the same becomes two when
-its sites part. And a body that is the same as one of another site is stored again if that site is elsewhere now.
+its sites part. A body that is the same as one of another site is stored again if that site is elsewhere now. And how
+long a URL has waited, which OPIC counts in pages of its shard, is counted in pages of the new one.
 """
 
 from __future__ import annotations
