@@ -53,7 +53,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.store import DiskState
+from periplus.store import DiskState, Replica
 from periplus.urls import site_of
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
@@ -313,3 +313,15 @@ def test_numbers_that_are_none(tmp_path: Path) -> None:
     for shards in (0, 257, 2):
         with pytest.raises(ConfigError):
             resize(Config(), tmp_path, (), shards)
+
+
+def test_states_on_a_machines_own_disk_come_home(tmp_path: Path) -> None:
+    """What counts is their copy in the collection, wherever they lay."""
+    folder, url = tmp_path / "collection", Url("https://site.test/")
+    home = Layout(folder).shard(0)
+    with closing(DiskState(tmp_path / "local", replica=Replica(home, epoch=1))) as state:
+        state.records.add_new([UrlRecord(url, (FirstSeen(Source.LINK, 1.0),))])
+        state.commit()
+    resize(Config(), folder, (), 2)
+    with closing(DiskState.read_only(Layout(folder).shard(owner_of(Site("site.test"), 2)))) as state:
+        assert state.records.get([url]) != [None]
