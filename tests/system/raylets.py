@@ -19,14 +19,15 @@ STORE = 100_000_000
 
 
 class Raylets(Struct, frozen=True):
-    """Where they are reached, and the process of each node."""
+    """Where they are reached, and the processes of the nodes: of the head, and of those that have processors."""
 
     address: str
+    head: int
     nodes: list[int]
 
     def actors(self, name: str) -> list[int]:
         """The processes of our actors of this class, on whatever node."""
-        children = [child for node in self.nodes for child in children_of(node)]
+        children = [child for node in (self.head, *self.nodes) for child in children_of(node)]
         return [child for child in children if command_of(child).startswith(f"ray::{name}")]
 
 
@@ -58,8 +59,8 @@ def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
     )  # fmt: skip
     try:
         assert host.stdout is not None
-        address, *processes = host.stdout.readline().split()
-        yield Raylets(address, [int(each) for each in processes])
+        address, head, *others = host.stdout.readline().split()
+        yield Raylets(address, int(head), [int(each) for each in others])
     finally:
         host.communicate()
 
@@ -73,7 +74,8 @@ def main(nodes: int, processors: int, folder: str) -> None:
     for _ in range(nodes):
         cluster.add_node(num_cpus=processors, object_store_memory=STORE)
     cluster.wait_for_nodes()
-    pids = [info[0].process.pid for node in cluster.list_all_nodes() for info in [node.all_processes["raylet"]]]
+    others = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
+    pids = [node.all_processes["raylet"][0].process.pid for node in (cluster.head_node, *others)]
     sys.stdout.write(f"{cluster.address} {' '.join(map(str, pids))}\n")
     sys.stdout.flush()
     sys.stdin.read()

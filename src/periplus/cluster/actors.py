@@ -98,7 +98,7 @@ class ShardActor:
             make = self._plan.make
             if isinstance(make, ShardMaker):
                 make = replace(make, epoch=lease.epoch)
-            life = Life(make, self._number, self._plan.shards, self._seeds, self._inbox)
+            life = Life(make, self._number, self._plan.shards, self._seeds, self._inbox, watchdog.is_held)
             self._postman = Postman(
                 self._ray,
                 self._number,

@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import ModuleType
 
 from periplus.model import UsageError
@@ -64,6 +64,8 @@ def _connect(ray: ModuleType, address: str, cpus: int) -> None:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise UsageError(f"there is no cluster at {address}: {str(error).splitlines()[0]}", hint=_HINT) from error
+    with suppress(AttributeError):  # it prints the deaths of workers to stdout, where programs read
+        ray._private.worker._worker_logs_enabled = False
 
 
 def _check(address: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
 from msgspec import Struct
@@ -48,9 +48,22 @@ Post = Parcel | Snapshot | Ended | Trouble
 
 
 class Life:
-    """`run` is all of it; `posts` is what comes out."""
+    """`run` is all of it; `posts` is what comes out.
 
-    def __init__(self, make: MakeShard, number: int, count: int, seeds: Sequence[Discovery], inbox: Inbox) -> None:
+    `is_ours`: whether the lease lasts. It is asked before every turn: a process that was asleep for a long time must not
+    write a word into what another has by now.
+    """
+
+    def __init__(
+        self,
+        make: MakeShard,
+        number: int,
+        count: int,
+        seeds: Sequence[Discovery],
+        inbox: Inbox,
+        is_ours: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._is_ours = is_ours
         self._make = make
         self._number = number
         self._count = count
@@ -93,6 +106,8 @@ class Life:
         while self._stop is None:
             while (message := self._inbox.take()) is not None:
                 self._hear(shard, message)
+            if not self._is_ours():
+                os._exit(CRASHED)
             shard.step(STATUS_EVERY)
             if parcel := shard.collect():
                 self.posts.put(parcel)

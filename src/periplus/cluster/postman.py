@@ -44,6 +44,10 @@ class Watchdog:
         """The lease counts from when it was asked for."""
         self._until = max(self._until, asked_at + _MARGIN * lease.seconds)
 
+    def is_held(self) -> bool:
+        """Whether the lease lasts."""
+        return time.monotonic() < self._until
+
     def start(self) -> None:
         """From now on."""
         Thread(target=self._watch, daemon=True, name="watchdog").start()

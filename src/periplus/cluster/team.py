@@ -6,6 +6,7 @@ that, and what somebody tells us of from outside. When this process dies, Ray en
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ from .words import Standing
 PATIENCE = 60.0
 """Seconds without a word from the coordinator until the crawl is given up."""
 _CALL = 5.0
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -75,6 +78,7 @@ class RayTeam:
         self._stop: float | None = None
         self._news: list[list[Sequence[Discovery]]] = [[] for _ in range(workers)]
         self._told = [(0, 0)] * workers
+        self._epochs = [0] * workers
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Begin every shard; each gets the seeds that are its own."""
@@ -125,7 +129,18 @@ class RayTeam:
             raise error
         if standing is not None:
             for number, epoch in enumerate(standing.epochs):
+                self._note(number, epoch)
                 self._tell(number, epoch)
+
+    def _note(self, number: int, epoch: int) -> None:
+        """Say when a shard was lost."""
+        if 0 < self._epochs[number] < epoch:
+            log.warning("shard %d was lost and has begun again", number)
+        self._epochs[number] = epoch if self._epochs[number] or self._is_alive(number) else 0
+
+    def _is_alive(self, number: int) -> bool:
+        """Whether it has spoken in this run: epochs are of all runs."""
+        return any(status.shard == number for status in self.statuses())
 
     def _hear(self) -> None:
         failures = self._ray.exceptions

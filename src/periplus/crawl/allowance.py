@@ -49,8 +49,11 @@ class Deal:
             if shard.has_nothing_to_do and self.granted[number] > shard.done:
                 self.granted[number] = shard.done
                 yield number, shard.done
+        left = self.left
         for number, shard in enumerate(shards):
             unused = self.granted[number] - shard.done
-            if self.left and shard.wants_more and unused <= self._portion // 2:
-                self.granted[number] += min(self._portion, self.left)
+            if left and shard.wants_more and unused <= self._portion // 2:
+                portion = min(self._portion, left)
+                self.granted[number] += portion
+                left -= portion
                 yield number, self.granted[number]
