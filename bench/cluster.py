@@ -19,6 +19,8 @@ from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
+from msgspec.structs import replace
+
 from bench.harness import Group, Target
 from periplus.cluster.connection import connected, load
 from periplus.cluster.inbox import Inbox
@@ -65,7 +67,7 @@ class Talker:
         """From the other."""
         epoch = self._inbox.deliver(delivery)
         if epoch:
-            self._postman.receipts.put((delivery.sender, delivery.receipt))
+            self._postman.heard.put(replace(delivery, batches=()))
         return epoch
 
     def send(self, batches: int) -> None:

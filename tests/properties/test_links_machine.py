@@ -22,7 +22,7 @@ class Talk(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.now = 0.0
-        self.link = Link(0)
+        self.link = Link(0, 1)
         self.offered = self.acknowledged = 0
         self.places: list[Url] = []
         self.epoch = 1
@@ -98,6 +98,10 @@ class Talk(RuleBasedStateMachine):
         self.taken = self.kept
         self.inbox = self._inbox()
 
+    @rule()
+    def greeting_arrives(self) -> None:
+        self.link.heard_from(self.epoch)
+
     @invariant()
     def nothing_is_invented(self) -> None:
         if hasattr(self, "taken"):
@@ -109,6 +113,7 @@ class Talk(RuleBasedStateMachine):
             return
         if self.under_way is not None:
             self.link.answered(None, self.now)
+        self.greeting_arrives()
         for _ in range(200):
             self.now += LONGEST_PAUSE + 1
             delivery = self.link.next(self.now)

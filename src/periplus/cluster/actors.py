@@ -77,7 +77,7 @@ class ShardActor:
         """From another shard; who has it, or 0."""
         epoch = self._inbox.deliver(delivery)
         if epoch and self._postman is not None:
-            self._postman.receipts.put((delivery.sender, delivery.receipt))
+            self._postman.heard.put(replace(delivery, batches=()))
         return epoch
 
     def discover(self, discoveries: Sequence[Discovery]) -> int:

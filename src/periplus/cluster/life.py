@@ -50,8 +50,8 @@ Post = Parcel | Snapshot | Ended | Trouble
 class Life:
     """`run` is all of it; `posts` is what comes out.
 
-    `is_ours`: whether the lease lasts. It is asked before every turn: a process that was asleep for a long time must not
-    write a word into what another has by now.
+    `is_ours`: whether the lease lasts. It is asked before every turn: a process that was asleep for a long time must
+    not write a word into what another has by now.
     """
 
     def __init__(

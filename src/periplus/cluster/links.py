@@ -7,8 +7,8 @@ numbers and takes each batch once. So a link may be careless about everything bu
 At most one `Delivery` is under way on a link, with as much in it as there is, up to a bound. The other side answers
 with its epoch once it has it in memory, or with 0: its inbox is full, or it is not ready; the link then waits a little.
 Another epoch than before means another process, which has lost what was in the memory of the last one, and did not take
-the delivery: it might rest on something that was lost. Everything is said again. Who says nothing for a while is asked,
-with an empty delivery, who it is.
+the delivery: it might rest on something that was lost. Everything is said again. A process that begins greets all
+others with a delivery, so that they know; and who owes receipts and says nothing for a while is asked who it is.
 
 Nothing here knows Ray, or the time: what is under way is a ticket of whoever carries it.
 """
@@ -33,10 +33,11 @@ ASK_AFTER = 2.0
 class Delivery(Struct, frozen=True):
     """What goes over a link at once, as a sequel to what the life `epoch` of its receiver has heard; 0: to nothing.
 
-    `receipt`: the last batch of the receiver's that its sender has for good.
+    `life` is the epoch of its sender; `receipt` the last batch of the receiver's that its sender has for good.
     """
 
     sender: int
+    life: int
     epoch: int = 0
     places: tuple[Url, ...] = ()
     batches: tuple[Batch, ...] = ()
@@ -46,14 +47,16 @@ class Delivery(Struct, frozen=True):
 class Link:
     """The way to one other shard."""
 
-    def __init__(self, sender: int) -> None:
+    def __init__(self, sender: int, life: int) -> None:
         self._sender = sender
+        self._life = life
+        self._has_greeted = False
         self._places: list[Url] = []
         self._told = 0
         self._window: list[Batch] = []
         self._given = 0
         self._receipt = self._receipt_told = 0
-        self._epoch = 0
+        self._epoch = self._latest = 0
         self._under_way: Delivery | None = None
         self._pause = 0.0
         self._not_before = 0.0
@@ -77,6 +80,12 @@ class Link:
         """Say the receipt again: it may have been lost."""
         self._receipt_told = 0
 
+    def heard_from(self, life: int) -> None:
+        """The other shard has spoken, in this life."""
+        self._latest = max(self._latest, life)
+        if self._epoch and self._epoch < self._latest:
+            self._lost()
+
     def acknowledged(self, number: int) -> None:
         """The other shard has this batch and all before it for good."""
         kept = [batch for batch in self._window if batch.number > number]
@@ -97,9 +106,10 @@ class Link:
         batches = tuple(self._window[self._given : self._given + TOGETHER])
         places = tuple(self._places[self._told :])
         has_receipt = self._receipt > self._receipt_told
-        if not (batches or places or has_receipt or (self._window and now >= self._ask_at)):
+        is_asking = bool(self._window) and now >= self._ask_at
+        if self._has_greeted and not (batches or places or has_receipt or is_asking):
             return None
-        self._under_way = Delivery(self._sender, self._epoch, places, batches, self._receipt)
+        self._under_way = Delivery(self._sender, self._life, self._epoch, places, batches, self._receipt)
         return self._under_way
 
     def answered(self, epoch: int | None, now: float) -> None:
@@ -111,14 +121,16 @@ class Link:
             self._pause = min(max(2 * self._pause, PAUSE), LONGEST_PAUSE)
             self._not_before = now + self._pause
             return
+        self._has_greeted = True
         self._pause, self._ask_at = 0.0, now + ASK_AFTER
-        if self._epoch not in (0, epoch):
+        self._latest = max(self._latest, epoch)
+        if epoch < self._latest or delivery.epoch not in (0, epoch):  # it is dead by now, or did not take it
             self._lost()
         else:
             self._told += len(delivery.places)
             self._given = self._given_after(delivery)
             self._receipt_told = max(self._receipt_told, delivery.receipt)
-        self._epoch = epoch
+            self._epoch = epoch
 
     def _given_after(self, delivery: Delivery) -> int:
         """How many of the window were given, by their numbers: some may have been acknowledged meanwhile."""
@@ -134,8 +146,8 @@ class Link:
 class Links:
     """The ways from one shard to all others."""
 
-    def __init__(self, number: int, count: int) -> None:
-        self.to = {other: Link(number) for other in range(count) if other != number}
+    def __init__(self, number: int, count: int, life: int) -> None:
+        self.to = {other: Link(number, life) for other in range(count) if other != number}
 
     def post(self, parcel: Parcel) -> None:
         """Take what the shard has for others."""
@@ -147,9 +159,11 @@ class Links:
             self.to[sender].again()
             self.to[sender].confirm(number)
 
-    def acknowledged(self, receiver: int, number: int) -> None:
-        """Another shard has these for good."""
-        self.to[receiver].acknowledged(number)
+    def heard(self, delivery: Delivery) -> None:
+        """Another shard has spoken: in which life, and what it has for good."""
+        link = self.to[delivery.sender]
+        link.heard_from(delivery.life)
+        link.acknowledged(delivery.receipt)
 
     def due(self, now: float) -> Iterable[tuple[int, Delivery]]:
         """What is to be carried now, and to whom."""

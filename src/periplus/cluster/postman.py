@@ -95,12 +95,12 @@ class Postman:
         self._life = life
         self._tell = tell
         self._watchdog = watchdog
-        self._links = Links(number, count)
+        self._links = Links(number, count, epoch)
         self._under_way: dict[Any, Carried] = {}
         self._snapshot: Snapshot | None = None
         self._report_at = 0.0
         self._last: Ended | Trouble | None = None
-        self.receipts: SimpleQueue[tuple[int, int]] = SimpleQueue()
+        self.heard: SimpleQueue[Delivery] = SimpleQueue()
 
     def work(self) -> Ended | Trouble:
         """Until the shard has ended; how it did."""
@@ -114,8 +114,8 @@ class Postman:
         return self._last
 
     def _read_posts(self) -> None:
-        while not self.receipts.empty():
-            self._links.acknowledged(*self.receipts.get())
+        while not self.heard.empty():
+            self._links.heard(self.heard.get())
         while (post := self._next_post()) is not None:
             match post:
                 case Parcel():

@@ -20,7 +20,7 @@ def numbers(delivery: Delivery | None) -> list[int]:
 
 
 def link_with(count: int) -> Link:
-    link = Link(0)
+    link = Link(0, 9)
     for number in range(1, count + 1):
         link.offer(batch(number))
     return link
@@ -69,14 +69,14 @@ def test_who_owes_receipts_and_is_silent_is_asked_who_it_is() -> None:
     link.next(0.0)
     link.answered(3, 0.0)
     assert link.next(ASK_AFTER - 0.1) is None
-    assert link.next(ASK_AFTER) == Delivery(0, 3)
+    assert link.next(ASK_AFTER) == Delivery(0, 9, 3)
     link.answered(4, ASK_AFTER)
     assert numbers(link.next(ASK_AFTER)) == [1]
 
 
 def test_a_new_life_takes_nothing_that_rests_on_what_the_last_one_heard() -> None:
     """A batch may be of a place that only the one before had been told of."""
-    link, first, second = Link(0), Inbox(), Inbox()
+    link, first, second = Link(0, 9), Inbox(), Inbox()
     first.epoch, second.epoch = 1, 2
     link.tell([PLACE])
     told = link.next(0.0)
@@ -88,22 +88,37 @@ def test_a_new_life_takes_nothing_that_rests_on_what_the_last_one_heard() -> Non
     link.answered(second.deliver(early), 0.0)
     assert second.take() is None
     again = link.next(0.0)
-    assert again == Delivery(0, 2, (PLACE,), (batch(1),))
+    assert again == Delivery(0, 9, 0, (PLACE,), (batch(1),))
+
+
+def test_who_begins_greets_all_others_and_they_say_everything_again() -> None:
+    """Also places, for which nobody gives a receipt."""
+    newcomer = Links(1, 2, 7)
+    [(_, greeting)] = newcomer.due(0.0)
+    assert greeting == Delivery(1, 7)
+    newcomer.to[0].answered(1, 0.0)
+    assert list(newcomer.due(0.0)) == []
+    links = Links(0, 2, 1)
+    links.post(Parcel(moved=(PLACE,)))
+    assert [delivery.places for _, delivery in links.due(0.0)] == [(PLACE,)]
+    links.to[1].answered(6, 0.0)
+    links.heard(greeting)
+    assert [delivery.places for _, delivery in links.due(0.0)] == [(PLACE,)]
 
 
 def test_receipts_travel_with_whatever_goes_there_and_once_more_when_they_were_lost() -> None:
     """Somebody who was begun again asks for them by sending a batch that is known here."""
-    links = Links(0, 2)
+    links = Links(0, 2, 9)
     links.post(Parcel(receipts={1: 4}))
-    assert list(links.due(0.0)) == [(1, Delivery(0, 0, (), (), 4))]
+    assert list(links.due(0.0)) == [(1, Delivery(0, 9, 0, (), (), 4))]
     links.to[1].answered(1, 0.0)
     assert list(links.due(0.0)) == []
     links.post(Parcel(receipts={1: 4}))
-    assert list(links.due(0.0)) == [(1, Delivery(0, 1, (), (), 4))]
+    assert list(links.due(0.0)) == [(1, Delivery(0, 9, 1, (), (), 4))]
 
 
 def test_all_hear_of_places_before_anybody_is_quiet() -> None:
-    links = Links(1, 3)
+    links = Links(1, 3, 9)
     links.post(Parcel(moved=(PLACE,)))
     assert not links.is_quiet
     for other, delivery in list(links.due(0.0)):
@@ -115,10 +130,10 @@ def test_all_hear_of_places_before_anybody_is_quiet() -> None:
 def test_an_inbox_takes_no_more_than_it_has_room_for() -> None:
     """But always one, however large; orders and news find room, and nothing is taken before a life has begun."""
     inbox = Inbox(room=3)
-    delivery = Delivery(0, 0, (), (batch(1), batch(2)))
+    delivery = Delivery(0, 9, 0, (), (batch(1), batch(2)))
     assert inbox.deliver(delivery) == 0
     inbox.epoch = 6
     assert [inbox.deliver(delivery) for _ in range(3)] == [6, 0, 0]
     assert inbox.put([]) == 6
     assert inbox.take() == delivery
-    assert inbox.deliver(Delivery(0, 0, (), tuple(map(batch, range(1, 9))))) == 6
+    assert inbox.deliver(Delivery(0, 9, 0, (), tuple(map(batch, range(1, 9))))) == 6
