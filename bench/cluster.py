@@ -105,17 +105,18 @@ class Talker:
         state = DiskState(Path(self._folder), shard=self._number)
         commit_at, told = 0.0, 0
         while True:
-            while isinstance(message := self._inbox.take(), Delivery):
+            if isinstance(message := self._inbox.take(), Delivery):
                 for batch in message.batches:
                     if state.exchange.is_new(batch):
                         self._done += len(batch.discoveries)
                         time.sleep(pause)
+            else:
+                time.sleep(0.0005)
             taken = state.exchange.taken(0)
             if taken > told and time.monotonic() >= commit_at:
                 state.commit()
                 self._posts.put(Parcel(receipts={0: taken}))
                 commit_at, told = time.monotonic() + _COMMIT, taken
-            time.sleep(0.0005)
 
 
 def _nobody(*_: object) -> Any:

@@ -11,7 +11,7 @@ from periplus.model import Discovery
 from .links import Delivery
 from .words import Orders
 
-ROOM = 64
+ROOM = 256
 """So many batches may wait. With those that are read by now, that is all there is in memory of what others send."""
 
 Message = Delivery | Orders | Sequence[Discovery]

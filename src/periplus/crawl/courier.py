@@ -37,7 +37,7 @@ from .scheduler import CrawlScheduler
 BATCH = 1000
 """So many discoveries travel together, at most."""
 _MOVED = "moved"
-WINDOW, WINDOWS = 64, 256
+WINDOW, WINDOWS = 256, 1024
 """So many batches are offered to one shard, and to all together, before the first is acknowledged: that bounds memory,
 and the rest waits in the state. One shard that is slow or away does not hold up the others."""
 FULL = 2048

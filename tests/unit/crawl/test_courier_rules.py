@@ -86,7 +86,7 @@ def test_what_no_shard_would_want_does_not_travel(shard: Shard) -> None:
 
 def test_what_waits_for_a_commit_is_bounded(shard: Shard) -> None:
     """A batch goes to the state when it is full; no more than some are under way, and the rest follows."""
-    for start in range(0, 70 * BATCH, 500):
+    for start in range(0, (WINDOW + 6) * BATCH, 500):
         shard.courier.deliver([link(FOREIGN, start + number) for number in range(500)], 0.0)
         assert sum(map(len, shard.courier._foreign.values())) < BATCH
     shard.commit()
@@ -95,8 +95,8 @@ def test_what_waits_for_a_commit_is_bounded(shard: Shard) -> None:
     shard.courier.acknowledged(1, WINDOW)
     shard.commit()
     rest = shard.courier.collect()[1]
-    assert [batch.number for batch in rest] == list(range(WINDOW + 1, 71))
-    assert sum(len(batch.discoveries) for batch in first + rest) == 70 * BATCH
+    assert [batch.number for batch in rest] == list(range(WINDOW + 1, WINDOW + 7))
+    assert sum(len(batch.discoveries) for batch in first + rest) == (WINDOW + 6) * BATCH
 
 
 def test_a_batch_is_taken_once_and_acknowledged_after_the_commit(shard: Shard) -> None:
