@@ -15,7 +15,7 @@ from periplus.crawl.clock import Pace, Ration, SystemClock, Timescale
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
-from periplus.crawl.frontier import Foretelling, NextVisit, PolitenessSettings, Watching
+from periplus.crawl.frontier import Foretelling, NextVisit, Register, Watching
 from periplus.crawl.journal import Journal
 from periplus.crawl.placement import Placement
 from periplus.crawl.reading import PageReader
@@ -97,6 +97,7 @@ def _assemble(
     ordering = config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
     state.mark(ORDERING, learning_name(config).encode())
     weigher = weigher_of(config, layout)
+    register = Register(count) if count > 1 else None
     scheduler = CrawlScheduler(
         state,
         guard=standard_chain(scope, config.filters, recall=_Recall(state)),
@@ -104,10 +105,11 @@ def _assemble(
         events=events,
         agent=config.identity.token,
         random=Random(f"{config.crawl.random_seed}/{number}"),  # noqa: S311 - chance, not secrets
-        politeness=_among(config, count),
+        politeness=config.politeness,
         retries=config.retries,
         frontier=config.frontier,
         balance=config.balance,
+        register=register,
         refresh=config.refresh,
         churn=config.churn,
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
@@ -165,7 +167,10 @@ def _assemble(
     def next_visits() -> Sequence[NextVisit]:
         return foretelling.next(scheduler.refresher.price, clock.now(), _FORETOLD) if asked.visits_a_day else ()
 
-    return Shard(number, scheduler=scheduler, engine=engine, courier=courier, next_visits=next_visits), engine
+    shard = Shard(
+        number, scheduler=scheduler, engine=engine, courier=courier, next_visits=next_visits, register=register
+    )
+    return shard, engine
 
 
 def weigher_of(config: Config, layout: Layout, state: State | None = None) -> Weigher:
@@ -201,12 +206,6 @@ class _Recall:
     def __call__(self, site: Site) -> bytes:
         kept = self._state.sites.get([site])[0]
         return b"" if kept is None else kept.traps
-
-
-def _among(config: Config, count: int) -> PolitenessSettings:
-    """Sites of one address may be in several shards, which do not ask each other: each waits as long as all would."""
-    politeness = config.politeness
-    return msgspec.structs.replace(politeness, ip_delay=politeness.between_requests_to_an_address * count)
 
 
 def _archive(config: Config, layout: Layout, number: int, state: State, journal: Journal) -> Archive:

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from periplus import __version__
 from periplus.crawl.allowance import Deal
+from periplus.crawl.frontier import Neighbours, Presence
 from periplus.crawl.shard import Status
 from periplus.model import CollectionError
 from periplus.policy.refresh import Market
@@ -78,7 +79,7 @@ class Held(Struct):
 
 
 class Coordinator:
-    """Leases, what may be fetched, and the end. `save` keeps what must not be forgotten."""
+    """Leases, what may be fetched, and the end. `save` keeps what must not be forgotten; `life` is like no other's."""
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class Coordinator:
         now: float,
         lease: float,
         limit: int | None = None,
+        life: int = 0,
     ) -> None:
         self._remembered = remembered
         self._save = save
@@ -101,6 +103,7 @@ class Coordinator:
             for shard, granted in zip(self._shards, self._deal.granted, strict=True):
                 shard.pages = granted
         self._market = Market(shards)
+        self._neighbours = Neighbours(shards, life)
         self._stop: float | None = None
         self._trouble: Trouble | None = None
 
@@ -123,6 +126,7 @@ class Coordinator:
         self._remembered.is_held[number] = True
         self._save(self._remembered)
         shard.report, shard.until, shard.sent, shard.is_stopped = None, now + self._lease, 1, False
+        self._neighbours.begin(number)
         return self._lease_of(number)
 
     def report(self, number: int, epoch: int, report: Report | None, now: float) -> Orders | None:
@@ -135,7 +139,7 @@ class Coordinator:
             self._learn(shard, report)
             self._deal_out()
             self._share_out()
-        return self._orders(number)
+        return self._orders(number, None if report is None else report.status.presence)
 
     def _learn(self, shard: Held, report: Report) -> None:
         if shard.report is None:  # what it hears now is new to it, whoever said something before us
@@ -152,6 +156,7 @@ class Coordinator:
             shard = self._shards[number]
             shard.report = Report(status, shard.sent, 0, is_quiet=True)
             shard.until, shard.is_stopped = 0.0, True
+            self._neighbours.begin(number)
             self._remembered.is_held[number] = False
             self._save(self._remembered)
 
@@ -160,9 +165,10 @@ class Coordinator:
         if self._trouble is None:
             self._trouble = trouble
 
-    def _orders(self, number: int) -> Orders:
+    def _orders(self, number: int, presence: Presence | None) -> Orders:
         shard = self._shards[number]
-        return Orders(shard.sent, self._lease_of(number), shard.pages, shard.visits_a_day, self._stop)
+        shares = None if presence is None else self._neighbours.hear(number, presence)
+        return Orders(shard.sent, self._lease_of(number), shard.pages, shard.visits_a_day, self._stop, shares)
 
     def _lease_of(self, number: int) -> Lease:
         return Lease(self._remembered.epochs[number], self._lease)

@@ -121,8 +121,10 @@ class Life:
         match message:
             case Delivery():
                 self._receive(shard, message)
-            case Orders(number=number, pages=pages, visits_a_day=visits_a_day, stop=stop):
+            case Orders(number=number, pages=pages, visits_a_day=visits_a_day, stop=stop, shares=shares):
                 shard.allow(pages)
+                if shares is not None:
+                    shard.share(shares)
                 if visits_a_day is not None and visits_a_day != self._visits:
                     self._visits = visits_a_day
                     shard.afford(visits_a_day)

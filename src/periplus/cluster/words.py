@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from periplus.crawl.frontier import Shares
 from periplus.crawl.shard import Status
 
 
@@ -36,7 +37,7 @@ class Orders(Struct, frozen=True):
     """What a shard is to do, and for how long its sites are its own. They are counted, so that it can say which it has.
 
     `pages`: how many it may fetch in all; `None`: any number. `visits_a_day`: its share of what a crawl that watches
-    may do. `stop`: end within so many seconds.
+    may do. `stop`: end within so many seconds. `shares`: how many shards ask at its addresses, if that is news.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Orders(Struct, frozen=True):
     pages: int | None = None
     visits_a_day: float | None = None
     stop: float | None = None
+    shares: Shares | None = None
 
 
 class Trouble(Struct, frozen=True):

@@ -10,6 +10,7 @@ A URL keeps its place in its queue until its outcome is reported, so whoever ope
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
@@ -61,6 +62,7 @@ from .frontier import (
     Permission,
     PolitenessSettings,
     Refresher,
+    Register,
     RetrySettings,
     RobotsGate,
     Rounds,
@@ -105,6 +107,7 @@ class CrawlScheduler:
         retries: RetrySettings | None = None,
         frontier: FrontierSettings | None = None,
         balance: BalanceSettings | None = None,
+        register: Register | None = None,
         refresh: RefreshSettings | None = None,
         churn: ChurnSettings | None = None,
         watching: Watching | None = None,
@@ -129,6 +132,7 @@ class CrawlScheduler:
             retries=self._retries,
             capacity=(frontier or FrontierSettings()).max_sites,
             balance=balance,
+            register=register,
         )
         self._sources = Sources(self._rounds)
         self.files = Files(state, self._rounds)
@@ -436,9 +440,7 @@ class CrawlScheduler:
         """What must hold between any two calls."""
         self._rounds.check_invariants()
         self._permission.check_invariants(lease.task.site for lease in self._leases if lease.task.site != lease.visited)
-        flying: dict[Site, int] = {}
-        for lease in self._leases:
-            flying[lease.visited] = flying.get(lease.visited, 0) + 1
+        flying = Counter(lease.visited for lease in self._leases)
         for active in self._rounds.bench:
             if active.flying != flying.pop(active.site, 0) or active.flying > self._politeness.max_parallel:
                 raise InvariantError(f"{active.site} has {active.flying} requests under way, but other leases")

@@ -16,7 +16,7 @@ from periplus.policy.refresh import Bid
 from .census import Census
 from .courier import Courier
 from .engine import Engine
-from .frontier import Freshness, NextVisit
+from .frontier import Freshness, NextVisit, Presence, Register, Shares
 from .scheduler import CrawlScheduler
 from .tally import Tally
 
@@ -39,7 +39,7 @@ class Status(Struct, frozen=True):
     """How a shard is doing. The crawl is finished when all are idle and quiet, and nothing is under way between.
 
     Once it is both, it says the numbers of the last batches that it sent to others and took from them. Where pages are
-    visited again, `bid` is what it says of its visits.
+    visited again, `bid` is what it says of its visits; where there are other shards, `presence` of its addresses.
     """
 
     shard: int
@@ -52,6 +52,7 @@ class Status(Struct, frozen=True):
     sent: dict[int, int] = {}
     taken: dict[int, int] = {}
     bid: Bid | None = None
+    presence: Presence | None = None
 
     @property
     def price(self) -> float | None:
@@ -60,7 +61,10 @@ class Status(Struct, frozen=True):
 
 
 class Shard:
-    """A crawl of the sites that are placed here. `next_visits`: who knows which pages it will come back to."""
+    """A crawl of the sites that are placed here. `next_visits`: who knows which pages it will come back to.
+
+    `register`: if there are other shards, which may have sites at the same addresses.
+    """
 
     def __init__(
         self,
@@ -70,12 +74,14 @@ class Shard:
         engine: Engine,
         courier: Courier,
         next_visits: Callable[[], Sequence[NextVisit]] = tuple,
+        register: Register | None = None,
     ) -> None:
         self.number = number
         self._scheduler = scheduler
         self._engine = engine
         self._courier = courier
         self._next_visits = next_visits
+        self._register = register
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """Seeds, or whatever somebody tells us of; each goes where its site is."""
@@ -108,6 +114,11 @@ class Shard:
         """How many visits a day may be made here from now on, where pages are visited again."""
         self._engine.afford(visits_a_day)
 
+    def share(self, shares: Shares) -> None:
+        """How many shards ask at our addresses."""
+        if self._register is not None:
+            self._register.learn(shares)
+
     def widen(self, places: Sequence[Url]) -> None:
         """Take places into the scope that seeds have moved to."""
         self._engine.widen(places)
@@ -132,6 +143,7 @@ class Shard:
             sent,
             taken,
             self._engine.bid(),
+            None if self._register is None else self._register.presence(),
         )
 
     def wake(self) -> None:

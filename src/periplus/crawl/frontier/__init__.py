@@ -13,11 +13,11 @@ in their queues until a place is free. So memory grows neither with URLs nor wit
 `admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
 and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
 `esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited
-again, `valuing` what a visit is worth, `spending` what may be spent on visits, `forecasting` what one will then have
-to be worth, `takings` what visits bring, `panel` how fresh all of them are, `foretold` who is next and why, `shares`
-how those and new ones get along, `comparer` how much a page has changed, `history` what a visit adds to a URL's record,
-`leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time is an argument, chance is a
-`Random` that was given.
+again, `valuing` what a visit is worth, `spending` what may be spent on visits, `forecasting` what one will then have to
+be worth, `takings` what visits bring, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how
+those and new ones get along, `presence` at which addresses a shard is, `neighbours` who else is there, `comparer` how
+much a page has changed, `history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap
+behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
@@ -28,9 +28,11 @@ from .files import Files
 from .foretold import Foretelling, NextVisit
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
+from .neighbours import Neighbours
 from .panel import Freshness, Gauge, waiting_again
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
+from .presence import Presence, Register, Shares
 from .refresher import Refresher
 from .retries import OUR_OWN, Retry, RetrySettings, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
@@ -56,15 +58,19 @@ __all__ = [
     "Gauge",
     "Lease",
     "Leases",
+    "Neighbours",
     "NextVisit",
     "Permission",
     "Place",
     "PolitenessSettings",
+    "Presence",
     "Refresher",
+    "Register",
     "Retry",
     "RetrySettings",
     "RobotsGate",
     "Rounds",
+    "Shares",
     "Sources",
     "Valuer",
     "WatchSettings",

@@ -39,6 +39,7 @@ from periplus.policy.balance import BalanceSettings, SiteBalance
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
 from .politeness import PolitenessSettings, rest_after
+from .presence import Register
 from .retries import OUR_OWN, Retry, RetrySettings, back_off, retry_for
 from .shares import Shares
 from .workbench import ActiveSite, Place, Workbench
@@ -88,6 +89,7 @@ class Rounds:
         retries: RetrySettings,
         capacity: int,
         balance: BalanceSettings | None = None,
+        register: Register | None = None,
     ) -> None:
         self._state = state
         self._events = events
@@ -102,7 +104,8 @@ class Rounds:
         self._ordering = ordering
         self._balance = balance or BalanceSettings()
         self._listed_level = _level_of_listed(ordering)
-        self.bench = Workbench(politeness.between_requests_to_an_address, capacity=capacity, key=self._key)
+        pause = politeness.between_requests_to_an_address
+        self.bench = Workbench(pause, capacity=capacity, key=self._key, register=register)
         self.on_retired: Callable[[ActiveSite, float], None] = lambda _active, _now: None
         self.on_removed: Callable[[Url], None] | None = None
         self.refused_files: list[Excluded] = []
@@ -191,7 +194,7 @@ class Rounds:
         """A site that is found in a state may have been under way when the last process died: it rests once more."""
         if self._is_continued and self._opened_at is not None:
             rest = rest_after(self._politeness, state.delay, state.last_duration)
-            state.ready_at = max(state.ready_at, self._opened_at + max(rest, self.bench.ip_delay))
+            state.ready_at = max(state.ready_at, self._opened_at + max(rest, self.bench.longest_pause))
 
     def _admit_all(self, absent: dict[Site, int]) -> None:
         room = max(self.bench.room, 0)

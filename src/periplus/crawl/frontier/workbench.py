@@ -4,10 +4,14 @@ Two levels (BUbiNG's workbench): addresses by the time at which one may next be 
 the time at which each may be. Sites whose time has come are ready, in the order in which the ordering wants them, which
 matters when there are more of them than hands. Of the sites at one address one at a time is ready: who waits there for
 a hand waits for all of them, or two of them would be asked at once.
+
+Where there are several shards, an address is asked by nobody who has not been told how many of them are there (its
+share, see `presence`), and then every so many times `ip_delay`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from enum import IntEnum
@@ -16,6 +20,10 @@ from periplus.model import InvariantError, Lane, Site, SiteState, Url
 from periplus.policy.balance import SiteBalance
 
 from .agenda import Agenda
+from .presence import Register, key_of
+
+LINGER = 30.0
+"""Where several shards share addresses, one of them leaves so many seconds after the last of its sites there has."""
 
 
 class Place(IntEnum):
@@ -68,29 +76,45 @@ class ActiveSite:
 class _Address:
     """The sites at one address: those that rest, by when each may be visited, and how many are ready.
 
-    Sites whose address is not known yet, or does not matter, are all at one that is not shared.
+    Sites whose address is not known yet, or does not matter, are all at one that is not shared. `pause` is between two
+    requests, infinite where nobody has said what our share is.
     """
 
-    __slots__ = ("is_shared", "next_at", "ready", "resting")
+    __slots__ = ("asked_at", "is_shared", "pause", "ready", "resting")
 
-    def __init__(self, is_shared: bool) -> None:
+    def __init__(self, is_shared: bool, pause: float) -> None:
         self.is_shared = is_shared
-        self.next_at = 0.0
+        self.pause = pause
+        self.asked_at = -math.inf
         self.ready = 0
         self.resting: Agenda[float, ActiveSite] = Agenda()
 
+    @property
+    def next_at(self) -> float:
+        """When it may be asked again."""
+        return self.asked_at + self.pause if self.pause < math.inf else math.inf
+
 
 class Workbench:
-    """The sites that have something waiting, as many as there is room for."""
+    """The sites that have something waiting, as many as there is room for. `register`: if there are other shards."""
 
-    def __init__(self, ip_delay: float, *, capacity: int, key: Callable[[ActiveSite], tuple[float, float]]) -> None:
-        self.ip_delay = ip_delay
+    def __init__(
+        self,
+        ip_delay: float,
+        *,
+        capacity: int,
+        key: Callable[[ActiveSite], tuple[float, float]],
+        register: Register | None = None,
+    ) -> None:
+        self._ip_delay = ip_delay
+        self._register = register
         self._capacity = capacity
         self._key = key
         self._sites: dict[Site, ActiveSite] = {}
-        self._anywhere = _Address(is_shared=False)
-        self._addresses: dict[str, _Address] = {}
+        self._anywhere = _Address(is_shared=False, pause=0.0)
+        self._addresses: dict[int, _Address] = {}
         self._sweep_at = 1000
+        self._leave_at = 0.0
         self._now = 0.0
         self._due: Agenda[float, _Address] = Agenda()
         self._ready: Agenda[tuple[float, float], ActiveSite] = Agenda()
@@ -115,7 +139,13 @@ class Workbench:
     def weight(self) -> int:
         """How many entries of any kind are held: what memory grows with."""
         resting = sum(address.resting.weight for address in self._places())
-        return len(self._sites) + len(self._addresses) + resting + self._due.weight + self._ready.weight
+        held = len(self._sites) + len(self._addresses) + (0 if self._register is None else len(self._register))
+        return held + resting + self._due.weight + self._ready.weight
+
+    @property
+    def longest_pause(self) -> float:
+        """Seconds between two requests to an address, if all shards are there."""
+        return self._ip_delay * (1 if self._register is None else self._register.shards)
 
     def count(self, place: Place) -> int:
         """How many sites are there."""
@@ -155,7 +185,7 @@ class Workbench:
         """A request begins now, to this address; without one the site is only looked up."""
         if ip is not None:
             address = self._address(ip)
-            address.next_at = max(address.next_at, now + self.ip_delay)
+            address.asked_at = max(address.asked_at, now)
             if address is not active.address:
                 self._file(address)
         self._move(active, Place.VISITED)
@@ -163,6 +193,8 @@ class Workbench:
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now; it is in nobody's hands until placed again."""
         self._now = now
+        if self._register is not None:
+            self._mind(self._register, now)
         while (address := self._due.pop_until(now)) is not None:
             if address.is_shared:
                 self._wake(address, address.resting.pop())
@@ -207,14 +239,32 @@ class Workbench:
             self._due.put(address, max(at, address.next_at))
 
     def _address(self, ip: str | None) -> _Address:
-        if ip is None or self.ip_delay <= 0:
+        if ip is None or self._ip_delay <= 0:
             return self._anywhere
-        address = self._addresses.get(ip)
+        key = key_of(ip)
+        address = self._addresses.get(key)
         if address is None:
             if len(self._addresses) > self._sweep_at:
                 self._sweep()
-            address = self._addresses[ip] = _Address(is_shared=True)
+            address = self._addresses[key] = _Address(is_shared=True, pause=self._pause(key))
+            if self._register is not None:
+                self._register.enter(key)
         return address
+
+    def _pause(self, key: int) -> float:
+        if self._register is None:
+            return self._ip_delay
+        return self._ip_delay * (self._register.share(key) or math.inf)
+
+    def _mind(self, register: Register, now: float) -> None:
+        """Heed how many others are at our addresses now, and leave those where we have nothing more to do."""
+        for key in register.news():
+            if (address := self._addresses.get(key)) is not None:
+                address.pause = self._pause(key)
+                self._file(address)
+        if now >= self._leave_at:
+            self._sweep()
+            self._leave_at = now + LINGER / 3
 
     def _places(self) -> Iterator[_Address]:
         yield self._anywhere
@@ -222,12 +272,16 @@ class Workbench:
 
     def _sweep(self) -> None:
         """Forget addresses where nobody is and that may be asked again; when as many have come anew, once more."""
-        now = self._now
-        self._addresses = {
-            ip: address
-            for ip, address in self._addresses.items()
-            if len(address.resting) or address.ready or address.next_at > now
-        }
+        past = self._now if self._register is None else self._now - LINGER
+        empty = [
+            key
+            for key, address in self._addresses.items()
+            if not len(address.resting) and not address.ready and address.next_at <= past
+        ]
+        for key in empty:
+            del self._addresses[key]
+            if self._register is not None:
+                self._register.leave(key)
         self._sweep_at = 2 * len(self._addresses) + 1000
 
     def check_invariants(self) -> None:

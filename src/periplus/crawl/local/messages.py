@@ -1,6 +1,6 @@
 """What the coordinator and its shards say to each other, besides parcels (`shard.Parcel`) and seeds (a tuple of them).
 
-To a shard: `Allow`, `Afford`, `Widen`, `Stop`. From a shard: `Told`, `Stopped`, `Broken`.
+To a shard: `Allow`, `Afford`, `Shares` (of the frontier), `Widen`, `Stop`. From a shard: `Told`, `Stopped`, `Broken`.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from threading import Thread
 
 from periplus.model import PeriplusError
 
+from ..frontier import Shares
 from ..shard import Parcel, Shard
 from .messages import STATUS_EVERY, Afford, Allow, Broken, Stop, Stopped, Told, Widen
 
@@ -124,6 +125,8 @@ def obey(shard: Shard, message: object) -> None:
             shard.allow(pages)
         case Afford(visits_a_day=visits_a_day):
             shard.afford(visits_a_day)
+        case Shares():
+            shard.share(message)
         case Widen(places=places):
             shard.widen(places)
         case tuple() as seeds:

@@ -22,6 +22,7 @@ from periplus.policy.refresh import Market
 from periplus.urls import site_of
 
 from ..allowance import Deal
+from ..frontier import Neighbours
 from ..placement import owner_of
 from ..shard import Parcel, Status
 from .messages import GRACE, STATUS_EVERY, Afford, Allow, Broken, Stop, Stopped, Told, Widen
@@ -93,6 +94,7 @@ class Team:
         self._members = [Member(number) for number in range(workers)]
         self._deal = None if limit is None else Deal(limit, workers)
         self._market = Market(workers)
+        self._neighbours = Neighbours(workers)
         self._seeds: list[Discovery] = []
         self._moved: dict[Url, None] = {}
         self._stopping: Stop | None = None
@@ -116,6 +118,7 @@ class Team:
         member.connection, member.process = self._born(member.number)
         member.status, member.is_stopped = None, False
         member.sent = member.heard = 0
+        self._neighbours.begin(member.number)
         if self._market.granted:  # before it may do anything
             member.send(Afford(self._market.granted[member.number]))
         member.send(Allow(None if self._deal is None else self._deal.granted[member.number]))
@@ -213,6 +216,8 @@ class Team:
         member.status, member.heard = status, heard
         if before is not None and status.census.done > before.census.done:
             member.deaths = 0
+        if status.presence is not None and (shares := self._neighbours.hear(member.number, status.presence)):
+            member.send(shares)
         if self._deal is not None and all(each.status is not None for each in self._members):
             for number, pages in self._deal.turn(self._members):
                 self._members[number].send(Allow(pages))
