@@ -80,19 +80,19 @@ class _Address:
     requests, infinite where nobody has said what our share is.
     """
 
-    __slots__ = ("asked_at", "is_shared", "pause", "ready", "resting")
+    __slots__ = ("is_shared", "next_at", "pause", "ready", "resting")
 
     def __init__(self, is_shared: bool, pause: float) -> None:
         self.is_shared = is_shared
         self.pause = pause
-        self.asked_at = -math.inf
+        self.next_at = 0.0 if pause < math.inf else math.inf
         self.ready = 0
         self.resting: Agenda[float, ActiveSite] = Agenda()
 
-    @property
-    def next_at(self) -> float:
-        """When it may be asked again."""
-        return self.asked_at + self.pause if self.pause < math.inf else math.inf
+    def change(self, pause: float, now: float) -> None:
+        """What is left of a pause grows or shrinks with it, so that no more is asked than shares allow at any time."""
+        left = max(self.next_at - now, 0.0) * pause / self.pause if self.pause < math.inf else 0.0
+        self.next_at, self.pause = now + left, pause
 
 
 class Workbench:
@@ -185,7 +185,7 @@ class Workbench:
         """A request begins now, to this address; without one the site is only looked up."""
         if ip is not None:
             address = self._address(ip)
-            address.asked_at = max(address.asked_at, now)
+            address.next_at = max(address.next_at, now + address.pause)
             if address is not active.address:
                 self._file(address)
         self._move(active, Place.VISITED)
@@ -260,7 +260,7 @@ class Workbench:
         """Heed how many others are at our addresses now, and leave those where we have nothing more to do."""
         for key in register.news():
             if (address := self._addresses.get(key)) is not None:
-                address.pause = self._pause(key)
+                address.change(self._pause(key), now)
                 self._file(address)
         if now >= self._leave_at:
             self._sweep()

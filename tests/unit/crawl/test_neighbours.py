@@ -1,0 +1,205 @@
+"""Who else is at an address: what a shard says of itself, what it is told, and how long it then waits there."""
+
+from __future__ import annotations
+
+from periplus.crawl.frontier import ActiveSite, Neighbours, Presence, Register, Shares, Workbench
+from periplus.crawl.frontier.presence import key_of
+from periplus.crawl.frontier.workbench import LINGER
+from periplus.model import Site, SiteState
+
+IP, OTHER = "192.0.2.1", "192.0.2.2"
+KEY = key_of(IP)
+
+
+class Shards:
+    """Some registers and the coordinator between them."""
+
+    def __init__(self, count: int) -> None:
+        self.registers = [Register(count) for _ in range(count)]
+        self.neighbours = Neighbours(count)
+        for number in range(count):
+            self.neighbours.begin(number)
+
+    def talk(self, number: int) -> Shares | None:
+        """One word of a shard, and the answer."""
+        answer = self.neighbours.hear(number, self.registers[number].presence())
+        if answer is not None:
+            self.registers[number].learn(answer)
+        return answer
+
+    def shares(self) -> list[int]:
+        """What each may do at the address."""
+        return [register.share(KEY) for register in self.registers]
+
+
+def bench(register: Register) -> Workbench:
+    return Workbench(0.5, capacity=100, key=lambda active: (float(active.level), active.ready_at), register=register)
+
+
+def put(there: Workbench, name: str, ip: str = IP) -> ActiveSite:
+    return there.admit(SiteState(Site(name), ip), 0)
+
+
+def ask(there: Workbench, active: ActiveSite, now: float) -> None:
+    """A request, answered at once; the site may be asked again right away."""
+    there.visit(active, active.state.ip, now)
+    there.rest(active, now)
+
+
+def test_who_is_alone_is_told_so_at_once() -> None:
+    """And asked no more questions: there is nothing more to say."""
+    shards = Shards(8)
+    shards.registers[3].enter(KEY)
+    shards.talk(3)
+    assert shards.registers[3].share(KEY) == 1
+    assert shards.talk(3) is None
+
+
+def test_a_newcomer_waits_until_those_who_are_there_have_heard_of_it() -> None:
+    """They wait longer at once; only when all have said so, it may ask."""
+    shards = Shards(3)
+    for number in range(3):
+        shards.registers[number].enter(KEY)
+        shards.talk(number)
+    assert shards.shares() == [1, 0, 0]
+    shards.talk(0)
+    assert shards.shares() == [3, 0, 0]
+    shards.talk(1)
+    assert shards.shares() == [3, 0, 0]  # that the first has heard it was not said yet
+    shards.talk(0)
+    shards.talk(1)
+    shards.talk(2)
+    assert shards.shares() == [3, 3, 3]
+
+
+def test_those_who_stay_wait_less_when_one_has_left() -> None:
+    """Or has died, and begins again with nothing."""
+    for leaves in (True, False):
+        shards = Shards(2)
+        for number in (0, 1, 0, 0, 1):
+            if not shards.registers[number].share(KEY) and len(shards.registers[number]) == 0:
+                shards.registers[number].enter(KEY)
+            shards.talk(number)
+        assert shards.shares() == [2, 2]
+        if leaves:
+            shards.registers[1].leave(KEY)
+            shards.talk(1)
+        else:
+            shards.neighbours.begin(1)
+        shards.talk(0)
+        assert shards.registers[0].share(KEY) == 1
+        assert len(shards.neighbours) == 1
+
+
+def test_a_coordinator_that_came_back_says_nothing_before_it_has_heard_all() -> None:
+    """Of two who are there it heard one first: that is not alone."""
+    shards = Shards(2)
+    for number in (0, 1):
+        shards.registers[number].enter(KEY)
+    for number in (0, 1, 0, 0, 1):
+        shards.talk(number)
+    assert shards.shares() == [2, 2]
+    shards.neighbours = Neighbours(2, life=1)
+    for _ in range(3):
+        shards.talk(0)
+    assert shards.shares() == [2, 2]
+    for number in (1, 1, 0, 1):
+        shards.talk(number)
+    assert shards.shares() == [2, 2]
+    assert len(shards.neighbours) == 1
+
+
+def test_there_is_room_for_so_many_addresses() -> None:
+    """Those beyond get the share that is right whoever is there."""
+    neighbours, register = Neighbours(4, limit=10), Register(4)
+    for number in range(4):
+        neighbours.begin(number)
+    for key in range(100):
+        register.enter(key)
+    answer = neighbours.hear(0, register.presence())
+    assert answer is not None
+    register.learn(answer)
+    assert [register.share(key) for key in range(100)] == [1] * 10 + [4] * 90
+    assert len(neighbours) == 10
+
+
+def test_a_message_holds_so_much_and_the_next_the_rest() -> None:
+    """However many addresses a shard comes to at once."""
+    neighbours, register = Neighbours(1), Register(1)
+    neighbours.begin(0)
+    for key in range(5_000):
+        register.enter(key)
+    said: list[Presence] = []
+    while not said or not said[-1].is_all:
+        said.append(register.presence())
+        answer = neighbours.hear(0, said[-1])
+        assert answer is not None
+        assert max(len(said[-1].came), len(answer.shares)) <= 2_000
+        register.learn(answer)
+    assert [len(each.came) for each in said] == [2_000, 2_000, 1_000]
+    assert all(register.share(key) == 1 for key in range(5_000))
+
+
+def test_nobody_asks_at_an_address_before_it_knows_its_share() -> None:
+    """Then it waits as many times `ip_delay` as there are shards; what is left of a pause changes with their number."""
+    register = Register(4)
+    there = bench(register)
+    active = put(there, "a")
+    assert there.pop_ready(100.0) is None
+    register.learn(Shares(0, 1, 1, ((KEY, 1),)))
+    assert there.pop_ready(100.0) is active
+    ask(there, active, 100.0)
+    assert there.next_at == 100.5
+    register.learn(Shares(0, 2, 1, ((KEY, 4),)))
+    assert there.pop_ready(100.25) is None
+    assert there.next_at == 100.25 + 0.25 * 4
+    assert there.pop_ready(101.25) is active
+    ask(there, active, 101.25)
+    assert there.next_at == 101.25 + 4 * 0.5
+    register.learn(Shares(0, 3, 1, ((KEY, 2),)))
+    assert there.pop_ready(102.25) is None
+    assert there.next_at == 102.25 + 1.0 * 2 / 4
+    there.check_invariants()
+
+
+def test_other_addresses_do_not_wait() -> None:
+    """A share is of one address."""
+    register = Register(4)
+    there = bench(register)
+    put(there, "a")
+    other = put(there, "b", OTHER)
+    register.learn(Shares(0, 2, 2, ((key_of(OTHER), 1),)))
+    assert there.pop_ready(1.0) is other
+    assert there.pop_ready(1.0) is None
+
+
+def test_an_address_is_left_when_nobody_has_been_there_for_a_while() -> None:
+    """So that the others wait less; who comes back waits for its share anew, as others may have come meanwhile."""
+    register = Register(4)
+    there = bench(register)
+    active = put(there, "a")
+    register.learn(Shares(0, 1, 1, ((KEY, 1),)))
+    assert there.pop_ready(0.0) is active
+    there.visit(active, IP, 0.0)
+    there.leave(active)
+    there.pop_ready(LINGER)
+    assert register.presence().left == ()
+    there.pop_ready(2 * LINGER)
+    assert register.presence().left == (KEY,)
+    again = put(there, "a")
+    assert there.pop_ready(3 * LINGER) is None
+    assert register.presence().came == (KEY,)
+    register.learn(Shares(0, 2, 3, ((KEY, 2),)))
+    assert there.pop_ready(3 * LINGER) is again
+
+
+def test_what_was_said_of_an_earlier_stay_does_not_count() -> None:
+    """The coordinator counts us out as soon as it hears that we have left."""
+    register = Register(4)
+    register.enter(KEY)
+    register.leave(KEY)
+    register.enter(KEY)
+    register.learn(Shares(0, 1, 1, ((KEY, 1),)))
+    assert register.share(KEY) == 0
+    register.learn(Shares(0, 2, 3, ((KEY, 2),)))
+    assert register.share(KEY) == 2
