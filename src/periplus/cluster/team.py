@@ -109,12 +109,16 @@ class RayTeam:
             "max_task_retries": 0,
             "scheduling_strategy": "SPREAD",
         }
-        try:
-            return self._ray.remote(actor).options(**options).remote(*arguments)
-        except ValueError as error:
-            raise CollectionInUse(
-                f"a crawl of this collection runs on the cluster: {error}", hint="wait until it ends, or stop it"
-            ) from error
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self._ray.remote(actor).options(**options).remote(*arguments)
+            except ValueError as error:  # the name is taken; by a run that was killed, for a moment
+                if time.monotonic() > until:
+                    raise CollectionInUse(
+                        "a crawl of this collection runs on the cluster", hint="wait until it ends, or stop it"
+                    ) from error
+                time.sleep(1.0)
 
     # turns
 
