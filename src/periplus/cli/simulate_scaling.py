@@ -41,7 +41,7 @@ Shares = Annotated[
         "--shares",
         metavar="WHO",
         rich_help_panel="The network",
-        help="Who has a share in an address: all shards, or those present there.",
+        help="Who has a share in an address: the shards present there, or all.",
     ),
 ]
 AddressDelay = Annotated[
@@ -75,7 +75,7 @@ def scaling(
 
     Example: periplus simulate scaling --shards 1,10,100,1000
 
-    Example: periplus simulate scaling --pages 10000000 --shares present --plot scaling.svg
+    Example: periplus simulate scaling --pages 10000000 --rate 40 --plot scaling.svg
     """
     from periplus.lab.simulate.scaling import SHARDS
     from periplus.lab.simulate.scaling import scaling as divide

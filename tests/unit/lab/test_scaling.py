@@ -111,7 +111,7 @@ def test_a_slow_shard_takes_as_long_as_its_pages() -> None:
 
 def test_every_shard_waits_for_all_where_addresses_are_shared_blindly() -> None:
     """A site alone on its address, 100 shards, a quarter of a second: a page in 25 s; one in 1 s if shards knew."""
-    alone = PaceSettings(rate=400.0, delay=1.0, ip_delay=0.25)
+    alone = PaceSettings(rate=400.0, delay=1.0, ip_delay=0.25, shares="all")
     gone = pace(sizes(40), ints(7), ints(0), 100, alone)
     knowing = pace(sizes(40), ints(7), ints(0), 100, replace(alone, shares="present"))
     assert [gone.until(1.0), knowing.until(1.0)] == pytest.approx([1000.0, 40.0])
@@ -130,7 +130,8 @@ def test_no_crawl_ends_before_its_bounds() -> None:
     asked = PaceSettings(rate=10.0, delay=1.0, ip_delay=0.25)
     assert bounds(sizes(100, 300), ints(0, 1), 2, asked)[0] == (300.0, "largest site")
     assert bounds(sizes(*[100] * 40), ints(*[0] * 40), 1, asked)[0] == (400.0, "busiest shard")
-    assert bounds(sizes(100, 300), ints(0, 1), 8, asked)[0] == (600.0, "address share")
+    assert bounds(sizes(100, 300), ints(0, 1), 8, asked)[0] == (300.0, "largest site")
+    assert bounds(sizes(100, 300), ints(0, 1), 8, replace(asked, shares="all"))[0] == (600.0, "address share")
     web, placed = generate_scaling_web(SMALL.web), owners(400, [1, 8])
     for count in (1, 8):
         for shares in ("all", "present"):
@@ -228,8 +229,11 @@ def test_rows_say_what_more_shards_do() -> None:
     assert [row.sites_a_shard for row in rows.values()] == [200.0, 100.0, 25.0]
     assert rows[2].foreign < rows[4].foreign < rows[16].foreign < 1.0
     assert rows[2].batch_fill > rows[4].batch_fill > rows[16].batch_fill >= 1.0
-    assert rows[16].bound_by == "address share"
-    assert rows[16].speedup < rows[4].speedup
+    assert rows[16].bound_by != "address share"
+    blind = replace(SMALL, pace=replace(SMALL.pace, shares="all"))
+    few, many = scaling(blind, (4, 16))
+    assert many.bound_by == "address share"
+    assert many.speedup < min(few.speedup, rows[16].speedup)
     assert all(abs(row.moved - 1 / (row.shards + 1)) < 0.1 for row in rows.values())
     (alone,) = scaling(SMALL, (1,))
     assert (alone.speedup, alone.discoveries, alone.imbalance) == (1.0, 0.0, 1.0)

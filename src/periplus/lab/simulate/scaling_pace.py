@@ -6,8 +6,8 @@ them evenly among the sites that could give one. Time goes on in steps of a fift
 nothing changes but sites that end. Sites that are found late, latencies and retries are not here: what comes out is a
 bound that a real crawl can come near to and not pass.
 
-The share in an address is what shards keep to that do not ask each other: `all`, as many as there are shards, since
-each of them might have a site there; or `present`, as many as do have one, if somebody told them.
+The share in an address is what each shard keeps to: `present`, as many as have a site there, as crawls do, whose shards
+are told; or `all`, as many as there are, which shards would have to keep to that know nothing of each other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PaceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """seconds between two visits of a site"""
     ip_delay: float = -1.0
     """seconds between two requests to an address; negative: a quarter of `delay`"""
-    shares: str = "all"
+    shares: str = "present"
     """who has a share in the rate of an address: `all` shards, or those with a site `present` there"""
 
     def check(self) -> None:
@@ -42,7 +42,7 @@ class PaceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         if self.rate <= 0 or self.delay <= 0:
             raise ConfigError("rate and delay are above 0", hint="for example rate = 400, delay = 1.0")
         if self.shares not in SHARES:
-            raise ConfigError(f"shares: {self.shares[:40]!r} is none of {', '.join(SHARES)}", hint='write "all"')
+            raise ConfigError(f"shares: {self.shares[:40]!r} is none of {', '.join(SHARES)}", hint='write "present"')
 
     @property
     def between_requests_to_an_address(self) -> float:
