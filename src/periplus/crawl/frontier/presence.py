@@ -60,10 +60,14 @@ def key_of(ip: str) -> int:
 
 
 class Register:
-    """The addresses of one shard of so many. Who leaves an address and comes back waits for its share anew."""
+    """The addresses of one shard of so many. Who leaves an address and comes back waits for its share anew.
+
+    `words` counts how often something was said.
+    """
 
     def __init__(self, shards: int, at_once: int = SAID_AT_ONCE) -> None:
         self.shards = shards
+        self.words = 0
         self._at_once = at_once
         self._here: dict[int, Stay] = {}
         self._left: dict[int, int] = {}
@@ -96,6 +100,7 @@ class Register:
 
     def presence(self) -> Presence:
         """What is to be said now."""
+        self.words += 1
         unsaid = sorted(self._unsaid())
         said = unsaid[: self._at_once]
         is_all = len(said) == len(unsaid)

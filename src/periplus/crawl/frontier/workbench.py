@@ -22,8 +22,9 @@ from periplus.policy.balance import SiteBalance
 from .agenda import Agenda
 from .presence import Register, key_of
 
-LINGER = 30.0
-"""Where several shards share addresses, one of them leaves so many seconds after the last of its sites there has."""
+LINGER = 60
+"""Where several shards share addresses, we leave one where nobody was twice in a row, looked up every so many words
+that we say to the others: a quarter of a minute, however fast the time of the crawl goes."""
 
 
 class Place(IntEnum):
@@ -80,10 +81,11 @@ class _Address:
     requests, infinite where nobody has said what our share is.
     """
 
-    __slots__ = ("is_shared", "next_at", "pause", "ready", "resting")
+    __slots__ = ("is_idle", "is_shared", "next_at", "pause", "ready", "resting")
 
     def __init__(self, is_shared: bool, pause: float) -> None:
         self.is_shared = is_shared
+        self.is_idle = False
         self.pause = pause
         self.next_at = 0.0 if pause < math.inf else math.inf
         self.ready = 0
@@ -114,7 +116,7 @@ class Workbench:
         self._anywhere = _Address(is_shared=False, pause=0.0)
         self._addresses: dict[int, _Address] = {}
         self._sweep_at = 1000
-        self._leave_at = 0.0
+        self._leave_at = LINGER
         self._now = 0.0
         self._due: Agenda[float, _Address] = Agenda()
         self._ready: Agenda[tuple[float, float], ActiveSite] = Agenda()
@@ -249,6 +251,7 @@ class Workbench:
             address = self._addresses[key] = _Address(is_shared=True, pause=self._pause(key))
             if self._register is not None:
                 self._register.enter(key)
+        address.is_idle = False
         return address
 
     def _pause(self, key: int) -> float:
@@ -262,22 +265,22 @@ class Workbench:
             if (address := self._addresses.get(key)) is not None:
                 address.change(self._pause(key), now)
                 self._file(address)
-        if now >= self._leave_at:
-            self._sweep()
-            self._leave_at = now + LINGER / 3
+        if register.words >= self._leave_at:
+            self._leave_at = register.words + LINGER
+            self._sweep(lingers=True)
 
     def _places(self) -> Iterator[_Address]:
         yield self._anywhere
         yield from self._addresses.values()
 
-    def _sweep(self) -> None:
+    def _sweep(self, *, lingers: bool = False) -> None:
         """Forget addresses where nobody is and that may be asked again; when as many have come anew, once more."""
-        past = self._now if self._register is None else self._now - LINGER
-        empty = [
-            key
-            for key, address in self._addresses.items()
-            if not len(address.resting) and not address.ready and address.next_at <= past
-        ]
+        empty = []
+        for key, address in self._addresses.items():
+            if not len(address.resting) and not address.ready and address.next_at <= self._now:
+                if address.is_idle or not lingers:
+                    empty.append(key)
+                address.is_idle = True
         for key in empty:
             del self._addresses[key]
             if self._register is not None:

@@ -1,0 +1,102 @@
+"""The coordinator tells shards how many of them ask at an address, with the orders that it gives them anyway."""
+
+from __future__ import annotations
+
+import msgspec
+
+from periplus import __version__
+from periplus.cluster.coordinator import INHERITED, Coordinator
+from periplus.cluster.memory import Remembered
+from periplus.cluster.words import Lease, Report
+from periplus.crawl.census import Census
+from periplus.crawl.frontier import Register
+from periplus.crawl.shard import Status
+from periplus.crawl.tally import Tally
+
+LEASE = 10.0
+KEY = 7
+
+
+class Cluster:
+    """Two shards that report as lives do, and a coordinator that can die."""
+
+    def __init__(self) -> None:
+        self.memory = Remembered("run", [0, 0], [False, False], [0, 0])
+        self.now, self.lives = 100.0, 0
+        self.born()
+        self.registers = [Register(2), Register(2)]
+        self.epochs = [0, 0]
+
+    def born(self) -> None:
+        self.lives += 1
+        kept = msgspec.json.decode(msgspec.json.encode(self.memory), type=Remembered)
+        self.coordinator = Coordinator(kept, self.keep, 2, now=self.now, lease=LEASE, life=self.lives)
+
+    def keep(self, remembered: Remembered) -> bool:
+        self.memory = msgspec.json.decode(msgspec.json.encode(remembered), type=Remembered)
+        return True
+
+    def begin(self, number: int) -> None:
+        lease = self.coordinator.begin(number, __version__, self.now)
+        assert isinstance(lease, Lease)
+        self.registers[number] = Register(2)
+        self.epochs[number] = lease.epoch
+
+    def talk(self, *numbers: int) -> list[int]:
+        """These report, one after another; what the shares are then."""
+        for number in numbers:
+            register = self.registers[number]
+            status = Status(
+                number, Census(0, 0, 0, 0, 0, 0, 0, 0), Tally(), False, False, presence=register.presence()
+            )  # fmt: skip
+            orders = self.coordinator.report(number, self.epochs[number], Report(status, 0, 0, True), self.now)
+            assert orders is not None
+            if orders.shares is not None:
+                register.learn(orders.shares)
+        return [register.share(KEY) for register in self.registers]
+
+
+def shared() -> Cluster:
+    """Both shards are at the address, and know it."""
+    cluster = Cluster()
+    for number in (0, 1):
+        cluster.begin(number)
+        cluster.registers[number].enter(KEY)
+    assert cluster.talk(0, 1, 0, 1, 0, 1, 0, 1) == [2, 2]
+    return cluster
+
+
+def test_who_comes_second_waits_for_the_first_to_know() -> None:
+    """It is told its share when the other has confirmed the new one; who has not begun is not waited for."""
+    cluster = Cluster()
+    cluster.begin(0)
+    cluster.registers[0].enter(KEY)
+    assert cluster.talk(0, 0) == [1, 0]
+    cluster.begin(1)
+    cluster.registers[1].enter(KEY)
+    assert cluster.talk(1, 1, 1) == [1, 0]
+    assert cluster.talk(0, 1) == [2, 0]
+    assert cluster.talk(0, 1) == [2, 2]
+
+
+def test_a_shard_that_died_is_not_counted_once_its_lease_is_over() -> None:
+    """Nobody of its last life asks anywhere; until then it might."""
+    cluster = shared()
+    cluster.now += LEASE - 1.0
+    assert cluster.talk(0, 0) == [2, 2]
+    cluster.now += 2.0
+    cluster.begin(1)
+    assert cluster.talk(0, 0) == [1, 0]
+
+
+def test_a_coordinator_that_comes_back_counts_all_before_it_says_anything() -> None:
+    """Also who died with it: not before its next life has begun."""
+    cluster = shared()
+    cluster.born()
+    assert cluster.talk(0, 0, 0) == [2, 2]
+    assert cluster.talk(1, 1, 0, 1) == [2, 2]
+    cluster.born()
+    assert cluster.talk(0, 0, 0) == [2, 2]
+    cluster.now += INHERITED * LEASE + 1.0
+    cluster.begin(1)
+    assert cluster.talk(0, 0) == [1, 0]
