@@ -5,7 +5,8 @@ and a multiple of the time its last answer took, so that a slow site is asked le
 Olston & Najork 2010 section 2.2). A visit may take several pages over one kept-alive connection (Castillo et al. 2004:
 k pages per connection, w seconds between connections); unless told so, it takes one.
 
-Sites that share an address share a server: requests to one address begin at least `ip_delay` apart.
+Sites that share an address share a server: requests to one address begin at least `ip_delay` apart; if several shards
+have sites there, those of each as many times that as there are such shards (`presence`).
 """
 
 from __future__ import annotations
