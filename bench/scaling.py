@@ -118,8 +118,9 @@ class _Reports:
         self._shards = shards
         self._done = 0
 
-    def _keep(self, _remembered: Remembered) -> None:
+    def _keep(self, _remembered: Remembered) -> bool:
         self.kept += 1
+        return True
 
     def told(self) -> list[bytes]:
         """A report of each."""

@@ -54,7 +54,7 @@ def open_crawl(
         _rank_pages(config, layout)
     now = SystemClock(scale).now()
     return Crawl(
-        ShardMaker(config, folder, tuple(seeds), budget(config, layout) if watches else 0.0, scale),
+        ShardMaker(config, folder.resolve(), tuple(seeds), budget(config, layout) if watches else 0.0, scale),
         workers,
         seeds=[_begun(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,

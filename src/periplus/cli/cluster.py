@@ -17,7 +17,7 @@ from msgspec import Struct
 from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS, Resized, Step, plan_of, request
-from periplus.model import CollectionInUse
+from periplus.model import CollectionInUse, UsageError
 
 from . import options
 from .collection import Collection, existing, held
@@ -103,6 +103,11 @@ def _resize(asked: Collection, shards: int, patience: float, console: Console) -
                 hint="it stays asked: a crawl does it as soon as it can, or the next that begins",
             )
         time.sleep(_LOOK_AGAIN)
+        if _is_refused(asked, shards):
+            raise UsageError(
+                f"the crawl that runs into {asked.folder} cannot have {shards} shards",
+                hint="it says why where it runs: a cluster has as many as it has processors, at most",
+            )
         found = None if _is_done(asked, shards) else _here(asked, shards, teller)
         if found is not None:
             return found, "command"
@@ -117,6 +122,12 @@ def _here(asked: Collection, shards: int, tell: Callable[[Step], None]) -> Resiz
         except CollectionInUse:
             return None
         return resize_patiently(existing(asked.folder), shards, tell)
+
+
+def _is_refused(asked: Collection, shards: int) -> bool:
+    """Whether the request is gone, and nothing came of it."""
+    layout = asked.layout
+    return not layout.resize_request.exists() and plan_of(layout) is None and layout.shards != shards
 
 
 def _is_done(asked: Collection, shards: int) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from periplus.assembly import open_crawl, settle
+from periplus.assembly import MAX_SHARDS, open_crawl, settle
 from periplus.config import parse_duration
 from periplus.crawl.local import Crawl, Gather, collect_less
 from periplus.model import ConfigError, UsageError
@@ -87,9 +87,9 @@ def crawl(
     if dry_run:
         say_plan(collection, is_json=json)
         return
-    with held(out), gathering(cluster, collection) as (collection, gather):
+    with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection.save()
-        summary = run(collection, Console(stderr=True), gather=gather)
+        summary = run(collection, Console(stderr=True), gather=gather, most=most)
     say_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 
@@ -102,11 +102,12 @@ def run(
     view: View = PAGES,
     watches: bool = False,
     gather: Gather | None = None,
+    most: int = MAX_SHARDS,
     tell: Callable[[Progress], None] = lambda _progress: None,
 ) -> Summary:
     """Crawl, and show it. The collection is held by the caller. `tell`: who else wants to know how it goes.
 
-    `gather`: who brings its shards together, if not this machine.
+    `gather`: who brings its shards together, if not this machine; `most`: how many there can be.
     """
     folder, config = collection.folder, collection.config
     before = tally_of(collection.layout)
@@ -125,7 +126,7 @@ def run(
                 collection.config, folder, collection.seeds, collection.workers, watches=watches, gather=gather
             )
             with _stoppable(crawl, display, console):
-                for statuses in until_asked(crawl, collection.layout):
+                for statuses in until_asked(crawl, collection.layout, most, console):
                     if statuses:
                         progress = meter.read(statuses, time.time())
                         display.show(progress)

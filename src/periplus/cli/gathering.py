@@ -11,19 +11,20 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 from rich.console import Console
 
+from periplus.assembly import MAX_SHARDS
 from periplus.crawl.local import Gather
 
 from .collection import Collection
 
 
 @contextmanager
-def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Collection, Gather | None]]:
-    """The collection, and who brings its shards together; `None` without an address: this machine does.
+def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Collection, Gather | None, int]]:
+    """The collection, who brings its shards together (`None`: this machine does), and how many shards there can be.
 
     A collection that is begun on a cluster without a number of shards gets one for each of its processors.
     """
     if address is None:
-        yield collection, None
+        yield collection, None, MAX_SHARDS
         return
     from periplus.cluster import gathered
 
@@ -31,6 +32,9 @@ def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Col
     Console(stderr=True).print(words, style="dim", highlight=False)
     asked = collection.config.crawl.workers
     lease = collection.config.cluster.lease
-    with gathered(address, collection.layout.coordinator, asked or collection.workers, lease) as (gather, processors):
+    with gathered(address, collection.layout.coordinator.resolve(), asked or collection.workers, lease) as (
+        gather,
+        processors,
+    ):
         config = collection.config.with_options({"crawl.workers": asked or processors})
-        yield replace(collection, config=config), gather
+        yield replace(collection, config=config), gather, MAX_SHARDS if address == "local" else processors

@@ -26,10 +26,19 @@ _PATIENCE = 15.0
 _LOOK_AGAIN = 0.1
 
 
-def until_asked(crawl: Crawl, layout: Layout) -> Iterator[list[Status]]:
-    """How a crawl is going, until it is over; or until somebody wants another number of shards, which ends it."""
+def until_asked(crawl: Crawl, layout: Layout, most: int, console: Console) -> Iterator[list[Status]]:
+    """How a crawl is going, until it is over; or until somebody wants another number of shards, which ends it.
+
+    A request for more than `most`, or for as many as there are, is dropped.
+    """
     for statuses in crawl.progress():
-        if not crawl.is_stopping and requested(layout) is not None:
+        shards = None if crawl.is_stopping else requested(layout)
+        if shards is not None and shards > most:
+            layout.resize_request.unlink(missing_ok=True)
+            say(console, f"{shards} shards were asked for, and the cluster has {most} processors: nothing is changed")
+        elif shards == layout.shards:
+            layout.resize_request.unlink(missing_ok=True)
+        elif shards is not None:
             crawl.is_stopping = True
         yield statuses
 

@@ -84,9 +84,9 @@ def watch(
     if seconds is not None and not seconds:
         raise UsageError("--for 0: no time to watch in", hint="write --for 12h, or nothing to watch until Ctrl-C")
     now = for_this_run(watched, seconds)
-    with held(collection), gathering(cluster, now) as (now, gather):
+    with held(collection), gathering(cluster, now) as (now, gather, most):
         watched.save()
-        ended = _run(now, gather, is_json=json)
+        ended = _run(now, gather, most, is_json=json)
     if ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
@@ -123,7 +123,7 @@ def for_this_run(collection: Collection, seconds: float | None) -> Collection:
     return replace(collection, config=collection.config.with_options(settings))
 
 
-def _run(collection: Collection, gather: Gather | None, *, is_json: bool) -> str:
+def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: bool) -> str:
     """Watch, and say how it goes and how it ended: `time` or `interrupted`."""
     before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
     name = str(collection.folder)
@@ -136,6 +136,7 @@ def _run(collection: Collection, gather: Gather | None, *, is_json: bool) -> str
         view=view_of(before, budget),
         watches=True,
         gather=gather,
+        most=most,
         tell=teller.hear,
     )
     ended = "interrupted" if summary.ended == "interrupted" else "time"

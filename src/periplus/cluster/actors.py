@@ -21,23 +21,30 @@ from periplus import __version__
 from periplus.assembly import ShardMaker
 from periplus.crawl.local import MakeShard, collect_less
 from periplus.crawl.shard import Status
-from periplus.model import Discovery
+from periplus.model import CollectionInUse, Discovery, PeriplusError
 
 from .connection import load
 from .coordinator import Coordinator
-from .inbox import Inbox
-from .life import Ended, Life
+from .inbox import Inbox, News
+from .life import LOST_LEASE, Ended, Life
 from .links import Delivery
-from .memory import Remembered
+from .memory import Remembered, check, succeed
 from .memory import load as recall
 from .memory import save as keep
-from .postman import LOST_LEASE, Postman, Watchdog
+from .postman import Postman, Watchdog
 from .words import Lease, Orders, Report, Standing, Trouble, Wait
 
 COORDINATOR = "coordinator"
 _RETRY = 0.5
 _CALL = 5.0
 """Seconds for an answer of the coordinator."""
+_CLAIMING = 20.0
+"""Seconds for the command to claim the memory."""
+_OVERTAKEN = Trouble(
+    "another crawl of this collection has begun, or its folder is not on every node",
+    "let one end before the next begins; every node must have the folder at the same path",
+    CollectionInUse.exit_code,
+)
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +78,7 @@ class ShardActor:
         self._postman: Postman | None = None
         self._handles: dict[str, Any] = {}
         collect_less()
-        Thread(target=self._live, daemon=True, name="postman").start()
+        Thread(target=self._live, daemon=True, name="life").start()
 
     def deliver(self, delivery: Delivery) -> int:
         """From another shard; who has it, or 0."""
@@ -80,9 +87,9 @@ class ShardActor:
             self._postman.heard.put(replace(delivery, batches=()))
         return epoch
 
-    def discover(self, discoveries: Sequence[Discovery]) -> int:
-        """Somebody tells of these; who has heard it, or 0."""
-        return self._inbox.put(discoveries)
+    def hear(self, news: News) -> int:
+        """Somebody tells of something; who has heard it, or 0."""
+        return self._inbox.put(news)
 
     def process(self) -> int:
         """Its number on its machine."""
@@ -115,12 +122,21 @@ class ShardActor:
             loop.start()
             last = self._postman.work()
             self._inbox.epoch = 0
-            loop.join()
+            while loop.is_alive():  # it closes its files, which may take longer than a lease
+                self._prolong(lease, watchdog)
+                loop.join(1.0)
             watchdog.rest()
             self._say_last(lease, last)
         except BaseException:
             log.exception("shard %d cannot speak any more", self._number)
             os._exit(LOST_LEASE)
+
+    def _prolong(self, lease: Lease, watchdog: Watchdog) -> None:
+        asked_at = time.monotonic()
+        orders = self._ask("report", self._number, lease.epoch, None)
+        if orders is None:
+            os._exit(LOST_LEASE)
+        watchdog.prolong(orders.lease, asked_at)
 
     def _begin(self, watchdog: Watchdog) -> Lease | None:
         while True:
@@ -128,16 +144,25 @@ class ShardActor:
             answer = self._ask("begin", self._number, __version__)
             if isinstance(answer, Lease):
                 watchdog.prolong(answer, asked_at)
-                return answer
+                return answer if self._has_folder(answer) else None
             if answer is None:
                 return None
             time.sleep(answer.seconds if isinstance(answer, Wait) else _RETRY)
+
+    def _has_folder(self, lease: Lease) -> bool:
+        """Whether the collection is here: a shard that finds none would found another."""
+        try:
+            check(self._plan.memory, self._plan.run, self._plan.shards)
+        except PeriplusError as error:
+            self._say_last(lease, Trouble(str(error), error.hint, error.exit_code))
+            return False
+        return True
 
     def _say_last(self, lease: Lease, last: Ended | Trouble) -> None:
         if isinstance(last, Ended):
             self._ask("end", self._number, lease.epoch, last.status)
         else:
-            self._ask("broken", last)
+            self._ask("broken", self._number, lease.epoch, last)
 
     def _ask(self, method: str, *arguments: object) -> Any:
         """What the coordinator answers, however long it is away."""
@@ -154,15 +179,39 @@ class ShardActor:
         return handle
 
 
+def _is_claimed(plan: Plan) -> bool:
+    """Whether the memory is this run's, which claims it once it has our name."""
+    until = time.monotonic() + _CLAIMING
+    while time.monotonic() < until:
+        try:
+            check(plan.memory, plan.run, plan.shards)
+        except PeriplusError:
+            time.sleep(_RETRY)
+        else:
+            return True
+    return False
+
+
 class CoordinatorActor:
-    """The coordinator, with a clock and a file. Once another run has claimed that, it is nobody's coordinator."""
+    """The coordinator, with a clock and a file. Once another has claimed that, it is nobody's coordinator.
+
+    That may be one of another run, or one that Ray began in its stead because no node hears of this one any more: the
+    shards beside it still do, and must not get their leases here while others get them there.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._is_ours = True
+        self._is_ours = _is_claimed(plan)
+        self._number = succeed(plan.memory, plan.run)
         self._look_at = 0.0
         self._coordinator = Coordinator(
-            recall(plan.memory), self._keep, plan.shards, now=time.monotonic(), lease=plan.lease, limit=plan.limit
+            recall(plan.memory) if self._is_ours else Remembered.of(plan.run, plan.shards),
+            self._keep,
+            plan.shards,
+            now=time.monotonic(),
+            lease=plan.lease,
+            limit=plan.limit,
+            life=time.time_ns(),
         )
 
     def begin(self, number: int, version: str) -> Lease | Wait | None:
@@ -178,13 +227,14 @@ class CoordinatorActor:
         if self._look():
             self._coordinator.end(number, epoch, status)
 
-    def broken(self, trouble: Trouble) -> None:
+    def broken(self, number: int, epoch: int, trouble: Trouble) -> None:
         """A shard cannot go on."""
-        self._coordinator.broken(trouble)
+        self._coordinator.broken(number, epoch, trouble)
 
     def standing(self, stop: float | None) -> Standing:
         """How all are doing."""
-        return self._coordinator.standing(stop)
+        standing = self._coordinator.standing(stop, time.monotonic())
+        return standing if self._look() else replace(standing, is_finished=False, trouble=_OVERTAKEN)
 
     def process(self) -> int:
         """Its number on its machine."""
@@ -195,10 +245,11 @@ class CoordinatorActor:
         now = time.monotonic()
         if self._is_ours and now >= self._look_at:
             self._look_at = now + self._plan.lease / 4
-            self._is_ours = recall(self._plan.memory).run == self._plan.run
+            self._is_ours = recall(self._plan.memory).is_of(self._plan.run, self._number)
         return self._is_ours
 
-    def _keep(self, remembered: Remembered) -> None:
+    def _keep(self, remembered: Remembered) -> bool:
         self._look_at = 0.0
         if self._look():
             keep(self._plan.memory, remembered)
+        return self._is_ours

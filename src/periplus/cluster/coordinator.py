@@ -18,6 +18,7 @@ here, and seconds of any steady clock.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from msgspec import Struct
 
@@ -35,6 +36,8 @@ MAX_LIVES = 6
 """A shard that began so often without getting anywhere does not begin again."""
 INHERITED = 1.5
 """So many leases after it began, a coordinator gives away what somebody held before it."""
+DEPOSED = 2.0
+"""After so many leases in which another life of a shard asks for it, its holder gets no more: Ray has given it up."""
 _LONGEST_WAIT = 1.0
 
 
@@ -47,7 +50,19 @@ class Held(Struct):
     visits_a_day: float | None = None
     sent: int = 0
     lives: int = 0
-    is_stopped: bool = False
+    wanted_since: float = 0.0
+    wanted_at: float = -inf
+
+    def is_wanted(self, now: float, lease: float) -> bool:
+        """Whether another life has asked for it long enough, and still does."""
+        return now - self.wanted_at < 2 * _LONGEST_WAIT + lease / 4 and now - self.wanted_since > DEPOSED * lease
+
+    def wait(self, now: float) -> Wait:
+        """Until the lease is over; who asks is remembered."""
+        if now - self.wanted_at > 2 * _LONGEST_WAIT:
+            self.wanted_since = now
+        self.wanted_at = now
+        return Wait(min(self.until - now, _LONGEST_WAIT))
 
     @property
     def done(self) -> int:
@@ -67,8 +82,11 @@ class Held(Struct):
 
     @property
     def has_nothing_to_do(self) -> bool:
-        """Nothing waits, nothing is under way, and it has heard all."""
-        return self.has_heard_all and not self.wants_more
+        """Nothing waits, nothing is under way, and it has heard that it may fetch no more than it has.
+
+        Others bring it something at any time: what it may still fetch cannot be given to somebody else.
+        """
+        return self.has_heard_all and not self.wants_more and self.pages == self.done
 
     @property
     def is_at_rest(self) -> bool:
@@ -79,12 +97,15 @@ class Held(Struct):
 
 
 class Coordinator:
-    """Leases, what may be fetched, and the end. `save` keeps what must not be forgotten; `life` is like no other's."""
+    """Leases, what may be fetched, and the end. `life` is like no other's.
+
+    `save` keeps what must not be forgotten, unless another coordinator does that by now.
+    """
 
     def __init__(
         self,
         remembered: Remembered,
-        save: Callable[[Remembered], None],
+        save: Callable[[Remembered], bool],
         shards: int,
         *,
         now: float,
@@ -104,6 +125,9 @@ class Coordinator:
                 shard.pages = granted
         self._market = Market(shards)
         self._neighbours = Neighbours(shards, life)
+        for number, is_held in enumerate(remembered.is_held[:shards]):
+            if not is_held:  # nobody of it asks anywhere
+                self._neighbours.begin(number)
         self._stop: float | None = None
         self._trouble: Trouble | None = None
 
@@ -113,26 +137,27 @@ class Coordinator:
         """A life of a shard begins. `None`: it should not."""
         shard = self._shards[number]
         if version != __version__:
-            self.broken(Trouble(*_versions(number, version)))
-        if self._trouble is not None:
+            self._give_up(Trouble(*_versions(number, version)))
+        if self._trouble is not None or self._stop is not None:
             return None
         if now < shard.until:
-            return Wait(min(shard.until - now, _LONGEST_WAIT))
+            return shard.wait(now)
         shard.lives += 1
         if shard.lives > MAX_LIVES:
-            self.broken(Trouble(*_died(number, shard.lives - 1)))
+            self._give_up(Trouble(*_died(number, shard.lives - 1)))
             return None
         self._remembered.epochs[number] += 1
         self._remembered.is_held[number] = True
-        self._save(self._remembered)
-        shard.report, shard.until, shard.sent, shard.is_stopped = None, now + self._lease, 1, False
+        if not self._save(self._remembered):
+            return None
+        shard.report, shard.until, shard.sent, shard.wanted_at = None, now + self._lease, 1, -inf
         self._neighbours.begin(number)
         return self._lease_of(number)
 
     def report(self, number: int, epoch: int, report: Report | None, now: float) -> Orders | None:
         """How a shard is doing, if it is open already. Answer `None`: another has its sites; it must end at once."""
         shard = self._shards[number]
-        if epoch != self._remembered.epochs[number] or not self._remembered.is_held[number]:
+        if not self._is_held_by(number, epoch) or shard.is_wanted(now, self._lease):
             return None
         shard.until = now + self._lease
         if report is not None:
@@ -152,18 +177,25 @@ class Coordinator:
 
     def end(self, number: int, epoch: int, status: Status) -> None:
         """A shard has kept everything and ends: its sites are free."""
-        if epoch == self._remembered.epochs[number]:
+        if self._is_held_by(number, epoch):
             shard = self._shards[number]
             shard.report = Report(status, shard.sent, 0, is_quiet=True)
-            shard.until, shard.is_stopped = 0.0, True
+            shard.until = 0.0
             self._neighbours.begin(number)
             self._remembered.is_held[number] = False
             self._save(self._remembered)
 
-    def broken(self, trouble: Trouble) -> None:
-        """A shard cannot go on; so nobody can."""
+    def broken(self, number: int, epoch: int, trouble: Trouble) -> None:
+        """A shard cannot go on; so nobody can. What one says that was deposed is nobody's trouble."""
+        if self._is_held_by(number, epoch):
+            self._give_up(trouble)
+
+    def _give_up(self, trouble: Trouble) -> None:
         if self._trouble is None:
             self._trouble = trouble
+
+    def _is_held_by(self, number: int, epoch: int) -> bool:
+        return epoch == self._remembered.epochs[number] and self._remembered.is_held[number]
 
     def _orders(self, number: int, presence: Presence | None) -> Orders:
         shard = self._shards[number]
@@ -174,12 +206,15 @@ class Coordinator:
         return Lease(self._remembered.epochs[number], self._lease)
 
     def _deal_out(self) -> None:
+        """Who is idle may fetch nothing more, and when it has heard that, others get what it did not need."""
         if self._deal is None or any(shard.report is None for shard in self._shards):
             return
         changes = list(self._deal.turn(self._shards))
-        for number, pages in changes:
-            self._shards[number].pages = pages
-            self._shards[number].sent += 1
+        for number, shard in enumerate(self._shards):
+            pages = self._deal.granted[number] if shard.wants_more else shard.done
+            if pages != shard.pages:
+                shard.pages = pages
+                shard.sent += 1
         if changes:
             self._remembered.granted = list(self._deal.granted)
             self._save(self._remembered)
@@ -193,7 +228,7 @@ class Coordinator:
 
     # what the command wants to know
 
-    def standing(self, stop: float | None) -> Standing:
+    def standing(self, stop: float | None, now: float) -> Standing:
         """How all are doing. `stop`: whoever works is to end within so many seconds."""
         self._stop = stop
         reports = [shard.report for shard in self._shards]
@@ -202,7 +237,7 @@ class Coordinator:
             tuple(self._remembered.epochs[: len(self._shards)]),
             tuple(0 if report is None else report.told for report in reports),
             self._is_finished(),
-            all(shard.is_stopped for shard in self._shards),
+            not any(shard.until > now for shard in self._shards),
             self._trouble,
         )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Lock
+
+from msgspec import Struct
 
 from periplus.model import Discovery
 
@@ -14,7 +16,15 @@ from .words import Orders
 ROOM = 256
 """So many batches may wait. With those that are read by now, that is all there is in memory of what others send."""
 
-Message = Delivery | Orders | Sequence[Discovery]
+
+class News(Struct, frozen=True):
+    """Somebody tells a shard of something. Numbers count up, so that what is told twice is heard once."""
+
+    number: int
+    discoveries: tuple[Discovery, ...]
+
+
+Message = Delivery | Orders | News
 
 
 class Inbox:
@@ -40,8 +50,8 @@ class Inbox:
         self.wake()
         return self.epoch
 
-    def put(self, message: Orders | Sequence[Discovery]) -> int:
-        """Orders, or what somebody tells of. Who has it; 0: it has not begun."""
+    def put(self, message: Orders | News) -> int:
+        """Orders, or news. Who has it; 0: it has not begun."""
         if not self.epoch:
             return 0
         self._messages.append(message)

@@ -19,19 +19,21 @@ from periplus.crawl.local.messages import STATUS_EVERY
 from periplus.crawl.shard import Parcel, Shard, Status
 from periplus.model import CollectionInUse, Discovery, PeriplusError
 
-from .inbox import Inbox
+from .inbox import Inbox, News
 from .links import Delivery
 from .words import Orders, Trouble
 
-CRASHED = 70
-_OPENING, _TRIES = 0.5, 40
-"""A state may be held for a moment by a process that is being killed."""
+CRASHED, LOST_LEASE = 70, 75
+"""How a process ends that cannot go on; Ray begins another."""
+_OPENING, _PATIENCE = 0.5, 600.0
+"""The state may still be locked by a process that hangs, or by a machine of which the network has not noticed its end:
+the lease is ours all the same, so that there is time."""
 
 log = logging.getLogger(__name__)
 
 
 class Snapshot(Struct, frozen=True):
-    """How it is doing after these orders, and after being told of something so often."""
+    """How it is doing after these orders, and after this piece of news."""
 
     status: Status
     heard: int
@@ -91,12 +93,14 @@ class Life:
             os._exit(CRASHED)
 
     def _opened(self) -> Shard:
-        for _ in range(_TRIES):
+        until = time.monotonic() + _PATIENCE
+        while True:
             try:
                 return self._make(self._number, self._count)
             except CollectionInUse:
+                if time.monotonic() > until:
+                    raise
                 time.sleep(_OPENING)
-        return self._make(self._number, self._count)
 
     def _work(self, shard: Shard) -> None:
         shard.allow(0)  # until we are told how many
@@ -107,7 +111,7 @@ class Life:
             while (message := self._inbox.take()) is not None:
                 self._hear(shard, message)
             if not self._is_ours():
-                os._exit(CRASHED)
+                os._exit(LOST_LEASE)
             shard.step(STATUS_EVERY)
             if parcel := shard.collect():
                 self.posts.put(parcel)
@@ -129,10 +133,12 @@ class Life:
                     self._visits = visits_a_day
                     shard.afford(visits_a_day)
                 self._heard, self._stop = number, stop
-            case discoveries:
-                assert isinstance(discoveries, Sequence)  # noqa: S101 - nothing else is ever put there
-                shard.discover(discoveries)
-                self._told += 1
+            case News(number=number, discoveries=discoveries):
+                if number > self._told:
+                    shard.discover(discoveries)
+                    self._told = number
+            case _:
+                raise AssertionError(message)
 
     def _receive(self, shard: Shard, delivery: Delivery) -> None:
         """Places first: batches may be of pages there."""

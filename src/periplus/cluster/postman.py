@@ -20,22 +20,22 @@ from msgspec import Struct
 from periplus.crawl.local.messages import STATUS_EVERY
 from periplus.crawl.shard import Parcel
 
-from .life import Ended, Life, Post, Snapshot
+from .life import LOST_LEASE, Ended, Life, Post, Snapshot
 from .links import Delivery, Links
 from .words import Lease, Orders, Report, Trouble
 
-LOST_LEASE = 75
 _MARGIN = 0.8
 """The share of a lease after which its holder gives up: the rest is for ending."""
 _MOMENT = 0.02
 _DEADLINE = 30.0
-"""Seconds until a delivery that nobody answers counts as lost."""
+"""Seconds until a delivery that nobody answers counts as lost; a report, after a quarter of a lease."""
 
 
 class Watchdog:
-    """Ends the process when its lease is over."""
+    """Ends the process when its lease is over, or when its node is gone: Ray has begun another then."""
 
     def __init__(self, end: Callable[[int], object] = os._exit) -> None:
+        self._parent = os.getppid()
         self._until = 0.0
         self._is_awake = True
         self._end = end
@@ -58,7 +58,7 @@ class Watchdog:
 
     def _watch(self) -> None:
         while self._is_awake:
-            if time.monotonic() >= self._until:
+            if time.monotonic() >= self._until or os.getppid() != self._parent:
                 self._end(LOST_LEASE)
                 return
             time.sleep(min(max(self._until - time.monotonic(), 0.0), 0.1))
@@ -99,6 +99,7 @@ class Postman:
         self._under_way: dict[Any, Carried] = {}
         self._snapshot: Snapshot | None = None
         self._report_at = 0.0
+        self._report_within = _DEADLINE
         self._last: Ended | Trouble | None = None
         self.heard: SimpleQueue[Delivery] = SimpleQueue()
 
@@ -163,7 +164,7 @@ class Postman:
         for call in ready:
             self._answered(call)
         for call, carried in list(self._under_way.items()):
-            if now > carried.since + _DEADLINE:
+            if now > carried.since + (_DEADLINE if carried.to >= 0 else self._report_within):
                 self._take_note(self._under_way.pop(call), None)
 
     def _answered(self, call: Any) -> None:
@@ -181,5 +182,6 @@ class Postman:
         if carried.to >= 0:
             self._links.to[carried.to].answered(answer, time.monotonic())
         elif answer is not None:
+            self._report_within = answer.lease.seconds / 4
             self._watchdog.prolong(answer.lease, carried.since)
             self._tell(answer)

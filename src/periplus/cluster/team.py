@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -25,12 +26,15 @@ from periplus.urls import site_of
 
 from .actors import COORDINATOR, CoordinatorActor, Plan, ShardActor, shard_name
 from .connection import LOCAL, connected, processors
+from .inbox import News
 from .memory import claim
 from .words import Standing
 
 PATIENCE = 60.0
 """Seconds without a word from the coordinator until the crawl is given up."""
 _CALL = 5.0
+_QUITE_A_WHILE = 20.0
+"""Seconds after which a shard that has not said a word is looked for."""
 
 log = logging.getLogger(__name__)
 
@@ -76,9 +80,14 @@ class RayTeam:
         self._standing: Standing | None = None
         self._heard_at = time.monotonic()
         self._stop: float | None = None
-        self._news: list[list[Sequence[Discovery]]] = [[] for _ in range(workers)]
-        self._told = [(0, 0)] * workers
+        self._news: list[deque[News]] = [deque() for _ in range(workers)]
+        self._last_news = 0
+        self._told = [0] * workers
+        self._tell_again_at = [0.0] * workers
+        self._statuses: dict[int, Status] = {}
         self._epochs = [0] * workers
+        self._begun_at = time.monotonic()
+        self._asked: dict[int, Any] = {}
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Begin every shard; each gets the seeds that are its own."""
@@ -89,8 +98,8 @@ class RayTeam:
                 f"the cluster has {available} processors, and each of the {plan.shards} shards needs one",
                 hint="add nodes, or name fewer --workers for a new collection",
             )
-        claim(plan.memory, plan.run, plan.shards)
         self._coordinator = self._begun(CoordinatorActor, COORDINATOR, 0, plan)
+        claim(plan.memory, plan.run, plan.shards)  # who has the name, has the collection
         own: list[list[Discovery]] = [[] for _ in range(plan.shards)]
         for seed in seeds:
             own[owner_of(site_of(seed.url), plan.shards)].append(seed)
@@ -98,7 +107,7 @@ class RayTeam:
             self._shards.append(
                 self._begun(ShardActor, shard_name(number), self._needs, plan, number, tuple(own[number]))
             )
-        self._heard_at = time.monotonic()
+        self._heard_at = self._begun_at = time.monotonic()
 
     def _begun(self, actor: type, name: str, cpus: int, *arguments: object) -> Any:
         options = {
@@ -132,19 +141,37 @@ class RayTeam:
             error.exit_code = standing.trouble.exit_code
             raise error
         if standing is not None:
+            self._statuses |= {status.shard: status for status in standing.statuses}
             for number, epoch in enumerate(standing.epochs):
                 self._note(number, epoch)
-                self._tell(number, epoch)
+                self._tell(number, standing.told[number])
+        if time.monotonic() > self._begun_at + _QUITE_A_WHILE:
+            self._look_for_the_missing()
 
     def _note(self, number: int, epoch: int) -> None:
         """Say when a shard was lost."""
         if 0 < self._epochs[number] < epoch:
             log.warning("shard %d was lost and has begun again", number)
-        self._epochs[number] = epoch if self._epochs[number] or self._is_alive(number) else 0
+        if number in self._statuses:  # epochs are of all runs; it has spoken in this one
+            self._epochs[number] = epoch
 
-    def _is_alive(self, number: int) -> bool:
-        """Whether it has spoken in this run: epochs are of all runs."""
-        return any(status.shard == number for status in self.statuses())
+    def _look_for_the_missing(self) -> None:
+        """Shards that have not said a word: those who wait for a processor, and those who cannot begin at all."""
+        for number in range(self._plan.shards):
+            if number in self._statuses or number in self._asked:
+                continue
+            call = self._asked[number] = self._shards[number].process.remote()
+            ready, _ = self._ray.wait([call], timeout=1.0)
+            try:
+                if not ready:
+                    log.warning("shard %d waits for a processor: ray status says which are free", number)
+                else:
+                    self._ray.get(call)
+            except self._ray.exceptions.RayActorError as error:
+                raise CollectionError(
+                    f"shard {number} cannot begin: {error}",
+                    hint="every node must have the same Python and the same Periplus, with its extra ray",
+                ) from error
 
     def _hear(self) -> None:
         failures = self._ray.exceptions
@@ -163,21 +190,21 @@ class RayTeam:
         own: dict[int, list[Discovery]] = {}
         for discovery in discoveries:
             own.setdefault(owner_of(site_of(discovery.url), self._plan.shards), []).append(discovery)
+        self._last_news += 1
         for number, some in own.items():
-            self._news[number].append(some)
+            self._news[number].append(News(self._last_news, tuple(some)))
 
-    def _tell(self, number: int, epoch: int) -> None:
-        told_to, count = self._told[number]
-        count = count if told_to == epoch else 0
-        while count < len(self._news[number]):
-            try:
-                call = self._shards[number].discover.remote(self._news[number][count])
-                if self._ray.get(call, timeout=_CALL) != epoch:
-                    break
-            except self._ray.exceptions.RayError:
-                break
-            count += 1
-        self._told[number] = epoch, count
+    def _tell(self, number: int, kept: int) -> None:
+        """Tell a shard what it has not kept yet, in order, and now and then again until it has."""
+        news, now = self._news[number], time.monotonic()
+        while news and news[0].number <= kept:
+            news.popleft()
+        if not news or (now < self._tell_again_at[number] and news[-1].number <= self._told[number]):
+            return
+        self._tell_again_at[number], self._told[number] = now + _CALL, news[-1].number
+        for each in news:
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.get(self._shards[number].hear.remote(each), timeout=_CALL)
 
     # the end
 
@@ -187,11 +214,11 @@ class RayTeam:
         standing = self._standing
         if standing is None or not standing.is_finished:
             return False
-        return all(heard >= len(news) for heard, news in zip(standing.told, self._news, strict=True))
+        return not any(self._news)
 
     def statuses(self) -> list[Status]:
-        """The last word of each."""
-        return [] if self._standing is None else list(self._standing.statuses)
+        """The last word of each, also of those who are away."""
+        return [self._statuses[number] for number in sorted(self._statuses)]
 
     @property
     def _has_stopped(self) -> bool:

@@ -22,7 +22,7 @@ class Wait(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """How a shard is doing; which orders it had heard by then, and how often it was told of something new.
+    """How a shard is doing; which orders it had heard by then, and the last piece of news that it has kept.
 
     `is_quiet`: all others have heard of the places that seeds have moved to.
     """
@@ -59,7 +59,7 @@ class Trouble(Struct, frozen=True):
 class Standing(Struct, frozen=True):
     """How all shards are doing, for the command.
 
-    `epochs`: the lives of each shard so far; `told`: how often each was told of something new, in this life.
+    `epochs`: the lives of each shard so far; `told`: the last piece of news that each has kept, in this life.
     """
 
     statuses: tuple[Status, ...]

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from periplus import __version__
-from periplus.cluster.coordinator import INHERITED, MAX_LIVES, Coordinator
-from periplus.cluster.memory import Remembered, claim, load, save
-from periplus.cluster.words import Lease, Orders, Report, Wait
+from periplus.cluster.coordinator import DEPOSED, INHERITED, MAX_LIVES, Coordinator
+from periplus.cluster.memory import Remembered, check, claim, load, save
+from periplus.cluster.words import Lease, Orders, Report, Trouble, Wait
 from periplus.crawl.census import Census
 from periplus.crawl.shard import Status
 from periplus.crawl.tally import Tally
-from periplus.model import CollectionDamaged
+from periplus.model import CollectionDamaged, CollectionError
 
 LEASE = 10.0
 
@@ -46,8 +46,9 @@ class Cluster:
         kept = msgspec.json.decode(msgspec.json.encode(self.memory), type=Remembered)
         self.coordinator = Coordinator(kept, self.keep, self.shards, now=self.now, lease=LEASE, limit=self.limit)
 
-    def keep(self, remembered: Remembered) -> None:
+    def keep(self, remembered: Remembered) -> bool:
         self.memory = msgspec.json.decode(msgspec.json.encode(remembered), type=Remembered)
+        return True
 
     def begin(self, shard: int) -> Lease | Wait | None:
         return self.coordinator.begin(shard, __version__, self.now)
@@ -66,7 +67,7 @@ class Cluster:
         return self.coordinator.report(number, epoch, Report(said, first.number, 0, True), self.now)
 
     def is_finished(self) -> bool:
-        return self.coordinator.standing(None).is_finished
+        return self.coordinator.standing(None, self.now).is_finished
 
 
 def test_a_shard_is_one_process_at_a_time() -> None:
@@ -145,6 +146,72 @@ def test_after_a_death_nothing_is_taken_back_from_who_may_not_have_heard() -> No
     assert cluster.memory.granted[0] == granted[0]
 
 
+def test_what_an_idle_shard_did_not_need_goes_to_others_once_it_has_heard_that() -> None:
+    """Another shard may bring it work at any moment, and until then it works with what it was granted."""
+    cluster = Cluster(limit=100)
+    epochs = [cluster.begun(0), cluster.begun(1)]
+    busy = [status(number, queued=500, is_idle=False) for number in (0, 1)]
+    for number in (0, 1):
+        cluster.report(epochs[number], busy[number])
+    granted = list(cluster.memory.granted)
+    lower = cluster.coordinator.report(0, epochs[0], Report(status(0), 99, 0, True), cluster.now)
+    heard = cluster.report(epochs[0], status(0), heard=2)
+    assert lower is not None
+    assert heard is not None
+    assert heard.pages == 0
+    assert cluster.memory.granted[0] == granted[0]
+    cluster.report(epochs[0], status(0), heard=heard.number)
+    assert cluster.memory.granted[0] == 0
+    again = cluster.report(epochs[0], busy[0])
+    assert again is not None
+    assert again.pages
+
+
+def test_a_holder_that_ray_has_given_up_is_deposed() -> None:
+    """It lives and reports, while Ray has begun another: one whose node hangs, say. In the end the other gets it."""
+    cluster = Cluster(shards=1)
+    old = cluster.begun(0)
+    for _ in range(round((DEPOSED + 1) * LEASE)):
+        cluster.now += 1.0
+        if cluster.report(old, status(0)) is None:
+            break
+        assert isinstance(cluster.begin(0), Wait)
+    else:
+        pytest.fail("it keeps its lease for ever")
+    cluster.now += LEASE
+    assert cluster.begun(0) == old + 1
+
+
+def test_somebody_who_asked_long_ago_deposes_nobody() -> None:
+    """Only who still asks."""
+    cluster = Cluster(shards=1)
+    epoch = cluster.begun(0)
+    assert isinstance(cluster.begin(0), Wait)
+    for _ in range(round(5 * LEASE)):
+        cluster.now += 1.0
+        assert cluster.report(epoch, status(0)) is not None
+
+
+def test_the_trouble_of_one_that_was_deposed_is_nobodys() -> None:
+    """It finds its state taken over, and that is as it should be."""
+    cluster = Cluster(shards=1)
+    old = cluster.begun(0)
+    cluster.now += LEASE
+    new = cluster.begun(0)
+    cluster.coordinator.broken(0, old, Trouble("taken over", "", 3))
+    assert cluster.coordinator.standing(None, cluster.now).trouble is None
+    cluster.coordinator.broken(0, new, Trouble("no space", "", 3))
+    assert cluster.coordinator.standing(None, cluster.now).trouble is not None
+
+
+def test_nothing_is_given_that_was_not_kept() -> None:
+    """Somebody else has the memory by now, and gives the same epochs to others."""
+    cluster = Cluster(shards=1)
+    cluster.keep = lambda remembered: False  # type: ignore[method-assign]
+    cluster.born()
+    assert cluster.begin(0) is None
+
+
 def test_all_is_done_when_what_was_sent_was_taken() -> None:
     """Shards that were idle at different moments are not done while a batch crossed between these moments."""
     cluster = Cluster()
@@ -187,7 +254,7 @@ def test_a_shard_that_dies_again_and_again_ends_the_crawl() -> None:
         cluster.begun(0)
         cluster.now += LEASE
     assert cluster.begin(0) is None
-    trouble = cluster.coordinator.standing(None).trouble
+    trouble = cluster.coordinator.standing(None, cluster.now).trouble
     assert trouble is not None
     assert f"died {MAX_LIVES} times" in trouble.message
 
@@ -196,23 +263,24 @@ def test_another_version_is_refused() -> None:
     """With both versions, and what to do."""
     cluster = Cluster()
     assert cluster.coordinator.begin(1, "0.0.1", cluster.now) is None
-    trouble = cluster.coordinator.standing(None).trouble
+    trouble = cluster.coordinator.standing(None, cluster.now).trouble
     assert trouble is not None
     assert "0.0.1" in trouble.message
     assert __version__ in trouble.message
 
 
 def test_stop_reaches_everybody_and_is_over_when_all_have_given_back() -> None:
-    """Also one that begins when all are to stop: it has to keep what it finds noted."""
+    """Nobody begins then: what is noted is found by the next run."""
     cluster = Cluster()
     epochs = [cluster.begun(0), cluster.begun(1)]
-    cluster.coordinator.standing(3.0)
+    cluster.coordinator.standing(3.0, cluster.now)
     orders = [cluster.report(epochs[number], status(number)) for number in (0, 1)]
     assert [None if each is None else each.stop for each in orders] == [3.0, 3.0]
     cluster.coordinator.end(0, epochs[0], status(0))
-    assert not cluster.coordinator.standing(3.0).are_stopped
+    assert cluster.begin(0) is None
+    assert not cluster.coordinator.standing(3.0, cluster.now).are_stopped
     cluster.coordinator.end(1, epochs[1], status(1))
-    assert cluster.coordinator.standing(3.0).are_stopped
+    assert cluster.coordinator.standing(3.0, cluster.now).are_stopped
 
 
 def test_a_claim_keeps_epochs_and_forgets_what_was_granted(tmp_path: Path) -> None:
@@ -232,3 +300,14 @@ def test_a_memory_that_cannot_be_read_is_an_error_with_a_next_step(tmp_path: Pat
     with pytest.raises(CollectionDamaged) as caught:
         load(path)
     assert "remove it" in caught.value.hint
+
+
+def test_a_memory_of_another_crawl_or_none_is_said(tmp_path: Path) -> None:
+    """Where the folder of the collection is not at the same path, a shard would found another collection."""
+    path = tmp_path / "coordinator.json"
+    with pytest.raises(CollectionError, match="is not that of this crawl"):
+        check(path, "one", 2)
+    claim(path, "one", 2)
+    check(path, "one", 2)
+    with pytest.raises(CollectionError):
+        check(path, "two", 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from periplus.cluster.inbox import Inbox
+from periplus.cluster.inbox import Inbox, News
 from periplus.cluster.links import ASK_AFTER, LONGEST_PAUSE, PAUSE, TOGETHER, Delivery, Link, Links
 from periplus.crawl.shard import Parcel
 from periplus.model import Batch, Url
@@ -134,6 +134,6 @@ def test_an_inbox_takes_no_more_than_it_has_room_for() -> None:
     assert inbox.deliver(delivery) == 0
     inbox.epoch = 6
     assert [inbox.deliver(delivery) for _ in range(3)] == [6, 0, 0]
-    assert inbox.put([]) == 6
+    assert inbox.put(News(1, ())) == 6
     assert inbox.take() == delivery
     assert inbox.deliver(Delivery(0, 9, 0, (), tuple(map(batch, range(1, 9))))) == 6
