@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
@@ -30,7 +31,7 @@ from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.crawl.tally import Tally
 from periplus.lab.web import World
-from periplus.lab.web.log import Visit
+from periplus.lab.web.log import RequestLog, Visit
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.sites import Profile
 from periplus.model import Site
@@ -132,12 +133,13 @@ def wait_until_gone(pids: Iterable[int]) -> None:
     until = time.monotonic() + PATIENCE
     left = list(pids)
     while left and time.monotonic() < until:
-        left = [pid for pid in left if _is_alive(pid)]
+        left = [pid for pid in left if is_alive(pid)]
         time.sleep(0.01)
     assert not left
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, and not only what is left of it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -250,6 +252,16 @@ def lost(visits: Iterable[Visit], folder: Path, births: Iterable[float]) -> Coun
         assert 0 <= unknown <= excusable[place], (place, count, paths[place], excusable[place])
         missing[place[0]] += unknown
     return +missing
+
+
+def assert_polite(log: RequestLog, delay: float) -> None:
+    """No host was asked twice at once, nor sooner than after the delay."""
+    for host in log.hosts():
+        visits = sorted(log.visits(host), key=lambda visit: visit.real_started_at)
+        pages = [visit for visit in visits if visit.target != "/robots.txt"]
+        assert log.most_at_once(host) == 1
+        for one, other in pairwise(pages):
+            assert other.real_started_at - one.real_ended_at >= delay, (one, other)
 
 
 def _place(url: str) -> tuple[str, str]:

@@ -14,12 +14,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.system.crawled import crawled, lost, small_world
+from tests.system.crawled import assert_polite, crawled, lost, small_world
 from tests.system.raylets import Raylets, raylets
 
 from periplus.lab.web.clock import SteppedClock
@@ -131,16 +130,6 @@ def test_actors_the_coordinator_and_a_node_are_killed(lab: RunningLab, tmp_path:
     finished(process)
     assert len(deaths) == KILLS
     assert fetched(tmp_path / "killed") == fetched(tmp_path / "whole")
-    assert_polite(lab)
+    assert_polite(lab.log, DELAY)
     again = lost(lab.log.visits(), tmp_path / "killed" / "kept", deaths)
     assert sum(again.values()) <= KILLS * len(lab.log.hosts())
-
-
-def assert_polite(lab: RunningLab) -> None:
-    """No host was asked twice at once, nor sooner than after the delay."""
-    for host in lab.log.hosts():
-        visits = sorted(lab.log.visits(host), key=lambda visit: visit.real_started_at)
-        pages = [visit for visit in visits if visit.target != "/robots.txt"]
-        assert lab.log.most_at_once(host) == 1
-        for one, other in pairwise(pages):
-            assert other.real_started_at - one.real_ended_at >= DELAY, (one, other)

@@ -1,0 +1,61 @@
+"""One coordinator after another: who was replaced while it lived gives no more leases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from periplus import __version__
+from periplus.cluster import actors
+from periplus.cluster.actors import CoordinatorActor, Plan
+from periplus.cluster.memory import Remembered, claim, load, succeed
+from periplus.cluster.words import Lease
+from periplus.crawl.shard import Shard
+
+
+def no_shard(number: int, count: int) -> Shard:
+    raise NotImplementedError
+
+
+def plan(folder: Path, run: str = "one") -> Plan:
+    """Leases of no length: the file is looked at every time."""
+    return Plan(no_shard, 2, "room", run, folder / "coordinator.json", lease=0.0)
+
+
+def test_a_coordinator_that_was_replaced_prolongs_nothing(tmp_path: Path) -> None:
+    """Ray begins another when it hears nothing of one; the shards beside that may still hear it."""
+    asked = plan(tmp_path)
+    claim(asked.memory, asked.run, asked.shards)
+    cut_off = CoordinatorActor(asked)
+    lease = cut_off.begin(0, __version__)
+    assert isinstance(lease, Lease)
+    assert cut_off.report(0, lease.epoch, None) is not None
+    successor = CoordinatorActor(asked)
+    assert cut_off.report(0, lease.epoch, None) is None
+    assert cut_off.begin(1, __version__) is None
+    later = successor.begin(0, __version__)
+    assert isinstance(later, Lease)
+    assert later.epoch > lease.epoch
+    assert load(asked.memory).epochs == [later.epoch, 0]
+
+
+def test_a_coordinator_of_another_run_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes nothing into what is not its own."""
+    monkeypatch.setattr(actors, "_CLAIMING", 0.0)
+    asked = plan(tmp_path, "two")
+    claim(asked.memory, "two", 2)
+    before = load(asked.memory)
+    late = CoordinatorActor(plan(tmp_path, "one"))
+    assert late.begin(0, __version__) is None
+    assert load(asked.memory) == before
+
+
+def test_each_coordinator_of_a_run_has_a_later_number(tmp_path: Path) -> None:
+    """Whatever the last one wrote: a word of an earlier one deposes nobody."""
+    path = tmp_path / "coordinator.json"
+    claim(path, "one", 1)
+    assert [succeed(path, "one"), succeed(path, "one"), succeed(path, "other")] == [1, 2, 0]
+    assert Remembered("one", coordinators=1).is_of("one", 2)
+    assert not Remembered("one", coordinators=2).is_of("one", 1)
+    assert not Remembered("other", coordinators=1).is_of("one", 2)
