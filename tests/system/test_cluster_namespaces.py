@@ -163,6 +163,13 @@ def asked_elsewhere(cluster: Machines, host: str, some: Iterable[Machine], since
     return any(visit.real_started_at > since for each in others for visit in each.log.visits(host))
 
 
+def last_and_first(cluster: Machines, host: str, some: Iterable[Machine]) -> tuple[float, float]:
+    """When these machines last asked this host, and when another did for the first time after that."""
+    last = max(visit.real_started_at for each in some for visit in each.log.visits(host))
+    others = [each for each in cluster.others if each not in some]
+    return last, min(v.real_started_at for each in others for v in each.log.visits(host) if v.real_started_at > last)
+
+
 def test_a_process_sleeps_and_then_machines_are_cut_off_with_the_coordinator(
     cluster: Machines, crawl: Crawl, whole: Path
 ) -> None:
@@ -186,6 +193,8 @@ def test_a_process_sleeps_and_then_machines_are_cut_off_with_the_coordinator(
     cluster.cut_off(island)
     crawl.until(lambda: asked_elsewhere(cluster, crawl.host, island, cut_at))
     assert not any(map(is_alive, shards))
+    last, first = last_and_first(cluster, crawl.host, island)
+    assert first - last > LEASE / 5  # nobody is waited for any less; a copy that was taken over stops them only then
     cluster.mend()
     crawl.finish()
     check(cluster, crawl, whole)

@@ -31,7 +31,10 @@ from .memory import claim
 from .words import Standing
 
 PATIENCE = 60.0
-"""Seconds without a word from the coordinator until the crawl is given up."""
+"""Seconds until the names of a run that was killed are free, at most."""
+SILENCE = 180.0
+"""Seconds without a word from the coordinator until the crawl is given up. Ray takes more than a minute to notice that
+a node says nothing any more, and only then begins another."""
 _CALL = 5.0
 _QUITE_A_WHILE = 20.0
 """Seconds after which a shard that has not said a word is looked for."""
@@ -179,7 +182,7 @@ class RayTeam:
             self._standing = self._ray.get(self._coordinator.standing.remote(self._stop), timeout=_CALL)
             self._heard_at = time.monotonic()
         except (failures.RayError, TimeoutError) as error:
-            if time.monotonic() > self._heard_at + PATIENCE:
+            if time.monotonic() > self._heard_at + SILENCE:
                 raise CollectionError(
                     "the coordinator of the crawl does not come back",
                     hint="ray status says how the cluster is; the same command continues",
