@@ -109,7 +109,8 @@ def test_what_a_shard_says_is_wrong_is_what_the_crawl_says() -> None:
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_time_is_kept(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """When it is over nothing new is begun, and all that was fetched is kept."""
-    what = asked(lab, workers, crawl__rate=20.0, **{"crawl.for": 2.0 if workers == 1 else 6.0})
+    rate, seconds = (20.0, 2.0) if workers == 1 else (8.0, 15.0)  # processes take a while to begin
+    what = asked(lab, workers, crawl__rate=rate, **{"crawl.for": seconds})
     crawl = crawl_of(tmp_path, what)
     last = crawl.run()
     assert not crawl.is_interrupted

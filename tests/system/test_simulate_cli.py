@@ -215,7 +215,7 @@ def test_scaling_divides_a_crawl_among_shards(tmp_path: Path, run: Run, rows: Ro
     plot, table = tmp_path / "s.svg", tmp_path / "s.csv"
     done = run(*small, "--plot", str(plot), "--csv", str(table))
     assert done.returncode == 0, done.stderr
-    assert "address share" in done.stdout
+    assert "largest site" in done.stdout
     assert "3,000 pages on 60 sites" in done.stdout
     assert ElementTree.parse(plot).getroot().tag.endswith("svg")
     assert [row["shards"] for row in csv.DictReader(table.read_text().splitlines())] == ["2", "8"]

@@ -22,7 +22,7 @@ from msgspec import Struct
 from periplus.crawl.shard import Parcel
 from periplus.model import Batch, Url
 
-TOGETHER = 8
+TOGETHER = 32
 """So many batches travel in one delivery, at most."""
 PAUSE, LONGEST_PAUSE = 0.05, 2.0
 """Seconds until a shard that could not take something is tried again; twice as long each time, up to the longest."""

@@ -147,11 +147,16 @@ class Environment:
         return folder / DATA
 
     def replace(self, write: Callable[[Path], None]) -> None:
-        """Put another state in the place of this one: `write` makes its file. Tables must be asked for again."""
+        """Put another state in the place of this one: `write` makes its file. Tables must be asked for again.
+
+        If it cannot be made, this one stays.
+        """
+        next_one = self._folder / f"{DATA}.next"
+        write(next_one)
         self._abort()
         self._lmdb.close()
         remove_files(self._folder)
-        write(self._folder / DATA)
+        next_one.rename(self._folder / DATA)
         self._lmdb = _open(self._folder, self._map_size, self._readonly)
         _check_length(self._folder, self._lmdb)
 
