@@ -31,7 +31,7 @@ demo: .venv/core ## see it crawl, on a small web that comes with it
 	@$(BIN)/periplus demo
 
 test: .venv/test ## all tests (they mostly wait, so there are more at once than cores)
-	@$(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 1) // 2 + 1)") --dist loadfile
+	@$(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
 
 check: .venv/check ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .

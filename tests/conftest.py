@@ -23,6 +23,21 @@ def pytest_report_header(config: pytest.Config) -> str:
     return "corpus: absent, its tests are skipped (set PERIPLUS_CORPUS to its folder)"
 
 
+LONG = ("test_cluster.py", "test_cluster_namespaces.py", "test_executors.py", "test_cli_demo.py", "test_kill")
+"""Files that take longest: they begin first, so that nobody waits for one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, then those of whole systems and of the lab; otherwise as they were found."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    if item.path.name.startswith(LONG):
+        return 0
+    return 1 if item.path.parent.name in ("system", "lab", "conformance") else 2
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The folder of public conformance data of other projects; skips where there is none."""

@@ -170,6 +170,7 @@ def last_and_first(cluster: Machines, host: str, some: Iterable[Machine]) -> tup
     return last, min(v.real_started_at for each in others for v in each.log.visits(host) if v.real_started_at > last)
 
 
+@LONG
 def test_a_process_sleeps_and_then_machines_are_cut_off_with_the_coordinator(
     cluster: Machines, crawl: Crawl, whole: Path
 ) -> None:
