@@ -110,7 +110,7 @@ class _Reports:
     """Shards as the coordinator hears them: each has fetched a hundred pages more than when it last spoke."""
 
     def __init__(self, shards: int, limit: int | None) -> None:
-        remembered = Remembered("run", [0] * shards, [False] * shards, [0] * shards)
+        remembered = Remembered.of("run", shards)
         self.kept = 0
         self._coordinator = Coordinator(remembered, self._keep, shards, now=0.0, lease=15.0, limit=limit)
         for shard in range(shards):

@@ -42,6 +42,25 @@ DISK = frozenset(
     {"write", "fsync", "fdatasync", "commit", "open", "unlink", "link", "rename", "replace", "truncate", "ftruncate"}
 )
 PATIENCE = 60.0
+CLUSTER_SETTINGS = """
+[politeness]
+delay = {delay}
+patience = 0.0
+[retries]
+backoff = 0.05
+[archive]
+max_file_size = 60_000
+[tables]
+rows_per_group = 20
+rows_per_file = 60
+[engine]
+checkpoint_interval = 0.2
+[sitemaps]
+follow = true
+[cluster]
+lease = {lease}
+"""
+"""Of a crawl on a cluster: in a hurry, with small files and frequent commits."""
 
 domain_of(Site("a.test"))  # reads the Public Suffix List, and the next line all settings: once, before any life
 Config().with_options({"politeness.delay": 0.0})

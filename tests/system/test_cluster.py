@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.system.crawled import assert_polite, crawled, lost, small_world
+from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, lost, small_world
 from tests.system.raylets import Raylets, raylets
 
 from periplus.lab.web.clock import SteppedClock
@@ -30,24 +30,7 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 
 SHARDS, NODES, KILLS = 4, 3, 20
 DELAY = 0.25
-SETTINGS = f"""
-[politeness]
-delay = {DELAY}
-patience = 0.0
-[retries]
-backoff = 0.05
-[archive]
-max_file_size = 60_000
-[tables]
-rows_per_group = 20
-rows_per_file = 60
-[engine]
-checkpoint_interval = 0.2
-[sitemaps]
-follow = true
-[cluster]
-lease = 5.0
-"""
+SETTINGS = CLUSTER_SETTINGS.format(delay=DELAY, lease=5.0)
 
 
 @pytest.fixture(scope="module")

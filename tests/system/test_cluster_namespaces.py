@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.system.crawled import assert_polite, crawled, is_alive, lost, small_world
+from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, is_alive, lost, small_world
 from tests.system.namespaces import ENVIRONMENT, Machine, Machines, machines, why_not
 
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
@@ -29,25 +29,7 @@ SHARDS, NODES, PROCESSORS, LEASE, DELAY = 4, 3, 4, 3.0, 0.2
 KILLS = int(os.environ.get("PERIPLUS_KILLS", "0"))
 PATIENCE = 240.0
 FOLDER = Path(f"/tmp/periplus-ns-{os.getpid()}")  # a short name: sockets lie there
-SETTINGS = """
-[politeness]
-delay = {delay}
-patience = 0.0
-[retries]
-backoff = 0.05
-[archive]
-max_file_size = 60_000
-[tables]
-rows_per_group = 20
-rows_per_file = 60
-[engine]
-checkpoint_interval = 0.2
-[sitemaps]
-follow = true
-[cluster]
-lease = {lease}
-local_state = "{states}"
-"""
+SETTINGS = f'{CLUSTER_SETTINGS}local_state = "{{states}}"\n'
 IMPATIENCE = {
     "RAY_health_check_initial_delay_ms": "500",
     "RAY_health_check_period_ms": "500",

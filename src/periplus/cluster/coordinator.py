@@ -77,8 +77,7 @@ class Held(Struct):
     @property
     def wants_more(self) -> bool:
         """Whether something waited there or was under way when it last spoke."""
-        status = None if self.report is None else self.report.status
-        return status is not None and (status.census.queued > 0 or not status.is_idle)
+        return self.report is not None and self.report.status.wants_more
 
     @property
     def has_nothing_to_do(self) -> bool:
@@ -242,11 +241,8 @@ class Coordinator:
         )
 
     def _is_finished(self) -> bool:
-        if self._deal is not None:
-            if sum(shard.done for shard in self._shards) >= self._deal.limit:
-                return True
-            if self._deal.left and any(shard.wants_more for shard in self._shards):
-                return False
+        if self._deal is not None and (is_over := self._deal.is_over(self._shards)) is not None:
+            return is_over
         return all(shard.is_at_rest for shard in self._shards) and self._is_consistent()
 
     def _is_consistent(self) -> bool:

@@ -42,6 +42,12 @@ class Deal:
         """What is still to be dealt out."""
         return max(self.limit - sum(self.granted), 0)
 
+    def is_over(self, shards: Sequence[Standing]) -> bool | None:
+        """Whether all that may be fetched was, or somebody waits for what is left; `None`: neither."""
+        if sum(shard.done for shard in shards) >= self.limit:
+            return True
+        return False if self.left and any(shard.wants_more for shard in shards) else None
+
     def turn(self, shards: Sequence[Standing]) -> Iterator[tuple[int, int]]:
         """Shards whose number changes, with the new one."""
         for number, shard in enumerate(shards):

@@ -55,6 +55,11 @@ class Status(Struct, frozen=True):
     presence: Presence | None = None
 
     @property
+    def wants_more(self) -> bool:
+        """Whether something waits there or is under way."""
+        return self.census.queued > 0 or not self.is_idle
+
+    @property
     def price(self) -> float | None:
         """What a visit must be worth, where pages are visited again."""
         return None if self.bid is None else self.bid.price

@@ -38,7 +38,7 @@ class Cluster:
 
     def __init__(self, shards: int = 2, limit: int | None = None) -> None:
         self.shards, self.limit = shards, limit
-        self.memory = Remembered("run", [0] * shards, [False] * shards, [0] * shards)
+        self.memory = Remembered.of("run", shards)
         self.now = 100.0
         self.born()
 

@@ -58,7 +58,7 @@ class Member:
     @property
     def wants_more(self) -> bool:
         """Whether something waited there or was under way when it last spoke."""
-        return self.status is not None and (self.status.census.queued > 0 or not self.status.is_idle)
+        return self.status is not None and self.status.wants_more
 
     @property
     def has_nothing_to_do(self) -> bool:
@@ -230,11 +230,8 @@ class Team:
     @property
     def is_finished(self) -> bool:
         """Every shard is idle, and no batch is on its way; or all that may be fetched was."""
-        if self._deal is not None:
-            if sum(member.done for member in self._members) >= self._deal.limit:
-                return True
-            if self._deal.left and any(member.wants_more for member in self._members):
-                return False
+        if self._deal is not None and (is_over := self._deal.is_over(self._members)) is not None:
+            return is_over
         return all(_is_at_rest(member) for member in self._members)
 
     def statuses(self) -> list[Status]:
