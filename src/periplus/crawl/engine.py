@@ -230,7 +230,7 @@ class Engine:
         if task.purpose is Purpose.SITEMAP and task.url not in self._unread:
             self._forester.ended(note.outcome, note.at)
         elif task.purpose is Purpose.ROBOTS and task.ip is not None:
-            self._forester.naming.robots(task.site, task.url, note.at)
+            self._forester.naming.robots(task, note.at)
         elif page is not None:
             self._forester.naming.linked(page, note.at)
 

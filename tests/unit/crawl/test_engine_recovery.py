@@ -86,6 +86,21 @@ def test_what_was_noted_is_all_that_was(collection: Collection) -> None:
     assert collection.notes()[1] == []
 
 
+def test_batches_that_nobody_kept_led_to_sites_and_their_files(collection: Collection) -> None:
+    """Pages of a batch formed since the commit wait in a pool again; what their sites were asked for is not lost."""
+    options = {"crawl.ordering": "batch", "ordering.every": 4, "sitemaps.follow": True}
+    collection.config = collection.config.with_options(options)
+    shard = collection.crawl(collection.open(), pages=40)
+    before = shard.status()
+    shard.close()
+    asked = {note.outcome.task.url for note in collection.notes()[1] if note.outcome.task.purpose is Purpose.SITEMAP}
+    again = collection.open()
+    after = again.status()
+    again.close()
+    assert asked
+    assert after.tally.fetches == before.tally.fetches
+
+
 def test_a_page_at_which_processes_die_is_kept_but_not_read(
     collection: Collection, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -281,6 +281,17 @@ def test_a_batch_goes_on_after_a_crash_with_something_postponed(begin: Begin) ->
     assert crawl.scheduler.is_idle
 
 
+def test_a_batch_goes_on_after_a_crash_with_a_file_in_the_queue(begin: Begin) -> None:
+    """Files are of no batch."""
+    crawl = begin("batch", every=1)
+    crawl.seed("x", "y")
+    crawl.scheduler.files.queue([url("sitemap.xml")], NOW)
+    crawl.scheduler.save()
+    crawl.state.commit()
+    crawl.crash()
+    assert {crawl.fetch(), crawl.fetch(), crawl.fetch()} == {"sitemap.xml", "x", "y"}
+
+
 def test_who_waits_long_sinks_where_age_counts(begin: Begin) -> None:
     """Adaptive OPIC: a unit that came four fetches ago is half a unit in a window of two, less than what came now."""
     crawl = begin("opic_adaptive", window=2)

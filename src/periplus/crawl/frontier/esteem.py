@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from periplus.model import (
     Discovery,
+    Lane,
     Learning,
     Ordering,
     Queued,
@@ -278,5 +279,6 @@ def _sinks(learning: Learning) -> bool:
 
 
 def _queued(state: State) -> int:
-    """How many wait in the queues, without those that wait for a time."""
-    return sum(state.queues.length(site, lane) for site, lane, _ in state.queues.waiting())
+    """How many pages wait in the queues, without those that wait for a time."""
+    waiting = ((site, lane) for site, lane, _ in state.queues.waiting() if lane is not Lane.FILES)
+    return sum(state.queues.length(site, lane) for site, lane in waiting)

@@ -70,8 +70,10 @@ class Permission:
         return self._task(url, active.site, state.ip, state.robots_redirects, now)
 
     def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float) -> FetchTask:
+        """Its lane tells what is wanted of the site, so that who hears the answer after a crash knows it too."""
         ends_at = now + self._politeness.lease
-        return FetchTask(url, site, Purpose.ROBOTS, Lane.DISCOVERY, ends_at, ip=ip, redirects=redirects)
+        lane = Lane.DISCOVERY if self._rounds.wants_pages_of(site) else Lane.FILES
+        return FetchTask(url, site, Purpose.ROBOTS, lane, ends_at, ip=ip, redirects=redirects)
 
     def expect(self, visited: ActiveSite, wanting: ActiveSite, url: Url) -> None:
         """An errand of an earlier process is under way already: nobody needs to be sent."""

@@ -295,6 +295,10 @@ class Rounds:
         self._state.records.put([replace(record, reason=reason, status=None)])
         return record
 
+    def wants_pages_of(self, site: Site) -> bool:
+        """Whether pages of a site wait, not only its files."""
+        return any(self._state.queues.length(site, lane) for lane in Lane if lane is not Lane.FILES)
+
     def known(self, entry: Queued) -> UrlRecord:
         """The record of a URL that waits."""
         name = file_name(entry.url) if entry.lane is Lane.FILES else entry.url
@@ -315,7 +319,7 @@ class Rounds:
         if isinstance(outcome, _WITH_BODY):
             state.downloaded += len(outcome.body)
         state.pages += outcome.task.purpose is Purpose.PAGE
-        state.files += outcome.task.lane is Lane.FILES
+        state.files += outcome.task.purpose is Purpose.SITEMAP
         retry = retry_for(reason)
         state.failures = state.failures + 1 if retry.again else 0
         if state.failures >= self._retries.max_site_failures:

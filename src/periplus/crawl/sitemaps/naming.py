@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, needed, read_list, read_name
-from periplus.model import Discovery, Lane, Page, Purpose, Site, Source, State, Url
+from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, State, Url
 from periplus.policy.sitemaps import (
     WELL_KNOWN,
     ForestSettings,
@@ -84,10 +84,21 @@ class Naming:
         self._asked: set[str] = set()
         self.gathered: set[Url] = set()
 
-    def robots(self, site: Site, asked: Url, now: float) -> None:
+    def robots(self, task: FetchTask, now: float) -> None:
         """A site's robots.txt was just read, or is not there. A site where only files lie is not asked for its own."""
+        if task.lane is not Lane.FILES or self._is_wanted(task.site, task.url):
+            self._ask(task.site, task.url, now)
+
+    def _is_wanted(self, site: Site, asked: Url) -> bool:
+        """Whether a site was visited, or was itself named: or somebody could lead us from host to host for ever."""
+        [state] = self._state.sites.get([site])
+        is_visited = state is not None and state.pages > 0
+        return is_visited or self._state.records.get([file_name(_rules_of(site, asked))])[0] is not None
+
+    def _ask(self, site: Site, asked: Url, now: float) -> None:
+        """Find out where the files of a site are."""
         file = self._state.robots.get(site)
-        if file is None or not self._settings.follow or not self._is_ours(site) or not self._is_wanted(site, asked):
+        if file is None or not self._settings.follow or not self._is_ours(site):
             return
         _remember(self._asked, site)
         is_there = file.access == "rules"
@@ -97,14 +108,6 @@ class Naming:
             self.named([*named, *archives], asked, Origin.ROBOTS, now, by=site)
         elif self._settings.well_known and file.access != "none":
             self._guess(_rules_of(site, asked), now)
-
-    def _is_wanted(self, site: Site, asked: Url) -> bool:
-        """Whether pages of a site are wanted, or itself; or else somebody could lead us from host to host for ever."""
-        queues, [state] = self._state.queues, self._state.sites.get([site])
-        if any(queues.length(site, lane) for lane in Lane if lane is not Lane.FILES):
-            return True
-        is_visited = state is not None and state.pages > 0
-        return is_visited or self._state.records.get([file_name(_rules_of(site, asked))])[0] is not None
 
     def _archives(self, site: Site, body: bytes, asked: Url) -> list[str]:
         """The archives of metadata that may tell what those do not that were read before: they end later."""
@@ -241,7 +244,7 @@ class Naming:
             return
         site = site_of(page.url)
         if site not in self._asked:
-            self.robots(site, robots_url(page.url), now)
+            self._ask(site, robots_url(page.url), now)
         if self._settings.feeds:
             for feed in page.relations.feeds:
                 if feed.url not in self._met:
