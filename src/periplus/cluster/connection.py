@@ -15,6 +15,9 @@ LOCAL, AUTO = "local", "auto"
 LOOPBACK = "127.0.0.1"
 _PATIENCE = 10.0
 _HINT = "ray start --head begins one here; --cluster local needs none"
+_LET_IN = "RAY_AUTH_MODE=token shows the token in your home folder, if it wants one; or it may be of another version"
+_PREFACE, _SETTINGS = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 4
+_NO_SETTINGS = bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
 _STORE = 256 * 2**20
 """Bytes of the object store of a cluster that we start: batches are small."""
 
@@ -63,20 +66,36 @@ def _connect(ray: ModuleType, address: str, cpus: int) -> None:
         else:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise UsageError(f"there is no cluster at {address}: {str(error).splitlines()[0]}", hint=_HINT) from error
+        reason = str(error).splitlines()[0]
+        if address in (LOCAL, AUTO):
+            raise UsageError(f"there is no cluster: {reason}", hint=_HINT) from error
+        raise UsageError(f"the cluster at {address} does not let us in: {reason}", hint=_LET_IN) from error
     with suppress(AttributeError):  # it prints the deaths of workers to stdout, where programs read
         ray._private.worker._worker_logs_enabled = False
 
 
 def _check(address: str) -> None:
-    """Ray tries for minutes to reach somebody who is not there."""
+    """Ray tries for minutes to reach somebody who is not there, or who does not understand it."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdecimal()):
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE) as connection:
+            is_understood = os.environ.get("RAY_USE_TLS", "0") not in ("", "0") or _is_understood(connection)
     except OSError as error:
         raise UsageError(f"nobody answers at {address}: {error}", hint=_HINT) from error
+    if not is_understood:
+        raise UsageError(f"who answers at {address} is not Ray", hint=_HINT)
+
+
+def _is_understood(connection: socket.socket) -> bool:
+    """Whether HTTP/2 is spoken, on which Ray's calls rest (RFC 9113 3.4: each side begins with its settings)."""
+    connection.sendall(_PREFACE + _NO_SETTINGS)
+    answer = b""
+    with suppress(ConnectionError):
+        while len(answer) < len(_NO_SETTINGS) and (some := connection.recv(len(_NO_SETTINGS) - len(answer))):
+            answer += some
+    return len(answer) == len(_NO_SETTINGS) and answer[3] == _SETTINGS
 
 
 def processors(ray: ModuleType) -> int:

@@ -1,0 +1,46 @@
+"""An address is tried before Ray is: it would try for minutes."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from periplus.cluster.connection import connected
+from periplus.model import UsageError
+
+pytest.importorskip("ray")
+
+
+@contextmanager
+def answering(words: bytes) -> Iterator[str]:
+    """Somebody who says this to whoever comes, and hangs up."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(words)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
+
+
+@pytest.mark.parametrize("words", [b"", b"no", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"-ERR unknown command\r\n"])
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_somebody_else_at_the_address(words: bytes, scheme: str) -> None:
+    with answering(words) as address, pytest.raises(UsageError, match="is not Ray"), connected(scheme + address):
+        pass
+
+
+def test_nobody_at_the_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    with pytest.raises(UsageError, match="nobody answers"), connected(address):
+        pass
