@@ -90,7 +90,13 @@ def _found(layout: Layout, workers: int) -> None:
 
 
 def check_ordering(config: Config, layout: Layout) -> None:
-    """An ordering that learns has standings, and places in queues, that mean nothing to another."""
+    """An ordering that learns has standings, and places in queues, that mean nothing to another.
+
+    One that goes by an earlier collection needs that, until it was asked.
+    """
+    earlier = Layout(Path(config.ordering.by).resolve())
+    if config.ordering.by and not earlier.shards and not layout.ranks(earlier.folder).is_file():
+        raise ConfigError(f"{earlier.folder} is no collection", hint="name an earlier collection with --order-by DIR")
     asked = learning_name(config)
     for number in range(layout.shards):
         folder = layout.shard(number)
@@ -111,8 +117,6 @@ def _ask_earlier(config: Config, layout: Layout) -> None:
     ranks = layout.ranks(earlier.folder)
     if ranks.is_file():
         return
-    if not earlier.shards:
-        raise ConfigError(f"{earlier.folder} is no collection", hint="name an earlier collection with --order-by DIR")
     found = known_ranks(earlier.tables, earlier.spooled)
     if not len(found):
         raise ConfigError(f"{earlier.folder} knows of no links", hint="crawl something into it first")

@@ -77,7 +77,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which URL is wanted most: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
     random, rankmass or rankmass_windowed. One that learns from links holds from the first crawl on."""
     random_seed: int = 0
-    """Of everything that is left to chance, such as the jitter of retries."""
+    """Of everything that is left to chance, such as the jitter of retries and the ordering random."""
 
 
 class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,7 +221,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         is_optimal = ALIASES.get(name, name) == "optimal"
         if by and not is_optimal:
             raise ConfigError(f"the ordering {name!r} asks no earlier collection", hint="only optimal does")
-        return ordering(name, oracle=oracle if by else None, **self.ordering.said)
+        chance = {"seed": self.crawl.random_seed} if name == "random" else {}
+        return ordering(name, oracle=oracle if by else None, **chance, **self.ordering.said)
 
     @property
     def filters(self) -> FilterSettings:
