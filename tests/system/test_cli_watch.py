@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -159,15 +160,23 @@ def test_pages_are_weighed_by_rank_and_by_pattern(run: Run, web: ScriptedWeb, tm
 
 
 def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """The watch goes on: with every page, whether it slept, waited or was being visited."""
+    """The watch goes on: with every page, whether it slept, waited or was being visited. Nothing was committed here."""
     folder = tmp_path / "site"
-    begin(run, web, folder)
+    begin(run, web, folder, **{"engine.checkpoint_interval": 1000.0})
+    for n in range(PAGES):
+        web.said[f"{HOME}/p{n}"] = page(f"page {n} anew")
     with watching(folder) as process:
-        wait_until(lambda: len(web.asked) >= PAGES)
+        wait_until(lambda: all(web.asked.count(f"{HOME}/p{n}") > 1 for n in range(PAGES)))  # the first answer was heard
         os.killpg(process.pid, signal.SIGKILL)
+    for n in range(PAGES):
+        web.said[f"{HOME}/p{n}"] = page(f"page {n} and again")
     web.asked.clear()
-    last = watched(folder, lambda: len(set(web.asked)) > PAGES)[-1]
+    last = watched(folder, lambda: all(web.asked.count(f"{HOME}/p{n}") > 1 for n in range(PAGES)))[-1]
     assert last["pages"] == PAGES + 1
+    found = lines(run("changes", str(folder), "--since", "1h", "--json"))
+    assert Counter(each["url"] for each in found if each["kind"] == "changed") == {
+        f"{HOME}/p{n}": 2 for n in range(PAGES)
+    }
 
 
 def test_what_cannot_be_watched_says_what_to_type(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

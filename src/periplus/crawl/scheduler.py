@@ -368,9 +368,7 @@ class CrawlScheduler:
         self._state.queues.postpone([(now + self._rounds.back_off(outcome, failures, now), ticket.entry)])
 
     def _learn(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
-        if reason:
-            return
-        if not isinstance(outcome, NotModified | Fetched) or outcome.task.purpose is not Purpose.PAGE:
+        if reason or not isinstance(outcome, NotModified | Fetched) or outcome.task.purpose is not Purpose.PAGE:
             return
         self.pages_done += 1
         if self._esteem is not None:
@@ -382,7 +380,7 @@ class CrawlScheduler:
         """Lend a task again that was out when a process ended, to be reported at once; or say that it was not out."""
         while self._release(now):
             pass
-        ticket = None if task.purpose is Purpose.ROBOTS else self._ticket(task) or self._ticket_of_listed(task, now)
+        ticket = None if task.purpose is Purpose.ROBOTS else self._ticket(task) or self._ticket_again(task, now)
         if ticket is None and task.purpose is not Purpose.ROBOTS:
             return False
         visited = self._rounds.summon(site_of(task.url))
@@ -397,11 +395,12 @@ class CrawlScheduler:
             return place_of(self._state.queues, task)
         return self._esteem.recall(task.url)
 
-    def _ticket_of_listed(self, task: FetchTask, now: float) -> Ticket | None:
-        """The file that listed this URL was lost with the process: not all of it had arrived. The page had."""
-        if task.lane is not Lane.SITEMAPS or self._state.records.get([task.url])[0] is not None:
-            return None
-        self.discover([Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)], now)
+    def _ticket_again(self, task: FetchTask, now: float) -> Ticket | None:
+        """What brought this URL to its queue was lost with the process: it was woken, or its list had not arrived."""
+        if task.lane is Lane.REFRESH:
+            self._rounds.call(self.refresher.recall(task.url))
+        elif task.lane is Lane.SITEMAPS and self._state.records.get([task.url])[0] is None:
+            self.discover([Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)], now)
         return self._ticket(task)
 
     def save(self) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import START, Crawl
+from tests.unit.crawl.living_pages import DAY, HOME, Living, LivingWeb
 
 from periplus.model import Discovery, Fetched, FetchTask, Lane, Purpose, Redirected, Site, Source, Url
+from periplus.urls import site_of
 
 S0 = Site("s0.test")
 
@@ -56,6 +58,22 @@ def test_a_page_of_a_list_that_was_lost_is_resumed() -> None:
     crawl.tell(Fetched(task, 200, (), b"", crawl.now, 0.1, task.ip))
     assert crawl.scheduler.pages_done == 1
     assert crawl.scheduler.is_idle
+
+
+def test_second_visits_of_pages_that_sleep_again_are_resumed() -> None:
+    """They were woken after the last commit, and so was what came of it; one that nobody visited has had none."""
+    web = LivingWeb({"/a": Living(), "/b": Living()})
+    web.crawl("/a", "/b")
+    page, unknown = Url(f"{HOME}/a"), Url(f"{HOME}/c")
+    for visits in (2, 3):
+        web.now += 30 * DAY
+        task = FetchTask(page, site_of(page), Purpose.PAGE, Lane.REFRESH, web.now + 300, ip="127.0.0.1")
+        assert web.scheduler.resume(task, web.now)
+        web.report(task)
+        assert web.record("/a").visits == visits
+        assert web.record("/a").due_at is not None
+    assert web.record("/b").visits == 1
+    assert not web.scheduler.resume(replace(task, url=unknown), web.now)
 
 
 def test_two_attempts_of_one_page_are_both_resumed() -> None:

@@ -324,6 +324,13 @@ class Refresher:
         level = level_of(1.0) if seen is None else seen.level
         return Queued(record.url, site_of(record.url), Lane.REFRESH, level)
 
+    def recall(self, url: Url) -> list[Queued]:
+        """Wake a page again that was out when a process ended, if it sleeps: it was woken after the last commit."""
+        record = self._state.records.get([url])[0]
+        entries = [] if record is None or record.due_at is None else [self._woken(record, None)]
+        self._state.queues.push(entries)
+        return entries
+
     def _drawn(self, now: float) -> list[Queued]:
         """One by chance; none, if most of the time until its visit lies ahead, or it is no page any more."""
         drawn = None if self._gauge is None else self._gauge.drawn()
