@@ -8,32 +8,17 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.lab.crawling import crawl
-from tests.lab.scripted_web import ScriptedWeb, page, urlset
+from tests.lab.scripted_web import page
+from tests.system.small_collection import HOME, small_collection
 from tests.system.typed import Run
 
-from periplus.config import Config
-
-HOME = "http://a.test/"
 EVIL = "<title>bad \x1b[31m\x07 title</title>"
 
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three pages, one of which a sitemap lists, and one with a hostile title."""
-    folder = tmp_path_factory.mktemp("asked")
-    said: dict[str, str | bytes] = {
-        HOME: page("home", "/one", "/two", "/gone"),
-        f"{HOME}one": page("one"),
-        f"{HOME}two": EVIL + page("two").replace("<title>two</title>", ""),
-        f"{HOME}robots.txt": f"Sitemap: {HOME}sitemap.xml",
-        f"{HOME}sitemap.xml": urlset(f"{HOME}one", f"{HOME}only-listed"),
-        f"{HOME}only-listed": page("only listed"),
-    }
-    with ScriptedWeb(said) as web:
-        crawl(folder, [HOME], web.settings)
-    (folder / "periplus.toml").write_text(Config().dump())
-    return folder
+    return small_collection(tmp_path_factory.mktemp("asked"), EVIL + page("two").replace("<title>two</title>", ""))
 
 
 def test_without_a_question_it_says_what_there_is(run: Run, collection: Path) -> None:

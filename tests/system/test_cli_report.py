@@ -6,31 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.lab.crawling import crawl
-from tests.lab.scripted_web import ScriptedWeb, page, urlset
+from tests.system.small_collection import small_collection
 from tests.system.typed import Run
-
-from periplus.config import Config
-
-HOME = "http://a.test/"
 
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four pages, two of which a sitemap lists, and one that is gone."""
-    folder = tmp_path_factory.mktemp("reported")
-    said: dict[str, str | bytes] = {
-        HOME: page("home", "/one", "/two", "/gone"),
-        f"{HOME}one": page("one"),
-        f"{HOME}two": page("two"),
-        f"{HOME}robots.txt": f"Sitemap: {HOME}sitemap.xml",
-        f"{HOME}sitemap.xml": urlset(f"{HOME}one", f"{HOME}only-listed"),
-        f"{HOME}only-listed": page("only listed"),
-    }
-    with ScriptedWeb(said) as web:
-        crawl(folder, [HOME], web.settings)
-    (folder / "periplus.toml").write_text(Config().dump())
-    return folder
+    return small_collection(tmp_path_factory.mktemp("reported"))
 
 
 def test_it_says_where_the_file_is(run: Run, collection: Path, tmp_path: Path) -> None:

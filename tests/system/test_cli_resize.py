@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
-from tests.system.typed import Run
+from tests.system.typed import Run, running, wait_until
 
 from periplus.assembly import Layout, request
 from periplus.cli.collection import tally_of
@@ -45,27 +40,6 @@ def arguments(web: ScriptedWeb, folder: Path, **settings: object) -> list[str]:
     path = folder.with_suffix(".toml")
     path.write_text(Config().with_options(asked).dump())
     return ["crawl", *[f"{host}/" for host in HOSTS], "-o", str(folder), "--config", str(path)]
-
-
-@contextmanager
-def running(*args: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "periplus", *args]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    give_up = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < give_up, "nothing happened for a minute"
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
 
 
 def check_places(folder: Path, shards: int) -> None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
-from tests.system.typed import Run, Said
+from tests.system.typed import Run, Said, running, wait_until
 
 from periplus.config import Config
 from periplus.store import DiskState, KnownRanks
@@ -53,31 +49,15 @@ def lines(said: Said) -> list[dict[str, Any]]:
     return [json.loads(line) for line in said.stdout.splitlines()]
 
 
-@contextmanager
-def watching(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """The program in a process of its own, with more budget than it can spend."""
-    command = [sys.executable, "-m", "periplus", "watch", str(folder), "--budget", "100,000,000/day", "--json"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < give_up, "nothing happened for a minute"
-        time.sleep(0.02)
+def plenty(folder: Path) -> tuple[str, ...]:
+    """A watch with more budget than it can spend."""
+    return "watch", str(folder), "--budget", "100,000,000/day", "--json"
 
 
 def watched(folder: Path, is_enough: Callable[[], bool]) -> list[dict[str, Any]]:
     """The lines of a watch that was stopped with Ctrl-C as soon as enough had happened."""
-    with watching(folder) as process:
-        wait_until(is_enough)
+    with running(*plenty(folder)) as process:
+        wait_until(is_enough, process)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -165,8 +145,8 @@ def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_pa
     begin(run, web, folder, **{"engine.checkpoint_interval": 1000.0})
     for n in range(PAGES):
         web.said[f"{HOME}/p{n}"] = page(f"page {n} anew")
-    with watching(folder) as process:
-        wait_until(lambda: all(web.asked.count(f"{HOME}/p{n}") > 1 for n in range(PAGES)))  # the first answer was heard
+    with running(*plenty(folder)) as process:
+        wait_until(lambda: all(web.asked.count(f"{HOME}/p{n}") > 1 for n in range(PAGES)), process)
         os.killpg(process.pid, signal.SIGKILL)
     for n in range(PAGES):
         web.said[f"{HOME}/p{n}"] = page(f"page {n} and again")

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.system.raylets import Raylets, raylets
-from tests.system.typed import Run
+from tests.system.typed import Run, running, wait_until
 
 from periplus.config import Config
 from periplus.crawl.placement import owner_of
@@ -25,6 +22,7 @@ from periplus.model import Site
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
 
 SITES, PAGES, SHARDS = 6, 5, 2
+PATIENCE = 120.0
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
@@ -63,13 +61,6 @@ def begin(run: Run, web: ScriptedWeb, folder: Path) -> None:
     web.asked.clear()
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < give_up, "nothing happened for two minutes"
-        time.sleep(0.05)
-
-
 def change(web: ScriptedWeb, word: str) -> list[str]:
     """One page of each site says something else; which."""
     changed = [f"{home}/p1" for home in homes()]
@@ -91,19 +82,16 @@ def test_actors_watch_and_one_is_killed(run: Run, web: ScriptedWeb, cluster: Ray
     folder = tmp_path / "sites"
     begin(run, web, folder)
     first = change(web, "anew")
-    options = ["--cluster", cluster.address, "--budget", "100,000,000/day", "--json"]
-    command = [sys.executable, "-m", "periplus", "watch", str(folder), *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            wait_until(lambda: were_asked(web, first))
-            os.kill(cluster.actors("ShardActor")[0], signal.SIGKILL)
-            wait_until(lambda: len(cluster.actors("ShardActor")) == SHARDS)
-            again = change(web, "and again")
-            wait_until(lambda: were_asked(web, again))
-            process.send_signal(signal.SIGINT)
-            said, complaints = process.communicate(timeout=120)
-        finally:
-            process.kill()
+    with running(
+        "watch", str(folder), "--cluster", cluster.address, "--budget", "100,000,000/day", "--json"
+    ) as process:
+        wait_until(lambda: were_asked(web, first), process, PATIENCE)
+        os.kill(cluster.actors("ShardActor")[0], signal.SIGKILL)
+        wait_until(lambda: len(cluster.actors("ShardActor")) == SHARDS, process, PATIENCE)
+        again = change(web, "and again")
+        wait_until(lambda: were_asked(web, again), process, PATIENCE)
+        process.send_signal(signal.SIGINT)
+        said, complaints = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, complaints
     last: dict[str, Any] = json.loads(said.splitlines()[-1])
     assert (last["ended"], last["pages"], last["budget"]) == ("interrupted", SITES * (PAGES + 1), 1e8)

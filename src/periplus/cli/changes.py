@@ -7,12 +7,9 @@ Atom. With a URL it tells of one page: all visits to it, and what differs betwee
 from __future__ import annotations
 
 import heapq
-import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +26,7 @@ from .changes_lines import say_json
 from .changes_page import say_page
 from .changes_show import say_changes, say_since
 from .collection import Collection, existing
+from .pipes import unless_closed
 
 SHOWN = 50
 """Changes that are shown on a terminal if nobody says how many."""
@@ -132,7 +130,7 @@ def changes(
     if url is not None:
         if site or path or kind or least or atom is not None:
             raise UsageError("one page is asked about", hint="leave out --site, --path, --kind, --least and --atom")
-        with _unless_closed():
+        with unless_closed():
             say_page(found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff)
         return
     begin, why = _beginning(found, since, now)
@@ -146,7 +144,7 @@ def changes(
         diff,
     )
     say_since(Console(stderr=True), begin, why)
-    with _unless_closed():
+    with unless_closed():
         _say(found, asked, now, limit=limit, is_json=json, atom=atom)
 
 
@@ -202,13 +200,3 @@ def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[Tol
         detail = detail_of(folder, change)
         if detail.size is None or detail.size >= least:
             yield change, detail
-
-
-@contextmanager
-def _unless_closed() -> Iterator[None]:
-    """Whoever reads what is said may have seen enough."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit from None

@@ -7,7 +7,6 @@ unless it was named. Then every URL is judged as a crawl would judge it.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -33,6 +32,7 @@ from .ending import Summary
 from .map_files import MapFiles
 from .map_judging import Judging, Verdict
 from .map_show import SHOWN, Counts, MapSummary, say_files, say_json, say_lines, say_rows, say_summary, summary_of_map
+from .pipes import unless_closed
 from .survey_show import FILES
 
 _SCRATCH = "map.scratch"
@@ -83,11 +83,8 @@ def map(  # noqa: A001 - the verb
             collection.save()
             title = f"periplus map {site}" + (f" -o {out}" if out else "")
             crawled = run(collection, Console(stderr=True), title=title, view=FILES)
-            try:
+            with unless_closed():
                 summary = _say(collection, crawled, is_json=json, is_whole=all_)
-            except BrokenPipeError:  # whoever reads has seen enough
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                raise typer.Exit from None
     if summary.ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if summary.urls else NOTHING_FETCHED)

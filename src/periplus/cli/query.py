@@ -8,11 +8,9 @@ folder `insight` of the collection.
 from __future__ import annotations
 
 import csv
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import chain, islice
@@ -28,6 +26,7 @@ from periplus.model import UsageError
 
 from . import options
 from .collection import existing
+from .pipes import unless_closed
 from .reckoning import Cluster, executor_at
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def query(
         return
     question = sys.stdin.read(_LONGEST_QUESTION) if sql == "-" else sql
     with (
-        _unless_closed(),
+        unless_closed(),
         executor_at(cluster) as executor,
         Views(found.folder, spooled=found.layout.spooled, say=_say, executor=executor) as views,
     ):
@@ -204,13 +203,3 @@ def _cell(value: Any, widest: int | None) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else _word(value)
     text = text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text if widest is None or len(text) <= widest else text[: widest - 1] + "…"
-
-
-@contextmanager
-def _unless_closed() -> Iterator[None]:
-    """Whoever reads what is said may have seen enough."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit from None
