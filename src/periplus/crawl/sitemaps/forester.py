@@ -402,10 +402,9 @@ class Forester:
             now=now,
         )
         self._nodes.spent(index.tree, followed.spent)
+        self.naming.plant_all([node for node in followed.new if self._is_ours(site_of(node.url))], now)
         for node in followed.new:
-            if self._is_ours(site_of(node.url)):
-                self.naming.plant(node, now)
-            else:
+            if not self._is_ours(site_of(node.url)):
                 self.naming.pass_on(replace(node, vouching=tuple(self._nodes.vouching(index))), node.url, now)
         for key, child in followed.known:
             self._date(key, index, child, now)

@@ -204,9 +204,13 @@ class Naming:
 
     def plant(self, node: SitemapNode, now: float) -> None:
         """Keep a node, and let its file wait to be fetched. A robots.txt is none."""
-        if node.url != robots_url(node.url):
-            self._nodes.put(node, is_queued=True)
-            self._queue([node.url], now)
+        self.plant_all([node], now)
+
+    def plant_all(self, nodes: Sequence[SitemapNode], now: float) -> None:
+        """The same for many, each once, such as an index names: one by one it would take twice as long."""
+        files = [node for node in nodes if node.url != robots_url(node.url)]
+        self._nodes.put_queued(files)
+        self._queue([node.url for node in files], now)
 
     def received(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Other shards tell of files here, or somebody from outside.

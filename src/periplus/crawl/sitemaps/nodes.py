@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -38,12 +38,13 @@ class Nodes:
         """Whether there is a node by this key."""
         return self._forest.get([key])[0] is not None
 
-    def put(self, node: SitemapNode, *, is_queued: bool = False) -> None:
-        """Keep a node. One that waits in a queue is due at no time, nor is one that has retired."""
-        if is_queued:
-            node = replace(node, due_at=math.inf)
-        due_at = math.inf if node.retired else node.due_at
-        self._forest.put([ForestRow(twin_key(node.url), site_of(node.url), due_at, msgspec.msgpack.encode(node))])
+    def put(self, node: SitemapNode) -> None:
+        """Keep a node. One that has retired is due at no time."""
+        self._forest.put([_row(node, math.inf if node.retired else node.due_at)])
+
+    def put_queued(self, nodes: Iterable[SitemapNode]) -> None:
+        """Keep nodes that wait in a queue: they are due at no time."""
+        self._forest.put([_row(replace(node, due_at=math.inf), math.inf) for node in nodes])
 
     def due(self, now: float, limit: int) -> list[SitemapNode]:
         """Files that are due."""
@@ -96,6 +97,10 @@ class Nodes:
     def spent(self, tree: Url, spending: TreeSpending) -> None:
         """Keep what a tree has used."""
         self._state.mark(f"tree {twin_key(tree)}", msgspec.msgpack.encode(spending))
+
+
+def _row(node: SitemapNode, due_at: float) -> ForestRow:
+    return ForestRow(twin_key(node.url), site_of(node.url), due_at, msgspec.msgpack.encode(node))
 
 
 def told_of(node: SitemapNode, visited_at: float) -> SitemapVisited:
