@@ -12,9 +12,9 @@ from periplus.model import Granularity, Lastmod
 PIECES = st.lists(
     st.sampled_from(
         ["<rss>", "</rss>", "<feed xmlns='http://www.w3.org/2005/Atom'>", "<channel>", "<item>", "</item>", "<entry>",
-         "<link>", "</link>", "<title", ">", "&", ";", "&nbsp;", "&#0;", "<![CDATA[", "]]>", "<!--", "-->", "<!DOCTYPE",
-         "[", "http://a/", "<guid>", "<pubDate>", "2002", "\x00", "é", "href='x'", "xml:base='//['", "<?xml", "?>",
-         "<html>", " "]
+         "<link>", "</link>", "<title", ">", "&", ";", "&nbsp;", "&#0;", "&#xD800;", "&#150;", "<![CDATA[", "]]>",
+         "<!--", "-->", "<!DOCTYPE", "[", "http://a/", "<guid>", "<pubDate>", "2002", "\x00", "é", "href='x'",
+         "xml:base='//['", "<?xml", "?>", "<html>", " "]
     ),
     max_size=30,
 ).map("".join)  # fmt: skip

@@ -153,6 +153,8 @@ def test_where_an_item_leads(item: str, url: str) -> None:
         ("A <b>bold</b> word", "A bold word"),
         ("&unknown; &#8217;", "&unknown; \u2019"),
         ("bell\x07", "bell"),
+        ("bell&#7; half&#55296; far&#1114112; &#xDFFF;", "bell\ufffd half\ufffd far\ufffd \ufffd"),
+        ("1990&#150;95 &#x93;so&#x94; &#x1F600; &#38;amp;", "1990\u201395 \u201cso\u201d \U0001f600 &"),
         ("x" * 5000, "x" * 1000),
     ],
 )
@@ -295,6 +297,28 @@ def test_markup_that_nothing_closes() -> None:
     items = feed.read(dirty).items
     assert [item.url for item in items] == ["http://e.com/1", "http://e.com/2", "http://e.com/3"]
     assert (items[1].title, items[0].summary) == ("a b", "c")
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        "http://www.w3.org/2005/Atom",
+        "https://www.w3.org/2005/Atom",
+        " http://www.w3.org/2005/Atom/ ",
+        "http://purl.org/atom/ns#",
+        "https://example.com/our-own",
+    ],
+)
+def test_any_namespace_may_be_the_one_of_the_feed(space: str) -> None:
+    """An item is read by the words of its own namespace, right, nearly right or made up; others stay others."""
+    atom = f"""<feed xmlns="{space}" xmlns:x="https://other.example/"><title type="text">A &lt;b&gt;</title>
+      <entry><x:title>No</x:title><title>One</title><link href="/1"/><updated>2002-09-07</updated></entry></feed>"""
+    day = Lastmod(1031356800.0, Granularity.DAY)
+    read = feed.read(atom.encode(), URL)
+    assert (read.title, read.items) == ("A <b>", (Item("https://example.com/1", title="One", updated=day),))
+    rss = f"""<rss xmlns="{space}"><channel><item><title>One</title><link>/1</link><pubDate>Sat, 07 Sep 2002</pubDate>
+      <d:date xmlns:d="http://purl.org/dc/elements/1.1">2001</d:date></item></channel></rss>"""
+    assert feed.read(rss.encode(), URL).items == (Item("https://example.com/1", title="One", published=day),)
 
 
 @pytest.mark.parametrize("name", ["item", "Item", "ITEM"])

@@ -1,7 +1,8 @@
 """From the elements of a feed to a `Feed`.
 
 Elements are known by their namespace and name; the namespaces of RSS and Atom go by many addresses, and feeds forget to
-declare them, so that a bare prefix does as well. Links are resolved against `xml:base` and the URL of the feed.
+declare them, so that a bare prefix does as well. What is in the namespace of its item or channel is part of it,
+whatever that namespace is. Links are resolved against `xml:base` and the URL of the feed.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ _PERIODS = {"hourly": 3600.0, "daily": 86400.0, "weekly": 604800.0, "monthly": 2
 _PREFIXES = {
     "http://www.w3.org/2005/atom": "atom",
     "http://purl.org/atom/ns#": "atom",
-    "http://purl.org/dc/elements/1.1/": "dc",
-    "http://purl.org/dc/terms/": "dcterms",
-    "http://purl.org/rss/1.0/modules/syndication/": "sy",
-    "http://purl.org/rss/1.0/modules/content/": "content",
+    "http://purl.org/dc/elements/1.1": "dc",
+    "http://purl.org/dc/terms": "dcterms",
+    "http://purl.org/rss/1.0/modules/syndication": "sy",
+    "http://purl.org/rss/1.0/modules/content": "content",
     "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
-    "http://purl.org/rss/1.0/": "",
-    "http://my.netscape.com/rdf/simple/0.9/": "",
-    "http://channel.netscape.com/rdf/simple/0.9/": "",
+    "http://purl.org/rss/1.0": "",
+    "http://my.netscape.com/rdf/simple/0.9": "",
+    "http://channel.netscape.com/rdf/simple/0.9": "",
     "http://backend.userland.com/rss2": "",
     "http://backend.userland.com/rss": "",
     "http://backend.userland.com/rss091": "",
@@ -73,11 +74,13 @@ _PUBLISHED = (
     "dc:date",
     "dcterms:created",
     "dcterms:issued",
+    "created",
+    "atom:created",
 )
 _UPDATED = ("updated", "atom:updated", "modified", "atom:modified", "dcterms:modified")
 _CHANGED = ("lastbuilddate", *_UPDATED, *_PUBLISHED)
 _TITLE = ("title", "atom:title", "dc:title")
-_SUMMARY = ("description", "summary", "atom:summary", "content:encoded", "content", "atom:content")
+_SUMMARY = ("description", "summary", "atom:summary", "dc:description", "content:encoded", "content", "atom:content")
 _ID = ("guid", "id", "atom:id", "dc:identifier")
 _LINK = ("link", "atom:link")
 
@@ -239,6 +242,7 @@ def _remembered_name(tag: str) -> str:
     if not tag.startswith("{"):
         return tag.lower()
     space, _, local = tag[1:].lower().partition("}")
+    space = space.strip().removesuffix("/").replace("https://", "http://", 1)
     prefix = _PREFIXES.get(space, "other")
     return f"{prefix}:{local}" if prefix else local
 
@@ -267,10 +271,16 @@ def _kind(root: Element) -> tuple[Kind, str]:
 
 
 def _parts(element: Element) -> Parts:
+    """The children by name. Those in the namespace of the element are its own words, whether we know it or not."""
+    tag = str(element.tag)
+    space = tag[: tag.rfind("}") + 1]
+    own = "atom:" if _local(element) in ("feed", "entry") else ""
     parts: Parts = {}
     for child in element:
         if isinstance(child.tag, str):
-            parts.setdefault(_name(child.tag), []).append(child)
+            is_own = space and child.tag.startswith(space)
+            name = own + child.tag[len(space) :].lower() if is_own else _name(child.tag)
+            parts.setdefault(name, []).append(child)
     return parts
 
 

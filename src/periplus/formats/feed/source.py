@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable
+from html import unescape
 from html.entities import html5
 
 from msgspec import Struct
@@ -46,6 +47,7 @@ _LONG_BASE = re.compile(r"""(xml:base\s{0,9}=\s{0,9})(?:"[^"]{8192,}"|'[^']{8192
 _VOID = re.compile(r"<(br|hr|img|wbr)\b([^<>]*+)(?<!/)>|</(?:br|hr|img|wbr)\s*>", re.IGNORECASE)
 _STRAY = re.compile(r"&(?!(?:[A-Za-z]\w{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)", re.ASCII)
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31};)", re.ASCII)
+_NUMBERED = re.compile(r"&#(?:(\d{1,7})|[xX]([0-9A-Fa-f]{1,6}));", re.ASCII)
 
 
 class Source(Struct, frozen=True):
@@ -185,7 +187,21 @@ def _repair(text: str) -> str:
 def _repair_outside(text: str) -> str:
     """Text that is in no CDATA section."""
     text = _VOID.sub(lambda void: f"<{void[1]}{void[2]}/>" if void[1] else "", text)
+    if "&#" in text:
+        text = _NUMBERED.sub(_character, text)
     return _NAMED.sub(_reference, _STRAY.sub("&amp;", text)) if "&" in text else text
+
+
+def _character(match: re.Match[str]) -> str:
+    """A reference to a character, if XML has it; the parser would pass on half a surrogate, which is no text.
+
+    Those between ASCII and Latin-1 are meant as windows-1252, as in HTML (which browsers read so, section 13.2.5.80).
+    """
+    code = int(match[1]) if match[1] else int(match[2], 16)
+    if 0x80 <= code < 0xA0:
+        return unescape(match[0])
+    is_one = 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000 or code in (9, 10, 13)
+    return match[0] if is_one else "\ufffd"
 
 
 def _reference(match: re.Match[str]) -> str:
