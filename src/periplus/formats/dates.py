@@ -4,12 +4,12 @@ Three families, each read leniently and written in its one right form:
 
 * W3C datetime, the profile of ISO 8601 that sitemaps and Atom use (W3C NOTE-datetime, RFC 3339): `read_w3c`,
   `write_w3c`. Also read: a day with a zone (an `xsd:date`, which the schema of sitemaps allows), a space or a small
-  letter for `T`, no zone (UTC is assumed), zones without a colon or by name, one-digit months and days, `/` or `.`
-  between them, no separators at all, a weekday in front, a clock of 12 hours, `24:00`, leap seconds.
+  letter for `T`, no zone (UTC is assumed), zones without a colon, by name or both, one-digit months and days, `/` or
+  `.` between them, no separators at all, a weekday in front, a clock of 12 hours, `24:00`, leap seconds.
 * HTTP dates (RFC 9110 section 5.6.7: IMF-fixdate, RFC 850, asctime): `read_http`, `write_http`.
 * Mail dates, as RSS writes them (RFC 822 and 5322): `read_rfc822`. The last two families share one reader, because
-  real servers and feeds mix their forms: a wrong or missing weekday, full month names, dashes, numeric or missing
-  zones, no seconds, no time at all.
+  real servers and feeds mix their forms: a wrong or missing weekday, full month names, ordinals (`7th`), dashes,
+  numeric or missing zones, no seconds, no time at all.
 * Days by numbers, as people write them: `read_any` takes `31.12.2004`, and `12/31/2004` or `31-12-2004` where only one
   of the two can be the month.
 
@@ -54,11 +54,14 @@ _ZONES = {
     "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
 }  # fmt: skip
 
-_ZONE = r"(?P<zone>(?:[A-Za-z]{1,5})?\s?[+-]\d{1,2}(?::?\d{2})?|(?:Etc/)?[A-Za-z]{1,5})?"
+_OFFSET = r"(?:[A-Za-z]{1,5})?\s?[+-]\d{1,2}(?::?\d{2})?"
+_ZONE = rf"(?:(?P<zone>{_OFFSET}|(?:Etc/)?[A-Za-z]{{1,5}})(?:(?<=\d)(?:Z|\s[A-Z]{{1,5}}))?)?"
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d+))?)?"
 _HALF = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
 _COMMENT = r"(?:\s*\([^()]*\))?"
-_WEEKDAY = r"(?:[A-Za-z]{2,9}\b[.,]*\s*)?"
+_WEEKDAY = r"(?:[A-Za-z]{2,9}\b[\s.,]*)?"
+_NTH = r"(?P<day>\d{1,2})(?i:st|nd|rd|th)?"
+_THEN = r"(?:,\s*|\s+(?:-\s+|at\s+)?|(?<=\d{4}):|T)"
 _MONTH = r"(?P<month>[A-Za-z]{3,9})"
 
 _W3C = re.compile(
@@ -73,20 +76,20 @@ _COMPACT = re.compile(
 )
 _BY_NUMBERS = re.compile(
     r"(?P<one>\d{1,2})(?P<gap>[-/.])(?P<other>\d{1,2})(?P=gap)(?P<year>\d{4})"
-    rf"(?:(?:,\s*|\s+|T){_CLOCK}{_HALF}\s*{_ZONE})?",
+    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE})?",
     re.ASCII,
 )
 _DAY_FIRST = re.compile(
-    rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:\s*[-/]\s*|\s+|\.\s*){_MONTH}(?:\s*[-/]\s*|\s+|[.,]\s*)(?P<year>\d{{2,4}})"
-    rf"(?:(?:,\s*|\s+|:|T){_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT})?",
+    rf"{_WEEKDAY}{_NTH}(?:\s*[-/]\s*|\s+|[.,]\s*){_MONTH}(?:\s*[-/]\s*|\s+|[.,]\s*)(?P<year>\d{{2,4}})"
+    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT})?",
     re.ASCII,
 )
 _YEAR_LAST = re.compile(
-    rf"{_WEEKDAY}{_MONTH}\.?\s+(?P<day>\d{{1,2}})(?:,\s*|\s+){_CLOCK}{_HALF}\s*{_ZONE},?\s+(?P<year>\d{{4}})", re.ASCII
+    rf"{_WEEKDAY}{_MONTH}\.?\s+{_NTH}(?:,\s*|\s+){_CLOCK}{_HALF}\s*{_ZONE},?\s+(?P<year>\d{{4}})", re.ASCII
 )
 _MONTH_FIRST = re.compile(
-    rf"{_WEEKDAY}{_MONTH}\.?\s+(?P<day>\d{{1,2}})(?:,\s*|\s+)(?P<year>\d{{4}})"
-    rf"(?:(?:,\s*|\s+|T){_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT})?",
+    rf"{_WEEKDAY}{_MONTH}\.?\s+{_NTH}(?:,\s*|\s+)(?P<year>\d{{4}})"
+    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT})?",
     re.ASCII,
 )
 

@@ -56,6 +56,8 @@ W3C = {
     "1997-07-16T19:20:30+01:00[Europe/Paris]": ("1997-07-16T18:20:30Z", G.SECOND),
     "Wed, 1997/07/16 19:20:30 EDT": ("1997-07-16T23:20:30Z", G.SECOND),
     "1997-07-16T19": ("1997-07-16", G.DAY),
+    "1997-07-16T19:20:30+01:00Z": ("1997-07-16T18:20:30Z", G.SECOND),
+    "1997-07-16 19:20:30 +0100 CET": ("1997-07-16T18:20:30Z", G.SECOND),
 }
 
 NOT_W3C = [
@@ -193,6 +195,11 @@ def test_two_digit_years_are_at_most_fifty_years_ahead(digits: str, now: str, ye
         ("Sat, 07 September 2002 00:00:01 ET", "2002-09-07T05:00:01Z"),
         ("Sat, 07 Sep 2002 00:00:01 Etc/GMT", "2002-09-07T00:00:01Z"),
         ("Sat Sep 07 2002 02:00:01 GMT+0200 (Central European Standard Time)", "2002-09-07T00:00:01Z"),
+        ("Sat, 07 Sep 2002 02:00:01 +0200 CEST", "2002-09-07T00:00:01Z"),
+        ("Sat , 7, Sep 2002 00:00:01 -0000 GMT", "2002-09-07T00:00:01Z"),
+        ("Saturday, September 7th, 2002 at 2:30 PM +0000", "2002-09-07T14:30Z"),
+        ("7th September 2002 - 14:30 GMT", "2002-09-07T14:30Z"),
+        ("07/Sep/2002:14:30:00 +0000", "2002-09-07T14:30:00Z"),
     ],
 )
 def test_mail_dates_keep_their_granularity(text: str, written: str) -> None:
@@ -210,6 +217,7 @@ def test_mail_dates_keep_their_granularity(text: str, written: str) -> None:
         ("7.9.2002 14:30", "2002-09-07T14:30Z"),
         ("31/12/2002", "2002-12-31"),
         ("12/31/2002 2:30:05 PM", "2002-12-31T14:30:05Z"),
+        ("31/12/2002 - 14:30", "2002-12-31T14:30Z"),
         ("31-12-2002", "2002-12-31"),
         ("09/09/2002", "2002-09-09"),
         ("07/09/2002", None),
@@ -232,6 +240,12 @@ def test_a_mail_date_without_its_zone_is_none() -> None:
     assert dates.read_any("07 Sep 02 00:00:01") is None
     assert dates.read_http("Sat, 07 Sep 2002 00:00:01") == 1031356801.0
     assert dates.read_any("Sat Sep  7 00:00:01 2002") == Lastmod(1031356801.0, G.SECOND)
+
+
+def test_a_date_without_its_year_is_none() -> None:
+    """The hour is not taken for the year that is missing."""
+    assert dates.read_any("Sat, 7 Sep 15:04:05 GMT") is None
+    assert dates.read_http("Sat, 7 Sep 15:04:05 GMT", now=1e9) is None
 
 
 def test_writing_outside_the_calendar_is_our_mistake() -> None:

@@ -25,6 +25,7 @@ def test_groups_of_the_same_agent_are_one() -> None:
         ("Foobot", "foobot"),
         ("Foobot/2.1 (+https://h/)", "foobot"),
         ("Foo-bot_x (me)", "foo-bot_x"),
+        ("Foobot / 2.1", "foobot"),
         ("bot2", ""),
         ("Foo Bar", ""),
         ("", ""),

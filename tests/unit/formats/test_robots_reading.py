@@ -151,6 +151,7 @@ def test_request_rates(text: str, rate: RequestRate | None) -> None:
     [
         ("0200-0630", VisitTime(time(2), time(6, 30))),
         ("02:00 - 06:30", VisitTime(time(2), time(6, 30))),
+        ("02.00-06.30", VisitTime(time(2), time(6, 30))),
         ("2200 2400", VisitTime(time(22), time(0))),
         ("2500-2600", None),
         ("0260-0300", None),

@@ -109,6 +109,11 @@ def test_fields_are_validated(field: str, expected: Entry, reason: str | None) -
         ("/a/../b", "https://example.com/b", ["relative-url"]),
         ("//other.example/b", "https://other.example/b", ["relative-url"]),
         ("c?d", "https://example.com/maps/c?d", ["relative-url"]),
+        ("www.example.org/c", "https://www.example.org/c", ["relative-url"]),
+        ("Example.com/c", "https://Example.com/c", ["relative-url"]),
+        ('"http://example.com/c"', "http://example.com/c", ["bad-value"]),
+        ("&lt; http://example.com/c &gt;", "http://example.com/c", ["bad-value"]),
+        ("\u201chttp://example.com/c\u201d", "http://example.com/c", ["bad-value"]),
     ],
 )
 def test_urls_as_they_are_written(loc: str, url: str, problems: list[str]) -> None:
@@ -200,6 +205,18 @@ def test_extensions() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("1234", 1234), ("1,234", 1234), ("1,234,567", 1234567), ("12.0", 12), ("1,23", 1), ("many", None)],
+)
+def test_counts_of_videos(text: str, count: int | None) -> None:
+    """People write commas between the thousands; a thousand is not one."""
+    record = f"<url><loc>http://e.com/</loc><v:video><v:view_count>{text}</v:view_count></v:video></url>"
+    entry = values(urlset(record))[-1]
+    assert isinstance(entry, Entry)
+    assert entry.videos[0].view_count == count
+
+
 def test_index() -> None:
     """An index names children with their dates."""
     body = f"<sitemapindex {NS}><sitemap><loc>http://e.com/1.xml</loc><lastmod>2005-01-01</lastmod></sitemap></sitemapindex>"
@@ -254,6 +271,17 @@ def test_dirty_text_lists() -> None:
         Problem("not-a-url", "hello world"),
         Problem("relative-url", "/c"),
         Entry("https://example.com/c"),
+    ]
+    assert values(b"http://e.com/\n<http://e.com/a>\n'http://e.com/b'\nwww.e.com/c\n\"no\n<p>\n") == [
+        Entry("http://e.com/"),
+        Problem("bad-value", "<http://e.com/a>"),
+        Entry("http://e.com/a"),
+        Problem("bad-value", "'http://e.com/b'"),
+        Entry("http://e.com/b"),
+        Problem("relative-url", "www.e.com/c"),
+        Entry("https://www.e.com/c"),
+        Problem("not-a-url", '"no'),
+        Problem("not-a-url", "<p>"),
     ]
 
 
@@ -334,8 +362,9 @@ def test_dirty_items(item: str, expected: Entry) -> None:
 def test_atom_bases_and_relations() -> None:
     """RFC 4287: links are relative to `xml:base`, and a relation may be written as its address."""
     atom = b"""<feed xml:base="http://e.com/a/"><entry xml:base="b/"><link href="1"/></entry>
-      <entry><link rel="http://www.iana.org/assignments/relation/alternate" href="2"/></entry></feed>"""
-    assert urls(atom) == ["http://e.com/a/b/1", "http://e.com/a/2"]
+      <entry><link rel="http://www.iana.org/assignments/relation/alternate" href="2"/></entry>
+      <entry><link xml:base="/c/" href="3?d&amp;e"/></entry></feed>"""
+    assert urls(atom) == ["http://e.com/a/b/1", "http://e.com/a/2", "http://e.com/c/3?d&e"]
 
 
 def test_problems_are_bounded() -> None:

@@ -18,7 +18,7 @@ from .values import Group, RequestRate, Rule, Ruling, VisitTime
 EVERYBODY = "*"
 
 _TOKEN = re.compile(r"[A-Za-z_-]*")
-_PRODUCT = re.compile(r"([A-Za-z_-]+)(?:/|\s*\(|\Z)")
+_PRODUCT = re.compile(r"([A-Za-z_-]+)(?:\s*[/(]|\Z)")
 _EVERYBODY_LINE = re.compile(r"\*(?:\s|\Z)")
 
 _UNSPOKEN = Ruling(True)

@@ -16,7 +16,7 @@ _AROUND = " \t\v\f<>\"'`,;“”‘’"
 
 _DELAY = re.compile(r"(\d{1,9}(?:[.,]\d{1,9})?|[.,]\d{1,9})\s*(?:s|secs?|seconds?)?\.?", re.ASCII | re.IGNORECASE)
 _RATE = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
-_HOURS = re.compile(r"(\d{1,2}):?(\d{2})[\s-]+(\d{1,2}):?(\d{2})(?!\d)", re.ASCII)
+_HOURS = re.compile(r"(\d{1,2})[:.]?(\d{2})[\s-]+(\d{1,2})[:.]?(\d{2})(?!\d)", re.ASCII)
 _REPEATED_NAME = re.compile(rf"(?:site-?map\s*:[{_AROUND}]*)+", re.IGNORECASE)
 
 _UNIT_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -43,7 +43,7 @@ def read_rate(text: str) -> RequestRate | None:
 
 
 def read_hours(text: str) -> VisitTime | None:
-    """Two times of the day in UTC: `0200-0630`, `0200 0630`, `02:00-06:30`."""
+    """Two times of the day in UTC: `0200-0630`, `0200 0630`, `02:00-06:30`, `02.00-06.30`."""
     match = _HOURS.match(text)
     if match is None:
         return None

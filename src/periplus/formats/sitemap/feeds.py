@@ -4,7 +4,7 @@ The protocol admits feeds as sitemaps; everything that a feed means beyond that 
 its `link` (Atom: the first one to an alternate), else its `guid`, `id` or `rdf:about` where that is a URL: publishers
 say `isPermaLink="false"` of URLs that are. Elements count as direct children of the item only, so that the title of an
 item's source or the link of its author is not taken for its own. Links of the channel are no entries. The `xml:base`
-of the feed and of an entry count (RFC 4287 section 2).
+of the feed, of an entry and of a link count (RFC 4287 section 2).
 
 Reasons: "missing-loc", "truncated", "bad-lastmod", and those of `fields`.
 """
@@ -93,7 +93,8 @@ class FeedItems:
         if "href" not in found:
             self._capture.begin(local)
         elif found.get("rel", "alternate").strip().lower() in _ALTERNATE:
-            self._keep("link", found["href"])
+            href, base = found["href"], self._based(self._item_base, attrs)
+            self._keep("link", href if base == self._item_base else self._fields.resolved(href, base) or href)
 
     def _based(self, base: str, attrs: str) -> str:
         """What URLs inside a tag are relative to, if anything says so."""

@@ -3,8 +3,9 @@
 Both readers of records, the fast and the careful one, end here, so that a field means the same whichever read it.
 Reasons: "relative-url" (made absolute, or dropped where it cannot be), "bad-lastmod", "odd-lastmod" (no W3C date, but
 read as another), "bad-changefreq", "bad-priority" (also told of `0,8`, which is read), "bad-value" (numbers and dates
-of extensions), "bare-ampersand", "bad-entity" (unknown; left as written), "entity-refused" (entities that a document
-defines itself are never expanded: no billion laughs, no reading of files), "too-long".
+of extensions; also told of quotes around a URL, which are taken off), "bare-ampersand", "bad-entity" (unknown; left as
+written), "entity-refused" (entities that a document defines itself are never expanded: no billion laughs, no reading of
+files), "too-long".
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ EDGES = "".join(filter(str.isspace, map(chr, range(0x3001)))) + _ODD
 
 ODD = re.compile(f"[{_ODD}]")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
+QUOTED = re.compile(
+    r"""["'<\u201c\u2018]\s*+([A-Za-z][A-Za-z0-9+.-]*+:[^\s"'<>\u201c-\u201d]++)\s*+["'>\u201d\u2019]"""
+)
+_ORIGIN = re.compile(r"(https?)://([^/?#@]++)", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,4}", re.ASCII)
 _REFERENCE = re.compile(r"&(?:#(?:[0-9]{1,10}|[xX][0-9A-Fa-f]{1,8})|[A-Za-z_][\w.-]{0,40});|&")
 _PREDEFINED = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
 _NUMBER = re.compile(r"[0-9]{0,12}(?:\.[0-9]{0,400})?", re.ASCII)
@@ -93,7 +99,17 @@ class Fields:
             return None
         if not text or _ABSOLUTE.match(text):
             return text or None
+        if quoted := QUOTED.fullmatch(text):
+            self.complain("bad-value", text)
+            return quoted[1]
         self.complain("relative-url", text)
+        return self._completed(text, base or self._base)
+
+    def _completed(self, text: str, base: str) -> str | None:
+        """A relative URL made absolute; one that begins with a host only lacks its scheme: no folder is named `www.`"""
+        origin = _ORIGIN.match(base)
+        if origin is not None and text.lower().startswith(("www.", f"{origin[2].lower()}/")):
+            return f"{origin[1]}://{text}"
         return self.resolved(text, base)
 
     def resolved(self, text: str, base: str = "") -> str | None:
@@ -163,8 +179,9 @@ class Fields:
         return number
 
     def integer(self, text: str) -> int | None:
-        """A whole number that is not negative."""
-        number = self.number(text)
+        """A whole number that is not negative, with commas between the thousands or not."""
+        text = text.strip(EDGES)
+        number = self.number(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
         return None if number is None else int(number)
 
     def flag(self, text: str) -> bool | None:

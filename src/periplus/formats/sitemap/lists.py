@@ -2,18 +2,19 @@
 
 Several URLs on a line are several entries; a URL with white space in it is one; columns after a tab and lines that
 begin with `#` are passed over. Where the bytes were cut off, so was the last line, and half a URL is another URL.
-Reasons: "not-a-url", "too-long", "relative-url", "truncated".
+Reasons: "not-a-url", "truncated", and those of `fields`.
 """
 
 from __future__ import annotations
 
 import re
 
-from .fields import EDGES, ODD, Fields
+from .fields import EDGES, ODD, QUOTED, Fields
 from .outbox import Outbox
 from .values import Entry
 
 _HTTP = ("http://", "https://")
+_RELATIVE = ("/", "www.")
 _END_OF_LINE = re.compile(r"[\r\n]")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://\S")
 
@@ -77,7 +78,7 @@ class TextList:
                 self._put(word)
         elif _URL.match(words[0]):
             self._put(line.partition("\t")[0])
-        elif len(words) == 1 and line.startswith("/"):
+        elif len(words) == 1 and (line.startswith(_RELATIVE) or QUOTED.fullmatch(line)):
             self._put(line)
         else:
             self._fields.complain("not-a-url", line)
