@@ -126,7 +126,8 @@ def test_a_rate_is_kept_over_any_second(lab: RunningLab, tmp_path: Path, workers
     times = sorted(visit.real_started_at for visit in lab.log.visits())
     assert len(times) >= 24
     for first, last in zip(times, times[8:], strict=False):
-        assert last - first > 0.9  # what was begun a second apart may be read a little later by a busy server
+        assert last - first > 0.7  # what was begun a second apart may be read a little later by a busy server
+    assert times[-1] - times[0] > 0.95 * (len(times) - 8) / 8.0  # which evens out
 
 
 def tell(lab: RunningLab) -> None:
