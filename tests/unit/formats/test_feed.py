@@ -220,6 +220,24 @@ def test_broken_xml_gives_what_it_can() -> None:
     assert (len(warned.items), reasons(warned)) == (1, ["junk-before-root"])
 
 
+def test_items_within_items() -> None:
+    """An item that was not closed costs nobody anything, and an empty one in another is nothing."""
+    unclosed = feed.read(rss("<item><link>https://e.com/1</link><item><link>https://e.com/2</link></item>"))
+    assert {item.url for item in unclosed.items} == {"https://e.com/1", "https://e.com/2"}
+    empty = feed.read(rss("<item><title>x</title><item /><link>https://e.com/1</link></item>"))
+    assert empty.items == (Item("https://e.com/1", title="x"),)
+
+
+@pytest.mark.parametrize("reference", ["&#xD800;", "&#x0000DFFF;", "&#0055296;", "&#1114112;", "&#xFFFE;", "&#1;"])
+@pytest.mark.parametrize(
+    "around", ["{}", "<!{}", "<a b='<![CDATA[{}", "<![CDATA[{}]]>", "]]>{}", "<![CDATA[ <!-- {}", "<x:y{}"]
+)
+def test_no_reference_is_no_text(reference: str, around: str) -> None:
+    """Whatever the parser takes for markup, no reference to half a character gets through to where it would raise."""
+    read = feed.read(rss(f"<item><title>{around.format(reference)}</title><link href='/{reference}'/></item>"), URL)
+    assert read.kind is Kind.RSS
+
+
 def test_dates_that_are_none_are_told() -> None:
     """A bad date costs the date, not the item."""
     read = feed.read(rss("<item><link>https://e.com/1</link><pubDate>yesterday</pubDate></item>"))

@@ -248,10 +248,15 @@ def _remembered_name(tag: str) -> str:
 
 
 def _is_item(element: Element) -> bool:
-    """Other vocabularies have items too; those of a namespace that we do not know count only at the usual place."""
+    """Other vocabularies have items too; those of a namespace that we do not know count only at the usual place.
+
+    An empty one within an item is none. One within an item that is not closed is one.
+    """
+    parent = element.getparent()
+    if not len(element) and parent is not None and _local(parent) in ("item", "entry"):
+        return False
     if _name(str(element.tag)) in ("item", "entry", "atom:entry"):
         return True
-    parent = element.getparent()
     return parent is not None and _local(parent) in ("channel", "rdf", "rss", "feed")
 
 

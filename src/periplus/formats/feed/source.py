@@ -47,7 +47,7 @@ _LONG_BASE = re.compile(r"""(xml:base\s{0,9}=\s{0,9})(?:"[^"]{8192,}"|'[^']{8192
 _VOID = re.compile(r"<(br|hr|img|wbr)\b([^<>]*+)(?<!/)>|</(?:br|hr|img|wbr)\s*>", re.IGNORECASE)
 _STRAY = re.compile(r"&(?!(?:[A-Za-z]\w{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)", re.ASCII)
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31};)", re.ASCII)
-_NUMBERED = re.compile(r"&#(?:(\d{1,7})|[xX]([0-9A-Fa-f]{1,6}));", re.ASCII)
+_NUMBERED = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9A-Fa-f]{1,6}));", re.ASCII)
 
 
 class Source(Struct, frozen=True):
@@ -174,6 +174,8 @@ def _repair(text: str) -> str:
     nothing closes, is closed, lest it swallow the items that follow.
     """
     text = _LONG_NAMESPACE.sub(r'\1"urn:long"', _LONG_BASE.sub(r'\1""', _FORBIDDEN.sub(" ", text)))
+    if "&#" in text:
+        text = _NUMBERED.sub(_character, text)  # also in CDATA: where that begins, the parser may see differently
     if "&" not in text and _VOID.search(text) is None:
         return text
     outside, *sections = text.split("<![CDATA[")
@@ -187,15 +189,13 @@ def _repair(text: str) -> str:
 def _repair_outside(text: str) -> str:
     """Text that is in no CDATA section."""
     text = _VOID.sub(lambda void: f"<{void[1]}{void[2]}/>" if void[1] else "", text)
-    if "&#" in text:
-        text = _NUMBERED.sub(_character, text)
     return _NAMED.sub(_reference, _STRAY.sub("&amp;", text)) if "&" in text else text
 
 
 def _character(match: re.Match[str]) -> str:
-    """A reference to a character, if XML has it; the parser would pass on half a surrogate, which is no text.
+    """A reference to a character, if there is one: the parser lets half a surrogate pass, and chokes on it later.
 
-    Those between ASCII and Latin-1 are meant as windows-1252, as in HTML (which browsers read so, section 13.2.5.80).
+    Those between ASCII and Latin-1 are meant as windows-1252 (HTML, "numeric character reference end state").
     """
     code = int(match[1]) if match[1] else int(match[2], 16)
     if 0x80 <= code < 0xA0:
