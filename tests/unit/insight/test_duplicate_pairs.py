@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from random import Random
 
+import numpy as np
 import pytest
 
 from periplus.insight import duplicates
@@ -67,6 +68,19 @@ def test_a_phrase_that_all_share_does_not_make_pairs_nor_hide_them() -> None:
     texts = {f"{number:04}": " ".join(frame + random.choices(WORDS, k=50)) for number in range(700)}
     copies = {f"copy-{number:04}": texts[f"{number:04}"] + " end" for number in range(0, 700, 7)}
     assert [each[:2] for each in pairs(texts | copies, 0.95)] == [(name[5:], name) for name in copies]
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.8])
+def test_a_crowd_of_versions(threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of versions of one text: every pair that is close enough, though few shingles are kept at a time."""
+    monkeypatch.setattr(duplicates, "_REMEMBERED", 20_000)
+    monkeypatch.setattr(duplicates, "_PLACES", 64)
+    monkeypatch.setattr(duplicates, "_LAST_BITS", np.uint64(63))
+    texts = {f"{number:03}": text for number, text in enumerate(family(5, 120, 25))}
+    found, expected = pairs(texts, threshold), truth(texts, threshold)
+    assert len(expected) > 100
+    assert [each[:2] for each in found] == [each[:2] for each in expected]
+    assert [each[2] for each in found] == pytest.approx([each[2] for each in expected])
 
 
 def test_endless_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
