@@ -34,6 +34,7 @@ _LONGEST_SUMMARY = 2_000
 _LONGEST_URL = 8_192
 _LONGEST_TTL = 366 * 86400.0
 _LONGEST_TAG = 200
+_MOST_NAMES = 256
 _MOST_HUBS = 10
 _DEEPEST = 8
 _PIECE = 65_536
@@ -232,19 +233,38 @@ class _Reading:
             self.problems.append(Problem(reason, detail[:200]))
 
 
-def _name(tag: str) -> str:
-    """`item`, `dc:date`, `atom:link`: the namespace by its usual prefix, none for RSS, and all in lower case."""
-    return _remembered_name(tag) if len(tag) <= _LONGEST_TAG else "other:"
+class _Names(dict[str, str]):
+    """The names of tags within an element: `item`, `dc:date`, `atom:link`, each worked out once.
+
+    The namespace goes by its usual prefix, none for RSS, and all is in lower case. What has the namespace of the
+    element around it is one of its own words, whether we know that namespace or not.
+    """
+
+    def __init__(self, around: str) -> None:
+        self._space, _, outer = around.lower().rpartition("}")
+        self._own = "atom:" if outer in ("feed", "entry") else ""
+
+    def __missing__(self, tag: str) -> str:
+        if len(tag) > _LONGEST_TAG:
+            return "other:"
+        name = self._name(tag.lower())
+        if len(self) < _MOST_NAMES:
+            self[tag] = name
+        return name
+
+    def _name(self, tag: str) -> str:
+        space, _, local = tag.rpartition("}")
+        if not space:
+            return local
+        if space == self._space:
+            return self._own + local
+        prefix = _PREFIXES.get(space[1:].strip().removesuffix("/").replace("https://", "http://", 1), "other")
+        return f"{prefix}:{local}" if prefix else local
 
 
-@lru_cache(maxsize=4096)
-def _remembered_name(tag: str) -> str:
-    if not tag.startswith("{"):
-        return tag.lower()
-    space, _, local = tag[1:].lower().partition("}")
-    space = space.strip().removesuffix("/").replace("https://", "http://", 1)
-    prefix = _PREFIXES.get(space, "other")
-    return f"{prefix}:{local}" if prefix else local
+@lru_cache(maxsize=64)
+def _names_within(around: str) -> _Names:
+    return _Names(around)
 
 
 def _is_item(element: Element) -> bool:
@@ -252,12 +272,12 @@ def _is_item(element: Element) -> bool:
 
     An empty one within an item is none. One within an item that is not closed is one.
     """
-    parent = element.getparent()
-    if not len(element) and parent is not None and _local(parent) in ("item", "entry"):
-        return False
-    if _name(str(element.tag)) in ("item", "entry", "atom:entry"):
+    is_usual = _names_within("")[str(element.tag)] in ("item", "entry", "atom:entry")
+    if is_usual and len(element):
         return True
-    return parent is not None and _local(parent) in ("channel", "rdf", "rss", "feed")
+    parent = element.getparent()
+    place = "" if parent is None else _local(parent)
+    return place not in ("item", "entry") if is_usual else place in ("channel", "rdf", "rss", "feed")
 
 
 def _local(element: Element) -> str:
@@ -276,16 +296,11 @@ def _kind(root: Element) -> tuple[Kind, str]:
 
 
 def _parts(element: Element) -> Parts:
-    """The children by name. Those in the namespace of the element are its own words, whether we know it or not."""
-    tag = str(element.tag)
-    space = tag[: tag.rfind("}") + 1]
-    own = "atom:" if _local(element) in ("feed", "entry") else ""
     parts: Parts = {}
+    names = _names_within(str(element.tag)[-_LONGEST_TAG:])
     for child in element:
         if isinstance(child.tag, str):
-            is_own = space and child.tag.startswith(space)
-            name = own + child.tag[len(space) :].lower() if is_own else _name(child.tag)
-            parts.setdefault(name, []).append(child)
+            parts.setdefault(names[child.tag], []).append(child)
     return parts
 
 

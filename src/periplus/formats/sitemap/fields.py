@@ -49,6 +49,8 @@ class Fields:
         self.complain = outbox.complain
         self.limits = limits
         self._base = url
+        origin = _ORIGIN.match(url)
+        self._scheme, self._hosts = (origin[1], ("www.", f"{origin[2].lower()}/")) if origin else ("", ())
         self._refuses_entities = False
 
     def refuse_entities(self) -> None:
@@ -103,13 +105,8 @@ class Fields:
             self.complain("bad-value", text)
             return quoted[1]
         self.complain("relative-url", text)
-        return self._completed(text, base or self._base)
-
-    def _completed(self, text: str, base: str) -> str | None:
-        """A relative URL made absolute; one that begins with a host only lacks its scheme: no folder is named `www.`"""
-        origin = _ORIGIN.match(base)
-        if origin is not None and text.lower().startswith(("www.", f"{origin[2].lower()}/")):
-            return f"{origin[1]}://{text}"
+        if text.lower().startswith(self._hosts):  # no folder is called `www.`: only the scheme is missing
+            return f"{self._scheme}://{text}"
         return self.resolved(text, base)
 
     def resolved(self, text: str, base: str = "") -> str | None:
