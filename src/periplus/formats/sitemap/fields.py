@@ -50,7 +50,8 @@ class Fields:
         self.limits = limits
         self._base = url
         origin = _ORIGIN.match(url)
-        self._scheme, self._hosts = (origin[1], ("www.", f"{origin[2].lower()}/")) if origin else ("", ())
+        self._scheme = origin[1] if origin else ""
+        self._hosts = ("www.", f"{origin[2].lower()}/") if origin else ()
         self._refuses_entities = False
 
     def refuse_entities(self) -> None:
