@@ -11,7 +11,7 @@ Three families, each read leniently and written in its one right form:
   real servers and feeds mix their forms: a wrong or missing weekday, full month names, ordinals (`7th`), dashes,
   numeric or missing zones, no seconds, no time at all.
 * Days by numbers, as people write them: `read_any` takes `31.12.2004`, and `12/31/2004` or `31-12-2004` where only one
-  of the two can be the month.
+  of the two can be the month. It also takes the time of a computer (`1104537600`).
 
 A reader answers `None` for what is no date: impossible days, the "zero dates" of databases (year 0000, 0001-01-01),
 anything outside the years 1 to 9999, and texts longer than 80 characters, which also bounds every pattern below. What
@@ -45,7 +45,7 @@ _MONTH_NUMBERS = {name[:length]: number for number, name in enumerate(_MONTHS, 1
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 # Hours east of Greenwich: the zones of RFC 822, and those that feeds name most. RFC 5322 section 4.3 reads any other
-# name as "unknown", which is UTC here.
+# name as "unknown", which is UTC here; so is `Europe/Paris`, since no map of the world's zones is at hand.
 _ZONES = {
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
     "AT": -4, "ET": -5, "CT": -6, "MT": -7, "PT": -8, "AST": -4, "ADT": -3,
@@ -55,7 +55,8 @@ _ZONES = {
 }  # fmt: skip
 
 _OFFSET = r"(?:[A-Za-z]{1,5})?\s?[+-]\d{1,2}(?::?\d{2})?"
-_ZONE = rf"(?:(?P<zone>{_OFFSET}|(?:Etc/)?[A-Za-z]{{1,5}})(?:(?<=\d)(?:Z|\s[A-Z]{{1,5}}))?)?"
+_PLACE = r"[A-Za-z]{2,12}/[A-Za-z_/]{2,30}"
+_ZONE = rf"(?:(?P<zone>{_OFFSET}|{_PLACE}|[A-Za-z]{{1,5}})(?:(?<=\d)(?:Z|\s[A-Z]{{1,5}}))?)?"
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d+))?)?"
 _HALF = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
 _COMMENT = r"(?:\s*\([^()]*\))?"
@@ -75,15 +76,16 @@ _COMPACT = re.compile(
     re.ASCII,
 )
 _BY_NUMBERS = re.compile(
-    r"(?P<one>\d{1,2})(?P<gap>[-/.])(?P<other>\d{1,2})(?P=gap)(?P<year>\d{4})"
+    rf"{_WEEKDAY}(?P<one>\d{{1,2}})(?P<gap>[-/.])(?P<other>\d{{1,2}})(?P=gap)(?P<year>\d{{4}})"
     rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE})?",
     re.ASCII,
 )
 _DAY_FIRST = re.compile(
     rf"{_WEEKDAY}{_NTH}(?:\s*[-/]\s*|\s+|[.,]\s*){_MONTH}(?:\s*[-/]\s*|\s+|[.,]\s*)(?P<year>\d{{2,4}})"
-    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT})?",
+    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT}|\s(?:GMT|UTC?))?",
     re.ASCII,
 )
+_POSIX = re.compile(r"(1\d{9})(?:\d{3})?", re.ASCII)
 _YEAR_LAST = re.compile(
     rf"{_WEEKDAY}{_MONTH}\.?\s+{_NTH}(?:,\s*|\s+){_CLOCK}{_HALF}\s*{_ZONE},?\s+(?P<year>\d{{4}})", re.ASCII
 )
@@ -134,8 +136,8 @@ def read_rfc822(text: str) -> Lastmod | None:
 
 
 def read_any(text: str) -> Lastmod | None:
-    """A date in whichever of these forms: what feeds and sitemaps of every kind say."""
-    return read_w3c(text) or read_rfc822(text) or _read_by_numbers(text)
+    """A date in whichever of these forms: what feeds and sitemaps of every kind say; also seconds since 1970."""
+    return read_w3c(text) or read_rfc822(text) or _read_by_numbers(text) or _read_posix(text)
 
 
 def write_w3c(lastmod: Lastmod) -> str:
@@ -210,7 +212,7 @@ def _read_any_w3c(text: str) -> Lastmod | None:
     if len(text) > LONGEST:
         return None
     match = _W3C.fullmatch(text) or _COMPACT.fullmatch(text)
-    if match is None:
+    if match is None or (match["day"] is None and not text[0].isdigit()):  # months have no weekday
         return None
     midnight = _days(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
     if midnight is None:
@@ -233,6 +235,12 @@ def _read_by_numbers(text: str) -> Lastmod | None:
         return None
     midnight = _days(int(match["year"]), month, day)
     return None if midnight is None else _with_time(midnight, match, match["half"])
+
+
+def _read_posix(text: str) -> Lastmod | None:
+    """The time of a computer, from 2001 to 2033: ten digits, or thirteen where it counts milliseconds."""
+    match = _POSIX.fullmatch(text.strip())
+    return None if match is None else Lastmod(float(match[1]), Granularity.SECOND)
 
 
 def _match_english(text: str) -> re.Match[str] | None:
