@@ -7,6 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from periplus.model import CollectionDamaged, Problem, Stored
 from periplus.store.warc import WarcRecord, read_record, read_records
@@ -53,12 +54,69 @@ def test_a_file_may_end_anywhere(path: Path, pack: type[bytes]) -> None:
 
 
 def test_damage_in_the_middle_is_told(path: Path) -> None:
-    """Gzip data with a flipped bit end the reading with a reason; what came before was read."""
+    """Gzip data with a flipped bit are told with a reason; what came before was read."""
     content = bytearray(gzip.compress(record(b"first")) + gzip.compress(record(bytes(range(256)) * 8)))
     content[-300] ^= 0x55
     blocks, problems = read(path, bytes(content))
     assert blocks[:1] == [b"first"]
     assert problems in (["damaged"], ["torn"], ["damaged", "damaged"])
+
+
+def test_records_behind_damage_are_found(path: Path) -> None:
+    """A member that cannot be unpacked, or bytes that are none, cost what lies there; zeros cost nothing at all."""
+    pieces = [gzip.compress(record(block)) for block in (b"a", b"b", b"c")]
+    bad = pieces[1][:20] + b"\xff" * 8 + pieces[1][28:]
+    assert read(path, pieces[0] + bad + pieces[2]) == ([b"a", b"c"], ["damaged"])
+    assert read(path, pieces[0] + b"what is this?" + pieces[2]) == ([b"a", b"c"], ["damaged"])
+    assert read(path, pieces[0] + bytes(70_000) + pieces[1] + bytes(512)) == ([b"a", b"b"], [])
+    assert read(path, bad + b"x" * 65_530 + pieces[2]) == ([b"c"], ["damaged"])
+
+
+def test_frames_of_zstandard(path: Path) -> None:
+    """A frame a record, also with a dictionary at the beginning of the file; and from any offset."""
+    records = [record(f"block number {number}".encode()) for number in range(400)]
+    dictionary = zstandard.train_dictionary(1_024, [*records])
+    plain, learned = zstandard.ZstdCompressor(), zstandard.ZstdCompressor(dict_data=dictionary)
+    assert read(path, b"".join(map(plain.compress, records[:2]))) == ([b"block number 0", b"block number 1"], [])
+    for data in (dictionary.as_bytes(), plain.compress(dictionary.as_bytes())):
+        content = b"\x5d\x2a\x4d\x18" + len(data).to_bytes(4, "little") + data
+        offset = len(content) + len(learned.compress(records[0]))
+        content += b"".join(map(learned.compress, records[:3]))
+        blocks = [b"block number 0", b"block number 1", b"block number 2"]
+        assert read(path, content) == (blocks, [])
+        assert read(path, content, offset=offset) == (blocks[1:], [])
+        assert read(path, content[:-5]) == (blocks[:2], ["torn"])
+
+
+def test_a_bomb_of_zstandard_takes_no_memory(path: Path) -> None:
+    """A quarter of a gigabyte of zeros in a few kilobytes."""
+    stream = zstandard.ZstdCompressor().compressobj()
+    packed = stream.compress(record(b"", length=str(1 << 28))[:-4])
+    packed += b"".join(stream.compress(bytes(1 << 20)) for _ in range(256)) + stream.flush()
+    path.write_bytes(packed)
+    tracemalloc.start()
+    found = [type(item) for item in read_records(path, max_block=1_000)]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == [WarcRecord, Problem]
+    assert peak < 80_000_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"http://e.org/a 192.0.2.7 20200102030405 text/html 2",
+        b"http://e.org/a 192.0.2.7 20200102030405 text/html; charset=utf-8 2",
+        b"http://e.org/a 192.0.2.7 20200102030405123 text/html 200 3I42H3S6 - 1024 a-20200102030405.arc 2",
+    ],
+)
+def test_lines_of_arc(path: Path, line: bytes) -> None:
+    """Both versions of the format, and a type with a parameter."""
+    path.write_bytes(line + b"\nab\n")
+    (found,) = read_records(path)
+    assert isinstance(found, WarcRecord)
+    assert (found.type, found.url, found.block) == ("response", "http://e.org/a", b"ab")
+    assert found.fields["warc-date"] == "2020-01-02T03:04:05Z"
 
 
 def test_something_else_is_not_a_record(path: Path) -> None:
@@ -110,7 +168,7 @@ def test_endless_garbage_is_given_up(path: Path) -> None:
 
 def test_headers_in_other_hands(path: Path) -> None:
     """Bare line feeds, folded lines, repeated fields, names in any case, brackets around the URL."""
-    head = b"WARC/1.0\nwarc-TYPE: resource\nWARC-Target-URI: <http://e.org/a>\nX: 1\n 2\nX: 3\nContent-Length: 1\n\n"
+    head = b"WARC/1.0\nwarc-TYPE: resource\nWARC-Target-URI:\n <http://e.org/a>\nX: 1\n 2\nX: 3\nContent-Length: 1\n\n"
     path.write_bytes(head + b"x\n\n")
     (found,) = read_records(path)
     assert isinstance(found, WarcRecord)

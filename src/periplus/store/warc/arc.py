@@ -1,7 +1,8 @@
 """ARC, the form of web archives before WARC (Burner and Kahle 1996): read only, as if it were WARC.
 
-A record is one line, `URL IP-address Archive-date Content-type Archive-length`, and its block. The first, whose URL is
-`filedesc://...`, describes the file. What the line says is told in the fields that WARC has for it.
+A record is one line, `URL IP-address Archive-date Content-type Archive-length`, and its block; in version 2 there are
+five more words before the length. The first record, whose URL is `filedesc://...`, describes the file. What the line
+says is told in the fields that WARC has for it. Some writers left spaces in URLs and parameters in content types.
 """
 
 from __future__ import annotations
@@ -11,26 +12,25 @@ from typing import Final
 
 LONGEST_LINE: Final = 1 << 16
 
-_LINE: Final = re.compile(
-    r"(?P<url>[a-z][a-z0-9+.-]{1,31}:[^\r\n]*) (?P<ip>\S+) (?P<date>\d{14})\d* (?P<type>\S*) (?P<length>\S+)\s*",
-    re.ASCII | re.IGNORECASE,
-)
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[^\r\n]*", re.ASCII | re.IGNORECASE)
+_DATE: Final = re.compile(r"\d{14,20}", re.ASCII)
 
 
 def read_arc_line(line: bytes) -> dict[str, str] | None:
     """The fields of a record that begins with this line; `None` where it is no line of ARC."""
-    match = _LINE.fullmatch(line.decode("latin-1"))
-    if match is None:
+    words = line.decode("latin-1").rstrip().split(" ")
+    place = next((place for place in range(len(words) - 2, 1, -1) if _DATE.fullmatch(words[place])), None)
+    url = " ".join(words[: place - 1]) if place else ""
+    if place is None or len(words) < place + 3 or not _URL.fullmatch(url):
         return None
-    url, date = match["url"], match["date"]
-    kind = _kind(url)
+    date, kind = words[place], _kind(url)
     return {
         "warc-type": kind,
         "warc-target-uri": url,
-        "warc-ip-address": match["ip"],
-        "warc-date": f"{date[:4]}-{date[4:6]}-{date[6:8]}T{date[8:10]}:{date[10:12]}:{date[12:]}Z",
-        "content-type": "application/http; msgtype=response" if kind == "response" else match["type"],
-        "content-length": match["length"],
+        "warc-ip-address": words[place - 1],
+        "warc-date": f"{date[:4]}-{date[4:6]}-{date[6:8]}T{date[8:10]}:{date[10:12]}:{date[12:14]}Z",
+        "content-type": "application/http; msgtype=response" if kind == "response" else words[place + 1].rstrip(";"),
+        "content-length": words[-1],
     }
 
 

@@ -4,16 +4,24 @@ A WARC file is a row of gzip members, one a record, so that any record can be re
 annex D). Most bodies of the web arrive compressed already: to deflate them once more costs ten times as much as to
 write them, and gains nothing. A member may mix blocks (RFC 1951 section 3.2): here the headers are deflated and a
 body that is compressed already is put behind them in stored blocks. Every gunzip reads that.
+
+Zeros between members or behind the last are passed over, as gunzip does: tapes and some file systems leave them.
+Where bytes are damaged, what looks like the beginning of another member is looked for. Files of Zstandard frames are
+read in the same way; see `frames`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from struct import Struct as Layout
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final, Protocol, cast
 
 from isal import isal_zlib
 
 from periplus.model import Problem
+
+from . import frames
 
 MAGIC: Final = b"\x1f\x8b"
 
@@ -24,7 +32,22 @@ _LONGEST_STORED: Final = 0xFFFF
 _BLOCK: Final = Layout("<BHH")
 _TRAILER: Final = Layout("<II")
 _PIECE: Final = 1 << 16
-_ISAL_ERROR: Final = cast("type[Exception]", isal_zlib.error)
+_ERRORS: Final = (cast("type[Exception]", isal_zlib.error), frames.ERROR)
+_BEGINNING: Final = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
+_FRAME: Final = re.compile(re.escape(frames.MAGIC))
+_LONGEST_BEGINNING: Final = 4
+
+
+class _Stream(Protocol):
+    """What unpacks one member, as zlib's objects do."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
 def deflated(data: bytes, level: int) -> bytes:
@@ -56,20 +79,33 @@ class Members:
 
     def __init__(self, file: BinaryIO, offset: int = 0) -> None:
         self._file = file
+        self._open: Callable[[], _Stream] | None = None
+        self._beginning = _BEGINNING
         file.seek(offset)
-        self._raw = file.read(_PIECE)
+        beginning = file.read(4)
+        if beginning.startswith(MAGIC):
+            self._open = lambda: isal_zlib.decompressobj(_GZIP)
+        elif frames.is_frame(beginning):
+            decompressor = frames.decompressor_of(file)
+            self._open, self._beginning = (lambda: frames.Frame(decompressor)), _FRAME
+        self.is_packed = self._open is not None
+        self.problem: Problem | None = None
+        self._begin(offset)
+
+    def _begin(self, offset: int) -> None:
+        """Go to where a member begins."""
+        self._file.seek(offset)
+        self._raw = self._file.read(_PIECE)
         self._read_to = offset + len(self._raw)
-        self.is_gzip = self._raw.startswith(MAGIC)
-        self._stream = isal_zlib.decompressobj(_GZIP) if self.is_gzip else None
+        self._stream = self._open() if self._open else None
         self._ready = b""
         self._at = 0
         self.start = offset
-        self.problem: Problem | None = None
 
     @property
     def position(self) -> int:
         """The offset in the file of the next byte: exact between members, and anywhere in a file without gzip."""
-        return self._read_to - len(self._raw) - (0 if self.is_gzip else len(self._ready) - self._at)
+        return self._read_to - len(self._raw) - (0 if self.is_packed else len(self._ready) - self._at)
 
     def index(self, marker: bytes, limit: int) -> int:
         """How far ahead the marker lies in this member, if it begins within the next `limit` bytes; else -1."""
@@ -111,18 +147,38 @@ class Members:
             pass
         return self._ready[self._at : self._at + size]
 
-    def next_member(self) -> bool:
-        """Go to the next member, whatever is left of this one; `False` at the end of the file or after damage."""
+    def finish(self) -> None:
+        """Pass over whatever is left of this member."""
         while self.peek(1):
             self._ready, self._at = b"", 0
-        if self.problem or self._stream is None:
+
+    def next_member(self) -> bool:
+        """Go to the next member, also after damage; `False` at the end of the file."""
+        self.finish()
+        if self._open is None or (self.problem is not None and self.problem.reason != "damaged"):
             return False
-        self._raw = self._raw or self._more()
+        if self.problem is not None:
+            return self._resume()
+        self._raw = (self._raw or self._more()).lstrip(b"\0")
+        while not self._raw and (more := self._more()):
+            self._raw = more.lstrip(b"\0")
         self.start = self.position
-        if not self._raw:
-            return False
-        self._stream = isal_zlib.decompressobj(_GZIP)
-        return True
+        self._stream = self._open()
+        return bool(self._raw)
+
+    def _resume(self) -> bool:
+        """Behind the beginning of a damaged member: where another seems to begin, if one does."""
+        at = self._file.seek(self.start + 1)
+        window = b""
+        while piece := self._file.read(_PIECE):
+            window += piece
+            if found := self._beginning.search(window):
+                self.problem = None
+                self._begin(at + found.start())
+                return True
+            at += len(window) - _LONGEST_BEGINNING + 1
+            window = window[1 - _LONGEST_BEGINNING :]
+        return False
 
     def _more(self) -> bytes:
         piece = self._file.read(_PIECE)
@@ -141,17 +197,17 @@ class Members:
         piece, self._raw = self._raw or self._more(), b""
         return piece
 
-    def _inflate(self, stream: isal_zlib.Decompress) -> bytes:
+    def _inflate(self, stream: _Stream) -> bytes:
         while not (stream.eof or self.problem):
             data = self._raw or self._more()
             try:
                 piece = stream.decompress(data, _PIECE)
-            except _ISAL_ERROR as error:
+            except _ERRORS as error:
                 self.problem = Problem("damaged", str(error)[:100], self.start)
                 break
             self._raw = stream.unused_data if stream.eof else stream.unconsumed_tail
             if piece:
                 return piece
             if not data and not stream.eof:
-                self.problem = Problem("torn", "the file ends inside a gzip member", self._read_to)
+                self.problem = Problem("torn", "the file ends inside a member", self._read_to)
         return b""

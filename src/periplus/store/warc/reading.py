@@ -1,10 +1,12 @@
 """Reading WARC files, our own and those of others, and ARC: streaming from end to end, or one record at its offset.
 
+Files may be compressed with gzip or Zstandard, record by record or as a whole, or not at all.
+
 Memory is bounded by `max_block` whatever the file says. A reader never raises for what is in a file: records come out
 as far as they can be read, and beside them `Problem`s, whose `at` is an offset in the file:
 
 - `torn`: the file ends inside a record, as after a crash; nothing follows;
-- `damaged`: the gzip data are broken; nothing follows;
+- `damaged`: the gzip data are broken; skipped to what looks like the next member;
 - `not-a-record`: something else where a record should begin; skipped to the next member, or record within a mebibyte;
 - `bad-length`: a Content-Length that is none, skipped likewise, or more than the member has: the record is before it;
 - `cut-block`: a block longer than `max_block`; the record before holds its beginning;
@@ -107,18 +109,19 @@ def _read(path: Path, offset: int, end: int | None, max_block: int) -> Iterator[
         has_more = True
         while has_more and (end is None or members.start < end):
             yield from _records_of(members, max_block)
+            members.finish()
+            if members.problem:
+                yield members.problem
             has_more = members.next_member()
-        if members.problem:
-            yield members.problem
 
 
 def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Problem]:
     """The records of one member; of all the file where it is not compressed."""
     has_more, count = _skip_blank(members), 0
     while has_more:
-        start = members.start if members.is_gzip else members.position
-        if members.is_gzip and count == 1:
-            yield Problem("shared-member", "several records in one gzip member", start)
+        start = members.start if members.is_packed else members.position
+        if members.is_packed and count == 1:
+            yield Problem("shared-member", "several records in one member", start)
         fields = _read_header(members)
         if isinstance(fields, Problem):
             yield fields
@@ -128,7 +131,7 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
         block = members.read(min(size, max_block))
         passed = members.skip(size - len(block)) if len(block) == max_block else 0
         has_more = _skip_blank(members)
-        if members.problem or (len(block) + passed < size and not members.is_gzip):
+        if members.problem or (len(block) + passed < size and not members.is_packed):
             members.problem = members.problem or Problem("torn", "the file ends inside a block", members.position)
             return
         yield WarcRecord(fields, block, start, members.position - start)
@@ -140,7 +143,7 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
 
 def _read_header(members: Members) -> dict[str, str] | Problem:
     """The fields of the record that begins here."""
-    at = members.start if members.is_gzip else members.position
+    at = members.start if members.is_packed else members.position
     fields = _warc_header(members) if members.peek(5) == b"WARC/" else _arc_header(members)
     if fields is None:
         return Problem("not-a-record", repr(members.peek(40)), at)
@@ -172,7 +175,7 @@ def _fields(text: str) -> dict[str, str]:
     last = ""
     for line in text.split("\n")[1:]:
         if line[:1] in (" ", "\t"):
-            fields[last] = f"{fields.get(last, '')} {line.strip()}"
+            fields[last] = f"{fields.get(last, '')} {line.strip()}".strip()
             continue
         name, colon, value = line.partition(":")
         if colon:
@@ -190,7 +193,7 @@ def _skip_blank(members: Members) -> bool:
 
 def _resume(members: Members) -> bool:
     """After something that is no record: on to the next in a file without compression; nothing more in this member."""
-    if members.is_gzip:
+    if members.is_packed:
         return False
     gaps = [members.index(marker, _LONGEST_GAP) for marker in (b"\nWARC/", b"\nhttp")]
     gap = min((gap for gap in gaps if gap >= 0), default=-1)
