@@ -90,7 +90,7 @@ def _ours(rel: str) -> frozenset[str]:
 
 
 def _of_headers(values: Sequence[str], url: str) -> list[Relative]:
-    links = [link for link in read_link_headers(values, url) if not link.anchor]
+    links = [link for link in read_link_headers(values, url) if link.anchor in ("", url)]
     return [
         Relative(frozenset(link.rel), link.url, hreflang, link.type.lower(), link.media, link.title)
         for link in links[:MAX_RELATIONS]

@@ -99,6 +99,8 @@ def test_relations() -> None:
     pdf = read_page(b"%PDF-1.4", URL, "application/pdf", link_headers=['</h>; rel="canonical"'])
     assert pdf.canonical == f"{host}/h"
     assert page("<p>", link_headers=['</h>; rel="canonical"']).canonical == f"{host}/h"
+    assert page("<p>", link_headers=[f'</h>; rel="canonical"; anchor="{URL}"']).canonical == f"{host}/h"
+    assert page("<p>", link_headers=['</h>; rel="canonical"; anchor="/other"']).relations.canonical is None
 
 
 def test_title_description_language() -> None:

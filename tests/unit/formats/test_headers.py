@@ -202,6 +202,11 @@ def test_fresh_for(fields: dict[str, str], seconds: float | None) -> None:
     assert fresh_for(Headers(fields.items()), NOW) == seconds
 
 
+def test_of_several_ages_the_first_counts() -> None:
+    """RFC 9111 section 5.1."""
+    assert fresh_for(Headers((("Cache-Control", "max-age=60"), ("Age", "20, 50"))), NOW) == 40
+
+
 BASE = "https://example.com/a/b"
 
 
@@ -284,6 +289,7 @@ def test_directives(text: str, expected: Directives) -> None:
         (["noindex", "periplus: all"], Directives(noindex=True)),
         (["otherbot: noindex, unavailable_after: 25 Jun 2010 15:00:00 PST"], Directives()),
         (["*: nosnippet"], Directives(nosnippet=True)),
+        (["periplus/1.0: noindex", "other/2: nofollow"], Directives(noindex=True)),
         (["periplus: unavailable_after: 2010-06-25"], Directives(unavailable_after=1277424000.0)),
     ],
 )

@@ -170,7 +170,7 @@ def _age(headers: Headers, sent_at: float | None, now: float) -> float:
     """How old the response was on arrival, by its own word or by our clock (RFC 9111 section 4.2.3)."""
     told = headers.get("age")
     apparent = 0.0 if sent_at is None else max(0.0, now - sent_at)
-    return max(apparent, float(_delta_seconds(told)) if told else 0.0)
+    return max(apparent, float(_delta_seconds(told.partition(",")[0])) if told else 0.0)
 
 
 def _delta_seconds(text: str) -> int:

@@ -113,7 +113,7 @@ def _read(text: str) -> Iterator[tuple[str, Directives]]:
                 at = value.end()
                 yield agent, _limit(word, value[1].lower())
         elif word not in _FLAGS:
-            agent = word
+            agent = word.partition("/")[0]
 
 
 def _date(text: str, start: int) -> tuple[float | None, int]:
