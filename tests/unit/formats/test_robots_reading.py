@@ -275,6 +275,17 @@ def test_a_robots_txt_in_markup_is_obeyed() -> None:
     assert not parse(body).allows("a", "http://h/x")
 
 
+@pytest.mark.parametrize(
+    "before", [b"<pre>", b"<html><body><pre>", b"<!DOCTYPE html>\n<p class=x>", b"<!-- x --><html>"]
+)
+def test_the_first_line_may_stand_behind_tags(before: bytes) -> None:
+    """A file that names its agents is one, wherever its markup ends."""
+    robots = parse(before + b"User-agent: *\nDisallow: /a</pre>\n")
+    assert not robots.is_html
+    assert not robots.allows("any", "http://h/a")
+    assert robots.allows("any", "http://h/b")
+
+
 def test_tags_around_lines_are_no_part_of_them() -> None:
     """Editors that write web pages end every line with a tag."""
     body = b"""<!DOCTYPE html><body>

@@ -15,10 +15,10 @@ _UTF_16_LE = re.compile(rb"(?:[\t-~]\0){4}")
 _UTF_16_BE = re.compile(rb"(?:\0[\t-~]){4}")
 
 _MARKUP = re.compile(
-    rb"\s*<(?:!--|(?:!doctype|\?xml|html|head|body|title|meta|link|script|style|div|span|table|center|font|h\d|p|br)\b)",
+    rb"\s*<(?:!--|(?:!doctype|\?xml|html|head|body|title|meta|link|script|style|div|span|table|center|font|h\d|pre|p|br)\b)",
     re.IGNORECASE,
 )
-_TAG = re.compile(rb"</?[a-z][a-z0-9]*(?:[ \t][^<>\r\n]*)?/?>", re.IGNORECASE)
+_TAG = re.compile(rb"<(?:/?[a-z][a-z0-9]*(?:[ \t][^<>\r\n]*)?|![a-z-][^<>\r\n]*)>", re.IGNORECASE)
 _AGENT_LINE = re.compile(rb"(?:^|[\r\n])[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 
 
@@ -28,7 +28,7 @@ def looks_like_html(body: bytes) -> bool:
     Many servers answer every address with a page and status 200. A true robots.txt that was wrapped in markup by
     mistake is still obeyed.
     """
-    return _MARKUP.match(body) is not None and _AGENT_LINE.search(body) is None
+    return _MARKUP.match(body) is not None and _AGENT_LINE.search(without_tags(body)) is None
 
 
 def without_tags(body: bytes) -> bytes:
