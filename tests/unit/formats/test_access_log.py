@@ -12,6 +12,7 @@ from periplus.model import Problem
 
 AT = 971211336.0  # 10/Oct/2000:13:55:36 -0700, the example in Apache's manual
 WHEN = "[10/Oct/2000:13:55:36 -0700]"
+HIT = Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,37 @@ WHEN = "[10/Oct/2000:13:55:36 -0700]"
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 {"9" * 30} "-" "x"',
             Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 10**18 - 1, agent="x"),
         ),
+        (
+            f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 5 0.003 - "http://e.com/" "x" "y"',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, "http://e.com/", "x"),
+        ),
+        (
+            f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 0),
+        ),
+        (
+            f'192.0.2.7\t-\t-\t{WHEN}\t"GET / HTTP/1.1"\t200\t5',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5),
+        ),
+        (
+            f'Oct 10 13:55:36 front nginx: 192.0.2.7 - ann {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
+            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="ann"),
+        ),
+        *(
+            (f'192.0.2.7 - - {when} "GET / HTTP/1.1" 200 5 "-" "x"', HIT)
+            for when in (
+                "[10/Oct/2000:13:55:36.789 -0700]",
+                "[10/Oct/2000:13:55:36 -07:00]",
+                "[10/Oct/2000:20:55:36 Z]",
+                "[10/Oct/2000:20:55:36]",
+                "[2000-10-10T13:55:36-07:00]",
+                "[2000-10-10T20:55:36Z]",
+            )
+        ),
+        (
+            '192.0.2.7 - - [1/Oct/2000:20:55:36 +0000] "GET / HTTP/1.1" 200 5 "-" "x"',
+            Hit("192.0.2.7", AT - 9 * 86_400, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
+        ),
     ],
 )
 def test_lines(line: str, hit: Hit) -> None:
@@ -135,6 +167,7 @@ def test_bytes_of_no_charset_survive() -> None:
         ('192.0.2.7 - - [31/Feb/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 5', "impossible-time"),
         ('192.0.2.7 - - [10/Oct/2000:25:55:36 -0700] "GET / HTTP/1.1" 200 5 "-" "x"', "impossible-time"),
         ('192.0.2.7 - - [10/Foo/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 5 "-" "x"', "impossible-time"),
+        ('192.0.2.7 - - [2000-13-10T13:55:36Z] "GET / HTTP/1.1" 200 5', "impossible-time"),
         ("x" * 70_000, "too-long"),
     ],
 )
@@ -152,6 +185,44 @@ def test_a_log_is_read_line_by_line() -> None:
     read = list(access_log.read([line, b"\n", b"junk\n", line]))
     assert [type(value) for value in read] == [Hit, Problem, Hit]
     assert read[1] == Problem("not-a-log-line", "junk", len(line) + 1)
+
+
+IIS = """#Software: Microsoft Internet Information Services 10.0
+#Version: 1.0
+#Date: 2000-10-10 20:00:00
+#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) sc-status
+2000-10-10 20:55:36 10.0.0.1 GET /a.aspx q=1&r=2 443 DOM\\ann 192.0.2.7 Mozilla/5.0+(X;+Y) http://e.com/ 200
+2000-10-10 20:55:36 10.0.0.1 GET / - 443 - 192.0.2.7 - - 404
+2000-10-10 20:55:36 10.0.0.1 GET / - 443
+2000-10-10 25:55:36 10.0.0.1 GET / - 443 - 192.0.2.7 - - 404
+#Fields: time c-ip cs-method cs-uri-stem sc-status sc-bytes cs-version cs(User-Agent)
+20:55:36 192.0.2.7 HEAD /b 304 12 HTTP/1.1 "an ""agent"" + x"
+"""
+CLOUD = (
+    "#Version: 1.0\r\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status "
+    "cs(Referer) cs(User-Agent) cs-uri-query x-host-header cs-protocol-version\r\n"
+    "2000-10-10\t20:55:36\tIAD89\t335\t2001:db8::1\tGET\td1.cloudfront.net\t/x\t200\t-\tBot%201.0%2520(+y)\t"
+    "a=b\te.com\tHTTP/2.0\r\n"
+)
+
+
+def test_a_log_may_say_what_its_fields_are() -> None:
+    """The W3C's extended format: of IIS, of CloudFront, with a date above the lines, and with fields that change."""
+    found = list(access_log.read(IIS.encode().splitlines(keepends=True)))
+    assert found[0] == Hit(
+        "192.0.2.7", AT, "GET", "/a.aspx?q=1&r=2", "", 200, 0, "http://e.com/", "Mozilla/5.0 (X; Y)", "DOM\\ann"
+    )
+    assert found[1] == Hit("192.0.2.7", AT, "GET", "/", "", 404, 0)
+    assert [value.reason for value in found[2:4] if isinstance(value, Problem)] == ["not-a-log-line", "impossible-time"]
+    assert found[4:] == [Hit("192.0.2.7", AT, "HEAD", "/b", "HTTP/1.1", 304, 12, agent='an "agent" + x')]
+    assert list(access_log.read(CLOUD.encode().splitlines(keepends=True))) == [
+        Hit("2001:db8::1", AT, "GET", "/x?a=b", "HTTP/2.0", 200, 335, agent="Bot 1.0 (+y)", host="e.com")
+    ]
+
+
+def test_a_comment_is_no_directive() -> None:
+    """What a log does not say in a way that we know is no line of it."""
+    assert list(access_log.read([b"# hello\n"])) == [Problem("not-a-log-line", "# hello", 0)]
 
 
 def test_a_written_line_cannot_be_forged() -> None:

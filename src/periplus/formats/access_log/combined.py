@@ -1,41 +1,40 @@
-r"""Access logs: who asked a server for what, as Apache and nginx write it down.
+r"""The Common Log Format, and what grew from it.
 
-The Common Log Format, Apache's and nginx's `combined` (which adds referrer and agent), and both behind the
-virtual host that `vhost_combined` puts first; whatever follows the agent is passed over. Where an X-Forwarded-For
-stands for the address (`client, proxy, proxy`), the client counts. Apache's `mod_log_config` and
-nginx's `ngx_http_log_module` define the escapes: `\"`, `\\`, `\n` and their like, `\xNN` for other bytes. A dash stands
-for what was not known, and is read as an empty text or a 0.
-
-Reasons of `Problem`: `not-a-log-line` (no time in brackets, no request in quotes, no status), `impossible-time` (a time
-in brackets that no clock shows), `too-long` (more than 64 KiB). Telling crawlers from people is not done here.
+Apache's and nginx's `combined` adds referrer and agent, and `vhost_combined` puts the virtual host first; whatever
+stands between size and referrer, or follows the agent, is passed over, and so is what a syslog puts before the address.
+Where an X-Forwarded-For stands for the address (`client, proxy, proxy`), the client counts. Apache's `mod_log_config`
+and nginx's `ngx_http_log_module` define the escapes: `\"`, `\\`, `\n` and their like, `\xNN` for other bytes. A time
+may also be in ISO 8601, have fractions, or be in UTC without saying so.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import floor
 
-from msgspec import Struct
-
 from periplus.formats import dates
 from periplus.model import Problem
 
-LONGEST_LINE = 65_536
-"""Bytes; the servers themselves cut what they log well before that."""
+from .hits import LONGEST_LINE, Hit
 
 _QUOTED = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
 _WHEN = r"(\[\d\d/[A-Za-z]{3}/\d{4})(:\d\d:\d\d)(:\d\d) ([+-]\d{4}\])"
 _WHO = r"(\S++) (\S++) (\S++)(?: (\S++))?"
 _LINE = re.compile(
-    rf'{_WHO} {_WHEN} {_QUOTED} (\d{{3}}) (\d+|-)(?=\s|$)(?: {_QUOTED} {_QUOTED}(?=\s|$)|(?!\s*"))', re.ASCII
+    rf"{_WHO} {_WHEN} {_QUOTED} (\d{{3}}) (\d+|-)(?=\s|$)"
+    rf'(?:(?: [^\s"]++){{0,8}}+ {_QUOTED} {_QUOTED}(?=\s|$)|(?![^"]*"))',
+    re.ASCII,
 )
 
 # The slow path takes a line apart from left to right, each pattern searched for once.
-_ANY_WHEN = re.compile(rf" {_WHEN}", re.ASCII)
-_RESULT = re.compile(r'" +(\d{3}|-) +(\d+|-)(?=\s|$)', re.ASCII)
+_ANY_WHEN = re.compile(
+    r"\s\[(?:(\d{1,2})(/[A-Za-z]{3}/\d{4})(:\d\d:\d\d)(:\d\d)(?:[.,]\d{1,9})?(?: ?([+-]\d\d:?\d\d|Z|UTC|GMT))?"
+    r"|(\d{4}-\d\d-\d\d[T ][\d:]{5,8}[\d.,:+Z-]{0,20}))\]",
+    re.ASCII,
+)
+_RESULT = re.compile(r'"\s+(\d{3}|-)(?:\s+(\d+|-)(?=\s|$)|\s*$)', re.ASCII)
 _BETWEEN = re.compile('" +"')
 _ADDRESS = re.compile(r"\[?(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)\]?")
 _WITH_PORT = re.compile(r".+:\d{1,5}", re.ASCII)
@@ -51,39 +50,6 @@ _ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _SHORT = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"v": b"\v", b"f": b"\f", b'"': b'"', b"\\": b"\\"}
 _UNSAFE = re.compile(rb'[\x00-\x1f\x7f-\xff"\\]')
 _UNSAFE_IN_WORD = re.compile(rb'[\x00-\x20\x7f-\xff"\\\[]')
-
-
-class Hit(Struct, frozen=True, gc=False):
-    """One request and what became of it.
-
-    `ip` may be a name where the server looks them up; `host` is the virtual host as logged, with its port if that is
-    there. A request that was no request line has no `method`, and is in `path` as a whole. Bytes of a path that were
-    escaped are percent-encoded, as in a URL.
-    """
-
-    ip: str
-    at: float
-    method: str
-    path: str
-    protocol: str
-    status: int
-    size: int
-    referrer: str = ""
-    agent: str = ""
-    user: str = ""
-    host: str = ""
-
-
-def read(lines: Iterable[bytes]) -> Iterator[Hit | Problem]:
-    """Every line that is not blank; a problem is `at` the first byte of its line, if lines keep their ends."""
-    offset = 0
-    for line in lines:
-        hit = read_line(line)
-        if isinstance(hit, Hit):
-            yield hit
-        elif not line.isspace() and line:
-            yield Problem(hit.reason, hit.detail, offset)
-        offset += len(line)
 
 
 def read_line(line: bytes) -> Hit | Problem:
@@ -147,7 +113,7 @@ def _read_escaped(text: str) -> Hit | Problem | None:
         return None
     first, second, third, fourth, *when = match.groups()[:8]
     words = [first, second, third] if fourth is None else [first, second, third, fourth]
-    return _hit(_who(words), tuple(when), *match.groups()[8:])
+    return _hit(_who(words), _read_time(tuple(when)), "".join(when), *match.groups()[8:])
 
 
 def _read_odd(text: str) -> Hit | Problem:
@@ -159,7 +125,8 @@ def _read_odd(text: str) -> Hit | Problem:
         return Problem("not-a-log-line", text[:200])
     referrer, agent = _last_two(text[result.end() :])
     request = text[opened + 1 : result.start()]
-    return _hit(_who(text[: when.start()].split()), when.groups(), request, result[1], result[2], referrer, agent)
+    who, size = _who(text[: when.start()].split()), result[2] or "-"
+    return _hit(who, _odd_time(when), when[0].strip(), request, result[1], size, referrer, agent)
 
 
 def _last_two(text: str) -> tuple[str, str]:
@@ -176,6 +143,8 @@ def _who(words: list[str]) -> tuple[str, str, str]:
     if words and words[0].endswith(","):
         hops = next((number for number, word in enumerate(words) if not word.endswith(",")), len(words) - 1)
         words = [words[0].rstrip(","), *words[hops + 1 :]]
+    if len(words) > 4 and not any(map(_ADDRESS.fullmatch, words[:2])):  # a syslog's words come before
+        words = words[next((place for place in range(len(words) - 3, 1, -1) if _ADDRESS.fullmatch(words[place])), 0) :]
     if len(words) > 1 and (_ADDRESS.fullmatch(words[1]) or (words[1] != "-" and _WITH_PORT.fullmatch(words[0]))):
         return words[1], " ".join(words[3:]), words[0]
     return " ".join(words[:1]), " ".join(words[2:]), ""
@@ -183,7 +152,8 @@ def _who(words: list[str]) -> tuple[str, str, str]:
 
 def _hit(
     who: tuple[str, str, str],
-    when: tuple[str, ...],
+    at: float | None,
+    when: str,
     request: str,
     status: str,
     size: str,
@@ -191,9 +161,8 @@ def _hit(
     agent: str | None,
 ) -> Hit | Problem:
     """The words of a line as values."""
-    at = _read_time(when)
     if at is None:
-        return Problem("impossible-time", " ".join(when))
+        return Problem("impossible-time", when)
     ip, user, host = who
     method, path, protocol = _split_request(request)
     if "\\" in path:
@@ -220,6 +189,16 @@ def _read_time(when: tuple[str, ...]) -> float | None:
     if midnight is None or minutes not in _MINUTES or seconds not in _SECONDS:
         return None
     return midnight + _MINUTES[minutes] + _SECONDS[seconds]
+
+
+def _odd_time(when: re.Match[str]) -> float | None:
+    """A day of one digit, a fraction of a second, a zone of another form or none, or ISO 8601."""
+    day, month, minutes, seconds, zone, iso = when.groups()
+    if iso is not None:
+        read = dates.read_w3c(iso.replace(" ", "T", 1).replace(",", "."))
+        return None if read is None else read.at
+    zone = zone.replace(":", "") if zone and zone[0] in "+-" else "+0000"
+    return _read_time((f"[{day:0>2}{month}", minutes, seconds, f"{zone}]"))
 
 
 @lru_cache(maxsize=1024)
