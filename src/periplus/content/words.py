@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,13 @@ _PAIR: Final = np.dtype(">u2")
 
 _CASED: Final = b"\xe1"
 """Scripts with capitals of three bytes have this in their letters: Georgian, Vietnamese, ancient Greek."""
-_LETTER, _SIGN_OF_3, _SIGN_OF_4, _ALONE_OF_3, _ALONE_OF_4 = range(5)
+_LETTER, _SIGN_OF_3, _SIGN_OF_4, _ALONE_OF_3, _ALONE_OF_4, _WIDE = range(6)
 _KINDS_AND_RANGES: Final = (
     (_SIGN_OF_3, 0xE280, 0xE2AF),  # dashes, quotes, arrows, boxes, ...
     (_SIGN_OF_3, 0xE380, 0xE380),  # ideographic space, brackets
+    (_SIGN_OF_3, 0xEFB8, 0xEFB8),  # what tells pictures from letters
     (_SIGN_OF_4, 0xF09F, 0xF09F),  # pictures
+    (_WIDE, 0xEFBC, 0xEFBD),  # as wide as an ideograph: signs and letters, by their last byte
     (_ALONE_OF_3, 0xE0B8, 0xE0BB),  # Thai, Lao
     (_ALONE_OF_3, 0xE180, 0xE181),  # Burmese
     (_ALONE_OF_3, 0xE19E, 0xE19F),  # Khmer
@@ -60,7 +63,7 @@ def _plain_pairs() -> NDArray[np.uint16]:
     pairs = np.arange(1 << 16, dtype=np.uint16)
     for code in range(0x80, 0x800):
         written, lower = chr(code).encode(), chr(code).lower().encode()
-        if code < 0xC0:  # no-break space, paragraph sign, ...
+        if code < 0xC0 or category(chr(code))[0] in "PSZ":  # no-break space, paragraph sign, the comma of Arabic, ...
             lower = b"  "
         if len(lower) == len(written):
             pairs[int.from_bytes(written, "big")] = int.from_bytes(lower, "big")
@@ -68,7 +71,18 @@ def _plain_pairs() -> NDArray[np.uint16]:
     return pairs
 
 
+def _wide_signs() -> NDArray[np.bool_]:
+    """Which of the wide characters are signs, by the last bit of their second byte and by their last byte."""
+    signs = np.zeros(1 << 9, dtype=np.bool_)
+    for code in range(0xFF01, 0xFF80):
+        if category(chr(code))[0] in "PSZ":
+            _, second, last = chr(code).encode()
+            signs[(second & 1) << 8 | last] = True
+    return signs
+
+
 _KINDS: Final = _kinds()
+_WIDE_SIGNS: Final = _wide_signs()
 _PLAIN_PAIRS: Final = _plain_pairs()
 
 
@@ -131,12 +145,16 @@ def _beyond_ascii(padded: bytearray) -> NDArray[np.intp] | None:
     pairs = places[leads]
     kinds = _KINDS[pairs]
     places[leads] = _PLAIN_PAIRS[pairs]
-    counts = np.bincount(kinds, minlength=5).tolist()
+    counts = np.bincount(kinds, minlength=6).tolist()
     if counts[_SIGN_OF_3]:
         codes[leads[kinds == _SIGN_OF_3] + 2] = _SPACE
     if counts[_SIGN_OF_4]:
         signs = leads[kinds == _SIGN_OF_4]
         codes[signs + 2] = codes[signs + 3] = _SPACE
+    if counts[_WIDE]:
+        wide = leads[kinds == _WIDE]
+        signs = wide[_WIDE_SIGNS[(codes[wide + 1] & 1).astype(np.intp) << 8 | codes[wide + 2]]]
+        codes[signs] = codes[signs + 1] = codes[signs + 2] = _SPACE
     if not (counts[_ALONE_OF_3] or counts[_ALONE_OF_4]):
         return None
     three, four = leads[kinds == _ALONE_OF_3], leads[kinds == _ALONE_OF_4]

@@ -49,6 +49,15 @@ def test_case_beyond_ascii() -> None:
     assert sketch_of("ÉCOLE ПРИВЕТ ΑΒΓ élan vital") == sketch_of("école привет αβγ Élan Vital")
 
 
+def test_signs_of_every_script_are_no_words() -> None:
+    """Arabic and Hebrew have commas and hyphens of their own, and Chinese has wide ones; wide letters are letters."""
+    assert sketch_of("مرحبا، العالم؟ نعم") == sketch_of("مرحبا العالم نعم")
+    assert sketch_of("שלום־עולם") == sketch_of("שלום עולם")
+    assert sketch_of("你好，世界！（好）") == sketch_of("你好世界好")
+    assert sketch_of("ａｂｃ；ｄｅｆ") == sketch_of("ａｂｃ ｄｅｆ") != sketch_of("ａｂｃｄｅｆ")
+    assert sketch_of("！？；؟،") == b""
+
+
 def test_short_texts() -> None:
     """No words, no sketch; fewer words than a shingle are one shingle."""
     assert sketch_of("") == sketch_of(" ... ") == b""
