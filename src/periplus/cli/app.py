@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -87,6 +88,9 @@ def _before_any_verb(
 
 def main() -> None:
     """Run the program, and end it with one line and the right exit code when something of ours fails."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may not know all letters of the web
     try:
         app()
     except KeyboardInterrupt:

@@ -167,6 +167,7 @@ def _end_at_once(console: Console) -> None:
     for child in multiprocessing.active_children():
         child.kill()
     console.show_cursor(True)
+    os.write(sys.stderr.fileno(), b"\nstopped at once; the same command continues\n")
     os._exit(INTERRUPTED)
 
 

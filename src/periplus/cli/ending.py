@@ -15,6 +15,7 @@ from periplus.crawl.tally import Tally
 from .collection import Collection
 from .live import by_source, count, lasting, pace, size, top
 from .progress import Progress
+from .reasons import explained
 
 _SEEDS_SHOWN = 10
 
@@ -58,6 +59,8 @@ class Summary(Struct, frozen=True):
     excluded: dict[str, int]
     refused: dict[str, int]
     sources: dict[str, int]
+    robots: int
+    files: int
     known: int
     queued: int
     sites: int
@@ -154,6 +157,8 @@ def summary_of(
         excluded=_ranked(tally.excluded),
         refused=_ranked(tally.refused),
         sources=_ranked(tally.sources),
+        robots=tally.robots,
+        files=tally.files,
         known=progress.known,
         queued=progress.queued,
         sites=progress.sites,
@@ -240,9 +245,11 @@ def _further(summary: Summary, folder: str) -> str:
 
 def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     """Why there is nothing, and what to try."""
-    why = top({**summary.errors, **summary.excluded, **summary.refused}, 5)
-    folder = shlex.quote(summary.collection)
+    reasons = {**summary.errors, **summary.excluded, **summary.refused}
+    why, folder = top(reasons, 5), shlex.quote(summary.collection)
+    said = [(f"  {reason}: {explained(reason)}", "") for reason in reasons if explained(reason)]
     return [
-        ("nothing could be fetched" + (f": {why}" if why else ""), "bold red"),
-        (f"  periplus info {folder} says more; a seed without https:// may be meant as http://", ""),
+        ("nothing could be fetched" + (f": {why}" if why else ", nor was anybody's answer heard in time"), "bold red"),
+        *said[:5],
+        (f"  periplus info {folder} says more; a seed typed without http:// is taken for https://", ""),
     ]

@@ -184,13 +184,14 @@ def _robots(facts: RobotsFacts | None) -> str:
 def _url_lines(facts: UrlFacts, folder: str) -> Lines:
     lines = _record_lines(facts.record) if facts.record else [("known", "no: nobody has told us of it")]
     robots = "allows it" if facts.site and facts.site.robots and not facts.robots else ""
-    rule = f" by the rule {facts.robots_rule}" if facts.robots_rule else ""
+    rule = f" by the rule {facts.robots_rule}" if facts.robots_rule and facts.robots == "robots" else ""
+    says = "forbids it" if facts.robots == "robots" else "cannot be read"
     filtered = f"refuse it: {facts.filtered} ({facts.filter_rule}); {explained(facts.filtered)}"
     return [
         *lines,
         *page_lines(facts.freshness, time.time(), shlex.quote(folder)),
         *copies.lines(facts.copies, facts.url),
-        ("robots.txt", f"forbids it{rule}: {explained(facts.robots)}" if facts.robots else robots),
+        ("robots.txt", f"{says}{rule}: {explained(facts.robots)}" if facts.robots else robots),
         ("filters", filtered if facts.filtered else "accept it"),
         ("known as", facts.known_as or ""),
         ("site", f"given up: {_reason(facts.site.retired)}" if facts.site and facts.site.retired else ""),

@@ -108,6 +108,7 @@ def _tell(server: Server) -> None:
     lines = [
         f"  in a browser   {said.url}",
         f"  with curl      curl -x {said.url} http://{host}/",
+        f"  with Periplus  periplus crawl http://{host}/ -o DIR --proxy {said.url}",
         f"  a crawler      http_proxy={said.url} … http://{host}/",
     ]
     if said.tls_port is not None:

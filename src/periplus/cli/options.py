@@ -98,7 +98,7 @@ Sitemaps = Annotated[
     typer.Option(
         "--sitemaps/--no-sitemaps",
         rich_help_panel=_FAR,
-        help="Read what sites publish about themselves, too; by default links alone are followed.",
+        help="Read what sites publish about themselves, as by default; with no- follow links alone.",
     ),
 ]
 Delay = Annotated[

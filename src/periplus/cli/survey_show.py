@@ -54,7 +54,7 @@ def summary_of_survey(collection: Collection, crawled: Summary, *, bad_lines: in
         ended=crawled.ended,
         domains=len(collection.seeds),
         bad_lines=bad_lines,
-        files=crawled.sources.get("sitemap", 0),
+        files=crawled.files,
         fetches=crawled.fetches,
         bytes=crawled.bytes,
         queued=crawled.queued,
@@ -76,7 +76,7 @@ def counts_of(collection: Collection) -> SurveySummary:
         ended="counted",
         domains=len(collection.seeds),
         bad_lines=0,
-        files=tally.sources.get("sitemap", 0),
+        files=tally.files,
         fetches=tally.fetches,
         bytes=tally.downloaded,
         queued=queued,
@@ -91,8 +91,7 @@ def counts_of(collection: Collection) -> SurveySummary:
 
 
 def _rows(progress: Progress) -> list[Row]:
-    told = progress.tally.sources
-    files = f"robots.txt {count(told.get('seed', 0))} · sitemaps {count(told.get('sitemap', 0))}"
+    files = f"robots.txt {count(progress.tally.robots)} · sitemaps {count(progress.tally.files)}"
     asked = Text(f"{pace(progress.rate)}   of files known {count(max(progress.known - progress.queued, 0))} are done")
     return [
         ("asked", count(progress.tally.fetches), asked, Text()),
@@ -102,11 +101,10 @@ def _rows(progress: Progress) -> list[Row]:
 
 
 def _plain(progress: Progress) -> str:
-    told = progress.tally.sources
     parts = [
         f"{lasting(progress.elapsed)}: {count(progress.tally.fetches)} requests, {pace(progress.rate)}",
-        f"robots.txt {count(told.get('seed', 0))}",
-        f"sitemaps {count(told.get('sitemap', 0))}",
+        f"robots.txt {count(progress.tally.robots)}",
+        f"sitemaps {count(progress.tally.files)}",
         f"queue {count(progress.queued)}",
         f"hosts {count(progress.sites)} ({hosts(progress)})",
         size(progress.tally.downloaded),

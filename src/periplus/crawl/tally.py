@@ -29,7 +29,7 @@ class Tally(Struct):
     """Counts since the collection began. `errors`, `excluded` and `refused` are by reason, `sources` by who told us.
 
     Of the pages, `new` were fetched for the first time, `changed` and `same` again, and `copies` had a text that was
-    known by another URL.
+    known by another URL. `robots` and `files` were answered as well: robots.txt files, sitemaps and feeds.
     """
 
     fetches: int = 0
@@ -44,6 +44,8 @@ class Tally(Struct):
     excluded: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
+    robots: int = 0
+    files: int = 0
 
     @classmethod
     def restored(cls, kept: bytes | None) -> Tally:
@@ -86,6 +88,8 @@ class Tally(Struct):
             return
         self.fetches += 1
         is_page = outcome.task.purpose is Purpose.PAGE
+        if not is_page:
+            self._count_file(outcome)
         match outcome:
             case Failed(reason=reason) if is_page:
                 _add(self.errors, reason)
@@ -103,6 +107,11 @@ class Tally(Struct):
                 self.pages += 1
             case _:
                 pass
+
+    def _count_file(self, outcome: FetchOutcome) -> None:
+        is_there = isinstance(outcome, NotModified) or (isinstance(outcome, Fetched) and outcome.status < 400)
+        self.robots += is_there and outcome.task.purpose is Purpose.ROBOTS
+        self.files += is_there and outcome.task.purpose is Purpose.SITEMAP
 
 
 class Counting:

@@ -26,7 +26,7 @@ from periplus.store import MemoryState
 
 HOME = "http://a.test"
 PROGRESS = Progress(
-    Tally(fetches=1_612, downloaded=2_000_000, sources={"seed": 1_000, "sitemap": 398}),
+    Tally(fetches=1_612, downloaded=2_000_000, robots=1_000, files=398),
     known=1_398,
     queued=98,
     sites=1_151,

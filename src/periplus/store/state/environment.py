@@ -69,7 +69,7 @@ class Environment:
         self._log: Log | None = None
         self.changed: Changes | None = None
         self.uncommitted = 0
-        self._lock = -1 if readonly else _lock(folder)
+        self._lock = _hold_still(folder) if readonly else _lock(folder)
         try:
             self._lmdb = _open(folder, map_size, readonly)
             _check_length(folder, self._lmdb)
@@ -309,6 +309,27 @@ def _lock(folder: Path) -> int:
     return descriptor
 
 
+def _hold_still(folder: Path) -> int:
+    """Who may only read cannot tell a writer what it looks at: so nobody may write meanwhile, nor it read then."""
+    if not _is_unwritable(folder):
+        return -1
+    descriptor = os.open(folder / "owner.lock", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise CollectionInUse(
+            f"somebody writes in {folder}, and we may not", hint="wait until that ends, or get leave to write there"
+        ) from error
+    return descriptor
+
+
+def _is_unwritable(folder: Path) -> bool:
+    """Whether readers cannot be noted, as in a folder that belongs to others or on a disk that is not to be written."""
+    path = folder / "lock.mdb"
+    return path.exists() and not os.access(path, os.W_OK)
+
+
 def _open(folder: Path, map_size: int, readonly: bool) -> lmdb.Environment:
     """With as much of the map as the platform allows."""
     if readonly and not (folder / DATA).is_file():
@@ -316,8 +337,9 @@ def _open(folder: Path, map_size: int, readonly: bool) -> lmdb.Environment:
     while True:
         try:
             return lmdb.open(
-                str(folder), map_size=map_size, max_dbs=MAX_TABLES, readonly=readonly, readahead=False, create=False
-            )
+                str(folder), map_size=map_size, max_dbs=MAX_TABLES, readonly=readonly, readahead=False, create=False,
+                lock=not (readonly and _is_unwritable(folder)),
+            )  # fmt: skip
         except (lmdb.Error, OverflowError) as error:
             map_size //= 2
             if map_size < SMALLEST_MAP or not _is_too_large(error):
