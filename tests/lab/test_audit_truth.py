@@ -188,7 +188,7 @@ def planted_elsewhere(truth: Truth, found: Audit) -> set[str]:
     names |= {"lastmod-missing"} if len(entries) >= 10 and len(dated) < 0.5 * len(entries) else set()
     names |= {"robots-silent"} if entries and truth.site.robots in ("missing", "empty") else set()
     names |= {"duplicate-pages"} if truth.unmarked_copies() else set()
-    return names | ({"needless-requests"} if found.cost.share >= 0.2 and found.cost.requests >= 20 else set())
+    return names | ({"needless-requests"} if found.cost.share >= 0.2 and found.cost.visits >= 20 else set())
 
 
 @pytest.mark.parametrize("place", range(len(PROFILES)), ids=[profile.value for profile in PROFILES])
@@ -206,7 +206,7 @@ def test_what_a_crawl_costs_is_what_the_server_saw(crawled: Crawled) -> None:
     for site in crawled.world.sites():
         truth, cost = Truth(crawled, site), crawled.audit(site).cost
         answers = truth.answers.values()
-        assert cost.requests == len(truth.answers)
+        assert cost.visits == len(truth.answers)
         assert cost.wasted.get("redirects", 0) == sum(said.status == 301 for said in answers)
         assert cost.wasted.get("errors", 0) == sum(said.status >= 400 for said in answers)
         assert cost.wasted.get("apologies", 0) == sum(said.is_apology for said in answers)

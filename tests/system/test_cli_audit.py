@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.scripted_web import MovedTo, ScriptedWeb, page, urlset
+from tests.lab.scripted_web import MovedTo, ScriptedWeb, page, sitemap_index, urlset
 from tests.system.typed import Run
 
 HOME = "http://site.test"
@@ -46,7 +46,10 @@ def test_a_clean_site_has_no_finding(run: Run, web: ScriptedWeb) -> None:
     assert audit["findings"] == []
     assert {mark["verdict"] for mark in audit["marks"]} == {"good"}
     assert (audit["pages"], audit["listed"], audit["visited"], audit["is_whole"]) == (13, 13, 13, True)
-    assert audit["cost"] == {"requests": 13, "bytes": audit["cost"]["bytes"], "pages": 13, "needless": 0, "wasted": {}}
+    assert (audit["linked"], audit["followed"]) == (13, 13)
+    assert audit["cost"] | {"bytes": 0} == {
+        "requests": 15, "bytes": 0, "visits": 13, "pages": 13, "needless": 0, "wasted": {},
+    }  # fmt: skip
     assert "Nothing to mend was found" in run(*typed(web)).stdout
 
 
@@ -126,3 +129,72 @@ def test_a_site_that_is_not_there_has_nothing_to_audit(run: Run, web: ScriptedWe
     said = run(*typed(web, "--json"))
     assert said.returncode == 1
     assert {mark["verdict"] for mark in json.loads(said.stdout)["marks"]} == {"unknown"}
+
+
+def says(audit: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """The verdict on each area, and the sentence."""
+    return {mark["area"]: (mark["verdict"], mark["says"]) for mark in audit["marks"]}
+
+
+def test_a_sitemap_that_was_not_asked_for_is_not_said_to_be_missing(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """Of a crawl without sitemaps nothing is claimed of them, and nothing fails for it; a site without one is told."""
+    folder = str(tmp_path / "c")
+    run("crawl", HOME, "-o", folder, "--proxy", web.base, "--delay", "0", "--no-sitemaps", "--workers", "1")
+    said = run("audit", folder, "--json", "--fail-on", "notice")
+    audit = json.loads(said.stdout)
+    assert said.returncode == 0
+    assert audit["findings"] == []
+    assert "not asked for" in audit["unjudged"]["no-sitemap"]
+    assert {says(audit)[area] for area in ("complete", "clean", "lastmod", "hints")} == {
+        ("unknown", "Sitemaps were not read")
+    }
+    del web.said[f"{HOME}/sitemap.xml"]
+    web.said[f"{HOME}/robots.txt"] = "User-agent: *\nDisallow: /private/\n"
+    without = json.loads(run(*typed(web, "--json")).stdout)
+    assert [found["name"] for found in without["findings"]] == ["no-sitemap"]
+    assert without["unjudged"] == {}
+
+
+def test_what_was_not_visited_is_not_called_good(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """Of a crawl that ended early the marks say of how many URLs they speak: as JSON, as a page, on the terminal."""
+    file = tmp_path / "audit.html"
+    audit = json.loads(run(*typed(web, "--json", "--limit", "3", "--html", str(file))).stdout)
+    assert not audit["is_whole"]
+    assert (audit["listed"], audit["visited"], audit["linked"], audit["followed"]) == (13, 3, 13, 3)
+    told = {area: sentence for area, (_, sentence) in says(audit).items()}
+    assert told["clean"] == "All 3 of 13 listed URLs that were visited are pages to be indexed"
+    assert told["links"] == "All 3 of 13 linked URLs that were visited are pages, and every page has one name"
+    assert told["complete"] == "Every page that may be indexed is listed, of 3 that were read"
+    assert all(told[area] in file.read_text() for area in ("clean", "links", "complete"))
+    assert "All 3 of 13 listed URLs" in " ".join(run(*typed(web, "--limit", "3")).stdout.split())
+
+
+def test_a_url_in_two_files_is_one_listed_page(run: Run, web: ScriptedWeb) -> None:
+    """Counts of lastmod and of listed URLs are of the same: URLs of the site, each once, however it is written."""
+    listed = [f"{HOME}/{name}" for name in ("", *NAMES)]
+    web.said[f"{HOME}/sitemap.xml"] = sitemap_index(f"{HOME}/one.xml", f"{HOME}/two.xml")
+    web.said[f"{HOME}/one.xml"] = urlset(*listed)
+    again = [f"{url.replace('site.test', 'SITE.test:80')} 2026-01-02" for url in listed[:3]]
+    web.said[f"{HOME}/two.xml"] = urlset(*again, *(f"http://other.test/{number}" for number in range(9)))
+    audit = json.loads(run(*typed(web, "--json")).stdout)
+    found = {each["name"]: (each["count"], each["of"]) for each in audit["findings"]}
+    assert (audit["listed"], found["lastmod-missing"]) == (13, (10, 13))
+    assert (audit["dates"]["entries"], audit["dates"]["dated"]) == (13, 3)
+
+
+def test_a_sitemap_that_lists_nothing_misses_every_page(run: Run, web: ScriptedWeb) -> None:
+    """It is there, and so nothing of it is called good."""
+    web.said[f"{HOME}/sitemap.xml"] = urlset()
+    empty = json.loads(run(*typed(web, "--json")).stdout)
+    found = {each["name"]: (each["count"], each["of"]) for each in empty["findings"]}
+    assert found["pages-unlisted"] == (13, 13)
+    assert says(empty)["clean"] == ("unknown", "No sitemap that was read lists a page")
+
+
+def test_the_cost_of_a_closed_site_is_its_robots_file(run: Run, web: ScriptedWeb) -> None:
+    """What was asked for is counted, whatever it was for."""
+    web.said = {f"{HOME}/robots.txt": "User-agent: *\nDisallow: /\n"}
+    audit = json.loads(run(*typed(web, "--json")).stdout)
+    assert [found["name"] for found in audit["findings"]] == ["robots-closed"]
+    assert (audit["cost"]["requests"], audit["cost"]["bytes"], audit["cost"]["visits"]) == (1, 26, 0)
+    assert "1 request, 26 bytes" in run(*typed(web)).stdout

@@ -34,7 +34,8 @@ def say_audit(console: Console, audit: Audit, failed: list[str], html: str) -> N
 def _facts(audit: Audit) -> str:
     cost = audit.cost
     listed = f"{count(audit.listed)} URLs listed, {count(audit.visited)} of them visited"
-    return f"{count(audit.pages)} pages; {listed}; {count(cost.requests)} requests, {sized(cost.bytes)}"
+    asked = "1 request" if cost.requests == 1 else f"{count(cost.requests)} requests"
+    return f"{count(audit.pages)} pages; {listed}; {asked}, {sized(cost.bytes)}"
 
 
 def _marks(audit: Audit) -> Table:

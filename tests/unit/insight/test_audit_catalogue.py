@@ -37,10 +37,12 @@ def audit_of(*findings: Finding) -> Audit:
         pages=1,
         listed=1,
         visited=1,
+        linked=1,
+        followed=1,
         is_whole=True,
         marks=marks,
         findings=findings,
-        cost=Cost(1, 2_000_000, 1, 0, {}),
+        cost=Cost(1, 2_000_000, 1, 1, 0, {}),
         dates=Dates(0, 0, 0, 0),
         unjudged={"orphans": "why not"},
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import RobotsFile
 
@@ -15,14 +16,17 @@ from .dating import honesty
 from .gathering import Gathered
 from .hinting import hints
 from .linking import linkage
-from .listing import cleanliness, completeness, has_sitemap
+from .listing import Standing, cleanliness, completeness, standing, unread_files
+from .marking import marks_of
 from .permitting import permissions
-from .values import QUESTIONS, Area, Audit, Cost, Dates, Finding, Mark
+from .values import Audit, Dates
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
 
 _CUT_SHORT = "the crawl was not finished: what links lead to is not all known"
+_UNASKED = "sitemaps were not asked for by this crawl"
+_UNREADABLE = "no sitemap could be read"
 _NOT_SEEN_AGAIN = "too few pages were visited again"
 _UNREAD = """
 select url, '' as note, '' as via, coalesce(reason, status::varchar, outcome) as kind, 0.0 as weight
@@ -56,35 +60,46 @@ def audit(
     """
     settings = settings or AuditSettings()
     gathered = Gathered(views, sites, examples=settings.examples)
-    has_list = has_sitemap(gathered)
+    stands, unread_lists = standing(gathered, robots), unread_files(gathered)
     about_dates, dates = honesty(gathered)
     about_cost, cost = costs(gathered, pause=settings.pause)
+    about_links, (linked, followed) = linkage(gathered, is_whole=is_whole, slow=settings.slow)
     findings = [
-        *completeness(gathered),
+        *completeness(gathered, stands, unread_lists),
         *cleanliness(gathered),
         *about_dates,
         *hints(gathered),
-        *linkage(gathered, is_whole=is_whole, slow=settings.slow),
-        *permissions(robots, f"http://{sites[0]}/", has_sitemap=has_list),
+        *about_links,
+        *permissions(robots, f"http://{sites[0]}/", has_sitemap=stands is Standing.READ),
         *about_cost,
     ]
     order = list(KINDS)
     findings.sort(key=lambda found: (found.severity.rank, order.index(found.name)))
     listed, pages = gathered.count("is_listed"), gathered.count("is_page")
-    unread = "" if pages else _why_unread(gathered)
-    return Audit(
+    found = Audit(
         site=sites[0],
         sites=tuple(sites),
         pages=pages,
         listed=listed,
         visited=gathered.count("is_listed and is_crawled"),
+        linked=linked,
+        followed=followed,
         is_whole=is_whole,
-        marks=tuple(_mark(area, findings, unread, listed, dates, cost) for area in Area),
+        marks=(),
         findings=tuple(findings),
         cost=cost,
         dates=dates,
-        unjudged=_unjudged(dates, is_whole=is_whole, has_list=bool(listed)),
+        unjudged=_about_lists(stands, unread_lists) | _unjudged(dates, is_whole=is_whole, has_list=bool(listed)),
     )
+    return replace(found, marks=marks_of(found, stands, "" if pages else _why_unread(gathered)))
+
+
+def _about_lists(stands: Standing, unread: int) -> dict[str, str]:
+    if stands is Standing.UNASKED:
+        return {"no-sitemap": _UNASKED}
+    if stands is Standing.UNREADABLE:
+        return {"pages-unlisted": _UNREADABLE}
+    return {"pages-unlisted": f"{unread:,} files of the sitemap were not read yet"} if unread else {}
 
 
 def _unjudged(dates: Dates, *, is_whole: bool, has_list: bool) -> dict[str, str]:
@@ -96,38 +111,6 @@ def _unjudged(dates: Dates, *, is_whole: bool, has_list: bool) -> dict[str, str]
     return unjudged
 
 
-def _mark(area: Area, findings: list[Finding], unread: str, listed: int, dates: Dates, cost: Cost) -> Mark:
-    """Of a site of which no page was read (`unread` says why), nothing is good."""
-    mine = [found for found in findings if found.area is area]
-    if mine:
-        more = f" (and {len(mine) - 1} more)" if len(mine) > 1 else ""
-        return Mark(area, QUESTIONS[area], mine[0].severity.value, mine[0].title + more)
-    why = unread or _unknown(area, listed, dates)
-    return Mark(area, QUESTIONS[area], "unknown" if why else "good", why or _good(area, listed, dates, cost))
-
-
 def _why_unread(gathered: Gathered) -> str:
     reasons = gathered.found(_UNREAD).parts
     return "No page could be read" + (f" ({', '.join(reasons)})" if reasons else "")
-
-
-def _unknown(area: Area, listed: int, dates: Dates) -> str:
-    """Why nothing can be said of an area; empty if something can."""
-    if not listed and area in (Area.CLEAN, Area.LASTMOD, Area.HINTS):
-        return "There is no sitemap to judge"
-    return "No listed page has one" if area is Area.LASTMOD and not dates.dated else ""
-
-
-def _good(area: Area, listed: int, dates: Dates, cost: Cost) -> str:
-    trusted = (
-        "nothing speaks against it" if dates.precision is None else f"{dates.precision:.0%} of its moves are right"
-    )
-    return {
-        Area.COMPLETE: "Every page that may be indexed is listed",
-        Area.CLEAN: f"All {listed:,} listed URLs are pages to be indexed",
-        Area.LASTMOD: f"{dates.dated:,} of {dates.entries:,} listed pages have one, and {trusted}",
-        Area.HINTS: "They are left out, or tell pages apart",
-        Area.LINKS: "Every link leads to a page, and every page has one name",
-        Area.ROBOTS: "Nothing is wrong with it",
-        Area.COST: f"{cost.requests:,} requests for {cost.pages:,} pages",
-    }[area]

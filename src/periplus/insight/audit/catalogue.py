@@ -137,7 +137,7 @@ _KINDS: Final = (
         "Link them from a section, an archive or related pages; or take them out if they are not meant to be found.",
     ),
     Kind(
-        "broken-links", Area.LINKS, W, "Linked pages that answer with an error: {count}",
+        "broken-links", Area.LINKS, W, "Linked pages that answer with an error: {count} of {of} visited",
         "Visitors and crawlers end nowhere.",
         "Mend or remove the links; redirect what has moved.",
     ),
@@ -147,7 +147,7 @@ _KINDS: Final = (
         "Answer 404 or 410 where a page is not there.",
     ),
     Kind(
-        "redirected-links", Area.LINKS, N, "Linked URLs that are redirected: {count}",
+        "redirected-links", Area.LINKS, N, "Linked URLs that are redirected: {count} of {of} visited",
         "Each costs visitors and crawlers a request more.",
         "Link to where the redirect ends.",
     ),
@@ -189,7 +189,7 @@ _KINDS: Final = (
     ),
     # cost
     Kind(
-        "needless-requests", Area.COST, N, "Requests that brought nothing new: {count} of {of}",
+        "needless-requests", Area.COST, N, "Requests for pages that brought nothing new: {count} of {of}",
         "Crawlers give a site so many visits; what is spent on errors, redirects and duplicates is lost for pages.",
         "Mend the findings above, the most frequent first.",
     ),

@@ -14,9 +14,10 @@ _AGAIN_LEAST, _FULL_MOST = 10, 0.5
 
 _REQUESTS: Final = """
 select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
-    count(*) filter (where outcome = 'redirected') as redirects,
-    count(*) filter (where outcome = 'failed' or status >= 400) as errors
-from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site)
+    count(*) filter (where purpose = 'page') as visits,
+    count(*) filter (where purpose = 'page' and outcome = 'redirected') as redirects,
+    count(*) filter (where purpose = 'page' and (outcome = 'failed' or status >= 400)) as errors
+from fetches where outcome <> 'excluded' and list_contains($sites, site)
 """
 _AGAIN: Final = """
 create or replace temp table audited_again as
@@ -38,8 +39,8 @@ def costs(gathered: Gathered, *, pause: float) -> tuple[list[Finding], Cost]:
     """What was spent, and on what in vain. `pause`: seconds from which on two visits are not in a row."""
     gathered.views.database.execute(_AGAIN, {"sites": gathered.sites, "pause": pause})
     row = gathered.row(_REQUESTS)
-    requests, size, redirects, errors = (
-        int(str(row.get(name) or 0)) for name in ("requests", "bytes", "redirects", "errors")
+    requests, size, visits, redirects, errors = (
+        int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits", "redirects", "errors")
     )
     copies = gathered.count("is_page and not is_apology and not is_first")
     apologies = gathered.count("is_apology")
@@ -54,13 +55,14 @@ def costs(gathered: Gathered, *, pause: float) -> tuple[list[Finding], Cost]:
     cost = Cost(
         requests=requests,
         bytes=size,
+        visits=visits,
         pages=gathered.count("is_good and is_first"),
         needless=sum(wasted.values()),
         wasted={name: number for name, number in wasted.items() if number},
     )
     found: list[Finding] = []
-    if requests >= _FEW and cost.share >= _NEEDLESS_MOST:
-        found += finding("needless-requests", Found(cost.needless, parts=cost.wasted), requests)
+    if visits >= _FEW and cost.share >= _NEEDLESS_MOST:
+        found += finding("needless-requests", Found(cost.needless, parts=cost.wasted), visits)
     if unchanged.count >= _AGAIN_LEAST and unchanged.count > _FULL_MOST * again:
         found += finding("no-validators", unchanged, again)
     return found, cost

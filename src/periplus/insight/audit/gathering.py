@@ -8,7 +8,7 @@
 * `is_first`: of all names of one page the listed, then the shortest; `same_as` is that name, of the others;
 * `is_error`, `is_redirect`, `is_good`: how it answered; a good page is there, may be indexed, and is no apology.
 
-`audited_entries` are the lines of its sitemaps, as they were last read.
+`audited_entries` is what its sitemaps say of each listed URL, as they were last read (`entries`).
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is a parameter
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from .catalogue import KINDS
+from .entries import gather_entries
 from .values import Example, Finding, Severity
 
 if TYPE_CHECKING:
@@ -39,12 +40,6 @@ _LISTED: Final = """
 create or replace temp table audited_listed as
 select url, count(*) as tellings, max(priority) as priority from discoveries
 where source = 'sitemap' and list_contains($sites, site) group by url
-"""
-_ENTRIES: Final = """
-create or replace temp table audited_entries as
-select entries.* from listed_entries as entries join (
-    select url as sitemap from sitemap_files where kind in ('urlset', 'text')) using (sitemap)
-where list_contains($sites, site)
 """
 _AUDITED: Final = f"""
 create or replace temp table audited as
@@ -86,9 +81,9 @@ class Gathered:
         self.sites = list(sites)
         self._examples = examples
         views.prepare("urls discoveries fetches links pages sitemap_entries sitemap_files changes listed_entries")
-        for sql in (_LISTED, _ENTRIES):
-            views.database.execute(sql, {"sites": self.sites})
+        views.database.execute(_LISTED, {"sites": self.sites})
         views.database.execute(_AUDITED, {"sites": self.sites, "apology": _APOLOGY})
+        gather_entries(views.database, self.sites)
 
     def number(self, sql: str, **parameters: object) -> int:
         """One number; nothing is 0."""

@@ -1,8 +1,16 @@
-"""Is the sitemap complete, and is it clean? What links lead to and it leaves out; what it lists and should not."""
+"""Is the sitemap complete, and is it clean? What links lead to and it leaves out; what it lists and should not.
+
+That there is none is said only where one was looked for. What is missing in it is said only where all of it was read.
+"""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
+
+from periplus.formats.robots import parse
+from periplus.model import RobotsFile
+from periplus.urls import resolve_all, site_of
 
 from .gathering import Found, Gathered, finding
 from .values import Finding, Severity
@@ -20,6 +28,21 @@ select count(*) from sitemap_files where list_contains($sites, site)
 _READABLE: Final = """
 select count(*) from sitemap_files where list_contains($sites, site) and kind in ('urlset', 'index', 'text')
 """
+_LISTS: Final = """
+select count(*) from sitemap_files where list_contains($sites, site) and kind in ('urlset', 'text')
+"""
+_NAMED: Final = """
+select count(*) from sitemap_files where list_contains($sites, site) and origin not in ('well-known', 'page')
+"""
+_LOOKED_FOR: Final = """
+select count(*) from sitemap_files where list_contains($sites, site) and origin <> 'page'
+"""
+_CHILDREN: Final = """
+select entries.url, entries.sitemap from sitemap_entries as entries join (
+    select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
+using (sitemap, read_at) where kind = 'sitemap' and list_contains($sites, site) order by entries.sitemap
+"""
+_VISITED: Final = "select url from sitemap_files"
 _UNREAD: Final = """
 select url, coalesce(outcome, kind) as note, coalesce(parent, '') as via, coalesce(outcome, kind) as kind,
     0.0 as weight
@@ -41,16 +64,47 @@ select (epoch(max(read_at)) - epoch(max(lastmod))) / 86400 from audited_entries
 """
 
 
-def has_sitemap(gathered: Gathered) -> bool:
-    """Whether there is a sitemap that could be read."""
-    return gathered.number(_READABLE) > 0
+class Standing(StrEnum):
+    """What is known of the sitemap of a site.
+
+    `READ`: there is one. `UNREADABLE`: one is named, and could not be read. `NONE`: it was looked for in vain.
+    `UNASKED`: the crawl did not ask for it, because it was told so, or ended before.
+    """
+
+    READ = "read"
+    UNREADABLE = "unreadable"
+    NONE = "none"
+    UNASKED = "unasked"
 
 
-def completeness(gathered: Gathered) -> list[Finding]:
-    """What the sitemap leaves out, or that there is none."""
-    if not gathered.number(_FILES) and not gathered.count("is_listed"):
+def standing(gathered: Gathered, robots: RobotsFile | None) -> Standing:
+    """Whether there is a sitemap, as far as the crawl has looked."""
+    if gathered.number(_READABLE) or gathered.count("is_listed"):
+        return Standing.READ
+    if gathered.number(_NAMED):
+        return Standing.UNREADABLE
+    is_named = robots is not None and robots.access == "rules" and bool(parse(robots.body).sitemaps)
+    return Standing.NONE if gathered.number(_LOOKED_FOR) and not is_named else Standing.UNASKED
+
+
+def unread_files(gathered: Gathered) -> int:
+    """How many files of the site its sitemap indexes name that the crawl has not come to."""
+    database = gathered.views.database
+    by_index: dict[str, list[str]] = {}
+    for url, index in database.execute(_CHILDREN, {"sites": gathered.sites}).fetchall():
+        by_index.setdefault(index, []).append(url or "")
+    if not by_index:
+        return 0
+    named = {url for index, urls in by_index.items() for url in resolve_all(urls, index) if url is not None}
+    visited = {url for (url,) in database.execute(_VISITED).fetchall()}
+    return sum(1 for url in named if url not in visited and site_of(url) in gathered.sites)
+
+
+def completeness(gathered: Gathered, stands: Standing, unread: int) -> list[Finding]:
+    """What the sitemap leaves out, or that there is none. `unread`: files of it that the crawl has not come to."""
+    if stands is Standing.NONE:
         return finding("no-sitemap", Found(1)) if gathered.count("is_page") else []
-    if not gathered.count("is_listed"):
+    if stands is not Standing.READ or unread or not (gathered.number(_LISTS) or gathered.count("is_listed")):
         return []
     good = gathered.count("is_good and is_first")
     missing = gathered.of_urls("is_good and is_first and not is_listed and by_discovery", note="coalesce(title, '')")

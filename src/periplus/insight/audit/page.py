@@ -70,6 +70,8 @@ def _numbers(audit: Audit) -> Iterator[str]:
         "pages read": f"{audit.pages:,}",
         "URLs in sitemaps": f"{audit.listed:,}",
         "of these visited": f"{audit.visited:,}",
+        "URLs that links lead to": f"{audit.linked:,}",
+        "of these asked for": f"{audit.followed:,}",
         "requests": f"{audit.cost.requests:,}",
         "downloaded": sized(audit.cost.bytes),
     }
@@ -115,7 +117,7 @@ def _link(url: str) -> str:
 def _cost(cost: Cost) -> Iterator[str]:
     yield "<h2>What this crawl cost</h2>\n"
     yield f"<p>{cost.requests:,} requests and {sized(cost.bytes)} for {cost.pages:,} pages of their own; "
-    yield f"{cost.needless:,} requests ({cost.share:.0%}) brought nothing new"
+    yield f"{cost.needless:,} of {cost.visits:,} requests for pages ({cost.share:.0%}) brought nothing new"
     if cost.wasted:
         yield ": " + ", ".join(f"{number:,} {escape(name)}" for name, number in cost.wasted.items())
     yield ".</p>\n"

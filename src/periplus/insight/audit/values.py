@@ -79,18 +79,23 @@ class Mark(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """What crawling the site took. `needless` of the requests brought nothing: `wasted` says why, by kind."""
+    """What crawling the site took, in `requests` and `bytes` of all kinds, robots.txt and sitemaps among them.
+
+    `visits` of the requests asked for pages, and brought `pages` of their own. `needless` of the visits brought
+    nothing: `wasted` says why, by kind.
+    """
 
     requests: int
     bytes: int
+    visits: int
     pages: int
     needless: int
     wasted: dict[str, int]
 
     @property
     def share(self) -> float:
-        """Of the requests, those that brought nothing."""
-        return self.needless / self.requests if self.requests else 0.0
+        """Of the visits, those that brought nothing."""
+        return self.needless / self.visits if self.visits else 0.0
 
 
 class Dates(Struct, frozen=True):
@@ -111,6 +116,7 @@ class Dates(Struct, frozen=True):
 class Audit(Struct, frozen=True):
     """All of it. `listed` URLs stand in sitemaps, `visited` of these were asked for; `is_whole`: nothing was left over.
 
+    `linked` URLs of the site are what links of its pages lead to, `followed` of these were asked for.
     `unjudged` are names of findings that could not be looked for, each with the reason.
     """
 
@@ -119,6 +125,8 @@ class Audit(Struct, frozen=True):
     pages: int
     listed: int
     visited: int
+    linked: int
+    followed: int
     is_whole: bool
     marks: tuple[Mark, ...]
     findings: tuple[Finding, ...]
