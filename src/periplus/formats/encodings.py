@@ -5,8 +5,8 @@ Which encoding a body is in is for each of them to find out.
 
 Python's codecs are the decoders, with the differences that the standard makes: the single-byte encodings of Windows
 map the bytes that Microsoft left undefined in 0x80-0x9F to the control characters of the same number, GBK is decoded
-as gb18030, Big5 with the Hong Kong supplement, Shift_JIS and EUC-KR as Windows extended them. What cannot be decoded
-becomes U+FFFD, so that decoding never fails.
+as gb18030 with a euro sign of one byte, Big5 with the Hong Kong supplement, Shift_JIS and EUC-KR as Windows extended
+them; so are the rows of EUC-JP and ISO-2022-JP. What cannot be decoded becomes U+FFFD, so that decoding never fails.
 """
 
 from __future__ import annotations
@@ -100,6 +100,12 @@ _OVERRIDES: Final = {
     "windows-1255": {0xCA: "\u05ba"},
     "x-mac-cyrillic": {0xA2: "Ґ", 0xB6: "ґ", 0xFF: "€"},
 }
+_ROWS: Final = "periplus.formats.rows"
+_EURO: Final = "periplus.formats.euro"
+_WIDE: Final = str.maketrans("\u301c\u2016\u2212\xa2\xa3\xac", "\uff5e\u2225\uff0d\uffe0\uffe1\uffe2")
+"""Where Windows, and so the web, chose other characters for places of JIS X 0208 than Python did."""
+_MOST_MENDED: Final = 10_000
+"""Characters of a text that are looked up one by one; a text with more errors is in some other encoding."""
 _ASCII_WHITESPACE: Final = "\t\n\f\r "
 
 
@@ -135,7 +141,9 @@ def decode(body: bytes, encoding: str) -> str:
         return "\ufffd" if body else ""
     codec = _MULTI_BYTE.get(encoding)
     if codec is not None:
-        return body.decode(codec, "replace")
+        text = body.decode(codec, "replace")
+        more = _BY_WINDOWS.get(codec)
+        return text if more is None else more(body, codec, text)
     return codecs.charmap_decode(body, "replace", _charmap(encoding))[0]
 
 
@@ -153,3 +161,48 @@ def _character(byte: int, codec: str) -> str:
     """What one byte means: a hole in 0x80-0x9F is the control character of that number, elsewhere an error."""
     char = bytes((byte,)).decode(codec, "replace")
     return chr(byte) if char == "\ufffd" and 0x80 <= byte <= 0x9F else char
+
+
+def _mended(body: bytes, codec: str, text: str, handler: str) -> str:
+    """The text, with what Windows added where Python found errors."""
+    return body.decode(codec, handler) if 0 < text.count("\ufffd") <= _MOST_MENDED else text
+
+
+def _with_rows(body: bytes, codec: str, text: str) -> str:
+    return _mended(body, codec, text, _ROWS).translate(_WIDE)
+
+
+def _with_euro(body: bytes, codec: str, text: str) -> str:
+    return _mended(body, codec, text, _EURO).replace("\ue5e5", "\u3000")
+
+
+_BY_WINDOWS: Final = {
+    _MULTI_BYTE["EUC-JP"]: _with_rows,
+    _MULTI_BYTE["ISO-2022-JP"]: _with_rows,
+    _MULTI_BYTE["gb18030"]: _with_euro,
+}
+
+
+def _row_of_windows(error: UnicodeError) -> tuple[str, int]:
+    """What two bytes mean in the rows that Windows added to JIS X 0208: numbers in circles, names of persons."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    pair = bytes(byte & 0x7F for byte in error.object[error.start : error.start + 2])
+    if len(pair) < 2 or not (0x21 <= pair[0] <= 0x7E and 0x21 <= pair[1] <= 0x7E):
+        return "\ufffd", error.end
+    half, cell = divmod(pair[0] - 0x21, 2)
+    cell = pair[1] - 0x21 + 94 * cell
+    lead, trail = half + (0x81 if half < 0x1F else 0xC1), cell + (0x40 if cell < 0x3F else 0x41)
+    char = bytes((lead, trail)).decode("cp932", "replace")
+    return (char, error.start + 2) if len(char) == 1 and char != "\ufffd" else ("\ufffd", error.end)
+
+
+def _euro_of_windows(error: UnicodeError) -> tuple[str, int]:
+    """The one byte that Windows added to GBK; and A3 A0 is a space in use, which Python takes for private."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return ("€", error.start + 1) if error.object[error.start] == 0x80 else ("\ufffd", error.end)
+
+
+codecs.register_error(_ROWS, _row_of_windows)
+codecs.register_error(_EURO, _euro_of_windows)

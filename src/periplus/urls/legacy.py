@@ -5,7 +5,9 @@ encodes the query of a special URL, and nothing else of it, in the encoding of t
 encoding"): bytes outside the query's character set are escaped, and what the encoding lacks is written as an HTML
 character reference. It is done here before parsing, because the parser underneath knows only UTF-8.
 
-Encoders are Python's. They differ from those of the Encoding Standard in some private-use and control characters,
+Encoders are Python's, with what the standard does otherwise: GBK is the part of gb18030 that has two bytes, and a euro
+sign of one; EUC-JP has what Windows added to its rows, in place of the three bytes of JIS X 0212; yen sign and overline
+are the ASCII characters in whose places they were. There remain some private-use, control and compatibility characters,
 about which servers do not agree either.
 """
 
@@ -21,10 +23,12 @@ _SAME_NAME = (
     "windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258"
 )
 
+_REFERENCE = "periplus.urls.reference"
+
 _CODECS = {name: name for name in _SAME_NAME.split()} | {
     "big5": "cp950",
     "euc-kr": "cp949",
-    "gbk": "gb18030",
+    "gbk": "gbk",
     "ibm866": "cp866",
     "iso-8859-8-i": "iso-8859-8",
     "macintosh": "mac-roman",
@@ -35,6 +39,9 @@ _CODECS = {name: name for name in _SAME_NAME.split()} | {
 """The legacy encodings of the web, by the names the Encoding Standard gives them, and what Python calls their like."""
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_IN_SHIFT_JIS = str.maketrans(
+    {"\N{MINUS SIGN}": "\N{FULLWIDTH HYPHEN-MINUS}", "\N{YEN SIGN}": "\\", "\N{OVERLINE}": "~"}
+)
 _QUERY_CHARACTERS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\"#'<>")
 
 
@@ -54,17 +61,50 @@ def with_query_in(url: str, encoding: str) -> str:
 
 
 def _escaped(run: str, codec: str) -> str:
+    return quote(_encoded(run, codec), safe=_QUERY_CHARACTERS)
+
+
+def _encoded(run: str, codec: str) -> bytes:
+    if codec == "gbk":
+        return b"".join(_two_bytes(character) for character in run)
+    if codec == "euc-jp":
+        return b"".join(_in_rows(character) for character in run)
     if codec == "cp932":
-        run = run.replace("\N{MINUS SIGN}", "\N{FULLWIDTH HYPHEN-MINUS}")
-    return quote(run.encode(codec, "periplus.urls.reference"), safe=_QUERY_CHARACTERS)
+        run = run.translate(_IN_SHIFT_JIS)
+    return run.encode(codec, _REFERENCE)
+
+
+def _two_bytes(character: str) -> bytes:
+    """In GBK."""
+    if character == "\N{EURO SIGN}":
+        return b"\x80"
+    encoded = character.encode("gb18030", _REFERENCE)
+    return encoded if len(encoded) < 4 else _referred(character).encode()
+
+
+def _in_rows(character: str) -> bytes:
+    """In EUC-JP: what it has of two bytes, else at the place that it has in the rows of Windows."""
+    encoded = character.encode("euc-jp", "ignore")
+    if encoded and encoded[0] != 0x8F:
+        return encoded
+    windows = character.encode("cp932", "ignore")
+    if len(windows) != 2 or windows[0] >= 0xF0:
+        return _referred(character).encode()
+    row = 2 * (windows[0] - (0x81 if windows[0] < 0xA0 else 0xC1))
+    cell = windows[1] - (0x40 if windows[1] < 0x7F else 0x41)
+    return bytes((0xA1 + row + cell // 94, 0xA1 + cell % 94))
+
+
+def _referred(character: str) -> str:
+    """What an encoding lacks, as an escaped character reference."""
+    return f"%26%23{ord(character)}%3B"
 
 
 def _reference(error: UnicodeError) -> tuple[str, int]:
-    """What an encoding lacks, as escaped character references."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
-    return "".join(f"%26%23{ord(character)}%3B" for character in lacking), error.end
+    return "".join(map(_referred, lacking)), error.end
 
 
-codecs.register_error("periplus.urls.reference", _reference)
+codecs.register_error(_REFERENCE, _reference)

@@ -98,3 +98,23 @@ def test_every_encoding_decodes_every_byte() -> None:
 def test_codecs_of_labels_are_charsets_of_the_web(label: str, codec: str | None) -> None:
     """Streams are decoded by Python's codecs, but only by those that stand for a charset of the web."""
     assert encodings.codec_of(label) == codec
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "text"),
+    [
+        ("EUC-JP", b"\xad\xa1\xa4\xa2\xa1\xc1", "①あ～"),
+        ("EUC-JP", b"a\xff\xad", "a\ufffd\ufffd"),
+        ("ISO-2022-JP", b'\x1b$B-!$"\x1b(Bx', "①あx"),
+        ("GBK", b"\x805\xa3\xa0\xc4\xe3", "€5\u3000你"),
+        ("gb18030", b"\xff\x80", "\ufffd€"),
+    ],
+)
+def test_what_windows_added_to_encodings(encoding: str, body: bytes, text: str) -> None:
+    """Numbers in circles, wide signs, the euro sign: the Encoding Standard has them where Windows put them."""
+    assert decode(body, encoding) == text
+
+
+def test_a_body_of_errors_is_decoded_at_once() -> None:
+    """What is nothing but errors is not looked up byte by byte."""
+    assert decode(b"\xff" * 100_000, "EUC-JP") == "\ufffd" * 100_000

@@ -130,6 +130,22 @@ def test_length_is_bounded_before_and_after_escaping() -> None:
     assert canonical("a", "http://h/" + "a" * MAX_LENGTH) is None
 
 
+@pytest.mark.parametrize(
+    ("encoding", "query", "escaped"),
+    [
+        ("gbk", "€你", "%80%C4%E3"),
+        ("gbk", "\U0001f600", "%26%23128512%3B"),
+        ("gb18030", "€", "%A2%E3"),
+        ("shift_jis", "¥‾−あ", "\\~%81|%82%A0"),
+        ("euc-jp", "①～あ", "%AD%A1%A1%C1%A4%A2"),
+        ("euc-jp", "丂\U0001f600", "%26%2319970%3B%26%23128512%3B"),
+    ],
+)
+def test_encoders_of_the_standard(encoding: str, query: str, escaped: str) -> None:
+    """Where Python's encoders differ from those that browsers use."""
+    assert canonical(f"http://h/?{query}", None, encoding) == f"http://h/?{escaped}"
+
+
 def test_queries_are_in_the_encoding_of_the_page() -> None:
     """Path in UTF-8, query as the page's server expects it, and UTF-8 where the encoding is Unicode or unknown."""
     url = "http://h/é?é=\u20ac\u2603#é"
