@@ -29,9 +29,9 @@ _FRAMES: Final = {
     "frame": ("src", "title", LinkKind.FRAME),
 }
 _ANCHOR: Final = ("href", "", LinkKind.ANCHOR)
-_OF_FRAMES: Final = ", ".join(f"{name}[{attribute}]" for name, (attribute, _, _) in _FRAMES.items())
-_ANYWHERE: Final = f"a[href], {_OF_FRAMES}"
-_OTHER_PAGES: Final = f'a[href]:not([href=""], [href^="#"]), {_OF_FRAMES}'
+_WAYS: Final = (("a", "href"), *((name, attribute) for name, (attribute, _, _) in _FRAMES.items()))
+_ANYWHERE: Final = ", ".join(f"{name}[{way}]" for name, way in _WAYS)
+_OTHER_PAGES: Final = ", ".join(f'{name}[{way}]:not([{way}=""], [{way}^="#"])' for name, way in _WAYS)
 _MEDIA: Final = ("img", "video", "audio", "source")
 # A URL runs to the next space, and commas at its end end it all; else descriptors run to a comma outside brackets.
 _SRCSET_URL: Final = re.compile(r"[\s,]*+(\S++)")

@@ -29,8 +29,10 @@ _SIGNATURES: Final = (
     (b"GIF89a", "image/gif"),
     (b"BM", "image/bmp"),
     (b"\x00\x00\x01\x00", "image/x-icon"),
+    (b"\x00\x00\x02\x00", "image/x-icon"),
     (b"OggS\x00", "application/ogg"),
     (b"ID3", "audio/mpeg"),
+    (b"MThd\x00\x00\x00\x06", "audio/midi"),
     (b"\x1aE\xdf\xa3", "video/webm"),
     (b"\x1f\x8b\x08", "application/gzip"),
     (b"PK\x03\x04", "application/zip"),
@@ -116,8 +118,8 @@ def _sniffed(head: bytes, is_utf16: bool) -> Mime:
 def _signature(head: bytes) -> str:
     for signature, essence in _SIGNATURES:
         if head.startswith(signature):
-            # Two letters are a weak proof: a text may begin with them, a bitmap goes on with zeros.
-            if signature == b"BM" and b"\0" not in head[:16]:
+            # A few letters are a weak proof: a text may begin with them, a bitmap or a song goes on with other bytes.
+            if (signature == b"BM" and b"\0" not in head[:16]) or (signature == b"ID3" and head[3:4] >= b" "):
                 continue
             return essence
     if head[4:8] == b"ftyp":

@@ -78,6 +78,15 @@ def test_resources_are_apart() -> None:
     ]
 
 
+def test_ways_into_the_page_itself_are_none() -> None:
+    """Of whichever kind, unless the page has another base; a picture's map and frames are no exception."""
+    html = """<a href="">0</a><a href="#f">1</a><map><area href="#f"><area href=""><area href=/m alt=M></map>
+        <iframe src=""></iframe><iframe src="#f"></iframe><iframe src=/i></iframe>"""
+    host = "http://www.example.com"
+    assert [link.url for link in page(html).links] == [f"{host}/m", f"{host}/i"]
+    assert len(page(f"<base href=/b/>{html}").links) == 8
+
+
 def test_relations() -> None:
     """Canonical, neighbours, other languages, feeds; the page's word before its server's."""
     found = page(
@@ -241,6 +250,8 @@ def test_what_is_no_page() -> None:
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "text/html", "binary", ""),
         (b"\0\1\2\3" * 100, "text/html", "binary", ""),
         (b"%PDF-1.4 ...", None, "binary", ""),
+        (b"ID3\x04\0", "text/html", "binary", ""),
+        (b"ID3 tags", "text/plain", "not-html", "ID3 tags"),
         (b"Just  words <a href=x>", "text/plain", "not-html", "Just words <a href=x>"),
         (b"<?xml version='1.0'?><rss/>", "application/rss+xml", "not-html", ""),
         (b"<p>hi", "image/png", "binary", ""),
