@@ -223,9 +223,28 @@ def test_broken_xml_gives_what_it_can() -> None:
 def test_items_within_items() -> None:
     """An item that was not closed costs nobody anything, and an empty one in another is nothing."""
     unclosed = feed.read(rss("<item><link>https://e.com/1</link><item><link>https://e.com/2</link></item>"))
-    assert {item.url for item in unclosed.items} == {"https://e.com/1", "https://e.com/2"}
+    assert [item.url for item in unclosed.items] == ["https://e.com/1", "https://e.com/2"]
     empty = feed.read(rss("<item><title>x</title><item /><link>https://e.com/1</link></item>"))
     assert empty.items == (Item("https://e.com/1", title="x"),)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "<item><link>https://e.com/{}</link>",
+        "<item><title>x</title><link>https://e.com/{}</link><description><p>a<p>b<li>c<b>d</description></item>",
+        "<item><title>x<link>https://e.com/{}</link></item>",
+        "<item><description><div></p></span>x</description></channels><link>https://e.com/{}</link></item>",
+        "<item><link>https://e.com/{}</LINK></Item>",
+        "<item><a:b><![CDATA[</item><item>]]><!-- <item> --><link>https://e.com/no</link></item><link>https://e.com/no",
+    ],
+)
+def test_what_nobody_ended_ends_with_its_item(item: str) -> None:
+    """Naked HTML or a forgotten end tag in hundreds of items costs none of them, nor their order."""
+    read = feed.read(rss("".join(item.format(number) for number in range(400))))
+    urls = [found.url for found in read.items if found.url != "https://e.com/no"]
+    assert urls == ([f"https://e.com/{number}" for number in range(400)] if "{}" in item else [""] * 400)
+    assert "not-well-formed" in reasons(read)
 
 
 @pytest.mark.parametrize("reference", ["&#xD800;", "&#x0000DFFF;", "&#0055296;", "&#1114112;", "&#xFFFE;", "&#1;"])

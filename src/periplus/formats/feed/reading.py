@@ -18,6 +18,7 @@ from periplus.formats import dates
 from periplus.model import Lastmod, Problem
 from periplus.urls import whatwg
 
+from .balance import balanced
 from .source import open_source
 from .text import folded, plain
 from .values import Feed, Item, Kind
@@ -28,6 +29,10 @@ MOST_ITEMS = 50_000
 MOST_PROBLEMS = 100
 """Told of one feed; more of the same help nobody."""
 
+_NOTHING = Item()
+_BROKEN = ("not-well-formed", "truncated")
+_MOST_MISTAKES = 1_000
+_LACKS_ENDS = (etree.ErrorTypes.ERR_TAG_NAME_MISMATCH, etree.ErrorTypes.ERR_RESOURCE_LIMIT)
 _TOO_MANY = Problem("too-many-items", f"more than {MOST_ITEMS}")
 _LONGEST_TITLE = 1_000
 _LONGEST_SUMMARY = 2_000
@@ -90,11 +95,20 @@ Parts = dict[str, list[Element]]
 
 
 def read(body: bytes | Iterable[bytes], url: str = "") -> Feed:
-    """What was served as a feed at `url`, as far as it can be understood; never raises, whatever it was."""
+    """What was served as a feed at `url`, as far as it can be understood; never raises, whatever it was.
+
+    What the parser stumbled over is read once more with every end tag in its place.
+    """
     source = open_source(body)
     if not source.text:
         return Feed(None, problems=source.problems)
-    return _Reading(url, source.problems).read(source.text)
+    reading = _Reading(url, source.problems)
+    feed = reading.read(source.text)
+    if not reading.is_unbalanced:
+        return feed
+    told = (problem for problem in feed.problems if problem.reason in _BROKEN)
+    again = _Reading(url, (*source.problems, *islice(told, 1))).read(balanced(source.text))
+    return again if len(again.items) >= len(feed.items) else feed
 
 
 class _Reading:
@@ -104,6 +118,7 @@ class _Reading:
         self.url = url
         self.problems = list(problems)
         self.items: list[Item] = []
+        self.is_unbalanced = False
 
     def read(self, text: str) -> Feed:
         """Feed the parser piece by piece, and drop the tree of each item once it is read."""
@@ -126,6 +141,7 @@ class _Reading:
             root = parser.close()
         except etree.XMLSyntaxError as error:
             self._tell("not-well-formed", str(error))
+            self.is_unbalanced = True
         self._take_items(parser)
         self._judge(text, parser)
         return self._feed(root)
@@ -148,9 +164,10 @@ class _Reading:
             opened, closed = (max(text.rfind(f"{mark}item"), text.rfind(f"{mark}entry")) for mark in ("<", "</"))
             if self.items and opened > closed and _TOO_MANY not in self.problems:
                 self.items.pop()
-        elif len(parser.feed_error_log):
-            first = parser.feed_error_log[0]
-            self._tell("not-well-formed", f"line {first.line}: {first.message}")
+        mistakes = [*islice(parser.feed_error_log, _MOST_MISTAKES)]
+        self.is_unbalanced = self.is_unbalanced or any(mistake.type in _LACKS_ENDS for mistake in mistakes)
+        if mistakes and not any(problem.reason in _BROKEN for problem in self.problems):
+            self._tell("not-well-formed", f"line {mistakes[0].line}: {mistakes[0].message}")
 
     def _feed(self, root: Element | None) -> Feed:
         if root is None:
@@ -173,6 +190,9 @@ class _Reading:
         )
 
     def _item(self, element: Element) -> Item:
+        if not len(element) and not element.attrib:
+            self._tell("no-link", "")
+            return _NOTHING
         parts = _parts(element)
         return Item(
             url=self._item_url(element, parts),
