@@ -79,7 +79,7 @@ def test_a_collection_of_nothing_has_a_page(tmp_path: Path) -> None:
     assert "Nothing to show here yet" in text
     made = Made(tmp_path / "begun")
     made.told("http://a.test/", "seed")
-    assert "URLs known" in page(reported(made))
+    assert "URLs heard of" in page(reported(made))
 
 
 def test_a_page_stays_small(tmp_path: Path) -> None:

@@ -184,3 +184,24 @@ def test_every_question_has_an_answer(tmp_path: Path) -> None:
                 list(each.select(question.sql).rows())
         (glance,) = views.rows(QUESTIONS["glance"].sql)
     assert (glance["seen"], glance["crawled"], glance["unique"]) == (3, 2, 2)
+
+
+def test_what_was_kept_out_when_its_turn_came_does_not_wait(tmp_path: Path) -> None:
+    """Exclusions are decided late, too: `refused` tells the last; what was visited before or after is not refused."""
+    made = small(tmp_path)
+    for name in ("forbidden", "trap", "once", "later"):
+        made.told(f"{A}/{name}", "link", 102, referrer=f"{A}/")
+    made.told(f"{A}/never", "link", 102, refused="low-yield")
+    for when, name, reason in (
+        (103, "forbidden", "robots-unreachable"), (104, "forbidden", "robots"), (103, "trap", "low-yield"),
+        (500, "once", "robots"), (10, "later", "robots"),
+    ):  # fmt: skip
+        made.asked(f"{A}/{name}", None, when, outcome="excluded", reason=reason)
+    for name in ("once", "later"):
+        made.got(f"{A}/{name}", 7, when=120)
+    with made.views() as views:
+        rows = views.rows("select url, refused, is_crawled from urls")
+    assert {row["url"].removeprefix(f"{A}/"): (row["refused"], row["is_crawled"]) for row in rows} == {
+        "": (None, True), "x": (None, True), "y": (None, False), "forbidden": ("robots", False),
+        "trap": ("low-yield", False), "never": ("low-yield", False), "once": (None, True), "later": (None, True),
+    }  # fmt: skip

@@ -61,7 +61,7 @@ GLANCE: Final = (
     Asked(
         "glance", "glance", "The collection", "", "", QUESTIONS["glance"].sql,
         (
-            Column("seen", "URLs known"), Column("crawled", "visited"), Column("unique", "unique pages"),
+            Column("seen", "URLs heard of"), Column("crawled", "visited"), Column("unique", "unique pages"),
             Column("indexed", "of these may be indexed"), Column("coverage", "of the visited are listed", "share"),
             Column("unique_coverage", "of the unique pages are listed", "share"),
             Column("index_coverage", "of the indexable are listed", "share"),
@@ -106,7 +106,7 @@ ASKED: Final = (
         "Low points to the right are large sites with poor sitemaps: there links have to be followed.",
         "select site, seen, \"unique\", unique_coverage from site_measures where \"unique\" > 0"
         f" order by seen desc, site\nlimit {MOST_SITES}",
-        (_SITE, Column("seen", "URLs known"), Column("unique", "unique pages"),
+        (_SITE, Column("seen", "URLs heard of"), Column("unique", "unique pages"),
          Column("unique_coverage", "of these listed", "share")),
         "size", MOST_SITES,
     ),
@@ -138,8 +138,8 @@ ASKED: Final = (
         "rank_line", MOST_SITES,
     ),
     Asked(
-        "refused", "sources", "Why known URLs were not visited",
-        "What kept the crawl from URLs that it knows; the others wait for their turn.",
+        "refused", "sources", "Why URLs were not visited",
+        "What kept the crawl from URLs that it heard of, at once or when their turn came; the others still wait for it.",
         "If it keeps out pages that you want, the rule stands in periplus.toml; `periplus info DIR URL` names it.",
         f"select coalesce(refused, '{WAITS}') as reason, count(*) as urls, count(distinct site) as sites\n"
         "from urls where not is_crawled group by all order by urls desc, reason\nlimit 20",
@@ -152,9 +152,9 @@ ASKED: Final = (
         "Give more visits to the source whose visits bring more; the crawl does so by itself, site by site.",
         QUESTIONS["sources"].sql + "\norder by source desc",
         (
-            Column("source", "source", "text"), Column("seen", "URLs known"), Column("crawled", "visited"),
+            Column("source", "source", "text"), Column("seen", "URLs heard of"), Column("crawled", "visited"),
             Column("unique", "unique pages"), Column("indexed", "may be indexed"),
-            Column("signal_to_noise", "unique for each known", "share"),
+            Column("signal_to_noise", "unique for each heard of", "share"),
             Column("efficiency", "unique for each visited", "share"),
         ),
         "efficiency",
@@ -219,7 +219,7 @@ ASKED: Final = (
         "A site whose pages hold much and to which few others link ranks itself: look at its links.",
         QUESTIONS["best_sites"].sql,
         (_SITE, Column("pagerank", "PageRank of the site", "share"), Column("held", "held by its pages", "share"),
-         Column("urls", "URLs known"), Column("pages", "pages")),
+         Column("urls", "URLs heard of"), Column("pages", "pages")),
         "sites",
     ),
     Asked(

@@ -88,13 +88,13 @@ def _size(rows: Sequence[Row], label: str) -> str:
     points = [
         Point(
             row["site"], row["seen"], row["unique_coverage"], row["unique"] / most,
-            f"{row['site']}: {count(row['seen'])} URLs known, {share(row['unique_coverage'])} of {count(row['unique'])}"
-            " unique pages listed",
+            f"{row['site']}: {count(row['seen'])} URLs heard of, {share(row['unique_coverage'])} of"
+            f" {count(row['unique'])} unique pages listed",
         )
         for row in known
     ]  # fmt: skip
     x = logarithmic((point.x for point in points), short)
-    return scattered(points, x, SHARES, ("URLs known of the site", "share of its unique pages in sitemaps"), label)
+    return scattered(points, x, SHARES, ("URLs heard of on the site", "share of its unique pages in sitemaps"), label)
 
 
 def _line(across: str, up: str, titles: tuple[str, str], above: str) -> Callable[[Sequence[Row], str], str]:

@@ -72,7 +72,7 @@ def _glance(report: Report) -> list[Part]:
 def _tiles(report: Report) -> Iterator[tuple[str, str]]:
     glance, asked = report.row("glance"), report.row("requests")
     for key, words in (
-        ("seen", "URLs known"),
+        ("seen", "URLs heard of"),
         ("crawled", "visited"),
         ("unique", "unique pages"),
         ("indexed", "may be indexed"),

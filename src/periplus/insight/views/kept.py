@@ -19,7 +19,7 @@ import msgspec
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.store.tables.reader import files_of
 
-WAY: Final = 2
+WAY: Final = 3
 """Counted up whenever the same tables would give something else."""
 _NOTE: Final = "made-from.json"
 

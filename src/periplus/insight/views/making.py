@@ -2,7 +2,8 @@
 
 *Seen* leaves out what nobody asked for: URLs that are out of scope, excluded, too far away, over a budget, or that end
 like a picture. What was refused because its kind had brought nothing (`low-yield` and the like) was seen all the same:
-it is the noise that a source makes.
+it is the noise that a source makes. What keeps a URL from being visited is decided when it is offered (`discoveries`),
+or when its turn comes: by robots.txt, or by what its kind has brought since (`fetches`, excluded). `refused` is either.
 
 How a URL is doing is what its last visit says that had a lasting answer: a timeout today does not unmake the page of
 yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints; the
@@ -83,6 +84,12 @@ select key, count(*) as visits, min(started_at) as first_visited_at, max(ended_a
 from requests group by key
 """
 
+_KEPT_OUT: Final = """
+create or replace temp table kept_out as
+select md5_number_lower(url) as key, arg_max(reason, ended_at) as kept_out
+from fetches where purpose = 'page' and outcome = 'excluded' group by key
+"""
+
 _READ: Final = """
 create or replace temp table reading as
 select md5_number_lower(url) as key, read_at, title, language, mime, canonical,
@@ -105,14 +112,16 @@ from members
 
 _URLS: Final = f"""
 with known as (
-    select told.* exclude (key, is_seed), domain,
+    select told.* exclude (key, is_seed, refused), domain,
+        case when visits is null then coalesce(refused, kept_out) else refused end as refused,
         sitemaps_at is not null as by_sitemaps, discovery_at is not null as by_discovery,
         visited.* exclude (key, target), visits is not null as is_crawled,
         reading.* exclude (key, leads_to), coalesce({_IS_PAGE} and read_at is not null, false) as is_page,
         case when target is not null then target when leads_to <> told.url then leads_to end as leads_to,
         pagerank, inlinks, own_links, clicks, cluster, coalesce(best, told.url) as best, has_variants
     from told join facts using (id) join domains using (site)
-        left join visited using (key) left join reading using (key) left join crowds using (id))
+        left join visited using (key) left join kept_out using (key)
+        left join reading using (key) left join crowds using (id))
 select * exclude (id, best, has_variants),
     case when not is_page then null when best <> url then best when canonical <> url then canonical end as same_as,
     is_page and best = url as is_representative,
@@ -146,12 +155,12 @@ def make(views: Views) -> None:
     pa.default_memory_pool().release_unused()
     database.register("facts", _facts(seen, ranks, clusters))
     database.register("domains", _domains(sites, ranks))
-    for sql in (_VISITED, _READ, _CROWDS):
+    for sql in (_VISITED, _KEPT_OUT, _READ, _CROWDS):
         database.execute(sql)
     _write(views, "urls", _URLS)
     _write(views, "site_ranks", _SITE_RANKS.format(urls=_quoted(views.kept.draft("urls"))))
     views.kept.publish(["urls", "site_ranks"])
-    for name in ("table visited", "table reading", "table crowds", "view told"):
+    for name in ("table visited", "table kept_out", "table reading", "table crowds", "view told"):
         database.execute(f"drop {name}")
     for name in ("facts", "domains"):
         database.unregister(name)
