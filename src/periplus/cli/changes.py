@@ -20,7 +20,7 @@ from periplus.insight.changes import Change, Detail, Kind, changes_since, detail
 from periplus.model import UsageError
 
 from . import options
-from .changes_asked import Asked, moment_of, share_of
+from .changes_asked import Asked, moment_of, nothing_of, share_of
 from .changes_feed import write_feed
 from .changes_lines import say_json
 from .changes_page import say_page
@@ -166,7 +166,7 @@ def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_j
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
         shown = list(_told(found, asked, limit or SHOWN, counts))
-        say_changes(Console(), shown, counts.kinds, counts.sites, is_diff=asked.is_detailed)
+        say_changes(Console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed)
 
 
 def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[Told]:

@@ -48,3 +48,11 @@ def share_of(text: str | None) -> float:
     if not 0 <= share <= 1:
         raise UsageError(f"{text!r} is no share", hint="write 5% or 0.05")
     return share
+
+
+def nothing_of(asked: Asked) -> str:
+    """What to say where nothing was found: no more than what was asked for."""
+    words = [kind.value for kind in Kind if kind in asked.kinds]
+    said = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    is_part = asked.sites or asked.paths or asked.least
+    return f"nothing {said}" + (", of what was asked for" if is_part else "")

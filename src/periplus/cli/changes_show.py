@@ -45,9 +45,10 @@ def say_changes(
     kinds: Mapping[Kind, int],
     sites: Mapping[str, int],
     *,
+    nothing: str = "nothing",
     is_diff: bool,
 ) -> None:
-    """All that is shown, by site; and how many there are besides."""
+    """All that is shown, by site; and how many there are besides. `nothing` is said where there is none."""
     by_site: defaultdict[str, list[tuple[Change, Detail | None]]] = defaultdict(list)
     for change, detail in reversed(shown):
         by_site[change.site].append((change, detail))
@@ -57,14 +58,14 @@ def say_changes(
             console.print(line_of(change, detail), soft_wrap=True)
             if is_diff and detail is not None:
                 say_detail(console, detail)
-    _say_counts(console, len(shown), kinds, len(sites))
+    if sites:
+        _say_counts(console, len(shown), kinds, len(sites))
+    else:
+        console.print(Text(nothing, style="bold"))
 
 
 def _say_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites: int) -> None:
     total = sum(kinds.values())
-    if not total:
-        console.print(Text("nothing appeared, changed or vanished", style="bold"))
-        return
     said = ", ".join(f"{count(kinds[kind])} {kind.value}" for kind in Kind if kinds.get(kind))
     where = f" on {count(sites)} sites" if sites > 1 else ""
     console.print(Text(f"{said}{where}", style="bold"))

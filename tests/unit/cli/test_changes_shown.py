@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from periplus.cli.changes_asked import moment_of, share_of
+from periplus.cli.changes_asked import Asked, moment_of, nothing_of, share_of
 from periplus.cli.changes_show import passage_text, say_changes
 from periplus.cli.changes_words import about, percent
 from periplus.insight.changes import Change, Detail, Kind, LinkChange, diff
@@ -94,3 +94,18 @@ def test_shares_and_times_as_people_write_them() -> None:
     for wrong in ("x", "-1%", "101%", "nan"):
         with pytest.raises(UsageError):
             share_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "paths", "said"),
+    [
+        (tuple(Kind), (), "nothing appeared, changed or vanished"),
+        ((Kind.CHANGED,), (), "nothing changed"),
+        ((Kind.VANISHED, Kind.APPEARED), ("/docs/*",), "nothing appeared or vanished, of what was asked for"),
+    ],
+)
+def test_nothing_is_said_of_what_was_asked_for_alone(
+    kinds: tuple[Kind, ...], paths: tuple[str, ...], said: str
+) -> None:
+    """Who asks for one kind is not told that the others did not happen."""
+    assert nothing_of(Asked(0.0, None, (), paths, kinds, 0.0, False)) == said

@@ -53,6 +53,10 @@ class KeptVersions:
         """How far the rows are durable now: they lie in the spool of a crawl that still runs."""
         return Spooled(0, self.folder / "spool-0", self._tables.checkpoint())
 
+    def end_run(self) -> None:
+        """All that was written lies in files now; what follows goes into others, as of a crawl that is continued."""
+        self._tables.settle()
+
     def __enter__(self) -> Self:
         return self
 

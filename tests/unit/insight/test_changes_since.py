@@ -8,6 +8,7 @@ import pytest
 from tests.unit.insight.kept_versions import KeptVersions, article
 
 from periplus.insight.changes import Kind, changes_since, detail_of, usual_beginning
+from periplus.insight.changes.window import Piece, runs_of
 from periplus.model import Url
 from periplus.store.tables import SCHEMAS
 
@@ -204,5 +205,47 @@ def test_the_usual_beginning_is_that_of_the_last_run_that_found_something(tmp_pa
             kept.same(A, begun + number * hour / 6)
         kept.page(A, article("Two."), begun + 66.5 * hour)
     usual = usual_beginning(tmp_path / "watch", T + 100 * hour)
-    assert (usual.at, usual.why) == (begun + 66.5 * hour + 60 - 24 * hour, "day-of-run")
+    assert (usual.at, usual.why) == (begun + 66.5 * hour - 24 * hour, "day-of-run")
     assert usual_beginning(tmp_path, T).why == "day"
+
+
+def test_runs_that_follow_each_other_closely_are_told_apart(tmp_path: Path) -> None:
+    """A run that ended closed its file: the next is another, however soon; one that found nothing is passed over."""
+    with KeptVersions(tmp_path) as kept:
+        kept.page(A, article("One."), T)
+        kept.end_run()
+        kept.robots("a.test", T + 10)
+        kept.page(B, article("Two."), T + 11)
+        kept.page(C, article("Three."), T + 12)
+        kept.end_run()
+        kept.same(A, T + 20)
+    usual = usual_beginning(tmp_path, T + 100)
+    assert (usual.at, usual.why) == (T + 10, "run")
+    assert [change.url for change in changes_since(tmp_path, usual.at)] == [B, C]
+
+
+def test_a_run_that_still_goes_on_is_one_too(tmp_path: Path) -> None:
+    """What it wrote is in no file yet."""
+    with KeptVersions(tmp_path) as kept:
+        kept.page(A, article("One."), T)
+        kept.end_run()
+        kept.page(B, article("Two."), T + 15)
+        usual = usual_beginning(tmp_path, T + 100, spooled=[kept.checkpoint()])
+    assert (usual.at, usual.why) == (T + 15, "run")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "begun"),
+    [
+        ([], []),
+        ([(0, 9, 0), (1, 5, 1)], [0]),
+        ([(0, 1, 0), (5, 9, 1)], [0]),
+        ([(0, 9, 0), (1, 5, 1), (20, 30, 1), (21, 40, 0), (50, 60, 0)], [0, 20, 50]),
+        ([(0, 9, 0), (20, 30, 1), (21, 40, 0)], [0, 20]),
+    ],
+)
+def test_shards_of_a_run_begin_it_together(pieces: list[tuple[int, int, int]], begun: list[int]) -> None:
+    """Each shard writes one piece in a run; one that had nothing to do in a run may begin the next."""
+    second = 1_000_000
+    found = runs_of(Piece(first * second, last * second, shard) for first, last, shard in pieces)
+    assert found == [at * second for at in begun]

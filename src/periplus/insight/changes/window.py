@@ -1,30 +1,42 @@
 """Since when to tell, if nobody says: since the last run of a crawl that found something began.
 
-A run is told from the times of its visits: a pause of ten minutes ends one. It found something if it visited pages for
-the first time or again and found them changed. What goes on for ever has no beginning worth telling, so that no more
-than a day before the last such visit is meant.
+A run is told from what it left. When it ends, each of its shards closes the file of the table `fetches` that it wrote,
+so that what the next one does is in another file (`runs_of`). One that was killed closes nothing: there, and within a
+file, a pause of ten minutes ends a run. It found something if it visited pages for the first time, or again and found
+them changed. What goes on for ever has no beginning worth telling, so that no more than a day before the last such
+visit is meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled, scan
+from periplus.store.tables.reader import files_of, parquet_of, scan_file
+from periplus.store.tables.table import shard_of
 
 from ..columns import moments, plain
 
 DAY: Final = 86_400.0
+_SECOND: Final = 1_000_000
+_MINUTE: Final = 60 * _SECOND
 _PAUSE: Final = 10
 """Minutes."""
-_MINUTE: Final = 60_000_000
+_TOGETHER: Final = 30 * _SECOND
+"""Shards that begin within this time of each other may have begun together."""
+_FULL_ROWS: Final = 100_000
+_FULL_BYTES: Final = 32 << 20
+"""A file of less ended with its run; a larger one may have been full, and the run gone on in the next."""
+_COLUMNS: Final = ("purpose", "lane", "outcome", "ended_at")
 _LEVELS: Final = pa.array(["minor", "major"])
 
 
@@ -35,39 +47,126 @@ class Beginning(Struct, frozen=True):
     why: str
 
 
+class Piece(Struct, frozen=True):
+    """What a shard wrote in one go: the times of its first and its last visit, in microseconds."""
+
+    first: int
+    last: int
+    shard: int
+
+
+class _Visits(Struct):
+    """When something was asked for: the first time of each minute in which it was, and when something was new last."""
+
+    firsts: NDArray[np.int64]
+    told_at: int = 0
+
+    def add(self, times: NDArray[np.int64], is_telling: NDArray[np.bool_]) -> None:
+        """More visits, in any order."""
+        self.firsts = _first_of_minutes(np.concatenate((self.firsts, times)))
+        self.told_at = max(self.told_at, int(times[is_telling].max(initial=0)))
+
+
 def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()) -> Beginning:
     """Since when to tell what happened in a collection."""
     tables = folder / "tables"
-    visited, telling = _minutes(tables, spooled)
-    if not len(telling):
+    visits = _Visits(np.empty(0, np.int64))
+    pieces = _pieces(tables, spooled, visits)
+    for times, is_telling in _changes(tables, spooled):
+        visits.add(times, is_telling)
+    last = visits.told_at
+    if not last:
         return Beginning(now - DAY, "day")
-    last = int(telling[-1])
-    before = visited[visited <= last]
-    pauses = np.flatnonzero(np.diff(before) > _PAUSE)
-    first = int(before[pauses[-1] + 1] if len(pauses) else before[0])
-    day_before = (last + 1) * 60.0 - DAY
-    return Beginning(first * 60.0, "run") if first * 60.0 >= day_before else Beginning(day_before, "day-of-run")
+    begun = [at for at in (*_after_pauses(visits.firsts), *runs_of(pieces)) if at <= last]
+    first = max(begun) // _SECOND  # as it is shown: whoever types it gets the same
+    day_before = last / _SECOND - DAY
+    return Beginning(float(first), "run") if first >= day_before else Beginning(day_before, "day-of-run")
 
 
-def _minutes(tables: Path, spooled: Sequence[Spooled]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The minutes in which pages were visited, and those of them in which something was new; sorted, each once."""
-    visited, telling = np.empty(0, np.int64), np.empty(0, np.int64)
-    for times, is_telling in (*_fetches(tables, spooled), *_changes(tables, spooled)):
-        visited = np.union1d(visited, times)
-        telling = np.union1d(telling, times[is_telling])
-    return visited, telling
+def runs_of(pieces: Iterable[Piece]) -> list[int]:
+    """When each run began. A shard writes one piece in a run, and no run begins before the last has ended."""
+    runs: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda each: (each.first, each.last, each.shard)):
+        if runs and all(piece.shard != other.shard for other in runs[-1]):
+            runs[-1].append(piece)
+        else:
+            runs.append([*_begun_with(piece, runs[-1] if runs else []), piece])
+    return [run[0].first for run in runs]
 
 
-def _fetches(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-    for batch in scan(tables, "fetches", spooled=spooled, columns=("purpose", "lane", "outcome", "ended_at")):
-        pages = batch.filter(pc.equal(plain(batch["purpose"]), "page"))
-        is_first = pc.and_(
-            pc.not_equal(plain(pages["lane"]), "refresh"), pc.equal(plain(pages["outcome"]), "fetched")
-        ).to_numpy(zero_copy_only=False)
-        yield moments(pages["ended_at"]) // _MINUTE, is_first
+def _begun_with(piece: Piece, before: list[Piece]) -> list[Piece]:
+    """Take out of a run what began with the next one: of shards that had nothing to do in it."""
+    begun: list[Piece] = []
+    while len(before) > 1 and before[-1].first > max(each.last for each in before[:-1]):
+        if piece.first - before[-1].first > _TOGETHER:
+            break
+        begun.insert(0, before.pop())
+    return begun
+
+
+def _after_pauses(firsts: NDArray[np.int64]) -> list[int]:
+    """The first visit, and the first after each pause."""
+    minutes = firsts // _MINUTE
+    return [int(at) for at in firsts[np.flatnonzero(np.diff(minutes, prepend=-_PAUSE - 1) > _PAUSE)]]
+
+
+def _first_of_minutes(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    ordered = np.sort(times)
+    return ordered[np.unique(ordered // _MINUTE, return_index=True)[1]]
+
+
+# from the tables
+
+
+def _pieces(tables: Path, spooled: Sequence[Spooled], visits: _Visits) -> list[Piece]:
+    """What each shard wrote in one go. All visits are told to `visits` on the way."""
+    pieces: list[Piece] = []
+    goes_on: set[int] = set()
+    for shard, batches, is_full in _files(tables, spooled):
+        first, last = 0, 0
+        for batch in batches:
+            times, is_new = _fetches(batch)
+            if len(times):
+                visits.add(times, is_new)
+                first, last = min(first or int(times.min()), int(times.min())), max(last, int(times.max()))
+        if last and shard in goes_on:
+            place = max(place for place, each in enumerate(pieces) if each.shard == shard)
+            pieces[place] = Piece(pieces[place].first, last, shard)
+        elif last:
+            pieces.append(Piece(first, last, shard))
+        if is_full:
+            goes_on.add(shard)
+        else:
+            goes_on.discard(shard)
+    return pieces
+
+
+def _files(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[int, Iterator[pa.RecordBatch], bool]]:
+    """Files in the order of their shards and of writing, and whether each may have been full; then what is in none."""
+    for path in files_of(tables, "fetches", spooled):
+        yield shard_of(path), scan_file(path, _COLUMNS), _is_full(path)
+    for each in spooled:
+        nowhere = tables / "none"  # of a folder without files only the spool is read
+        yield each.shard, scan(nowhere, "fetches", spooled=[each], columns=_COLUMNS), False
+
+
+def _is_full(path: Path) -> bool:
+    with parquet_of(path):
+        file = pq.read_metadata(path)
+    size = sum(file.row_group(group).total_byte_size for group in range(file.num_row_groups))
+    return bool(file.num_rows >= _FULL_ROWS or size >= _FULL_BYTES)
+
+
+def _fetches(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """When something was asked for, and whether it was a page that was met for the first time."""
+    is_new = pc.and_(
+        pc.and_(pc.equal(plain(batch["purpose"]), "page"), pc.not_equal(plain(batch["lane"]), "refresh")),
+        pc.equal(plain(batch["outcome"]), "fetched"),
+    )
+    return moments(batch["ended_at"]), pc.fill_null(is_new, False).to_numpy(zero_copy_only=False)
 
 
 def _changes(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     for batch in scan(tables, "changes", spooled=spooled, columns=("seen_at", "level")):
         is_change = pc.is_in(plain(batch["level"]), _LEVELS).to_numpy(zero_copy_only=False)
-        yield moments(batch["seen_at"]) // _MINUTE, is_change
+        yield moments(batch["seen_at"]), is_change

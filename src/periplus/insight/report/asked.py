@@ -139,7 +139,7 @@ ASKED: Final = (
     ),
     Asked(
         "refused", "sources", "Why URLs were not visited",
-        "What kept the crawl from URLs that it heard of, at once or when their turn came; the others still wait for it.",
+        "What kept the crawl from URLs that it heard of, at once or when their turn came; the others wait for theirs.",
         "If it keeps out pages that you want, the rule stands in periplus.toml; `periplus info DIR URL` names it.",
         f"select coalesce(refused, '{WAITS}') as reason, count(*) as urls, count(distinct site) as sites\n"
         "from urls where not is_crawled group by all order by urls desc, reason\nlimit 20",
