@@ -15,8 +15,8 @@ from random import Random
 from msgspec import Struct
 from tests.properties.simulated_web import World
 
-from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
-from periplus.crawl.scheduler import CrawlScheduler, FrontierSettings
+from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings, reason_of, retry_for
+from periplus.crawl.scheduler import CrawlScheduler
 from periplus.formats.robots import parse
 from periplus.model import (
     Digests,

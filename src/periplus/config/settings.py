@@ -15,9 +15,8 @@ from msgspec import Struct, field
 from periplus.content import ChurnSettings
 from periplus.crawl.engine import EngineSettings
 from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
-from periplus.crawl.frontier import PolitenessSettings, RetrySettings, WatchSettings
+from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings, WatchSettings
 from periplus.crawl.reading import ReadingSettings
-from periplus.crawl.scheduler import FrontierSettings
 from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import ConfigError, Ordering, Url
 from periplus.policy.balance import BalanceSettings

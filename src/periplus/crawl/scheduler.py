@@ -14,8 +14,6 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from msgspec import Struct
-
 from periplus.content import ChurnSettings
 from periplus.model import (
     Discovery,
@@ -57,6 +55,7 @@ from .frontier import (
     Comparer,
     Esteem,
     Files,
+    FrontierSettings,
     Lease,
     Leases,
     Permission,
@@ -66,6 +65,7 @@ from .frontier import (
     RetrySettings,
     RobotsGate,
     Rounds,
+    SecondChances,
     Sources,
     Watching,
     after_failure,
@@ -83,12 +83,6 @@ _LOOKED_AT = 8
 """So many heads of a queue are looked at again before one is taken as it stands."""
 _EXCLUDED_A_TAKE = 2000
 """When so many URLs were refused, those who wait for the answer get it, and the rest is refused next time."""
-
-
-class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much is kept at hand. `max_sites`: so many sites take turns; those beyond wait until one is finished."""
-
-    max_sites: int = 50_000
 
 
 class CrawlScheduler:
@@ -146,6 +140,7 @@ class CrawlScheduler:
         self._admission = Admission(
             state, guard=guard, ordering=ordering, events=events, esteem=self._esteem, refresher=self.refresher
         )
+        self._chances = SecondChances(state, self._rounds, self._admission, self._esteem)
         self._permission = Permission(self._rounds, self._gate, politeness=self._politeness, retries=self._retries)
         self.pages_done = pages_done
         self.allowance = allowance
@@ -154,7 +149,8 @@ class CrawlScheduler:
 
     def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
-        self._rounds.call(self._admission.admit(self.files.sort_out(discoveries, now)))
+        pages = self.files.sort_out(discoveries, now)
+        self._rounds.call([*self._chances.give(pages), *self._admission.admit(pages)])
 
     def tries_again(self, record: UrlRecord, reason: str) -> bool:
         """Whether a URL whose last attempt ended like this is tried again by itself."""

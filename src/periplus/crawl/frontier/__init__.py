@@ -10,14 +10,15 @@ the sites on each, make every step logarithmic in the number of sites.)
 URLs are not here but in queues on disk (`Queues`); the workbench holds a bounded number of sites, and those beyond wait
 in their queues until a place is free. So memory grows neither with URLs nor with sites.
 
-`admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its address
-and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a failure means,
-`esteem` what a URL is worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited
-again, `valuing` what a visit is worth, `spending` what may be spent on visits, `forecasting` what one will then have to
-be worth, `takings` what visits bring, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how
-those and new ones get along, `presence` at which addresses a shard is, `neighbours` who else is there, `comparer` how
-much a page has changed, `history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap
-behind most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
+`admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its
+address and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a
+failure means, `second_chances` when what failed is forgotten, `esteem` what a URL is worth while it waits, `sources`
+what a site's two sources have earned, `refresher` who is visited again, `valuing` what a visit is worth, `spending`
+what may be spent on visits, `forecasting` what one will then have to be worth, `takings` what visits bring, `panel`
+how fresh all of them are, `foretold` who is next and why, `shares` how those and new ones get along, `presence` at
+which addresses a shard is, `neighbours` who else is there, `comparer` how much a page has changed, `history` what a
+visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time
+is an argument, chance is a `Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
@@ -34,13 +35,14 @@ from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
 from .presence import Presence, Register, Shares
 from .refresher import Refresher
-from .retries import OUR_OWN, Retry, RetrySettings, is_tried_again, reason_of, retry_for
+from .retries import OUR_OWN, Retry, RetrySettings, is_of_the_moment, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
 from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, file_name, purpose_of
+from .second_chances import SecondChances
 from .sources import Sources, is_settled, place_of
 from .spending import Watching, WatchSettings
 from .valuing import Valuer
-from .workbench import ActiveSite, Place, Workbench
+from .workbench import ActiveSite, FrontierSettings, Place, Workbench
 
 __all__ = [
     "EXCLUDED_AT_ONCE",
@@ -55,6 +57,7 @@ __all__ = [
     "Files",
     "Foretelling",
     "Freshness",
+    "FrontierSettings",
     "Gauge",
     "Lease",
     "Leases",
@@ -70,6 +73,7 @@ __all__ = [
     "RetrySettings",
     "RobotsGate",
     "Rounds",
+    "SecondChances",
     "Shares",
     "Sources",
     "Valuer",
@@ -79,6 +83,7 @@ __all__ = [
     "after_failure",
     "after_visit",
     "file_name",
+    "is_of_the_moment",
     "is_settled",
     "is_tried_again",
     "lane_of",

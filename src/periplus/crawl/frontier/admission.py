@@ -103,7 +103,7 @@ class Admission:
                 if self._esteem is not None:
                     self._esteem.also(discovery)
                 elif self._is_wanted_here_too(discovery, known):
-                    queued.append(self._entry(discovery))
+                    queued.append(self.entry(discovery))
         if changed:
             self._state.records.put(changed.values())
             self._state.sketches.mark_listed([url for url, record in changed.items() if _is_read_and_listed(record)])
@@ -145,7 +145,7 @@ class Admission:
         is_waiting = not known.visits and not known.reason
         return is_waiting and all(LANES[seen.source] is not lane for seen in known.first_seen)
 
-    def _entry(self, discovery: Discovery) -> tuple[Discovery, float, Queued]:
+    def entry(self, discovery: Discovery) -> tuple[Discovery, float, Queued]:
         """The place that a URL gets: listed ones are in the order of their source, others in that of the ordering."""
         lane = lane_of(discovery)
         score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
@@ -176,7 +176,7 @@ class Admission:
             changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
             return
-        queued.append(self._entry(discovery))
+        queued.append(self.entry(discovery))
         events.append(Discovered(discovery, True))
 
 

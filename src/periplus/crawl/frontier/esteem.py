@@ -194,6 +194,11 @@ class Esteem:
             self._rounds.call([entry])
         return Ticket(standing.place, entry)
 
+    def revive(self, entries: Sequence[Queued]) -> None:
+        """Let these wait again, whatever became of them before: they keep their worth."""
+        tickets = self._state.queues.push(entries)
+        self.released(tickets)
+
     def pass_on(self, url: Url, links: int) -> float:
         """A page was read: what each URL that it leads to gains."""
         standing = self._state.standings.get([url])[0]

@@ -93,6 +93,11 @@ def retry_for(reason: str) -> Retry:
     return TABLE.get(reason, _NEVER)
 
 
+def is_of_the_moment(reason: str) -> bool:
+    """Whether a URL was given up because somebody could not be reached, which may be otherwise some other time."""
+    return reason == "robots-unreachable" or retry_for(reason).again
+
+
 def is_tried_again(settings: RetrySettings, reason: str, failures: int) -> bool:
     """Whether a URL whose attempts failed so often, the last for this reason, gets another."""
     return retry_for(reason).again and 0 < failures < settings.max_attempts

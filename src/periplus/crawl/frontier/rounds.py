@@ -385,8 +385,6 @@ class Rounds:
         self.place(active, now + SOON)
         return len(tickets)
 
-    # what is kept
-
     def _park(self, active: ActiveSite) -> None:
         self.keep(active)
         self.bench.leave(active)
@@ -400,37 +398,38 @@ class Rounds:
 
     def note_priorities(self, site: Site, said: bytes) -> None:
         """Keep what a site's lists have said of priorities."""
-        state = self._state_of(site)
+        state = self.state_of(site)
         state.priorities = said
         self._state.sites.put([state])
 
     def note_signals(self, site: Site, said: bytes) -> None:
         """Keep how far what a site says of changes can be believed."""
-        state = self._state_of(site)
+        state = self.state_of(site)
         state.signals = said
         self._state.sites.put([state])
 
     def churn_of(self, site: Site) -> bytes:
         """Which parts of a site's pages are different at every visit."""
-        return self._state_of(site).churn
+        return self.state_of(site).churn
 
     def note_churn(self, site: Site, learnt: bytes) -> None:
         """Keep that: of a site at hand with all else that is known of it."""
-        state, active = self._state_of(site), self.bench.get(site)
+        state, active = self.state_of(site), self.bench.get(site)
         state.churn = learnt
         if active is None:
             self._state.sites.put([state])
         else:
             active.is_changed = True
 
-    def _state_of(self, site: Site) -> SiteState:
+    def state_of(self, site: Site) -> SiteState:
+        """What is known of a site, whether it is at hand or not."""
         active = self.bench.get(site)
         return active.state if active else self._state.sites.get([site])[0] or SiteState(site)
 
     def save(self) -> None:
         """Write what is known of sites, and what the guard has learnt of them, to the state; the caller commits."""
         for site, lessons in self._guard.changed():
-            state = self._state_of(site)
+            state = self.state_of(site)
             state.traps = lessons
             self._state.sites.put([state])
         for active in self.bench:

@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 
+from msgspec import Struct
+
 from periplus.model import InvariantError, Lane, Site, SiteState, Url
 from periplus.policy.balance import SiteBalance
 
@@ -25,6 +27,12 @@ from .presence import Register, key_of
 LINGER = 60
 """Where several shards share addresses, we leave one where nobody was twice in a row, looked up every so many words
 that we say to the others: a quarter of a minute, however fast the time of the crawl goes."""
+
+
+class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much is kept at hand. `max_sites`: so many sites take turns; those beyond wait until one is finished."""
+
+    max_sites: int = 50_000
 
 
 class Place(IntEnum):

@@ -20,9 +20,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.crawl.frontier import PolitenessSettings, RetrySettings
+from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.crawl.reading import redirection
-from periplus.crawl.scheduler import CrawlScheduler, FrontierSettings
+from periplus.crawl.scheduler import CrawlScheduler
 from periplus.model import (
     Digests,
     Discovery,
