@@ -27,6 +27,11 @@ _OVERFLOWING = """
   return place.width && place.right > innerWidth + 1 && !each.closest(".scroll, pre");
 }).map((each) => each.outerHTML.slice(0, 120))
 """
+_TABLES = """
+[...document.querySelectorAll(".scroll")].filter((each) => !each.closest("details:not([open])")).map((each) => [
+  each.getAttribute("aria-label"), each.getBoundingClientRect().right, getComputedStyle(each).overflowX,
+  each.scrollWidth <= each.clientWidth])
+"""
 _SMALLEST = """
 Math.min(...[...document.querySelectorAll("svg text")].map((each) =>
   parseFloat(getComputedStyle(each).fontSize) * each.ownerSVGElement.getBoundingClientRect().width / 400))
@@ -164,6 +169,18 @@ def test_a_browser_shows_it_without_a_fault(made: Made, browser: Chromium, width
     assert browser.run(_SMALLEST) > 8.5
     assert browser.complaints == []
     assert browser.requests == [made.file.resolve().as_uri()]
+
+
+def test_tables_fit_on_a_phone_or_scroll_in_their_box(made: Made, browser: Chromium) -> None:
+    """Those that stand open fit; the last column of every other can be scrolled to, and its box ends on the screen."""
+    browser.open(made.file, 400)
+    open_ones = browser.run(_TABLES)
+    assert open_ones
+    assert [name for name, _, _, has_room in open_ones if not has_room] == []
+    browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    everything = browser.run(_TABLES)
+    assert len(everything) > len(open_ones)
+    assert all(right <= 400 and overflow == "auto" for _, right, overflow, _ in everything)
 
 
 def test_a_browser_shows_the_numbers_of_the_tables(made: Made, browser: Chromium) -> None:

@@ -17,6 +17,8 @@ from periplus.insight.report import Beside, Budget, KnownFreshness, Report, Trus
 from periplus.insight.report.asked import ASKED, CHAPTERS
 from periplus.insight.report.drawing import FIGURES
 from periplus.insight.report.figures import Scale, linear, logarithmic
+from periplus.insight.report.figures.canvas import LETTER, TITLE, WIDTH
+from periplus.insight.report.figures.points import Curve, curves
 from periplus.insight.report.wording import clean, link, prose, share
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u202e\x07"
@@ -174,3 +176,33 @@ def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(tmp_path: Pat
     assert trusts is not None
     assert "honest" in trusts.text()
     assert "between 70 % and 90 %" in shown.text()
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8), st.integers(0, 40))
+def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, float]], length: int) -> None:
+    """Wherever its highest point is: not on the title of the axis, nor on another name."""
+    whole = Scale(0.0, 1.0, str)
+    drawn = (Curve("Sitemaps", "sitemaps", tuple(points)), Curve("links", "links", tuple(points)))
+    parts = LexborHTMLParser(curves(drawn, whole, whole, ("x", "y" * length), "label")).css("text")
+    names = [(float(each.attributes["x"] or 0), float(each.attributes["y"] or 0), each.text()) for each in parts]
+    boxes = [(x - LETTER * len(word) / 2, x + LETTER * len(word) / 2, y) for x, y, word in names if len(word) > 4]
+    boxes = [box for box in boxes if box[2] != TITLE] + [(0.0, LETTER * length, TITLE)]
+    assert len(boxes) == 3
+    for place, (start, end, y) in enumerate(boxes):
+        for other_start, other_end, other_y in boxes[:place]:
+            assert abs(y - other_y) >= 12 or start >= other_end or other_start >= end
+
+
+def test_bars_of_shares_are_of_all() -> None:
+    """Two thirds are two thirds of the width, not the longest bar; what bars lack is drawn behind them."""
+    rows = [{"is_pinged": False, "sitemaps_first": 20, "together": 0, "discovery_first": 10}]
+    boxes = LexborHTMLParser(FIGURES["first"](rows, "label")).css("rect")
+    widths = [(each.attributes["class"], float(each.attributes["width"] or 0)) for each in boxes]
+    whole = float(WIDTH)
+    assert widths == [
+        ("track", whole), ("sitemaps", pytest.approx(whole * 2 / 3, abs=0.1)), ("track", whole), ("track", whole),
+        ("links", pytest.approx(whole / 3, abs=0.1)),
+    ]  # fmt: skip
+    classes = LexborHTMLParser(FIGURES["classes"]([{"class": "error", "urls": 1}, {"class": "media", "urls": 3}], "x"))
+    drawn = [float(each.attributes["width"] or 0) for each in classes.css("rect.accent")]
+    assert drawn == [whole / 4, whole * 3 / 4]

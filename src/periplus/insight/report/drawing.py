@@ -75,11 +75,12 @@ def _first(rows: Sequence[Row], label: str) -> str:
     bars = []
     for row in rows:
         numbers = (row["sitemaps_first"], row["together"], row["discovery_first"])
+        whole = max(sum(numbers), 1)
         which = "" if len(rows) == 1 else ", announced by a ping" if row["is_pinged"] else ", not announced"
         for place, (number, (_, words)) in enumerate(zip(numbers, names, strict=True)):
-            parts = tuple(number if place == other else 0 for other in range(len(names)))
-            bars.append(Bar(f"{words}{which}", parts, f"{count(number)} · {share(number / max(sum(numbers), 1))}"))
-    return lying(bars, names, label, has_key=False)
+            parts = tuple(number / whole if place == other else 0.0 for other in range(len(names)))
+            bars.append(Bar(f"{words}{which}", parts, f"{count(number)} · {share(number / whole)}"))
+    return lying(bars, names, label, of=1.0, has_key=False)
 
 
 def _size(rows: Sequence[Row], label: str) -> str:
@@ -124,7 +125,7 @@ def _classes(rows: Sequence[Row], label: str) -> str:
         )
         for row in rows[:_BARS]
     ]
-    return lying(bars, (("accent", "URLs"),), label)
+    return lying(bars, (("accent", "URLs"),), label, of=total)
 
 
 def _efficiency(rows: Sequence[Row], label: str) -> str:

@@ -32,24 +32,27 @@ def lying(
     label: str,
     *,
     is_whole: bool = False,
+    of: float = 0.0,
     has_key: bool = True,
 ) -> str:
     """A bar for each name, the name above it. `is_whole`: every bar is as long, its parts are shares of it.
 
-    `has_key`: what colours mean is said above; bars of one colour need none.
+    `of`: what a bar of the whole width would stand for, as all of something does where bars are shares of it; what they
+    lack is shown. Else the longest has the whole width. `has_key`: what colours mean is said above; bars of one colour
+    need none.
     """
     has_key = has_key and len(styles) > 1
     head = 26.0 if has_key else 4.0
     if has_key and sum(28 + LETTER * len(words) for _, words in styles) > WIDTH:
         head += 18
-    longest = max((sum(bar.parts) for bar in bars), default=0.0) or 1.0
+    longest = of or max((sum(bar.parts) for bar in bars), default=0.0) or 1.0
     parts = [key(styles)] if has_key else []
     for place, bar in enumerate(bars):
         y = head + place * _ROW
         parts += [
             text(0, y + 13, clean(bar.name, _NAME), ""),
             text(WIDTH, y + 13, bar.says, "value", "end"),
-            box(0, y + 18, WIDTH, _THICK, "track"),
+            *([box(0, y + 18, WIDTH, _THICK, "track")] if is_whole or of else []),
         ]
         x, whole = 0.0, sum(bar.parts) or 1.0
         for value, (style, words) in zip(bar.parts, styles, strict=True):
@@ -68,7 +71,7 @@ def standing(
     """A bar for each step of an order, its number above it where there is room."""
     tops = [bar.parts[0] for bar in bars]
     y = linear(tops, says) if says else linear(tops)
-    plane = Plane(Scale(0, max(len(bars), 1), lambda _: ""), y, x_title, y_title)
+    plane = Plane(Scale(0, max(len(bars), 1), lambda _: ""), y, x_title, y_title, top=36)
     step = (plane.right - plane.left) / max(len(bars), 1)
     every = max(1, round(len(bars) / 12 + 0.49))
     parts = [_frame(plane)]

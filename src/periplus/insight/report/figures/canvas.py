@@ -18,6 +18,8 @@ WIDTH: Final = 400
 HEIGHT: Final = 250
 LETTER: Final = 7.0
 """How wide a letter is, about."""
+TITLE: Final = 13.0
+"""Where the title of y stands."""
 _LONGEST: Final = 300
 
 
@@ -108,7 +110,7 @@ class Plane:
     def axes(self) -> str:
         """Lines, ticks and titles."""
         x_title, y_title = self._titles
-        parts = [text(0, 13, y_title, "soft"), text(self.right, self.height - 5, x_title, "soft", "end")]
+        parts = [text(0, TITLE, y_title, "soft"), text(self.right, self.height - 5, x_title, "soft", "end")]
         for tick in self.y.ticks():
             y = self.up(tick)
             parts += [

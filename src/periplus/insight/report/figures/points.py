@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from periplus.insight.report.wording import clean
 
-from .canvas import LETTER, WIDTH, Plane, dot, line, svg, text
+from .canvas import LETTER, TITLE, WIDTH, Plane, dot, line, svg, text
 from .scales import Scale
 
 _NAMED: Final = 3
@@ -92,19 +92,29 @@ def curves(drawn: Sequence[Curve], x: Scale, y: Scale, titles: tuple[str, str], 
     """Every curve with its name beside it."""
     plane = Plane(x, y, *titles)
     parts = [plane.axes(), *(plane.curve(each.points, f"curve {each.style}") for each in drawn)]
-    taken: list[Box] = []
+    taken: list[Box] = [(0.0, LETTER * len(titles[1]), TITLE)]
     parts += [_named(each, plane, taken) for each in drawn if each.points]
     return svg(parts, label)
 
 
 def _named(curve: Curve, plane: Plane, taken: list[Box]) -> str:
-    """The name of a curve, above its highest point, or higher or lower where another name is."""
+    """The name of a curve, above its highest point; beside or below it where another name or the title is."""
     at = max(curve.points, key=lambda point: point[1]) if curve.named is None else curve.points[curve.named]
     half = LETTER * len(curve.name) / 2 + 2
-    x = min(max(plane.across(at[0]), plane.left + half), plane.right - half)
-    y = plane.up(at[1]) + (-8 if curve.named is None else 20)
-    place = (x - half, x + half, y)
-    while _is_taken(place, taken):
-        place = (place[0], place[1], place[2] + 15)
+    across, up = plane.across(at[0]), plane.up(at[1])
+    place = next(each for each in _places(across, up, half, plane, curve.named is None) if not _is_taken(each, taken))
     taken.append(place)
-    return text(x, place[2], curve.name, f"halo name {curve.style}", "middle")
+    return text((place[0] + place[1]) / 2, place[2], curve.name, f"halo name {curve.style}", "middle")
+
+
+def _places(across: float, up: float, half: float, plane: Plane, is_above: bool) -> Iterator[Box]:
+    """Where a name may stand, the best place first."""
+    x = min(max(across, plane.left + half), plane.right - half)
+    y = up + (-8 if is_above else 20)
+    yield x - half, x + half, y
+    for beside in (across + half + 6, across - half - 6):
+        if plane.left + half <= beside <= plane.right - half:
+            yield beside - half, beside + half, up + 5
+    while True:
+        y += 15
+        yield x - half, x + half, y
