@@ -41,9 +41,9 @@ def _size(report: Report) -> Iterator[Sentence]:
 def _left(report: Report) -> str:
     rows = report.rows("refused")
     if not rows:
-        return "Every URL that it heard of was visited."
+        return "Every URL that was heard of was visited."
     why = f", most of them because: {rows[0]['meaning']}" if rows[0]["meaning"] else ""
-    return f"{count(sum(row['urls'] for row in rows))} URLs that it heard of were not visited{why}."
+    return f"{count(sum(row['urls'] for row in rows))} more URLs were heard of, and not visited{why}."
 
 
 def _coverage(report: Report) -> Iterator[Sentence]:
