@@ -6,8 +6,22 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.unit.insight.asked_collection import Made, at
 
-from periplus.insight.audit import KINDS, QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity, page
+from periplus.insight.audit import (
+    KINDS,
+    QUESTIONS,
+    Area,
+    Audit,
+    Cost,
+    Dates,
+    Example,
+    Finding,
+    Mark,
+    Severity,
+    audit,
+    page,
+)
 from periplus.insight.audit.page import sized, summary
 from periplus.insight.audit.permitting import permissions
 from periplus.model import RobotsFile, Site
@@ -103,3 +117,33 @@ def test_a_file_that_fails_is_told_with_its_status() -> None:
     assert permissions(robots("", "none", 503), "http://a.test/", has_sitemap=False)[0].title.endswith("status 503")
     slow = permissions(robots("User-agent: *\nCrawl-delay: 30"), "http://a.test/", has_sitemap=False)[0]
     assert (slow.title.count("30 s"), slow.why.count("2,880")) == (1, 1)
+
+
+def of_an_index(folder: Path, *visited: str) -> Audit:
+    """A page that an index of two files does not list, as far as these were read."""
+    made, home = Made(folder), "http://a.test/"
+    made.told(home, "seed")
+    made.got(home, 1, [f"{home}x"])
+    made.told(f"{home}x", "link", 101, referrer=home)
+    made.got(f"{home}x", 2)
+    made.told(home, "sitemap", 50)
+    said = {"sitemap": f"{home}s.xml", "site": "a.test", "read_at": at(10)}
+    made.rows["sitemap_entries"] += [
+        *(said | {"kind": "sitemap", "url": f"{home}{name}.xml"} for name in ("one", "two")),
+        said | {"kind": "summary", "url": f"{home}s.xml", "children": 2},
+    ]
+    for name, kind in (("s", "index"), *((name, "urlset") for name in visited)):
+        row = {"url": f"{home}{name}.xml", "site": "a.test", "kind": kind, "origin": "robots", "problems": []}
+        made.rows["sitemaps"].append(row | {"visited_at": at(11), "read_at": at(11)})
+    with made.views() as views:
+        return audit(views, ["a.test"], None, is_whole=True)
+
+
+def test_an_index_that_was_not_read_to_its_end_accuses_nobody(tmp_path: Path) -> None:
+    """Whether a page is missing in a sitemap is judged when all its files were read, and said to be unjudged before."""
+    part, whole = of_an_index(tmp_path / "part", "one"), of_an_index(tmp_path / "whole", "one", "two")
+    assert part.unjudged["pages-unlisted"] == "1 file of the sitemap was not read yet"
+    assert part.marks[0].verdict == "unknown"
+    assert "pages-unlisted" not in {found.name for found in part.findings}
+    assert "pages-unlisted" in {found.name for found in whole.findings}
+    assert "pages-unlisted" not in whole.unjudged

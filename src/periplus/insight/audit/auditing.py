@@ -99,7 +99,8 @@ def _about_lists(stands: Standing, unread: int) -> dict[str, str]:
         return {"no-sitemap": _UNASKED}
     if stands is Standing.UNREADABLE:
         return {"pages-unlisted": _UNREADABLE}
-    return {"pages-unlisted": f"{unread:,} files of the sitemap were not read yet"} if unread else {}
+    files = "1 file of the sitemap was" if unread == 1 else f"{unread:,} files of the sitemap were"
+    return {"pages-unlisted": f"{files} not read yet"} if unread else {}
 
 
 def _unjudged(dates: Dates, *, is_whole: bool, has_list: bool) -> dict[str, str]:

@@ -42,7 +42,7 @@ select entries.url, entries.sitemap from sitemap_entries as entries join (
     select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
 using (sitemap, read_at) where kind = 'sitemap' and list_contains($sites, site) order by entries.sitemap
 """
-_VISITED: Final = "select url from sitemap_files"
+_VISITED: Final = "select url from sitemap_files where list_contains($sites, site)"
 _UNREAD: Final = """
 select url, coalesce(outcome, kind) as note, coalesce(parent, '') as via, coalesce(outcome, kind) as kind,
     0.0 as weight
@@ -96,7 +96,7 @@ def unread_files(gathered: Gathered) -> int:
     if not by_index:
         return 0
     named = {url for index, urls in by_index.items() for url in resolve_all(urls, index) if url is not None}
-    visited = {url for (url,) in database.execute(_VISITED).fetchall()}
+    visited = {url for (url,) in database.execute(_VISITED, {"sites": gathered.sites}).fetchall()}
     return sum(1 for url in named if url not in visited and site_of(url) in gathered.sites)
 
 
