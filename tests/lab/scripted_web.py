@@ -19,12 +19,13 @@ from xxhash import xxh3_64_hexdigest
 
 
 class ScriptedWeb:
-    """Serves what `said` holds until the block ends; anything else is not found."""
+    """Serves what `said` holds until the block ends; what is `failing` fails, anything else is not found."""
 
     def __init__(self, said: dict[str, str | bytes], *, knows_etags: bool = True) -> None:
         self.said = said
         self.asked: list[str] = []
         self.same: list[str] = []
+        self.failing: set[str] = set()
         self.knows_etags = knows_etags
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         cast("_Web", self._server).web = self
@@ -73,6 +74,9 @@ class _Handler(BaseHTTPRequestHandler):
         web = cast("_Web", self.server).web
         web.asked.append(self.path)
         said = web.said.get(self.path)
+        if self.path in web.failing:
+            self._answer(500, b"", "")
+            return
         if isinstance(said, MovedTo):
             self._answer(302, b"", "", said)
             return

@@ -35,7 +35,7 @@ class SchedulerMachine(RuleBasedStateMachine):
     def discover(self, which: int) -> None:
         crawl = self.crawl
         url = crawl.world.urls[which % len(crawl.world.urls)]
-        crawl.scheduler.discover([Discovery(url, Source.SEED, crawl.now)], crawl.now)
+        crawl.scheduler.discover([Discovery(url, Source.LINK, crawl.now)], crawl.now)
 
     @rule(limit=st.integers(0, 5))
     def take(self, limit: int) -> None:

@@ -96,7 +96,7 @@ _BY_TAG = {
     b"rdf": Kind.FEED,
 }
 _ROBOTS_LINE = re.compile(rb"^\s*(?:user-agent|disallow|allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE)
-_LOG_LINE = re.compile(rb"^\S+ .*\[\d\d/\w{3}/\d{4}:", re.MULTILINE)
+_LOG_LINE = re.compile(rb"^\S+ .*\[\d\d/\w{3}/\d{4}:|^#Fields: ", re.MULTILINE)
 _URL_LINE = re.compile(rb"^\s*https?://", re.IGNORECASE | re.MULTILINE)
 
 

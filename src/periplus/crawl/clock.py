@@ -21,6 +21,7 @@ _SECOND = 1.02
 _MOMENT = 0.05
 """A turn is so long: who is awake then may begin one request."""
 _ANY = 1_000_000
+_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 _NEARLY = 1e-6
 """A moment that was reckoned is met as exactly as numbers tell times apart."""
 
@@ -40,7 +41,7 @@ class SystemClock:
     """POSIX time that never runs backwards, even when somebody sets the machine's clock."""
 
     def __init__(self, scale: Timescale | None = None) -> None:
-        self._began_at = time.time() - time.monotonic()
+        self._began_at = time.time() - _passed()
         self._scale = scale
 
     @property
@@ -50,9 +51,14 @@ class SystemClock:
 
     def now(self) -> float:
         """POSIX seconds: the time at the start, and what has passed since."""
-        real = self._began_at + time.monotonic()
+        real = self._began_at + _passed()
         scale = self._scale
         return real if scale is None else scale.virtual + (real - scale.real) * scale.speed
+
+
+def _passed() -> float:
+    """Seconds since some moment, also those in which the machine slept, where the system counts them."""
+    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
 class Pace:

@@ -134,13 +134,12 @@ class Engine:
             self._forester.arrived(task, chunk, self._clock.now())
         for start in range(0, len(notes), _READ_TOGETHER):
             self._handle_all(notes[start : start + _READ_TOGETHER])
-        self._tend()
+        self._tend(self._clock.now())
         if self._is_checkpoint_due():
             self.checkpoint()
 
-    def _tend(self) -> None:
+    def _tend(self, now: float) -> None:
         """Read on in files, and let queues have what they list. A file ends for the scheduler when it was read."""
-        now = self._clock.now()
         if self._scheduler.is_idle and not self._scheduler.is_satisfied:
             self._forester.sweep(now)
         for refused in self._scheduler.files.refused():
@@ -329,8 +328,10 @@ class Engine:
         """Go through what had arrived but was not committed when the last process ended; how much that was."""
         recovered = 0
         deadly = self._journal.deadly(self._commits)
+        at = 0.0
         for index, note in enumerate(self._journal.read(self._commits)):
-            self._read_up()
+            self._read_up(at or note.at)
+            at = note.at
             self._journal.trying(self._commits, index)
             if isinstance(note, BatchNote):
                 self._take(note.batch, note.at)
@@ -338,22 +339,26 @@ class Engine:
                 recovered += self._read_again(note, is_read=index not in deadly)
             else:
                 recovered += self._recover(note, is_read=index not in deadly)
-        self._read_up()
+        self._read_up(at or self._clock.now())
+        self._scheduler.resumed()
         if recovered:
             self._journal.trying(self._commits, None)
         self.checkpoint()
         return recovered
 
-    def _read_up(self) -> None:
+    def _read_up(self, now: float) -> None:
         """Read all files that are here to their end: what was noted next may be of pages that they list."""
-        self._tend()
-        while self._forester.is_busy:
-            self._tend()
+        self._tend(now)
+        while self._forester.is_reading:
+            self._tend(now)
 
     def _recover(self, note: Note, *, is_read: bool) -> bool:
         outcome, record = with_body(note, self._warc_folder)
         if isinstance(outcome, Fetched | Redirected) and record:
             self._archive.recall(outcome, record)
+        if outcome.task.purpose is not Purpose.ROBOTS:
+            self._scheduler.decide_again(outcome.task.site, note.at)
+            self._read_up(note.at)
         if not self._scheduler.resume(outcome.task, note.at):
             return False
         if not is_read:

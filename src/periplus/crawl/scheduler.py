@@ -31,10 +31,8 @@ from periplus.model import (
     NotModified,
     Ordering,
     Purpose,
-    Queued,
     Ranking,
     Reading,
-    Reject,
     Site,
     State,
     Ticket,
@@ -58,6 +56,7 @@ from .frontier import (
     FrontierSettings,
     Lease,
     Leases,
+    Offers,
     Permission,
     PolitenessSettings,
     Refresher,
@@ -70,17 +69,13 @@ from .frontier import (
     Watching,
     after_failure,
     after_visit,
-    is_settled,
     is_tried_again,
     place_of,
-    purpose_of,
     reason_of,
     retry_for,
 )
 
 _RELEASED_AT_ONCE = 1000
-_LOOKED_AT = 8
-"""So many heads of a queue are looked at again before one is taken as it stands."""
 _EXCLUDED_A_TAKE = 2000
 """When so many URLs were refused, those who wait for the answer get it, and the rest is refused next time."""
 
@@ -140,17 +135,30 @@ class CrawlScheduler:
         self._admission = Admission(
             state, guard=guard, ordering=ordering, events=events, esteem=self._esteem, refresher=self.refresher
         )
-        self._chances = SecondChances(state, self._rounds, self._admission, self._esteem)
+        self._chances = SecondChances(
+            state, self._rounds, self._admission, politeness=self._politeness, esteem=self._esteem
+        )
         self._permission = Permission(self._rounds, self._gate, politeness=self._politeness, retries=self._retries)
+        self._offers = Offers(
+            self._rounds,
+            self._sources,
+            self.refresher,
+            guard=guard,
+            gate=self._gate,
+            politeness=self._politeness,
+            retries=self._retries,
+            esteem=self._esteem,
+        )
         self.pages_done = pages_done
         self.allowance = allowance
         self._pages_out = 0
         self._excluded = 0
+        self._failed_before: dict[Url, tuple[Lease, FetchOutcome, int, float]] = {}
 
     def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
         pages = self.files.sort_out(discoveries, now)
-        self._rounds.call([*self._chances.give(pages), *self._admission.admit(pages)])
+        self._rounds.call([*self._chances.give(pages, now), *self._admission.admit(pages)])
 
     def tries_again(self, record: UrlRecord, reason: str) -> bool:
         """Whether a URL whose last attempt ended like this is tried again by itself."""
@@ -227,72 +235,20 @@ class CrawlScheduler:
         tasks: list[FetchTask] = []
         excluded = 0
         while len(tasks) < limit and excluded < EXCLUDED_AT_ONCE and not self.is_satisfied:
-            heads = self._heads(active, frozenset(task.url for task in tasks) if tasks else frozenset())
+            heads = self._offers.heads(active, frozenset(task.url for task in tasks) if tasks else frozenset())
             if not heads:
                 break
             active.level = self._rounds.urgency(heads[-1].entry)
-            record = self._rounds.known(heads[0].entry)
-            if is_settled(heads[0].entry, record, self._retries):
-                self._sources.pass_by(active, heads[0])
+            found = self._offers.examined(active, heads[0], now)
+            if found is None:
                 excluded += 1
                 continue
-            task = self._task(heads[0], record, active, now)
-            refusal = self._refusal(task, now)
-            if refusal is None:
-                self._took(active, heads[0].entry, record, now)
-                tasks.append(self._lend(active, Lease(task, heads[0], active.site), now))
-            else:
-                self._rounds.exclude(active, heads[0], *refusal, now)
-                excluded += 1
+            self._offers.took(active, heads[0].entry, found[1], now)
+            tasks.append(self._lend(active, Lease(found[0], heads[0], active.site), now))
         self._excluded += excluded
         if not tasks:
             self._rounds.place(active, now + SOON)
         return tasks
-
-    def _took(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
-        active.had_file = entry.lane is Lane.FILES
-        if not active.had_file:
-            self._rounds.shares.took(is_again=entry.lane is Lane.REFRESH)
-        if entry.lane is Lane.REFRESH:
-            self.refresher.lent(record, now)
-        else:
-            self._sources.took(active, entry, record)
-
-    def _heads(self, active: ActiveSite, out: frozenset[Url]) -> list[Ticket]:
-        """The two best of a site, looked at again where their worth sinks while they wait."""
-        heads = self._rounds.heads(active, 2, out)
-        if self._esteem is not None:
-            for _ in range(_LOOKED_AT):
-                if not heads or not self._esteem.has_sunk(heads[0]):
-                    break
-                heads = self._rounds.heads(active, 2, out)
-        return heads
-
-    def _task(self, ticket: Ticket, record: UrlRecord, active: ActiveSite, now: float) -> FetchTask:
-        entry = ticket.entry
-        return FetchTask(
-            entry.url,
-            entry.site,
-            purpose_of(entry.lane),
-            entry.lane,
-            now + self._politeness.lease,
-            self.refresher.condition(active, record) if entry.lane is Lane.REFRESH else record.validators,
-            record.failures + 1,
-            active.state.ip,
-            record.first_seen[0].source,
-            record.depth,
-            record.redirects,
-            record.kept_at,
-        )
-
-    def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
-        """Why a URL is not fetched although it waited: a trap was found out since, or robots.txt forbids it."""
-        if task.purpose is Purpose.PAGE:
-            discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
-            verdict = self._guard.reconsider(discovery)
-            if isinstance(verdict, Reject):
-                return verdict.reason, verdict.rule
-        return self._gate.refusal(task.site, task.url)
 
     def _lend(self, active: ActiveSite, lease: Lease, now: float) -> FetchTask:
         self._leases.grant(lease)
@@ -342,7 +298,9 @@ class CrawlScheduler:
             record, retry = self._rounds.known(ticket.entry), retry_for(reason)
             if is_tried_again(self._retries, reason, record.failures + 1):
                 self._state.records.put([after_failure(record, outcome, reason)])
-                if not retry.is_of_site and not lease.is_resumed:
+                if lease.is_resumed and not retry.is_of_site:
+                    self._failed_before[ticket.entry.url] = lease, outcome, record.failures + 1, now
+                elif not retry.is_of_site:
                     self._set_aside(active, ticket, outcome, record.failures + 1, now)
             else:
                 self._rounds.remove(active, ticket)
@@ -376,6 +334,7 @@ class CrawlScheduler:
         """Lend a task again that was out when a process ended, to be reported at once; or say that it was not out."""
         while self._release(now):
             pass
+        self._failed_before.pop(task.url, None)
         ticket = None if task.purpose is Purpose.ROBOTS else self._ticket(task) or self._ticket_again(task, now)
         if ticket is None and task.purpose is not Purpose.ROBOTS:
             return False
@@ -385,6 +344,20 @@ class CrawlScheduler:
         self._lend(visited, Lease(task, ticket, visited.site, is_resumed=True), now)
         return True
 
+    def decide_again(self, site: Site, now: float) -> None:
+        """Before a task of this site is resumed: refuse what had to be refused before it was lent."""
+        self._offers.decide_again(site, now)
+
+    def resumed(self) -> None:
+        """All that another process saw was gone through: what failed last waits for its next attempt."""
+        for lease, outcome, failures, at in self._failed_before.values():
+            ticket = self._ticket(lease.task)
+            if ticket is not None:
+                active = self._rounds.summon(lease.visited)
+                self._set_aside(active, ticket, outcome, failures, at)
+                self._rounds.place(active, active.ready_at)
+        self._failed_before.clear()
+
     def _ticket(self, task: FetchTask) -> Ticket | None:
         """The place that a URL keeps in its queue. Esteem knows that of pages which wait for their first visit."""
         if self._esteem is None or task.lane in (Lane.FILES, Lane.REFRESH):
@@ -392,9 +365,11 @@ class CrawlScheduler:
         return self._esteem.recall(task.url)
 
     def _ticket_again(self, task: FetchTask, now: float) -> Ticket | None:
-        """What brought this URL to its queue was lost with the process: it was woken, or its list had not arrived."""
+        """What brought this URL to its queue was lost with the process: a time that had come, a list on its way."""
         if task.lane is Lane.REFRESH:
             self._rounds.call(self.refresher.recall(task.url))
+        elif task.lane is Lane.FILES:
+            self.files.queue([task.url], now)
         elif task.lane is Lane.SITEMAPS and self._state.records.get([task.url])[0] is None:
             self.discover([Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)], now)
         return self._ticket(task)

@@ -130,10 +130,15 @@ def test_a_site_that_keeps_failing_is_given_up_and_drained() -> None:
     assert len(times(crawl, S0)) == 4
     assert set(excluded(crawl).values()) == {"connect-refused"}
     crawl.world.urls.append(Url("https://s0.test/late"))
-    crawl.seed([Url("https://s0.test/late")])
+    crawl.scheduler.discover([Discovery(Url("https://s0.test/late"), Source.LINK, crawl.now)], crawl.now)
     crawl.run()
     assert excluded(crawl)[Url("https://s0.test/late")] == "connect-refused"
     assert len(times(crawl, S0)) == 4
+    crawl.finals.clear()
+    crawl.seed(world.urls[:1])  # who is named by a person has another chance, with all others there
+    crawl.run()
+    assert len(times(crawl, S0)) == 8
+    assert set(excluded(crawl).values()) == {"connect-refused"}
 
 
 def test_what_waits_aside_for_a_site_that_is_given_up_is_refused_too() -> None:

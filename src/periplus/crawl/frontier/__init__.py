@@ -10,15 +10,15 @@ the sites on each, make every step logarithmic in the number of sites.)
 URLs are not here but in queues on disk (`Queues`); the workbench holds a bounded number of sites, and those beyond wait
 in their queues until a place is free. So memory grows neither with URLs nor with sites.
 
-`admission` is the door through which URLs come, `rounds` lets sites take turns, `permission` asks each for its
-address and its robots.txt, `robots` says what that allows, `politeness` how long a site rests, `retries` what a
-failure means, `second_chances` when what failed is forgotten, `esteem` what a URL is worth while it waits, `sources`
-what a site's two sources have earned, `refresher` who is visited again, `valuing` what a visit is worth, `spending`
-what may be spent on visits, `forecasting` what one will then have to be worth, `takings` what visits bring, `panel`
-how fresh all of them are, `foretold` who is next and why, `shares` how those and new ones get along, `presence` at
-which addresses a shard is, `neighbours` who else is there, `comparer` how much a page has changed, `history` what a
-visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind most of it. All of it is pure: time
-is an argument, chance is a `Random` that was given.
+`admission` is the door through which URLs come, `rounds` lets sites take turns, `offers` is what each has next,
+`permission` asks each for its address and its robots.txt, `robots` says what that allows, `politeness` how long a
+site rests, `retries` what a failure means, `second_chances` when what failed is forgotten, `esteem` what a URL is
+worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited again, `valuing`
+what a visit is worth, `spending` what may be spent on visits, `forecasting` what one will then have to be worth,
+`takings` what visits bring, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how those and
+new ones get along, `presence` at which addresses a shard is, `neighbours` who else is there, `comparer` how much a
+page has changed, `history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind
+most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
@@ -30,6 +30,7 @@ from .foretold import Foretelling, NextVisit
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
 from .neighbours import Neighbours
+from .offers import Offers
 from .panel import Freshness, Gauge, waiting_again
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
@@ -63,6 +64,7 @@ __all__ = [
     "Leases",
     "Neighbours",
     "NextVisit",
+    "Offers",
     "Permission",
     "Place",
     "PolitenessSettings",

@@ -38,7 +38,7 @@ from periplus.model import (
 from periplus.policy.balance import BalanceSettings, SiteBalance
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
-from .politeness import PolitenessSettings, rest_after
+from .politeness import PolitenessSettings, bring_near, rest_after
 from .presence import Register
 from .retries import OUR_OWN, Retry, RetrySettings, back_off, retry_for
 from .shares import Shares
@@ -188,13 +188,15 @@ class Rounds:
         for active in list(self.bench):
             self._leave_alone(active.state)
             if active.place is Place.RESTING:
-                self.bench.rest(active, max(active.ready_at, active.state.ready_at))
+                at = max(min(active.ready_at, now + self._retries.max_backoff), active.state.ready_at)
+                self.bench.rest(active, at)
 
     def _leave_alone(self, state: SiteState) -> None:
         """A site that is found in a state may have been under way when the last process died: it rests once more."""
-        if self._is_continued and self._opened_at is not None:
-            rest = rest_after(self._politeness, state.delay, state.last_duration)
-            state.ready_at = max(state.ready_at, self._opened_at + max(rest, self.bench.longest_pause))
+        if self._opened_at is not None:
+            rest = max(rest_after(self._politeness, state.delay, state.last_duration), self.bench.longest_pause)
+            state.ready_at = max(state.ready_at, self._opened_at + rest) if self._is_continued else state.ready_at
+            bring_near(state, self._opened_at, max(rest, self._retries.max_backoff))
 
     def _admit_all(self, absent: dict[Site, int]) -> None:
         room = max(self.bench.room, 0)
@@ -221,8 +223,6 @@ class Rounds:
             active.is_guest = self.bench.room < 0
         return active
 
-    # what waits
-
     def urgency(self, entry: Queued) -> int:
         """The level at which a site waits for a URL: lists are ordered by what they say, which compares within one."""
         return self._listed_level if entry.lane in _OF_LISTS and self._listed_level >= 0 else entry.level
@@ -230,15 +230,16 @@ class Rounds:
     def heads(self, active: ActiveSite, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
         """The best URLs of a site but those that are out, from the lane whose turn it is."""
         if len(active.lanes) == 1:
-            return self._heads(active.site, active.lanes[0], limit, out)
+            return self.heads_of(active.site, active.lanes[0], limit, out)
         if Lane.FILES in active.lanes and not active.had_file:
-            files = self._heads(active.site, Lane.FILES, limit, out)
+            files = self.heads_of(active.site, Lane.FILES, limit, out)
             if files:
                 return files
         pages = self._heads_of_pages(active, limit, out)
-        return pages or self._heads(active.site, Lane.FILES, limit, out)
+        return pages or self.heads_of(active.site, Lane.FILES, limit, out)
 
-    def _heads(self, site: Site, lane: Lane, limit: int, out: frozenset[Url]) -> list[Ticket]:
+    def heads_of(self, site: Site, lane: Lane, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
+        """The best of one lane of a site."""
         heads = self._state.queues.heads(site, lane, limit + len(out))
         return [head for head in heads if head.entry.url not in out][:limit] if out else heads
 
@@ -249,10 +250,10 @@ class Rounds:
             lengths = [self._state.queues.length(active.site, lane) for lane in (first, second)]
             if self.balance(active).choose(*lengths) is Lane.SITEMAPS:
                 first, second = second, first
-        pages = self._heads(active.site, first, limit, out) or self._heads(active.site, second, limit, out)
+        pages = self.heads_of(active.site, first, limit, out) or self.heads_of(active.site, second, limit, out)
         if Lane.REFRESH not in active.lanes:
             return pages
-        again = self._heads(active.site, Lane.REFRESH, limit, out)
+        again = self.heads_of(active.site, Lane.REFRESH, limit, out)
         if not again or not pages:
             return again or pages
         first_new = pages[0].entry

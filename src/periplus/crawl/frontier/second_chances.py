@@ -3,7 +3,7 @@
 A site that cannot be reached is given up after some attempts, or nothing would ever end; what waits there is refused
 with the reason. That was the truth of a moment. A crawl that is continued begins with its seeds, and where one of them
 or its site was given up for such a reason it begins anew: the site is looked up, asked for its robots.txt, and for all
-that was refused meanwhile.
+that was refused meanwhile. A site that takes turns just now has its chance another time.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from periplus.urls import site_of
 
 from .admission import Admission
 from .esteem import Esteem
+from .politeness import PolitenessSettings, rest_after
 from .retries import is_of_the_moment
 from .rounds import Rounds
 
@@ -28,23 +29,35 @@ _AT_ONCE, _MOST = 1000, 100_000
 class SecondChances:
     """Gives them."""
 
-    def __init__(self, state: State, rounds: Rounds, admission: Admission, esteem: Esteem | None) -> None:
+    def __init__(
+        self,
+        state: State,
+        rounds: Rounds,
+        admission: Admission,
+        *,
+        politeness: PolitenessSettings,
+        esteem: Esteem | None,
+    ) -> None:
         self._state = state
+        self._politeness = politeness
         self._rounds = rounds
         self._admission = admission
         self._esteem = esteem
 
-    def give(self, discoveries: Sequence[Discovery]) -> Iterator[Queued]:
+    def give(self, discoveries: Sequence[Discovery], now: float) -> Iterator[Queued]:
         """Queue again what was given up for want of an answer at the sites of the seeds among these."""
         seeds = [discovery.url for discovery in discoveries if discovery.source is Source.SEED]
         sites = [site_of(seed) for seed in seeds]
         records, states = self._state.records.get(seeds), self._state.sites.get(sites)
         known = zip(sites, records, states, strict=True)
         for site in dict.fromkeys(site for site, record, state in known if _is_given_up(record, state)):
-            yield from self._begin_anew(site)
+            if self._rounds.bench.get(site) is None:
+                yield from self._begin_anew(site, now)
 
-    def _begin_anew(self, site: Site) -> Iterator[Queued]:
-        self._state.sites.put([_asked_anew(self._rounds.state_of(site))])
+    def _begin_anew(self, site: Site, now: float) -> Iterator[Queued]:
+        state = _asked_anew(self._rounds.state_of(site))
+        state.ready_at = max(state.ready_at, now + rest_after(self._politeness, state.delay, state.last_duration))
+        self._state.sites.put([state])
         failed = (record.url for record in self._state.records.of_site(site) if _has_failed(record))
         urls = list(islice(failed, _MOST))
         for start in range(0, len(urls), _AT_ONCE):

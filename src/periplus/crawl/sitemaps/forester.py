@@ -218,6 +218,11 @@ class Forester:
             self._deliver(unpack_slice(packed).discoveries(), now)
 
     @property
+    def is_reading(self) -> bool:
+        """Whether a file that has arrived is not read to its end."""
+        return bool(self._same) or any(reading.outcome is not None for reading in self._reading.values())
+
+    @property
     def is_full(self) -> bool:
         """Whether so much has arrived and was not read that nothing else should be asked for."""
         return sum(_held(reading) for reading in self._reading.values()) > _MOST_UNREAD
@@ -346,18 +351,9 @@ class Forester:
         spending = self._nodes.spending(node.tree).read(reading.entries, len(outcome.body))
         self._nodes.spent(node.tree, spending)
         self._keep_priorities()
-        self._events.record(
-            [
-                SitemapRead(
-                    node.url,
-                    reading.found_at,
-                    reading.entries,
-                    len(reading.children),
-                    reading.intake.lastmod,
-                    tuple(reading.told),
-                )
-            ]
-        )
+        lastmod, told = reading.intake.lastmod, tuple(reading.told)
+        read = SitemapRead(node.url, reading.found_at, reading.entries, len(reading.children), lastmod, told)
+        self._events.record([read])
 
     def _keep(self, node: SitemapNode, now: float) -> None:
         """Keep a node after a visit, and tell. A file is not read more often than that pays."""

@@ -29,6 +29,8 @@ from .redo import Changes
 MAP_SIZE = 1 << 40
 """Address space, not disk: without a writable map the file is as long as what was written to it."""
 
+_NO_ROOM = 4 * 2**20
+"""A disk with fewer bytes than that is full: commits are larger."""
 SMALLEST_MAP = 1 << 30
 """Where so much cannot be reserved (a limit on address space), half of it is tried, and so on down to this."""
 
@@ -380,8 +382,15 @@ def _translated(error: Exception, folder: Path) -> CollectionError | InvariantEr
         return CollectionError(f"the state in {folder} is full", hint="open it with a larger map_size")
     if isinstance(error, lmdb.MemoryError | OverflowError):
         return CollectionError(f"no room to map {folder}", hint="raise the limit on address space (ulimit -v)")
-    if getattr(error, "code", 0) == errno.ENOSPC:
+    code = getattr(error, "code", 0)
+    if code in (errno.ENOSPC, errno.EDQUOT) or (code == errno.EIO and _is_full(folder)):
         return CollectionError(f"no space is left for {folder}", hint="make room; the last commit is safe")
     if "already open" in str(error):
         return CollectionInUse(f"{folder} is open in this process")
     return CollectionDamaged(f"{folder} cannot be read: {error}", hint="restore it from a copy, or begin a new crawl")
+
+
+def _is_full(folder: Path) -> bool:
+    """LMDB speaks of input and output when a write falls short."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < _NO_ROOM
