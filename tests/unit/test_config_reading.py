@@ -53,7 +53,7 @@ def test_settings_are_read_by_room() -> None:
         ("[dns]\nhosts = 3", "[dns] hosts: expected a table of texts", "hosts = { name"),
         ('[wire]\nhttp2 = "yes"', "[wire] http2: expected true or false, got 'yes'", "http2 = true"),
         ('[crawl]\nfor = "soon"', "[crawl] for: 'soon' is no length of time", "1h30m"),
-        ('[wire]\nmax_page_bytes = "much"', "[wire] max_page_bytes: 'much' is no size", "10MiB"),
+        ('[wire]\nmax_page_bytes = "much"', "[wire] max_page_bytes: 'much' is no number", "10MiB"),
         ("[politeness]\ndelay = -1", "[politeness] delay: -1.0 is less than 0", "delay = 1.0"),
         ("[politeness]\ndelay = inf", "[politeness] delay: inf is no amount", "delay = 1.0"),
         ("[wire]\ntimeout = nan", "[wire] timeout: nan is no amount", "timeout = 30.0"),

@@ -95,7 +95,7 @@ def say_collection(console: Console, facts: CollectionFacts) -> None:
             ("requests", f"{count(tally.fetches)}, {size(tally.downloaded)}; {count(tally.redirects)} were redirects"),
             ("known", f"{count(facts.known)} URLs (told by {told})" if told else count(facts.known)),
             ("queue", f"{count(facts.queued)} wait"),
-            ("sites", f"{count(facts.sites)}, from {count(facts.seeds)} seeds, in {facts.shards} shards"),
+            ("sites", f"{count(facts.sites)}, from {_some(facts.seeds, 'seed')}, in {_some(facts.shards, 'shard')}"),
         ],
     )
     for title, reasons in (
@@ -176,6 +176,10 @@ def _robots(facts: RobotsFacts | None) -> str:
     why = f" ({_reason(facts.reason)})" if facts.reason else ""
     asks = f"; asks for {facts.crawl_delay:g} s between requests" if facts.crawl_delay else ""
     return f"{said}{why}{asks}; read {moment(facts.fetched_at)}, asked for again after {moment(facts.expires_at)}"
+
+
+def _some(number: int, what: str) -> str:
+    return f"{count(number)} {what}{'s' if number != 1 else ''}"
 
 
 # a URL
