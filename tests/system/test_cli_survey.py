@@ -48,7 +48,7 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
     assert truth_of(tmp_path, served) == []
     assert (summary["ended"], summary["domains"], summary["queued"]) == ("complete", count, 0)
     assert summary["survey"]["domains"] == count
-    assert 0 < summary["files"] == summary["survey"]["sitemap files read"]
+    assert 0 < summary["survey"]["sitemap files read"] <= summary["files"]  # one that others vouch for is read anew
     assert not any(url.endswith("/sitemap.xml") or "/p/" in url for url in served.requests)
 
 

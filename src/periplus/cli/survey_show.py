@@ -156,7 +156,8 @@ _WORDS = {
 
 
 def _end_lines(summary: SurveySummary) -> list[tuple[str, str]]:
-    facts = f"{count(summary.domains)} domains, {count(summary.files)} sitemap files, {count(summary.fetches)} requests"
+    files = f"{count(summary.files)} sitemap files came"
+    facts = f"{count(summary.domains)} domains, {files}, {count(summary.fetches)} requests"
     took = f" in {lasting(summary.seconds)}" if summary.seconds else ""
     lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}{took}, {size(summary.bytes)}", "")]
     if summary.bad_lines:

@@ -7,7 +7,6 @@ from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import START, Crawl
 from tests.unit.crawl.living_pages import DAY, HOME, Living, LivingWeb
 
-from periplus.crawl.frontier import RetrySettings
 from periplus.model import Discovery, Fetched, FetchTask, Lane, Purpose, Redirected, Site, Source, Url
 from periplus.urls import site_of
 
@@ -116,20 +115,6 @@ def test_sites_rest_once_more_before_they_are_asked_again() -> None:
     after = [start.at for start in crawl.starts if start.at >= died_at][1:]
     assert min(after) >= died_at + crawl.politeness.delay
     assert crawl.starts[0].at == START
-
-
-def test_a_clock_that_was_set_back_stops_nobody() -> None:
-    """Times far ahead are brought near: a site is visited within the longest time that any may rest."""
-    web = LivingWeb({"/a": Living(), "/b": Living()})
-    web.crawl("/a")
-    web.now -= 400 * DAY
-    web.scheduler = web.opened(is_watching=False)
-    web.scheduler.discover([Discovery(Url(f"{HOME}/b"), Source.SEED, web.now)], web.now)
-    assert web.scheduler.take(1, web.now) == []
-    assert web.scheduler.next_at is not None
-    assert web.scheduler.next_at <= web.now + RetrySettings().max_backoff
-    [task] = web.scheduler.take(1, web.scheduler.next_at)
-    assert task.url in (Url(f"{HOME}/b"), Url(f"{HOME}/robots.txt"))
 
 
 def test_what_a_site_asks_for_survives() -> None:

@@ -13,9 +13,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from periplus.model import SiteState
-
-_DAY = 86_400.0
 MAX_DELAY = 3600.0
 """A robots.txt that asks for more than an hour between visits gets an hour."""
 
@@ -47,13 +44,3 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
 def rest_after(settings: PolitenessSettings, asked: float | None, last_duration: float) -> float:
     """Seconds from the end of a visit to the next: the longest of ours, theirs, and what their speed suggests."""
     return max(settings.delay, min(asked or 0.0, MAX_DELAY), min(settings.patience * last_duration, MAX_DELAY))
-
-
-def bring_near(state: SiteState, now: float, longest: float) -> None:
-    """A clock that was set back leaves times that are far ahead, and a site that nobody would visit until then.
-
-    No site rests longer than `longest`, and nothing that was heard of it is believed for more than a day.
-    """
-    state.ready_at = min(state.ready_at, now + longest)
-    state.robots_expire_at = min(state.robots_expire_at, now + _DAY)
-    state.ip_expires_at = min(state.ip_expires_at, now + _DAY)

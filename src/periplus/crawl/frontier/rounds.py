@@ -38,7 +38,7 @@ from periplus.model import (
 from periplus.policy.balance import BalanceSettings, SiteBalance
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
-from .politeness import PolitenessSettings, bring_near, rest_after
+from .politeness import PolitenessSettings, rest_after
 from .presence import Register
 from .retries import OUR_OWN, Retry, RetrySettings, back_off, retry_for
 from .shares import Shares
@@ -188,15 +188,13 @@ class Rounds:
         for active in list(self.bench):
             self._leave_alone(active.state)
             if active.place is Place.RESTING:
-                at = max(min(active.ready_at, now + self._retries.max_backoff), active.state.ready_at)
-                self.bench.rest(active, at)
+                self.bench.rest(active, max(active.ready_at, active.state.ready_at))
 
     def _leave_alone(self, state: SiteState) -> None:
         """A site that is found in a state may have been under way when the last process died: it rests once more."""
-        if self._opened_at is not None:
-            rest = max(rest_after(self._politeness, state.delay, state.last_duration), self.bench.longest_pause)
-            state.ready_at = max(state.ready_at, self._opened_at + rest) if self._is_continued else state.ready_at
-            bring_near(state, self._opened_at, max(rest, self._retries.max_backoff))
+        if self._is_continued and self._opened_at is not None:
+            rest = rest_after(self._politeness, state.delay, state.last_duration)
+            state.ready_at = max(state.ready_at, self._opened_at + max(rest, self.bench.longest_pause))
 
     def _admit_all(self, absent: dict[Site, int]) -> None:
         room = max(self.bench.room, 0)
