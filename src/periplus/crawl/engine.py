@@ -328,10 +328,7 @@ class Engine:
         """Go through what had arrived but was not committed when the last process ended; how much that was."""
         recovered = 0
         deadly = self._journal.deadly(self._commits)
-        at = 0.0
         for index, note in enumerate(self._journal.read(self._commits)):
-            self._read_up(at or note.at)
-            at = note.at
             self._journal.trying(self._commits, index)
             if isinstance(note, BatchNote):
                 self._take(note.batch, note.at)
@@ -339,7 +336,7 @@ class Engine:
                 recovered += self._read_again(note, is_read=index not in deadly)
             else:
                 recovered += self._recover(note, is_read=index not in deadly)
-        self._read_up(at or self._clock.now())
+            self._read_up(note.at)
         self._scheduler.resumed()
         if recovered:
             self._journal.trying(self._commits, None)

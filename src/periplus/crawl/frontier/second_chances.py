@@ -47,6 +47,8 @@ class SecondChances:
     def give(self, discoveries: Sequence[Discovery], now: float) -> Iterator[Queued]:
         """Queue again what was given up for want of an answer at the sites of the seeds among these."""
         seeds = [discovery.url for discovery in discoveries if discovery.source is Source.SEED]
+        if not seeds:
+            return
         sites = [site_of(seed) for seed in seeds]
         records, states = self._state.records.get(seeds), self._state.sites.get(sites)
         known = zip(sites, records, states, strict=True)
