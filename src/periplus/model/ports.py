@@ -8,27 +8,31 @@ answers for all of it in one pass. Every port of storage has an in-memory implem
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from .events import Event
 from .state import (
+    AddressVisits,
     Batch,
     ForestRow,
     KnownLinks,
+    LinkChunk,
     Payload,
     Placement,
     Queued,
-    Reading,
     RobotsFile,
     SiteState,
+    SiteVisits,
     Sketched,
     Standing,
     Ticket,
+    TreeUse,
 )
-from .types import Discovery, FetchOutcome, FetchTask, Lane, Site, Url, UrlRecord, Verdict
+from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
 
 
 class Clock(Protocol):
@@ -36,19 +40,6 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """POSIX seconds; never runs backwards."""
-
-
-class Scheduler(Protocol):
-    """The three verbs between the brain and the wire. Nothing else crosses."""
-
-    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
-        """Learn of URLs. Known ones gain a source; refused ones are recorded with their rule."""
-
-    def take(self, limit: int, now: float) -> list[FetchTask]:
-        """Lend out at most `limit` tasks that politeness allows now. An empty list is an answer."""
-
-    def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
-        """End a lease: the site rests, and what was seen is learnt. `reading` is what was made of a page's body."""
 
 
 class Filter(Protocol):
@@ -301,6 +292,9 @@ class RobotsFiles(Protocol):
 class Payloads(Protocol):
     """Which bytes were seen before, and where they are kept."""
 
+    def get(self, digest: bytes) -> Payload | None:
+        """The one of this digest, if there is one."""
+
     def add_new(self, payload: Payload) -> Payload | None:
         """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
 
@@ -360,6 +354,26 @@ class Exchange(Protocol):
         """How many batches are not acknowledged."""
 
 
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+class Rows(Protocol[R]):
+    """A small table of typed rows, each known by one of its fields."""
+
+    def get(self, key: str | int) -> R | None:
+        """The row of a key."""
+
+    def put(self, rows: Iterable[R]) -> None:
+        """Write or overwrite these."""
+
+    def remove(self, keys: Iterable[str | int]) -> None:
+        """Delete the rows of these keys; those that are not there do not matter."""
+
+    def __iter__(self) -> Iterator[R]:
+        """Every row."""
+
+
 class State(Protocol):
     """All that a shard remembers, changed in memory or in one open transaction, kept by `commit`.
 
@@ -410,11 +424,27 @@ class State(Protocol):
     def exchange(self) -> Exchange:
         """What goes to other shards."""
 
-    def mark(self, name: str, value: bytes) -> None:
-        """Keep a small value by name: how far a file had been written, what was counted."""
+    @property
+    def visits(self) -> Rows[SiteVisits]:
+        """The sites of which URLs wait, as far as they are in use."""
 
-    def marked(self, name: str) -> bytes | None:
-        """The value last kept by that name."""
+    @property
+    def addresses(self) -> Rows[AddressVisits]:
+        """When addresses may be asked again."""
+
+    @property
+    def recent_links(self) -> Rows[LinkChunk]:
+        """Links seen lately, which need not be looked up again."""
+
+    @property
+    def trees(self) -> Rows[TreeUse]:
+        """What trees of sitemaps have used of their budgets."""
+
+    def meta(self, kind: type[S]) -> S | None:
+        """The value of this type that was last put, if any: what a shard knows of itself, in one typed struct."""
+
+    def put_meta(self, value: Struct) -> None:
+        """Keep a value; there is one of each type."""
 
     @property
     def uncommitted(self) -> int:
@@ -425,20 +455,6 @@ class State(Protocol):
 
     def close(self) -> None:
         """Let go, without a commit."""
-
-
-class Wire(Protocol):
-    """Whoever does the fetching: tasks in, outcomes out, never an exception for what the web did."""
-
-    @property
-    def free_slots(self) -> int:
-        """How many more tasks may be started now."""
-
-    def start(self, task: FetchTask) -> None:
-        """Begin. The outcome comes from `finished`."""
-
-    def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds for something to end."""
 
 
 class EventSink(Protocol):

@@ -94,6 +94,7 @@ class SiteState(Struct):
     did, and `churn` which parts of its pages are different at
     every visit (4 KB at most).
     `gains` is what visits have brought: pages worth having, and answers that cost little.
+    `asked_for_sitemaps`: its robots.txt was looked at for sitemaps; `feeds` counts those that its pages named.
     While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
     them, and `robots_tries` how often asking failed.
     """
@@ -122,6 +123,67 @@ class SiteState(Struct):
     quiet: int = 0
     churn: bytes = b""
     gains: bytes = b""
+    asked_for_sitemaps: bool = False
+    feeds: int = 0
+
+
+class Delegation(Struct, frozen=True, array_like=True):
+    """A robots.txt that is fetched here for another site: who wants it, where it lies, after how many redirects."""
+
+    wanted_by: Site
+    url: Url
+    redirects: int
+
+
+class SiteVisits(Struct, frozen=True, array_like=True):
+    """What the frontier remembers of a site while URLs of it wait: its stage, and since when.
+
+    `level` is the level of its best URL when last looked at; `not_before` until when requests that have ended want it
+    left alone while others are under way; `taken` the pages of the present visit; `lookups` the failed DNS lookups in
+    a row; `delegated` robots files that are to be fetched here for other sites; `awaits_robots`: another site is being
+    asked for its robots.txt. `is_guest`: it was admitted beyond the capacity. `took_file`: its last request was for a
+    sitemap.
+    """
+
+    site: Site
+    stage: int
+    ready_at: float
+    level: int
+    not_before: float = 0.0
+    taken: int = 0
+    lookups: int = 0
+    delegated: tuple[Delegation, ...] = ()
+    awaits_robots: bool = False
+    is_guest: bool = False
+    took_file: bool = False
+
+
+class AddressVisits(Struct, frozen=True, array_like=True):
+    """When an IP address (as a hash) may next be asked, and among how many shards it is shared (0: not told yet).
+
+    `is_idle`: no site was there when it was last looked at.
+    """
+
+    key: int
+    next_at: float
+    share: int = 1
+    is_idle: bool = False
+
+
+class TreeUse(Struct, frozen=True, array_like=True, gc=False):
+    """How many files, entries and bytes a tree of sitemaps has used of its budget. `tree` is the key of its root."""
+
+    tree: str
+    files: int = 0
+    entries: int = 0
+    size: int = 0
+
+
+class LinkChunk(Struct, frozen=True, array_like=True):
+    """Links seen lately: URLs, one a line, compressed. The newest chunks have the highest numbers."""
+
+    number: int
+    packed: bytes
 
 
 class RobotsFile(Struct, frozen=True):

@@ -12,19 +12,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from heapq import heappop, heappush
 from itertools import chain, islice
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from periplus.model import (
+    AddressVisits,
     Batch,
     Discovery,
     Event,
     InvariantError,
     Lane,
+    LinkChunk,
     Payload,
     Queued,
     RobotsFile,
     Site,
     SiteState,
+    SiteVisits,
     Ticket,
+    TreeUse,
     Url,
     UrlRecord,
 )
@@ -268,12 +276,44 @@ class MemoryPayloads:
     def __init__(self) -> None:
         self._payloads: dict[bytes, Payload] = {}
 
+    def get(self, digest: bytes) -> Payload | None:
+        """The one of this digest, if there is one."""
+        return self._payloads.get(digest)
+
     def add_new(self, payload: Payload) -> Payload | None:
         """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
         first = self._payloads.get(payload.digest)
         if first is None:
             self._payloads[payload.digest] = payload
         return first
+
+
+R = TypeVar("R", bound=Struct)
+
+
+class MemoryRows(Generic[R]):
+    """`Rows` in a dict, by the field of this name."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._rows: dict[str | int, R] = {}
+
+    def get(self, key: str | int) -> R | None:
+        """The row of a key."""
+        return self._rows.get(key)
+
+    def put(self, rows: Iterable[R]) -> None:
+        """Write or overwrite these."""
+        self._rows.update([(getattr(row, self._key), row) for row in rows])
+
+    def remove(self, keys: Iterable[str | int]) -> None:
+        """Delete the rows of these keys."""
+        for key in keys:
+            self._rows.pop(key, None)
+
+    def __iter__(self) -> Iterator[R]:
+        """Every row."""
+        return iter(list(self._rows.values()))
 
 
 class MemoryExchange:
@@ -340,6 +380,9 @@ class MemoryExchange:
         return sum(map(len, self._kept.values()))
 
 
+S = TypeVar("S")
+
+
 class MemoryState:
     """`State` that lives as long as the process."""
 
@@ -355,15 +398,20 @@ class MemoryState:
         self.payloads = MemoryPayloads()
         self.sketches = MemorySketches()
         self.exchange = MemoryExchange(shard)
-        self._marks: dict[str, bytes] = {}
+        self.visits: MemoryRows[SiteVisits] = MemoryRows("site")
+        self.addresses: MemoryRows[AddressVisits] = MemoryRows("key")
+        self.recent_links: MemoryRows[LinkChunk] = MemoryRows("number")
+        self.trees: MemoryRows[TreeUse] = MemoryRows("tree")
+        self._meta: dict[str, bytes] = {}
 
-    def mark(self, name: str, value: bytes) -> None:
-        """Keep a small value by name."""
-        self._marks[name] = value
+    def meta(self, kind: type[S]) -> S | None:
+        """The value of this type that was last put, if any."""
+        row = self._meta.get(kind.__name__)
+        return None if row is None else msgspec.msgpack.decode(row, type=kind)
 
-    def marked(self, name: str) -> bytes | None:
-        """The value last kept by that name."""
-        return self._marks.get(name)
+    def put_meta(self, value: Struct) -> None:
+        """Keep a value; there is one of each type."""
+        self._meta[type(value).__name__] = msgspec.msgpack.encode(value)
 
     @property
     def uncommitted(self) -> int:

@@ -1,12 +1,16 @@
-"""The door: what is discovered is judged, known or new, and gets a place in the queue of its site.
+"""The way in: what is discovered is filtered, looked up, and queued with its site.
 
-The order is that of the plan: filters, then the seen test, then the count of what is admitted, then a priority. A
-refusal is recorded with its rule; so is every source that tells of a URL for the first time.
+The order is filters, seen test, the count of what is admitted, then a priority. A refusal is reported with its rule; so
+is every source that names a URL for the first time.
+
+A seed that is named again, whose site could not be reached, is tried again together with everything that was refused
+there for that reason (`retry_unreachable`): that a site could not be reached was the truth of a moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -23,6 +27,8 @@ from periplus.model import (
     Refused,
     Reject,
     Rewrite,
+    Site,
+    SiteState,
     Source,
     State,
     Url,
@@ -31,8 +37,11 @@ from periplus.model import (
 from periplus.policy.ordering import level_of
 from periplus.urls import site_of
 
-from .esteem import Esteem
-from .refresher import Refresher
+from ..revisit import Revisits
+from .politeness import PolitenessSettings, delay_after, is_temporary
+from .schedule import Schedule
+from .scores import Candidate, Scores
+from .site_records import SiteRecords
 
 LANES = {
     Source.SEED: Lane.DISCOVERY,
@@ -44,12 +53,9 @@ LANES = {
     Source.PING: Lane.SITEMAPS,
     Source.ARCHIVE: Lane.SITEMAPS,
 }
-"""Which budget pays for what was told by whom."""
-
-
-def lane_of(discovery: Discovery) -> Lane:
-    """Which budget pays for a discovery."""
-    return LANES[discovery.source]
+"""Which budget pays for the URLs of a source."""
+_RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
+"""URLs of an unreachable site that are queued again together, and in all; the others are tried another time."""
 
 
 class Admission:
@@ -58,116 +64,57 @@ class Admission:
     def __init__(
         self,
         state: State,
+        records: SiteRecords,
+        schedule: Schedule,
         *,
         guard: Guard,
         ordering: Ordering,
         events: EventSink,
-        esteem: Esteem | None = None,
-        refresher: Refresher | None = None,
+        scores: Scores,
+        revisits: Revisits,
+        politeness: PolitenessSettings,
     ) -> None:
         self._state = state
+        self._records = records
+        self._schedule = schedule
         self._guard = guard
         self._ordering = ordering
         self._events = events
-        self._esteem = esteem
-        self._refresher = refresher
+        self._scores = scores
+        self._revisits = revisits
+        self._politeness = politeness
 
     def admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
-        """Learn of URLs, and queue those that are wanted and new: which those are."""
-        if self._esteem is None:
-            return self._admit(discoveries)
-        self._hear(discoveries)
-        queued = self._admit(self._esteem.credit(discoveries))
-        self._esteem.link(discoveries)
+        """Record discoveries, and queue those that are wanted and new: which those are."""
+        if self._scores.learns:
+            self._mention_known(discoveries)
+        queued = self._admit(self._scores.unknown(discoveries))
+        self._scores.link(discoveries)
         return queued
 
     def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         events: list[Event] = []
-        wanted = self._judge(discoveries, events)
-        if self._esteem is not None:
-            wanted = self._esteem.credit_judged(wanted)
+        wanted = self._scores.unknown_judged(self._filter(discoveries, events))
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
-        queued: list[tuple[Discovery, float, Queued]] = []
+        candidates: list[Candidate] = []
         changed: dict[Url, UrlRecord] = {}
         for discovery, known in zip(wanted, before, strict=True):
             if known is None:
-                self._queue(discovery, queued, changed, events)
-                continue
-            known = self._heard(discovery, changed.get(discovery.url, known), changed)
-            if _is_earlier(discovery, known):
-                changed[discovery.url] = _with_source(known, discovery)
-                events.append(Discovered(discovery, False))
-            elif all(seen.source is not discovery.source for seen in known.first_seen):
-                changed[discovery.url] = _with_source(known, discovery)
-                events.append(Discovered(discovery, False))
-                if self._esteem is not None:
-                    self._esteem.also(discovery)
-                elif self._is_wanted_here_too(discovery, known):
-                    queued.append(self.entry(discovery))
+                self._admit_new(discovery, candidates, changed, events)
+            else:
+                self._admit_known(discovery, changed.get(discovery.url, known), candidates, changed, events)
         if changed:
             self._state.records.put(changed.values())
             self._state.sketches.mark_listed([url for url, record in changed.items() if _is_read_and_listed(record)])
         if events:
-            self._tell(events)
-        return self._push(queued) if queued else []
+            self._events.record(events)
+            self._revisits.found_new(events)
+        return self._scores.queue(candidates) if candidates else []
 
-    def _tell(self, events: list[Event]) -> None:
-        self._events.record(events)
-        if self._refresher is not None:
-            self._refresher.spawned(events)
-
-    def _hear(self, discoveries: Sequence[Discovery]) -> None:
-        """The same where those that are known by their source are not looked up otherwise."""
-        dated = [each for each in discoveries if LANES[each.source] is Lane.SITEMAPS]
-        changed: dict[Url, UrlRecord] = {}
-        for discovery, known in zip(dated, self._state.records.get([each.url for each in dated]), strict=True):
-            if known is not None:
-                self._heard(discovery, changed.get(discovery.url, known), changed)
-        self._state.records.put(changed.values())
-
-    def _heard(self, discovery: Discovery, known: UrlRecord, changed: dict[Url, UrlRecord]) -> UrlRecord:
-        """What is said of a page that is known may be that it changed."""
-        heard = known if self._refresher is None else self._refresher.heard(discovery, known)
-        if heard is not known:
-            changed[discovery.url] = heard
-        return heard
-
-    def _push(self, queued: Sequence[tuple[Discovery, float, Queued]]) -> list[Queued]:
-        if self._esteem is not None:
-            return self._esteem.queue(queued)
-        entries = [entry for _, _, entry in queued]
-        self._state.queues.push(entries)
-        return entries
-
-    def _is_wanted_here_too(self, discovery: Discovery, known: UrlRecord) -> bool:
-        """Whether a URL that waits in one lane is to wait in this source's as well; it is fetched once all the same."""
-        lane = lane_of(discovery)
-        is_waiting = not known.visits and not known.reason
-        return is_waiting and all(LANES[seen.source] is not lane for seen in known.first_seen)
-
-    def entry(self, discovery: Discovery) -> tuple[Discovery, float, Queued]:
-        """The place that a URL gets: listed ones are in the order of their source, others in that of the ordering."""
-        lane = lane_of(discovery)
-        score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
-        return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level_of(score))
-
-    def _judge(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
-        wanted = []
-        for discovery in discoveries:
-            verdict = self._guard.judge(discovery)
-            if isinstance(verdict, Reject):
-                if not discovery.is_more:  # it was said when it was told of
-                    events.append(Refused(discovery, verdict.reason, verdict.rule))
-            elif isinstance(verdict, Rewrite):
-                wanted.append(replace(discovery, url=verdict.url))
-            else:
-                wanted.append(discovery)
-        return wanted
-
-    def _queue(
+    def _admit_new(
         self,
         discovery: Discovery,
-        queued: list[tuple[Discovery, float, Queued]],
+        candidates: list[Candidate],
         changed: dict[Url, UrlRecord],
         events: list[Event],
     ) -> None:
@@ -176,8 +123,89 @@ class Admission:
             changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
             return
-        queued.append(self.entry(discovery))
+        candidates.append(self.candidate(discovery))
         events.append(Discovered(discovery, True))
+
+    def _admit_known(
+        self,
+        discovery: Discovery,
+        known: UrlRecord,
+        candidates: list[Candidate],
+        changed: dict[Url, UrlRecord],
+        events: list[Event],
+    ) -> None:
+        """A URL that is known may gain a source, be wanted in another lane, or be said to have changed."""
+        mentioned = self._revisits.mentioned(discovery, known)
+        if mentioned is not known:
+            changed[discovery.url] = known = mentioned
+        if _is_earlier(discovery, known):
+            changed[discovery.url] = _with_source(known, discovery)
+            events.append(Discovered(discovery, False))
+        elif all(seen.source is not discovery.source for seen in known.first_seen):
+            changed[discovery.url] = _with_source(known, discovery)
+            events.append(Discovered(discovery, False))
+            candidate = self.candidate(discovery) if _is_wanted_here_too(discovery, known) else None
+            candidates += self._scores.found_again(discovery, candidate)
+
+    def _mention_known(self, discoveries: Sequence[Discovery]) -> None:
+        """Where scores learn, URLs known from a source are not looked up again; what it says of changes counts."""
+        dated = [each for each in discoveries if LANES[each.source] is Lane.SITEMAPS]
+        changed: dict[Url, UrlRecord] = {}
+        for discovery, known in zip(dated, self._state.records.get([each.url for each in dated]), strict=True):
+            if known is not None:
+                known = changed.get(discovery.url, known)
+                mentioned = self._revisits.mentioned(discovery, known)
+                if mentioned is not known:
+                    changed[discovery.url] = mentioned
+        self._state.records.put(changed.values())
+
+    def candidate(self, discovery: Discovery) -> Candidate:
+        """The place that a URL gets: listed ones by the score of their list, others by the ordering."""
+        lane = LANES[discovery.source]
+        score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
+        return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level_of(score))
+
+    def _filter(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
+        wanted = []
+        for discovery in discoveries:
+            verdict = self._guard.judge(discovery)
+            if isinstance(verdict, Reject):
+                if not discovery.is_more:  # it was reported when the URL was first found
+                    events.append(Refused(discovery, verdict.reason, verdict.rule))
+            elif isinstance(verdict, Rewrite):
+                wanted.append(replace(discovery, url=verdict.url))
+            else:
+                wanted.append(discovery)
+        return wanted
+
+    # seeds that are named again
+
+    def retry_unreachable(self, discoveries: Sequence[Discovery], now: float) -> Iterator[Queued]:
+        """Queue again what was given up at the sites of these seeds because the sites could not be reached."""
+        seeds = [discovery.url for discovery in discoveries if discovery.source is Source.SEED]
+        if not seeds:
+            return
+        sites = [site_of(seed) for seed in seeds]
+        known = zip(sites, self._state.records.get(seeds), self._records.get_all(sites), strict=True)
+        for site in dict.fromkeys(site for site, record, state in known if _is_given_up(record, state)):
+            if self._schedule.get(site) is None:
+                yield from self._retry(site, now)
+
+    def _retry(self, site: Site, now: float) -> Iterator[Queued]:
+        record = self._records.get(site)
+        _ask_again(record)
+        delay = delay_after(self._politeness, record.delay, record.last_duration)
+        record.ready_at = max(record.ready_at, now + delay)
+        self._records.changed(record)
+        failed = (record.url for record in self._state.records.of_site(site) if _has_failed(record))
+        urls = list(islice(failed, _MAX_RETRIED))
+        for start in range(0, len(urls), _RETRIED_TOGETHER):
+            found = self._state.records.get(urls[start : start + _RETRIED_TOGETHER])
+            records = [record for record in found if record is not None]
+            self._state.records.put([replace(record, reason="", failures=0, status=None) for record in records])
+            entries = [self.candidate(_discovered(record))[2] for record in records]
+            self._scores.requeue(entries)
+            yield from entries
 
 
 def _record(discovery: Discovery) -> UrlRecord:
@@ -190,13 +218,20 @@ def _record(discovery: Discovery) -> UrlRecord:
     )
 
 
+def _is_wanted_here_too(discovery: Discovery, known: UrlRecord) -> bool:
+    """Whether a URL that waits in one lane is to wait in this source's as well; it is fetched once all the same."""
+    lane = LANES[discovery.source]
+    is_waiting = not known.visits and not known.reason
+    return is_waiting and all(LANES[seen.source] is not lane for seen in known.first_seen)
+
+
 def _is_read_and_listed(record: UrlRecord) -> bool:
-    """Whether a page was read, and may have been put with others that say the same, before a sitemap listed it."""
+    """Whether a page was read, and may have been put with near-duplicates, before a sitemap listed it."""
     return record.visits > 0 and record.first_seen[-1].source is Source.SITEMAP
 
 
 def _is_earlier(discovery: Discovery, known: UrlRecord) -> bool:
-    """Whether a source that is known had told of a URL before that: of two lists the later may be queued sooner."""
+    """Whether a source that is known had named a URL before that: of two lists the later may be queued sooner."""
     return any(seen.source is discovery.source and discovery.found_at < seen.at for seen in known.first_seen)
 
 
@@ -204,3 +239,26 @@ def _with_source(known: UrlRecord, discovery: Discovery) -> UrlRecord:
     others = (seen for seen in known.first_seen if seen.source is not discovery.source)
     seen = (*others, FirstSeen(discovery.source, discovery.found_at))
     return replace(known, first_seen=seen, lastmod=discovery.hints.lastmod or known.lastmod)
+
+
+def _is_given_up(record: UrlRecord | None, site: SiteState) -> bool:
+    return (record is not None and _has_failed(record)) or is_temporary(site.retired)
+
+
+def _has_failed(record: UrlRecord) -> bool:
+    """Whether a page was given up so. Files are retried by `crawl.sitemaps`; their records have a fragment."""
+    return not record.visits and is_temporary(record.reason) and "#" not in record.url
+
+
+def _discovered(record: UrlRecord) -> Discovery:
+    """How a URL was discovered, as far as its record knows."""
+    first = record.first_seen[0]
+    return Discovery(record.url, first.source, first.at, record.depth, redirects=record.redirects)
+
+
+def _ask_again(site: SiteState) -> None:
+    """Forget that a site could not be reached."""
+    site.retired = "" if is_temporary(site.retired) else site.retired
+    site.failures = site.robots_tries = site.robots_redirects = 0
+    site.robots_at = None
+    site.robots_expire_at = site.ip_expires_at = 0.0

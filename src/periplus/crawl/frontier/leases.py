@@ -1,44 +1,42 @@
-"""Who has what: tasks that were lent out, until they are reported or their time is over.
+"""Tasks that were handed out, until they are reported or their time is over.
 
-A lease lives in memory only. The URL keeps its place in its queue until the outcome is known, so a process that dies
-loses no URL: whoever opens the state again finds it waiting.
+Open leases are part of what is committed, so a frontier that is opened again knows what was under way. The URL of a
+lease keeps its place in its queue until the outcome is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from periplus.model import FetchTask, Purpose, Site, Ticket, Url
 from periplus.urls import site_of
 
-from .agenda import Agenda
+from .heap import IndexedHeap
 
 
-class Lease(Struct, frozen=True):
-    """A task, the place that its URL keeps in the queue (none for robots.txt), and the site that it is visiting.
-
-    `is_resumed`: another process had it, and its outcome is known already.
-    """
+class Lease(Struct, frozen=True, array_like=True):
+    """A task, the place of its URL in the queue (none for robots.txt), and the site that is asked."""
 
     task: FetchTask
     ticket: Ticket | None
     visited: Site
-    is_resumed: bool = False
 
     @property
     def is_of_page(self) -> bool:
-        """Whether it counts as a page: robots.txt and what else sites publish about themselves does not."""
+        """Whether it counts as a page: robots.txt and sitemaps do not."""
         return self.task.purpose is Purpose.PAGE
 
 
 class Leases:
-    """All leases, by site and URL."""
+    """All open leases, by site and URL."""
 
-    def __init__(self) -> None:
+    def __init__(self, leases: Iterable[Lease] = ()) -> None:
         self._leases: dict[tuple[Site, Url], Lease] = {}
-        self._ends: Agenda[float, tuple[Site, Url]] = Agenda()
+        self._ends: IndexedHeap[float, tuple[Site, Url]] = IndexedHeap()
+        for lease in leases:
+            self.grant(lease)
 
     def __len__(self) -> int:
         return len(self._leases)
@@ -47,13 +45,13 @@ class Leases:
         return iter(self._leases.values())
 
     def grant(self, lease: Lease) -> None:
-        """Note that this task is out."""
+        """Record that this task is out."""
         key = (lease.task.site, lease.task.url)
         self._leases[key] = lease
-        self._ends.put(key, lease.task.lease_ends_at)
+        self._ends.put(key, lease.task.lease_ends_at, key)
 
     def end(self, task: FetchTask) -> Lease | None:
-        """The lease of a task that came back; `None` if it was over before, or another now has that URL."""
+        """The lease of a task that came back; `None` if it was over before, or the URL was granted again since."""
         key = (task.site, task.url)
         lease = self._leases.get(key)
         if lease is None or (lease.task is not task and lease.task != task):
@@ -71,6 +69,13 @@ class Leases:
         while (key := self._ends.pop_until(now)) is not None:
             over.append(self._leases.pop(key))
         return over
+
+    def end_all(self) -> list[Lease]:
+        """End every lease, whatever its time."""
+        leases = list(self._leases.values())
+        self._leases.clear()
+        self._ends = IndexedHeap()
+        return leases
 
     @property
     def next_end(self) -> float | None:

@@ -1,34 +1,43 @@
-"""How long a site is left alone.
+"""How long a site is left alone, and what a failure means.
 
-After a visit a site rests for the longest of three: the delay that we were told, the one that its robots.txt asks for,
-and a multiple of the time its last answer took, so that a slow site is asked less (Mercator: Najork & Heydon 2001;
-Olston & Najork 2010 section 2.2). A visit may take several pages over one kept-alive connection (Castillo et al. 2004:
-k pages per connection, w seconds between connections); unless told so, it takes one.
+After a visit a site rests for the longest of three times: our own delay, the one that its robots.txt asks for, and a
+multiple of the time its last answer took, so that a slow site is asked less (Mercator: Najork & Heydon 2001; Olston &
+Najork 2010 section 2.2). A visit may take several pages over one kept-alive connection (Castillo et al. 2004: k pages a
+connection, w seconds between connections); by default it takes one. Sites that share an address share a server:
+requests to one address begin at least `ip_delay` apart.
 
-Sites that share an address share a server: requests to one address begin at least `ip_delay` apart; if several shards
-have sites there, those of each as many times that as there are such shards (`presence`).
+Whether a URL is retried after a failure, and whether its whole site is left alone, is one table, by reason. The wait
+doubles with every failure in a row, up to a cap, and is spread by chance so that what failed together does not come
+back together. `Retry-After` is obeyed up to that cap (RFC 9110 section 10.2.3).
 """
 
 from __future__ import annotations
 
+from random import Random
+
 from msgspec import Struct
 
+from periplus.formats.headers import read_retry_after
+from periplus.model import Failed, Fetched, FetchOutcome
+
 MAX_DELAY = 3600.0
-"""A robots.txt that asks for more than an hour between visits gets an hour."""
+"""Seconds: a robots.txt that asks for more than an hour between visits gets an hour."""
+_SPREAD = 0.25
+"""By which share of itself a back-off may be longer, by chance."""
 
 
 class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How gently sites are treated.
 
-    `delay`: seconds between two visits of a site, at least. `patience`: and so many times the time of its last answer.
-    `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`. `pages_per_visit`: so many
-    pages are taken on one connection before the site rests. `max_parallel`: requests to a site at once.
-    `max_bytes_per_site`: after so many bytes a site is visited no more. `lease`: seconds after which a task that nobody
-    reported is offered again.
+    `delay`: seconds between two visits of a site, at least. `slow_factor`: and this many times the time of its last
+    answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`. `pages_per_visit`:
+    pages taken on one connection before the site rests. `max_parallel`: requests to a site at once.
+    `max_bytes_per_site`: after this many bytes a site is visited no more. `lease`: seconds after which a task without
+    a result is offered again.
     """
 
     delay: float = 1.0
-    patience: float = 5.0
+    slow_factor: float = 5.0
     ip_delay: float = -1.0
     pages_per_visit: int = 1
     max_parallel: int = 1
@@ -37,10 +46,114 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def between_requests_to_an_address(self) -> float:
-        """`ip_delay`, or what it is by default."""
+        """`ip_delay`, or its default."""
         return self.ip_delay if self.ip_delay >= 0 else self.delay / 4
 
 
-def rest_after(settings: PolitenessSettings, asked: float | None, last_duration: float) -> float:
+def delay_after(settings: PolitenessSettings, asked: float | None, last_duration: float) -> float:
     """Seconds from the end of a visit to the next: the longest of ours, theirs, and what their speed suggests."""
-    return max(settings.delay, min(asked or 0.0, MAX_DELAY), min(settings.patience * last_duration, MAX_DELAY))
+    return max(settings.delay, min(asked or 0.0, MAX_DELAY), min(settings.slow_factor * last_duration, MAX_DELAY))
+
+
+class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How often and how soon to try again.
+
+    `max_attempts`: how often a URL is tried. `backoff`: seconds before the second attempt; each further wait is twice
+    as long. `max_backoff`: no wait is longer, whatever a server asks for. `max_site_failures`: after this many failures
+    in a row a site is given up.
+    """
+
+    max_attempts: int = 3
+    backoff: float = 10.0
+    max_backoff: float = 900.0
+    max_site_failures: int = 12
+
+
+class Retry(Struct, frozen=True):
+    """A row of the table.
+
+    `again`: the URL may be tried again. `is_of_site`: the failure says something about the whole server, which then is
+    left alone for as long as the URL.
+    """
+
+    again: bool
+    is_of_site: bool = False
+
+
+_NEVER = Retry(again=False)
+_PAGE = Retry(again=True)
+_SITE = Retry(again=True, is_of_site=True)
+
+RETRIES: dict[str, Retry] = {
+    "dns-not-found": _SITE,
+    "dns-unavailable": _SITE,
+    "dns-timeout": _SITE,
+    "connect-refused": _SITE,
+    "connect-timeout": _SITE,
+    "connect-failed": _SITE,
+    "tls": _SITE,
+    "timeout": _PAGE,
+    "too-slow": _PAGE,
+    "reset": _PAGE,
+    "closed-early": _PAGE,
+    "http2": _PAGE,
+    "over-budget": _PAGE,
+    "proxy": _SITE,
+    "lost": _PAGE,
+    "cancelled": _PAGE,
+    "http-408": _PAGE,
+    "http-425": _PAGE,
+    "http-429": _SITE,
+    "http-500": _PAGE,
+    "http-502": _PAGE,
+    "http-503": _SITE,
+    "http-504": _PAGE,
+}
+"""Reasons that are not here are final: most answers of 4xx, unwanted types, broken protocols.
+
+`lost`: no result before the lease expired. `cancelled` is not a failure: we stopped. The other reasons are those of the
+wire (`crawl.fetch.reasons`).
+"""
+
+
+OUR_OWN = frozenset({"cancelled", "over-budget"})
+"""Reasons that lie with us: they do not count as an attempt."""
+
+
+def reason_of(outcome: FetchOutcome) -> str:
+    """Why an outcome is not what we wanted; empty if it is."""
+    if isinstance(outcome, Fetched):
+        return f"http-{outcome.status}" if outcome.status >= 400 else ""
+    return outcome.reason if isinstance(outcome, Failed) else ""
+
+
+def retry_for(reason: str) -> Retry:
+    """The row of the table for a reason."""
+    return RETRIES.get(reason, _NEVER)
+
+
+def is_temporary(reason: str) -> bool:
+    """Whether a URL was given up because a site could not be reached, which may be different another time."""
+    return reason == "robots-unreachable" or retry_for(reason).again
+
+
+def is_tried_again(settings: RetrySettings, reason: str, failures: int) -> bool:
+    """Whether a URL that failed this often in a row, the last time for this reason, gets another attempt."""
+    return retry_for(reason).again and 0 < failures < settings.max_attempts
+
+
+def back_off(settings: RetrySettings, outcome: FetchOutcome, failures: int, now: float, random: Random) -> float:
+    """How many seconds to wait after the `failures`-th failure in a row."""
+    asked = _asked_for(outcome, now)
+    wait = asked if asked is not None else settings.backoff * 2.0 ** min(max(failures - 1, 0), 30)
+    wait *= 1 + _SPREAD * random.random()
+    return min(wait, settings.max_backoff)
+
+
+def _asked_for(outcome: FetchOutcome, now: float) -> float | None:
+    if not isinstance(outcome, Fetched) or outcome.status not in (429, 503):
+        return None
+    for name, value in outcome.headers:
+        if name.lower() == "retry-after":
+            return read_retry_after(value, now)
+    return None

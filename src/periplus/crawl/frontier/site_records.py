@@ -1,8 +1,8 @@
 """The records of sites: the only place that reads and writes them.
 
-`get` returns the same object for a site until the next `flush`, so everything that learns something about a site changes
-one record, and `changed` marks it for writing. Records of sites that are being crawled are pinned; the others are
-dropped after each flush, so memory does not grow with the number of sites known.
+`get` returns the same object for a site until the next `flush`, so everything that learns something about a site
+changes one record, and `changed` marks it for writing. Records of sites that are being crawled are pinned; the others
+are dropped after each flush, so memory does not grow with the number of sites known.
 """
 
 from __future__ import annotations

@@ -1,16 +1,26 @@
-"""What sites publish about themselves, in the crawl: which files are fetched when, and what becomes of what they list.
+"""Sitemaps in the crawl: which files are fetched when, and what becomes of what they list.
 
-A `Forester` is told of files (by robots.txt, by a person, by an index, by a page) and keeps a node of each in the
-state. The file itself waits in the queue of its site, in the lane of files, and is fetched as politely as a page. While
-its bytes arrive they are read (`reading`), and what the file lists goes in slices to the `Listings` of each site
-(`slices`): there it costs next to nothing. The queue of a site is fed from them, one slice at a time, whenever it runs
-dry, so that neither memory nor the work of a step grows with what a site lists. What the rules are (which children are
-followed, who may speak for whom, when a file is read again) is said in `policy.sitemaps`.
+`discovery` finds files (named by robots.txt, the user, an index, a page) and keeps a node of each in the `store`. The
+file itself waits in the queue of its site, in the lane of files, and is fetched as politely as a page. When it has
+arrived, `scheduler` reads it step by step (`file`, `parser`), and what it lists goes in `slices` to the listings of each
+site, where an entry costs a few bytes. The queue of a site is filled from them, one slice at a time, whenever it runs
+empty, so that neither memory nor the work of a step grows with what a site lists. The rules (which children are
+followed, which host may list URLs of which, when a file is read again) are in `policy.sitemaps`.
 """
 
-from .forester import Forester, ForesterSettings
-from .naming import SitemapSettings
-from .reading import FileInProgress
+from .discovery import SitemapSettings
+from .file import SitemapFile, UnfinishedFile
+from .scheduler import SitemapRules, SitemapScheduler, SitemapState
 from .slices import Slice, pack, unpack_slice
 
-__all__ = ["FileInProgress", "Forester", "ForesterSettings", "SitemapSettings", "Slice", "pack", "unpack_slice"]
+__all__ = [
+    "SitemapFile",
+    "SitemapRules",
+    "SitemapScheduler",
+    "SitemapSettings",
+    "SitemapState",
+    "Slice",
+    "UnfinishedFile",
+    "pack",
+    "unpack_slice",
+]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
-from periplus.model import CollectionDamaged, CollectionError
+import msgspec
+
+from periplus.model import AddressVisits, CollectionDamaged, CollectionError, LinkChunk, SiteVisits, TreeUse
 from periplus.policy.duplicates import DuplicateSettings
 
 from .calendar import DiskCalendar
@@ -17,12 +19,16 @@ from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, is_copied
-from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
+from .rows import damaged_row, encode
+from .sites import DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites
 from .sketches import DiskSketches
 from .standings import DiskStandings
 
-FORMAT = b"1"
+FORMAT = b"2"
 """Of the tables and rows. A change that old rows do not survive gets another."""
+
+
+S = TypeVar("S")
 
 
 class DiskState:
@@ -87,6 +93,10 @@ class DiskState:
             self.payloads = DiskPayloads(environment)
             self.sketches = DiskSketches(environment, names, duplicates)
             self.exchange = DiskExchange(environment, shard)
+            self.visits = DiskRows(environment, "visits", SiteVisits, "site")
+            self.addresses = DiskRows(environment, "addresses", AddressVisits, "key")
+            self.trees = DiskRows(environment, "trees", TreeUse, "tree")
+            self.recent_links = DiskRows(environment, "recent-links", LinkChunk, "number")
             environment.commit()
         except BaseException:
             environment.close()
@@ -96,6 +106,18 @@ class DiskState:
     def uncommitted(self) -> int:
         """How many rows were written or removed since the last commit: the measure of what a commit costs."""
         return self.environment.uncommitted
+
+    def meta(self, kind: type[S]) -> S | None:
+        """The value of this type that was last put, if any."""
+        row = self.marked(f"meta {kind.__name__}")
+        try:
+            return None if row is None else msgspec.msgpack.decode(row, type=kind)
+        except msgspec.MsgspecError as error:
+            raise damaged_row(error) from error
+
+    def put_meta(self, value: msgspec.Struct) -> None:
+        """Keep a value; there is one of each type."""
+        self.mark(f"meta {type(value).__name__}", encode(value))
 
     def mark(self, name: str, value: bytes) -> None:
         """Keep a small value by name."""

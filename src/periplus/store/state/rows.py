@@ -64,10 +64,13 @@ def decode(row: bytes) -> list[Any]:
     try:
         fields: list[Any] = _decode(row)
     except msgspec.DecodeError as error:
-        raise CollectionDamaged(
-            f"a row of the state cannot be read: {error}", hint="restore it from a copy, or begin a new crawl"
-        ) from error
+        raise damaged_row(error) from error
     return fields
+
+
+def damaged_row(error: Exception) -> CollectionDamaged:
+    """What to raise for a row that cannot be decoded."""
+    return CollectionDamaged(f"a row of the state cannot be read: {error}", hint="run periplus repair on the folder")
 
 
 def shorten(url: Url, site: Site) -> str:

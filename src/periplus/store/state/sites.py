@@ -7,14 +7,56 @@ older rows and takes the default.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import astuple
 
 from periplus.model import Payload, RobotsFile, Site, SiteState
 
 from .environment import Environment
 from .names import name_key
-from .rows import decode, encode
+from .rows import damaged_row, decode, encode
+
+R = TypeVar("R", bound=Struct)
+
+
+class DiskRows(Generic[R]):
+    """`Rows` in one table. `key` is the field by which a row is known: a name, or a number of 64 bits."""
+
+    def __init__(self, environment: Environment, name: str, kind: type[R], key: str) -> None:
+        self._table = environment.table(name)
+        self._decoder = msgspec.msgpack.Decoder(kind)
+        self._key = key
+
+    def get(self, key: str | int) -> R | None:
+        """The row of a key."""
+        row = self._table.get(_row_key(key))
+        return None if row is None else self._decode(row)
+
+    def put(self, rows: Iterable[R]) -> None:
+        """Write or overwrite these."""
+        self._table.put_many(sorted((_row_key(getattr(row, self._key)), encode(row)) for row in rows))
+
+    def remove(self, keys: Iterable[str | int]) -> None:
+        """Delete the rows of these keys."""
+        for key in keys:
+            self._table.delete(_row_key(key))
+
+    def __iter__(self) -> Iterator[R]:
+        """Every row, in the order of their keys."""
+        return (self._decode(row) for _, row in self._table.walk())
+
+    def _decode(self, row: bytes) -> R:
+        try:
+            return self._decoder.decode(row)
+        except msgspec.MsgspecError as error:
+            raise damaged_row(error) from error
+
+
+def _row_key(key: str | int) -> bytes:
+    return name_key(key) if isinstance(key, str) else key.to_bytes(8, "big")
 
 
 class DiskSites:
@@ -62,10 +104,15 @@ class DiskPayloads:
     def __init__(self, environment: Environment) -> None:
         self._table = environment.table("payloads")
 
+    def get(self, digest: bytes) -> Payload | None:
+        """The one of this digest, if there is one."""
+        row = self._table.get(digest)
+        return None if row is None else Payload(digest, *decode(row))
+
     def add_new(self, payload: Payload) -> Payload | None:
         """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
-        row = self._table.get(payload.digest)
-        if row is not None:
-            return Payload(payload.digest, *decode(row))
+        first = self.get(payload.digest)
+        if first is not None:
+            return first
         self._table.put(payload.digest, encode(astuple(payload)[1:]))
         return None

@@ -1,4 +1,4 @@
-"""The nodes of the forest, kept in the state: what is known of each file, and what its tree has used of its budget."""
+"""What is known of each sitemap file, and what its tree has used of its budget."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from periplus.model import ForestRow, Site, SitemapVisited, State, Url
+from periplus.model import ForestRow, Site, SitemapVisited, State, TreeUse, Url
 from periplus.policy.sitemaps import SitemapNode, TreeSpending, twin_key
 from periplus.urls import site_of
 
 _decode = msgspec.msgpack.Decoder(SitemapNode).decode
-_decode_spending = msgspec.msgpack.Decoder(TreeSpending).decode
-_MOST_ABOVE = 64
-"""Indexes above a file that are looked at: deeper ones are not followed."""
+_MAX_ABOVE = 64
+"""Indexes above a file that are looked at: deeper trees are not followed."""
 
 
-class Nodes:
-    """Nodes by URL, whichever of its twins is named."""
+class SitemapStore:
+    """Sitemap files by URL; a file and its twin (http and https, with and without `www.`) are one."""
 
     def __init__(self, state: State) -> None:
         self._forest = state.forest
-        self._state = state
+        self._trees = state.trees
 
     def get(self, url: Url) -> SitemapNode | None:
         """What is known of a file."""
         return self.by_key(twin_key(url))
 
     def by_key(self, key: str) -> SitemapNode | None:
-        """The same, by the name that twins share."""
+        """What is known of a file, by the name that twins share."""
         row = self._forest.get([key])[0]
         return None if row is None else _decode(row)
 
@@ -39,11 +38,11 @@ class Nodes:
         return self._forest.get([key])[0] is not None
 
     def put(self, node: SitemapNode) -> None:
-        """Keep a node. One that has retired is due at no time."""
+        """Keep a node. One that was given up is never due."""
         self._forest.put([_row(node, math.inf if node.retired else node.due_at)])
 
     def put_queued(self, nodes: Iterable[SitemapNode]) -> None:
-        """Keep nodes that wait in a queue: they are due at no time."""
+        """Keep nodes that wait in a queue: they are not due before they were fetched."""
         self._forest.put([_row(replace(node, due_at=math.inf), math.inf) for node in nodes])
 
     def due(self, now: float, limit: int) -> list[SitemapNode]:
@@ -55,7 +54,7 @@ class Nodes:
         """The indexes that led to a file, the nearest first."""
         found: list[Url] = []
         parent = node.parent
-        while parent is not None and parent not in found and len(found) < _MOST_ABOVE:
+        while parent is not None and parent not in found and len(found) < _MAX_ABOVE:
             found.append(parent)
             above = self.get(parent)
             parent = None if above is None else above.parent
@@ -91,20 +90,20 @@ class Nodes:
 
     def spending(self, tree: Url) -> TreeSpending:
         """What a tree has used."""
-        kept = self._state.marked(f"tree {twin_key(tree)}")
-        return TreeSpending() if kept is None else _decode_spending(kept)
+        kept = self._trees.get(twin_key(tree))
+        return TreeSpending() if kept is None else TreeSpending(kept.files, kept.entries, kept.size)
 
-    def spent(self, tree: Url, spending: TreeSpending) -> None:
+    def put_spending(self, tree: Url, spending: TreeSpending) -> None:
         """Keep what a tree has used."""
-        self._state.mark(f"tree {twin_key(tree)}", msgspec.msgpack.encode(spending))
+        self._trees.put([TreeUse(twin_key(tree), spending.files, spending.entries, spending.size)])
 
 
 def _row(node: SitemapNode, due_at: float) -> ForestRow:
     return ForestRow(twin_key(node.url), site_of(node.url), due_at, msgspec.msgpack.encode(node))
 
 
-def told_of(node: SitemapNode, visited_at: float) -> SitemapVisited:
-    """What is known of a file since a visit, for whoever watches."""
+def visit_event(node: SitemapNode, visited_at: float) -> SitemapVisited:
+    """The event that reports what is known of a file since a visit."""
     return SitemapVisited(
         node.url, visited_at, node.tree, node.parent, node.origin.value, node.depth, node.kind, node.outcome,
         node.status, node.entries, node.children, node.size, node.problems, node.lastmod, node.first_seen_at,

@@ -1,4 +1,8 @@
-"""A file while it is read: what it says is compared with what it said before, judged, scored, and put into slices."""
+"""A sitemap while it is read: entries are compared with the last reading, judged, scored, and cut into slices.
+
+Reading goes on over several inputs. What is committed of it (`UnfinishedFile`) is how often it was read on; a process
+that continues reads the body again up to there, without effects, and goes on.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,23 @@ from itertools import chain, groupby
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from periplus.formats.sitemap import Child, Entry, Kind
-from periplus.model import EntryColumns, Fetched, FetchTask, Listings, Problem, Site, SitemapEntry, Source, Url
+from periplus.model import (
+    EntryColumns,
+    Fetched,
+    Lastmod,
+    Listings,
+    Problem,
+    Site,
+    SitemapEntry,
+    Source,
+    Stored,
+    Url,
+)
 from periplus.policy.sitemaps import (
     Change,
     Compared,
@@ -27,30 +44,41 @@ from periplus.policy.sitemaps import (
 )
 from periplus.urls import resolve_all, site_of
 
-from ..intake import ARCHIVE, Intake
+from .parser import ARCHIVE, IncrementalSitemapParser
 from .slices import pack
 
 _SOURCES = {Kind.RSS.value: Source.FEED, Kind.ATOM.value: Source.FEED, ARCHIVE: Source.ARCHIVE}
-_WORTH = 4000
-"""Values below which handling them by columns takes longer to set up than it saves."""
+VALUES_PER_STEP = 4000
+"""Values read in one step: with fewer, handling them by columns takes longer to set up than it saves."""
 
 
 def source_of(kind: str) -> Source:
-    """Who speaks in a file of this kind."""
+    """Which source a file of this kind is."""
     return _SOURCES.get(kind, Source.SITEMAP)
 
 
-class FileInProgress:
-    """One reading of one file. `found_at` is when its first byte came; `sites` are those with new slices.
+class UnfinishedFile(Struct, frozen=True, array_like=True):
+    """A file that was not read to its end: the answer, where its body lies (or the body), and how far it was read.
 
-    `outcome` is the answer, once all of it has arrived.
+    `vouching` are the hosts whose robots.txt names the file; `found_at` is when it arrived.
     """
+
+    outcome: Fetched
+    stored: Stored | None
+    node: SitemapNode
+    vouching: tuple[Site, ...]
+    found_at: float
+    steps: int
+
+
+class SitemapFile:
+    """One reading of one file. `found_at` is when it arrived; `sites` are those with new slices; `steps` counts reads."""
 
     def __init__(
         self,
-        task: FetchTask,
+        outcome: Fetched,
+        stored: Stored | None,
         node: SitemapNode,
-        intake: Intake,
         *,
         voice: Voice,
         before: FileMemory,
@@ -59,39 +87,66 @@ class FileInProgress:
         said: Callable[[Site], Priorities],
         found_at: float,
     ) -> None:
-        self.task = task
+        self.outcome = outcome
+        self.stored = stored
+        self.task = outcome.task
         self.node = node
-        self.intake = intake
         self.found_at = found_at
-        self.entries = self.wanted = 0
+        self.entries = self.wanted = self.steps = 0
         self.children: list[Child] = []
         self.problems: Counter[str] = Counter()
-        self.sites: set[Site] = set()
-        self.outcome: Fetched | None = None
-        self.told: list[Problem] = []
+        self.sites: dict[Site, None] = {}
+        self.reported: list[Problem] = []
         self.voice = voice
         self.before = before
+        self._parser = IncrementalSitemapParser(outcome.task.url, outcome.body)
         self._comparison = Comparison(before, difference)
         self._score = score
         self._said = said
 
+    def unfinished(self) -> UnfinishedFile:
+        """What is committed of the reading. The body is left out where the archive has it."""
+        is_kept = self.stored is not None and not self.stored.is_revisit
+        outcome = replace(self.outcome, body=b"") if is_kept else self.outcome
+        vouching = tuple(sorted(self.voice.vouching))
+        return UnfinishedFile(outcome, self.stored, self.node, vouching, self.found_at, self.steps)
+
+    def skip(self, steps: int) -> None:
+        """Read on as often as an earlier process did, without effects."""
+        said, self._said = self._said, lambda _site: Priorities()
+        for _ in range(steps):
+            self.take(None)
+        self._said = said
+        self.sites.clear()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all was read."""
+        return self._parser.is_over
+
+    @property
+    def lastmod(self) -> Lastmod | None:
+        """When a feed says that it was last changed; known at the end."""
+        return self._parser.lastmod
+
     @property
     def kind(self) -> str:
-        """What the file turned out to be; empty while nobody can tell."""
-        return self.intake.kind
+        """What the file turned out to be; empty while that is not known."""
+        return self._parser.kind
 
     @property
     def source(self) -> Source:
-        """What it is, as far as is known by now."""
-        return source_of(self.intake.kind)
+        """Which source the file is, as far as is known by now."""
+        return source_of(self._parser.kind)
 
-    def take(self, limit: int, listings: Listings | None) -> Sequence[SitemapEntry]:
-        """Read on: about so many values. What they list goes to the listings, if any; the rows that tell of them."""
+    def take(self, listings: Listings | None) -> Sequence[SitemapEntry]:
+        """Read on. Entries that are new go to the listings, if any; all that were read, to be reported."""
+        self.steps += 1
         parts: list[Entry | Child | EntryColumns] = []
-        for part in self.intake.take(max(limit, _WORTH)):
+        for part in self._parser.take(VALUES_PER_STEP):
             if isinstance(part, Problem):
                 self.problems[part.reason] += 1
-                self.told.append(part)
+                self.reported.append(part)
             else:
                 parts.append(part)
         self.children += [part for part in parts if isinstance(part, Child)]
@@ -138,7 +193,7 @@ class FileInProgress:
 
     def _slice(self, site: Site, listed: EntryColumns, listings: Listings) -> None:
         """By score, so that the best of a site come first."""
-        self.sites.add(site)
+        self.sites[site] = None
         said = self._said(site)
         priorities = listed.said_priorities()
         said.observe(priorities)

@@ -1,31 +1,34 @@
-"""Who is next: a heap in which each item stands once, and from which any item can be taken.
+"""A priority queue in which each item stands once, and from which any item can be removed.
 
-Moving an item leaves its old entry in the heap, where it is known to be old when it comes to the top; when most entries
-are old, the heap is built anew. So every step is logarithmic on average, and the heap never holds more than twice what
-is in it: a site that is moved a million times takes the room of two.
+Moving an item leaves its old entry in the heap, where it is skipped when it comes to the top; when most entries are
+stale, the heap is rebuilt. So every operation takes logarithmic time on average, and the heap never holds more than
+about twice the number of its items.
+
+Items of equal keys come in the order of their names, not in that of their arrival: the order then is a function of what
+is in the heap alone, and a frontier that was read back from disk decides as the one that was written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 _SPARE = 16
+"""Stale entries a heap may hold besides as many as it has items: small heaps are not rebuilt all the time."""
 
 K = TypeVar("K", float, tuple[float, float])
 T = TypeVar("T", bound=Hashable)
 
 
-class Agenda(Generic[K, T]):
-    """Items by key, the smallest first; among equals who came first."""
+class IndexedHeap(Generic[K, T]):
+    """Items by key, the smallest first; among equal keys by name. Names are unique and comparable."""
 
-    __slots__ = ("_entries", "_heap", "_serial")
+    __slots__ = ("_entries", "_heap")
 
     def __init__(self) -> None:
-        self._entries: dict[T, tuple[K, int, T]] = {}
-        self._heap: list[tuple[K, int, T]] = []
-        self._serial = 0
+        self._entries: dict[T, tuple[K, Any, T]] = {}
+        self._heap: list[tuple[K, Any, T]] = []
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -35,23 +38,22 @@ class Agenda(Generic[K, T]):
 
     @property
     def weight(self) -> int:
-        """How many entries are held, old ones included."""
+        """How many entries are held, stale ones included."""
         return len(self._heap)
 
-    def put(self, item: T, key: K) -> None:
-        """Give an item its place, whether or not it had another."""
+    def put(self, item: T, key: K, name: Any) -> None:
+        """Insert an item, or move it to another key."""
         before = self._entries.get(item)
         if before is not None and before[0] == key:
             return
-        self._serial += 1
-        entry = self._entries[item] = (key, self._serial, item)
+        entry = self._entries[item] = (key, name, item)
         heappush(self._heap, entry)
         if len(self._heap) > 2 * len(self._entries) + _SPARE:
             self._heap = list(self._entries.values())
             heapify(self._heap)
 
     def drop(self, item: T) -> None:
-        """Take an item out; one that is not there does not matter."""
+        """Remove an item, if it is there."""
         self._entries.pop(item, None)
 
     @property
@@ -65,7 +67,7 @@ class Agenda(Generic[K, T]):
         return None
 
     def pop(self) -> T | None:
-        """Take out the item with the smallest key."""
+        """Remove and return the item with the smallest key."""
         heap, entries = self._heap, self._entries
         while heap:
             entry = heappop(heap)
@@ -75,7 +77,7 @@ class Agenda(Generic[K, T]):
         return None
 
     def pop_until(self, limit: K) -> T | None:
-        """Take out the item with the smallest key, unless that is larger than the limit."""
+        """Remove and return the item with the smallest key, unless that key is larger than the limit."""
         heap, entries = self._heap, self._entries
         while heap and heap[0][0] <= limit:
             entry = heappop(heap)
@@ -85,6 +87,6 @@ class Agenda(Generic[K, T]):
         return None
 
     def key(self, item: T) -> K | None:
-        """Where an item stands."""
+        """The key of an item."""
         entry = self._entries.get(item)
         return None if entry is None else entry[0]

@@ -1,0 +1,521 @@
+"""The frontier of a shard: which URLs are known, which wait, and which is fetched next.
+
+Everything enters by `discover`: filters, then the seen test, then a place in the queue of its site. `take` grants tasks
+that politeness allows now, the most wanted first. `report` ends a grant. It is pure: the state it works on was given,
+time is an argument, chance is a seeded `Random`; so the simulator and the crawler run the same lines (Olston & Najork
+2010 section 2 has the parts; Castillo et al. 2004 the two levels).
+
+What it holds in memory is either a copy of rows of the state or in `FrontierState`: a frontier opened after `flush`
+decides exactly as the one that was flushed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from msgspec import Struct
+
+from periplus.model import (
+    Discovery,
+    EventSink,
+    Excluded,
+    Failed,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    FirstSeen,
+    Guard,
+    InvariantError,
+    Lane,
+    Learning,
+    NotModified,
+    Ordering,
+    Purpose,
+    Queued,
+    Ranking,
+    Reading,
+    Redirected,
+    Site,
+    Source,
+    State,
+    Ticket,
+    Url,
+    UrlRecord,
+)
+from periplus.policy.balance import BalanceSettings
+from periplus.urls import site_of
+
+from ..revisit import Revisits
+from .admission import Admission
+from .history import after_failure, after_visit
+from .leases import Lease, Leases
+from .politeness import (
+    OUR_OWN,
+    PolitenessSettings,
+    Retry,
+    RetrySettings,
+    back_off,
+    delay_after,
+    is_tried_again,
+    reason_of,
+    retry_for,
+)
+from .preflight import SitePreflight
+from .robots import RobotsGate
+from .schedule import FrontierSettings, Schedule
+from .scores import FixedScores, PriorityIndex, Scores, ScoreState
+from .selection import CandidateSelector, file_name
+from .site import ActiveSite, Request
+from .site_records import SiteRecords
+
+_RELEASED_TOGETHER = 1000
+"""Postponed URLs that return to their queues in one `take`."""
+_REFUSED_PER_TAKE = 2000
+"""After this many refusals a `take` returns what it has: the caller is not kept waiting, and asks again."""
+REFUSED_PER_VISIT = 200
+"""URLs of a site that are refused in one step, so that a site with a million of them does not hold up the others."""
+SOON = 0.01
+"""Seconds after which a site that was not finished in such a step goes on."""
+
+RandomState = tuple[int, tuple[int, ...], float | None]
+
+
+class FrontierState(Struct, array_like=True):
+    """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number."""
+
+    pages_done: int = 0
+    page_budget: int | None = None
+    is_crowded: bool = True
+    revisits_waiting: int = 0
+    leases: list[Lease] = []
+    scores: ScoreState | None = None
+    random: RandomState | None = None
+
+
+class Frontier:
+    """Discover, take, report. `shards`: how many share the IP addresses."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        records: SiteRecords,
+        revisits: Revisits,
+        guard: Guard,
+        ordering: Ordering,
+        events: EventSink,
+        agent: str,
+        random: Random,
+        politeness: PolitenessSettings | None = None,
+        retries: RetrySettings | None = None,
+        settings: FrontierSettings | None = None,
+        balance: BalanceSettings | None = None,
+        shards: int = 1,
+        saved: FrontierState | None = None,
+    ) -> None:
+        saved = saved or FrontierState()
+        if saved.random is not None:
+            random.setstate(saved.random)
+        self._state = state
+        self._records = records
+        self._revisits = revisits
+        self._events = events
+        self._guard = guard
+        self._random = random
+        self._politeness = politeness or PolitenessSettings()
+        self._retries = retries or RetrySettings()
+        self.pages_done = saved.pages_done
+        self.page_budget = saved.page_budget
+        self._leases = Leases(saved.leases)
+        self._pages_out = sum(lease.is_of_page for lease in saved.leases)
+        self._refused = 0
+        self._gate = RobotsGate(state.robots, agent)
+        self.schedule = Schedule(
+            state,
+            records,
+            ordering,
+            ip_delay=self._politeness.between_requests_to_an_address,
+            capacity=(settings or FrontierSettings()).max_sites,
+            max_wait=self._retries.max_backoff,
+            shards=shards,
+            is_crowded=saved.is_crowded,
+        )
+        for lease in saved.leases:
+            self._visited(lease).under_way += 1
+        self.scores: Scores = FixedScores(state)
+        if isinstance(ordering, Learning | Ranking):
+            is_out = self._leases.holds
+            self.scores = PriorityIndex(state, ordering, is_out=is_out, pages=self.pages_done, saved=saved.scores)
+        self._admission = Admission(
+            state,
+            records,
+            self.schedule,
+            guard=guard,
+            ordering=ordering,
+            events=events,
+            scores=self.scores,
+            revisits=revisits,
+            politeness=self._politeness,
+        )
+        self._preflight = SitePreflight(
+            self.schedule, self._gate, politeness=self._politeness, retries=self._retries, back_off=self._back_off
+        )
+        self._selector = CandidateSelector(
+            state,
+            self.schedule,
+            self.scores,
+            revisits,
+            events=events,
+            guard=guard,
+            gate=self._gate,
+            politeness=self._politeness,
+            retries=self._retries,
+            balance=balance or BalanceSettings(),
+        )
+        self._selector.revisits_waiting = saved.revisits_waiting
+
+    def flush(self) -> FrontierState:
+        """Write every changed row to the state, and return the rest of what must be committed with it."""
+        for site, traps in self._guard.changed():
+            record = self._records.get(site)
+            record.traps = traps
+            self._records.changed(record)
+        self.schedule.flush()
+        return FrontierState(
+            self.pages_done,
+            self.page_budget,
+            self.schedule.is_crowded,
+            self._selector.revisits_waiting,
+            list(self._leases),
+            self.scores.snapshot() if self.scores.learns else None,
+            self._random.getstate(),  # type: ignore[arg-type]
+        )
+
+    # discover
+
+    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
+        """Learn of URLs. Known ones gain a source; refused ones are reported with their rule."""
+        pages = self._queue_robots(discoveries, now)
+        queued = [*self._admission.retry_unreachable(pages, now), *self._admission.admit(pages)]
+        self._queued(queued, now)
+
+    def _queue_robots(self, discoveries: Sequence[Discovery], now: float) -> Sequence[Discovery]:
+        """Queue a robots.txt that was not asked for yet, so that its site is visited; the discoveries of pages."""
+        if all(discovery.purpose is Purpose.PAGE for discovery in discoveries):
+            return discoveries
+        wanted = [discovery.url for discovery in discoveries if discovery.purpose is Purpose.ROBOTS]
+        known = self._state.records.get([file_name(url) for url in wanted])
+        self.queue_files([url for url, record in zip(wanted, known, strict=True) if record is None], now)
+        return [discovery for discovery in discoveries if discovery.purpose is Purpose.PAGE]
+
+    def queue_files(self, urls: Sequence[Url], now: float) -> None:
+        """Queue sitemap files. They are not discoveries: what named them reports that itself."""
+        seen = (FirstSeen(Source.SITEMAP, now),)
+        self._state.records.add_new([UrlRecord(file_name(url), seen) for url in urls])
+        entries = [Queued(url, site_of(url), Lane.FILES, 0) for url in urls]
+        self._state.queues.push(entries)
+        self._queued(entries, now)
+
+    def _queued(self, entries: Sequence[Queued], now: float) -> None:
+        self._selector.revisits_waiting += sum(entry.lane is Lane.REFRESH for entry in entries)
+        for site, level in self.scores.raised().items():
+            self.schedule.raise_level(Site(site), level)
+        if entries:
+            self.schedule.queued(entries, now)
+
+    # take
+
+    def take(self, limit: int, now: float) -> list[FetchTask]:
+        """Grant at most `limit` tasks that politeness allows now. An empty list is an answer."""
+        for lease in self._leases.expired(now):
+            self._lose(lease, now)
+        self._release(now)
+        due = self._revisits.due(now, self._selector.revisits_waiting)
+        self._state.queues.push(due)
+        self._queued(due, now)
+        if self.scores.is_due:
+            self._queued(self.scores.rank(), now)
+        self.schedule.admit_waiting(now)
+        self._refused = 0
+        tasks: list[FetchTask] = []
+        while len(tasks) < limit and self._refused < _REFUSED_PER_TAKE and not self.is_satisfied:
+            active = self.schedule.pop_ready(now)
+            if active is None:
+                break
+            tasks += self._visit(active, limit - len(tasks), now)
+        if not tasks and limit:
+            self._revisits.idle(now)
+        return tasks
+
+    def _release(self, now: float) -> None:
+        """Let URLs whose back-off is over wait with their sites again."""
+        due_at = self._state.queues.next_release()
+        if due_at is not None and due_at <= now:
+            tickets = self._state.queues.release(now, _RELEASED_TOGETHER)
+            self.scores.released(tickets)
+            self._queued([ticket.entry for ticket in tickets], now)
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether the page budget has been fetched, or is under way."""
+        return self.page_budget is not None and self.pages_done + self._pages_out >= self.page_budget
+
+    def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        """What is asked of a site that is ready."""
+        request = active.next_request(now)
+        if request is Request.PAGE:
+            return self._grant_pages(active, min(limit, self._politeness.max_parallel), now)
+        if request is Request.DRAIN:
+            self._refuse_some(active, now)
+            return []
+        if request is Request.NOTHING:
+            self.schedule.place(active, now)
+            return []
+        url = active.delegated[0].url if active.delegated else self._selector.heads(active, 1)[0].entry.url
+        task = self._preflight.task(active, request, url, now)
+        return [] if task is None else [self._grant(active, Lease(task, None, active.site), now)]
+
+    def _grant_pages(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        tasks: list[FetchTask] = []
+        refused = 0
+        while len(tasks) < limit and refused < REFUSED_PER_VISIT and not self.is_satisfied:
+            heads = self._selector.next_two(active, frozenset(task.url for task in tasks) if tasks else frozenset())
+            if not heads:
+                break
+            self.schedule.look_at(active, self.schedule.urgency(heads[-1].entry))
+            judged = self._selector.judge(active, heads[0], now)
+            if judged is None:
+                refused += 1
+                continue
+            task, record = judged
+            self._selector.granted(active, heads[0].entry, record, now)
+            tasks.append(self._grant(active, Lease(task, heads[0], active.site), now))
+        self._refused += refused
+        if not tasks:
+            self.schedule.place(active, now + SOON)
+        return tasks
+
+    def _refuse_some(self, active: ActiveSite, now: float) -> None:
+        """Refuse some of what waits at a site that was given up."""
+        tickets = self._selector.heads(active, REFUSED_PER_VISIT)
+        for ticket in tickets:
+            self._selector.exclude(active, ticket, active.record.retired, "", now)
+        self._refused += len(tickets)
+        self.schedule.place(active, now + SOON)
+
+    def _grant(self, active: ActiveSite, lease: Lease, now: float) -> FetchTask:
+        self._leases.grant(lease)
+        self._pages_out += lease.is_of_page
+        self.schedule.grant(active, lease.task.ip, now)
+        return lease.task
+
+    # report
+
+    def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> bool:
+        """End a grant: the site rests, and what was seen is learnt. Whether the grant was open: a late report is not."""
+        lease = self._leases.end(outcome.task)
+        if lease is not None:
+            self._end(lease, outcome, reading, now)
+        return lease is not None
+
+    def _lose(self, lease: Lease, now: float) -> None:
+        """No result came before the lease expired: a failed attempt, or a URL that kills its fetcher never ends."""
+        outcome = Failed(lease.task, "lost", now, 0.0, ip=lease.task.ip)
+        self._events.record([FetchEnded(outcome, now)])
+        self._end(lease, outcome, None, now)
+
+    def _visited(self, lease: Lease) -> ActiveSite:
+        active = self.schedule.get(lease.visited)
+        if active is None:
+            raise InvariantError(f"a request to {lease.visited} is under way, but it is not active")
+        return active
+
+    def _end(self, lease: Lease, outcome: FetchOutcome, reading: Reading | None, now: float) -> None:
+        active = self._visited(lease)
+        active.under_way -= 1
+        self._pages_out -= lease.is_of_page
+        if lease.ticket is not None:
+            self._end_page(active, lease.ticket, outcome, reading, now)
+        elif outcome.task.ip is None:
+            self._preflight.located(active, outcome, now)
+        else:
+            self._preflight.answered(active, outcome, now, self._finish_request)
+
+    def _end_page(
+        self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
+    ) -> None:
+        reason = reason_of(outcome)
+        if isinstance(outcome, Excluded):
+            self._selector.forgo(active, ticket, outcome.reason)
+            self._preflight.give_up(active, outcome.reason, now)
+            return
+        if reason not in OUR_OWN:
+            record = self._selector.record_of(ticket.entry)
+            if is_tried_again(self._retries, reason, record.failures + 1):
+                self._retry(active, ticket, record, outcome, reason, now)
+            else:
+                self._selector.remove(active, ticket)
+                self._learn(active, record, outcome, reading, reason, now)
+        self._finish_request(active, outcome, reason, now)
+
+    def _retry(
+        self, active: ActiveSite, ticket: Ticket, record: UrlRecord, outcome: FetchOutcome, reason: str, now: float
+    ) -> None:
+        """A URL waits for its next attempt while others of its site go on.
+
+        Where the site is to blame, the URL keeps its place instead and the whole site is left alone.
+        """
+        self._state.records.put([after_failure(record, outcome, reason)])
+        if not retry_for(reason).is_of_site:
+            self._selector.remove(active, ticket)
+            due_at = now + self._back_off(outcome, record.failures + 1, now)
+            self._state.queues.postpone([(due_at, ticket.entry)])
+
+    def _learn(
+        self,
+        active: ActiveSite,
+        record: UrlRecord,
+        outcome: FetchOutcome,
+        reading: Reading | None,
+        reason: str,
+        now: float,
+    ) -> None:
+        after = after_visit(record, outcome, reading, reason)
+        if outcome.task.purpose is Purpose.PAGE:
+            after = self._revisits.visited(active.record, record, after, outcome, reading, now)
+            self._count(outcome, reading, reason)
+        self._state.records.put([after])
+        self._selector.learn(active, outcome, reading, reason)
+
+    def _count(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
+        if reason or not isinstance(outcome, NotModified | Fetched):
+            return
+        self.pages_done += 1
+        self.scores.pages = self.pages_done
+        if isinstance(outcome, Fetched) and outcome.task.visited_at is None:  # a revisit finds what it knows
+            self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
+
+    def _finish_request(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """After a request: until when the site is left alone, or whether it is given up."""
+        record = active.record
+        record.last_duration = getattr(outcome, "duration", 0.0)
+        if reason in OUR_OWN:
+            self.schedule.place(active, self._rested_at(active, outcome, now))
+            return
+        if isinstance(outcome, Fetched | Redirected):
+            record.downloaded += len(outcome.body)
+        record.pages += outcome.task.purpose is Purpose.PAGE
+        record.files += outcome.task.purpose is Purpose.SITEMAP
+        retry = retry_for(reason)
+        record.failures = record.failures + 1 if retry.again else 0
+        if record.failures >= self._retries.max_site_failures:
+            self._preflight.give_up(active, reason, now)
+        elif record.downloaded > self._politeness.max_bytes_per_site:
+            self._preflight.give_up(active, "site-bytes", now)
+        else:
+            self._rest(active, outcome, retry, now)
+
+    def _rest(self, active: ActiveSite, outcome: FetchOutcome, retry: Retry, now: float) -> None:
+        """A visit may go on for some pages, unless something went wrong or robots.txt asks for a delay."""
+        record = active.record
+        until = self._rested_at(active, outcome, now)
+        if retry.again and (retry.is_of_site or record.failures > 2):
+            until = max(until, now + self._back_off(outcome, record.failures, now))
+        record.ready_at = max(record.ready_at, until)
+        active.taken = 0 if retry.again or record.delay else (active.taken + 1) % self._politeness.pages_per_visit
+        self.schedule.place(active, now if active.taken else until)
+
+    def _rested_at(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> float:
+        ended_at = getattr(outcome, "started_at", now) + active.record.last_duration
+        return float(ended_at + self._delay(active))
+
+    def _delay(self, active: ActiveSite) -> float:
+        return delay_after(self._politeness, active.record.delay, active.record.last_duration)
+
+    def _back_off(self, outcome: FetchOutcome, failures: int, now: float) -> float:
+        return back_off(self._retries, outcome, failures, now, self._random)
+
+    # a new process
+
+    def restart(self, now: float) -> None:
+        """A new process continues: what was under way is granted again, after every site has rested once more."""
+        for lease in self._leases.end_all():
+            active = self._visited(lease)
+            active.under_way -= 1
+            self._preflight.interrupted(active, lease.task)
+        self._pages_out = 0
+        self.schedule.restart(now, self._delay)
+        due_at = self._state.queues.next_release()
+        while due_at is not None and due_at > now + self._retries.max_backoff:  # written by a clock that ran fast
+            tickets = self._state.queues.release(math.inf, _RELEASED_TOGETHER)
+            self.scores.released(tickets)
+            self._queued([ticket.entry for ticket in tickets], now)
+            due_at = self._state.queues.next_release()
+
+    # what others see
+
+    def drain_refused_files(self) -> list[Excluded]:
+        """Sitemap files that were refused since this was last asked."""
+        refused, self._selector.refused_files = self._selector.refused_files, []
+        return refused
+
+    def drain_emptied(self) -> dict[Site, None]:
+        """Sites whose queue of listed pages ran empty since this was last asked."""
+        emptied, self._selector.emptied = self._selector.emptied, {}
+        return emptied
+
+    def is_tried_again(self, record: UrlRecord, reason: str) -> bool:
+        """Whether a URL whose last attempt ended for this reason is tried again."""
+        return is_tried_again(self._retries, reason, record.failures)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits and nothing is under way, or the page budget is fetched. A watched collection never is."""
+        if len(self._leases) or self._revisits.is_watching:
+            return False
+        is_empty = len(self._state.queues) == 0 and len(self.schedule) == 0
+        return self.is_satisfied or (is_empty and self.scores.pooled == 0)
+
+    @property
+    def next_at(self) -> float | None:
+        """When `take` may have something to grant again; `None`: not before something is reported or discovered."""
+        if self.is_satisfied:
+            return self._leases.next_end
+        if self.schedule.has_room or self.scores.is_due:
+            return 0.0
+        waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)
+        times = (self.schedule.next_at, self._leases.next_end, *waits)
+        return min((at for at in times if at is not None), default=None)
+
+    @property
+    def under_way(self) -> list[FetchTask]:
+        """The tasks that are out."""
+        return [lease.task for lease in self._leases]
+
+    def longest_queue(self, looked_at: int) -> float:
+        """Seconds that the longest queue takes at its site's own pace, among the first `looked_at` sites."""
+        pace = self._politeness.pages_per_visit
+        seconds = 0.0
+        for active, _ in zip(self.schedule, range(looked_at), strict=False):
+            if not active.record.retired:
+                delay = delay_after(self._politeness, active.record.delay, 0.0)
+                seconds = max(seconds, active.queue_length / pace * delay)
+        return seconds
+
+    def check_invariants(self) -> None:
+        """What must hold between any two calls."""
+        self.schedule.check_invariants()
+        delegated = (lease.task.site for lease in self._leases if lease.task.site != lease.visited)
+        self._preflight.check_invariants(delegated)
+        under_way = Counter(lease.visited for lease in self._leases)
+        for active in self.schedule:
+            if active.under_way != under_way.pop(active.site, 0) or active.under_way > self._politeness.max_parallel:
+                raise InvariantError(f"{active.site} has {active.under_way} requests under way, but other leases")
+        if under_way:
+            raise InvariantError(f"{next(iter(under_way))} is visited but not active")
+        if self._pages_out != sum(lease.is_of_page for lease in self._leases):
+            raise InvariantError("pages under way were miscounted")

@@ -1,0 +1,223 @@
+"""What a site is asked before anything else: its IP address, then its robots.txt.
+
+The answer to the second question may lead to another site. That one is asked as politely as any, by a *delegated*
+request, while the first site is HELD (unless it has delegated requests of others to answer itself: sites that lead to
+each other must not wait for each other). What an answer means is decided in `robots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from periplus.model import (
+    Delegation,
+    Excluded,
+    Failed,
+    FetchOutcome,
+    FetchTask,
+    InvariantError,
+    Lane,
+    Located,
+    Purpose,
+    RobotsFile,
+    Site,
+    Url,
+)
+from periplus.urls import site_of
+
+from .politeness import PolitenessSettings, RetrySettings, delay_after, reason_of, retry_for
+from .robots import Ask, RobotsGate, next_step, robots_url
+from .schedule import Schedule
+from .site import ActiveSite, Request, Stage
+
+MIN_ADDRESS_AGE = 30.0
+"""Seconds that an IP address is used at least: a name server that answers "no time at all" would be asked forever."""
+
+BackOff = Callable[[FetchOutcome, int, float], float]
+"""How many seconds to wait after an outcome, the number of failures in a row, and now."""
+Finish = Callable[[ActiveSite, FetchOutcome, str, float], None]
+"""What happens to a site after a request to it: it rests, or is given up."""
+
+
+class SitePreflight:
+    """Asks each site for its address and its rules."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        gate: RobotsGate,
+        *,
+        politeness: PolitenessSettings,
+        retries: RetrySettings,
+        back_off: BackOff,
+    ) -> None:
+        self._schedule = schedule
+        self._gate = gate
+        self._politeness = politeness
+        self._retries = retries
+        self._back_off = back_off
+
+    # questions
+
+    def task(self, active: ActiveSite, request: Request, url: Url, now: float) -> FetchTask | None:
+        """The task of a request that is not for a page, where `url` is a URL of the site that waits.
+
+        `None`: another site has to be asked first, and the site was placed.
+        """
+        record = active.record
+        if request is Request.ADDRESS:
+            return self._task(robots_url(url), active.site, None, 0, now)
+        if request is Request.DELEGATED_ROBOTS:
+            wanted = active.delegated.popleft()
+            self._schedule.changed(active)
+            return self._task(wanted.url, wanted.wanted_by, record.ip, wanted.redirects, now)
+        if record.robots_at is not None and site_of(record.robots_at) != active.site:
+            self._ask(active, Ask(record.robots_at, record.robots_redirects), now)
+            self._schedule.place(active, max(now, record.ready_at))
+            return None
+        return self._task(record.robots_at or robots_url(url), active.site, record.ip, record.robots_redirects, now)
+
+    def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float) -> FetchTask:
+        """The lane says whether pages of the site are wanted, or only files: whether its sitemaps matter."""
+        wanting = self._schedule.get(site)
+        wants_pages = wanting is not None and any(lane is not Lane.FILES for lane in wanting.waiting)
+        lane = Lane.DISCOVERY if wants_pages else Lane.FILES
+        return FetchTask(url, site, Purpose.ROBOTS, lane, now + self._politeness.lease, ip=ip, redirects=redirects)
+
+    def interrupted(self, visited: ActiveSite, task: FetchTask) -> None:
+        """A request was under way when the process ended: a delegated one is made again, first of all."""
+        if task.ip is not None and task.site != visited.site:
+            visited.delegated.appendleft(Delegation(task.site, task.url, task.redirects))
+            self._schedule.changed(visited)
+
+    # the address
+
+    def located(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> None:
+        """The outcome of a DNS lookup."""
+        match outcome:
+            case Located(ip=ip, expires_at=expires_at):
+                active.record.ip, active.record.ip_expires_at = ip, max(expires_at, now + MIN_ADDRESS_AGE)
+                active.lookups = 0
+                self._schedule.place(active, active.ready_at)
+            case Excluded(reason=reason):
+                self.give_up(active, reason, now)
+            case Failed(reason="cancelled"):
+                self._schedule.place(active, active.ready_at)
+            case _:
+                self._not_located(active, outcome, reason_of(outcome) or "dns-unavailable", now)
+
+    def _not_located(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """When that goes on, the site is given up; one that has answered before gets more attempts."""
+        active.lookups += 1
+        limit = self._retries.max_site_failures if active.record.pages else self._retries.max_attempts
+        if active.lookups >= limit or not retry_for(reason).again:
+            self.give_up(active, reason, now)
+        else:
+            self._schedule.place(active, now + self._back_off(outcome, active.lookups, now))
+
+    # the rules
+
+    def answered(self, visited: ActiveSite, outcome: FetchOutcome, now: float, finish: Finish) -> None:
+        """The outcome of a request for a robots.txt, which may be that of another site."""
+        reason = reason_of(outcome)
+        if isinstance(outcome, Excluded):
+            self.give_up(visited, outcome.reason, now)
+        else:
+            finish(visited, outcome, reason, now)
+        wanting = self._schedule.get(outcome.task.site)
+        if wanting is None and outcome.task.site == visited.site:  # nothing waits there now, but its rules hold
+            wanting = self._schedule.summon(visited.site, now)
+        if wanting is None:
+            return
+        wanting.awaits_robots = False
+        self._schedule.changed(wanting)
+        if wanting.record.retired:
+            self._wake(wanting, now)
+        elif reason == "cancelled":
+            self._schedule.place(wanting, max(now, wanting.record.ready_at))
+        elif retry_for(reason).again and wanting.record.robots_tries + 1 < self._retries.max_attempts:
+            wanting.record.robots_tries += 1
+            self._begin_again(wanting, now + self._back_off(outcome, wanting.record.robots_tries, now))
+        else:
+            self._follow(wanting, outcome, now)
+
+    def _wake(self, active: ActiveSite, now: float) -> None:
+        """A site that was held takes its turn."""
+        if active.stage is Stage.HELD:
+            self._schedule.place(active, max(now, active.record.ready_at))
+
+    def _begin_again(self, wanting: ActiveSite, at: float) -> None:
+        wanting.record.robots_at, wanting.record.robots_redirects = None, 0
+        self._schedule.place(wanting, max(at, wanting.record.ready_at))
+
+    def _follow(self, wanting: ActiveSite, outcome: FetchOutcome, now: float) -> None:
+        """An answer that counts: the file, or where it is."""
+        step = next_step(wanting.site, outcome, self._gate.file(wanting.site), now)
+        if isinstance(step, Ask):
+            self._ask(wanting, step, now)
+        else:
+            self._settle(wanting, step, now)
+
+    def _settle(self, active: ActiveSite, file: RobotsFile, now: float) -> None:
+        """The rules of a site are known, for a while. The delay it asks for holds from now on."""
+        self._gate.learn(file)
+        record = active.record
+        record.robots_expire_at = file.expires_at
+        record.delay = self._gate.delay(active.site)
+        record.robots_tries = record.robots_redirects = 0
+        record.robots_at = None
+        self._schedule.changed(active)
+        if record.delay:
+            rested_at = now + delay_after(self._politeness, record.delay, record.last_duration)
+            self._schedule.place(active, max(record.ready_at, rested_at))
+        else:
+            self._wake(active, now)
+
+    def _ask(self, wanting: ActiveSite, step: Ask, now: float) -> None:
+        """The file may be elsewhere: at the same site in its next turn, at another by a delegated request."""
+        other = site_of(step.url)
+        wanting.record.robots_at, wanting.record.robots_redirects = step.url, step.redirects
+        self._schedule.changed(wanting)
+        if other == wanting.site:
+            self._wake(wanting, now)
+            return
+        there = self._schedule.summon(other, now)
+        if there.record.retired:
+            self._schedule.place(there, there.ready_at)
+            self._refused(wanting, step.url, step.redirects, there.record.retired, now)
+            return
+        there.delegated.append(Delegation(wanting.site, step.url, step.redirects))
+        self._schedule.changed(there)
+        self._wake(there, now)
+        wanting.awaits_robots = True
+        self._schedule.place(wanting, wanting.record.ready_at)
+
+    def _refused(self, wanting: ActiveSite, url: Url, redirects: int, reason: str, now: float) -> None:
+        """The file is at a site that cannot be asked."""
+        task = FetchTask(url, wanting.site, Purpose.ROBOTS, Lane.DISCOVERY, now, redirects=redirects)
+        self._follow(wanting, Failed(task, reason, now, 0.0), now)
+
+    # the end of a site
+
+    def give_up(self, active: ActiveSite, reason: str, now: float) -> None:
+        """Ask a site for nothing more: what waits there is refused with the reason, and so are delegated requests."""
+        active.record.retired = reason
+        active.awaits_robots = False
+        delegated = list(active.delegated)
+        active.delegated.clear()
+        for wanted in delegated:
+            wanting = self._schedule.get(wanted.wanted_by)
+            if wanting is not None:
+                wanting.awaits_robots = False
+                self._schedule.changed(wanting)
+                self._refused(wanting, wanted.url, wanted.redirects, reason, now)
+        self._schedule.place(active, now)
+
+    def check_invariants(self, under_way: Iterable[Site]) -> None:
+        """A site awaits another's answer exactly while a delegated request for it waits or is under way."""
+        wanting = [*under_way, *(each.wanted_by for active in self._schedule for each in active.delegated)]
+        if len(wanting) != len(set(wanting)):
+            raise InvariantError("two delegated requests are made for one site")
+        for active in self._schedule:
+            if active.awaits_robots != (active.site in wanting) and not active.record.retired:
+                raise InvariantError(f"{active.site} awaits an answer that will never come, or does not await one")

@@ -1,0 +1,502 @@
+"""Which site may be asked when: active sites, the addresses they share, and the heaps over both.
+
+Two levels, as in BUbiNG's workbench: addresses by the time at which one may next be asked, and at each address its
+sites by the time at which each may be. Sites whose time has come are READY, in the order in which the ordering wants
+them. Of the sites at one address one at a time is ready: the others there wait for it, or two of them would be asked at
+once.
+
+Only a bounded number of sites is active; those beyond wait in their queues on disk until there is room. So memory grows
+neither with URLs nor with sites. Every change is remembered until `flush` writes it, and `Schedule` opened on the same
+state continues exactly there.
+
+Where there are several shards, an address is not asked before its share is known: among how many shards it is divided
+(`claims`). Each then waits that many times `ip_delay`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from msgspec import Struct
+
+from periplus.model import (
+    AddressVisits,
+    InvariantError,
+    Lane,
+    Ordering,
+    Queued,
+    Site,
+    SiteVisits,
+    State,
+)
+from periplus.policy.ordering import ZERO_LEVEL, ByWorth
+
+from .claims import key_of
+from .heap import IndexedHeap
+from .politeness import MAX_DELAY
+from .site import ActiveSite, Move, Stage
+from .site_records import SiteRecords
+
+_NO_ADDRESS = -1
+"""The key of the place where sites rest whose address is not known, or does not matter."""
+_LISTED = (Lane.SITEMAPS, Lane.FILES)
+
+
+class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many sites are active: `max_sites` take turns; those beyond wait until one is finished."""
+
+    max_sites: int = 50_000
+
+
+class Address:
+    """The sites at one address: those that rest, by when each may be visited, and how many are ready.
+
+    `pause` is the time between two requests in seconds, infinite while our share of the address is not known.
+    """
+
+    __slots__ = ("is_idle", "key", "next_at", "pause", "ready", "resting", "share")
+
+    def __init__(self, key: int, share: int, pause: float, next_at: float = 0.0) -> None:
+        self.key = key
+        self.share = share
+        self.is_idle = False
+        self.pause = pause
+        self.next_at = next_at if pause < math.inf else math.inf
+        self.ready = 0
+        self.resting: IndexedHeap[float, ActiveSite] = IndexedHeap()
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether only one of its sites may be ready at a time."""
+        return self.key != _NO_ADDRESS
+
+    def change_share(self, share: int, pause: float, now: float) -> None:
+        """What is left of a pause grows or shrinks with it, so the shards together never exceed the rate."""
+        left = max(self.next_at - now, 0.0) * pause / self.pause if self.pause < math.inf else 0.0
+        self.share, self.next_at, self.pause = share, now + left, pause
+
+
+T = TypeVar("T")
+
+
+class Schedule:
+    """The active sites. `shards`: how many share the addresses. `is_crowded`: sites beyond the capacity wait."""
+
+    def __init__(
+        self,
+        state: State,
+        records: SiteRecords,
+        ordering: Ordering,
+        *,
+        ip_delay: float,
+        capacity: int,
+        max_wait: float,
+        shards: int = 1,
+        is_crowded: bool = True,
+    ) -> None:
+        self._state = state
+        self._records = records
+        self._ordering = ordering
+        self._listed_level = -1 if isinstance(ordering, ByWorth) else ZERO_LEVEL + 1
+        self._ip_delay = ip_delay
+        self._capacity = capacity
+        self._max_wait = max(max_wait, MAX_DELAY)
+        self._shards = shards
+        self.is_crowded = is_crowded
+        self._sites: dict[Site, ActiveSite] = {}
+        self._nowhere = Address(_NO_ADDRESS, 1, 0.0)
+        self._addresses: dict[int, Address] = {}
+        self._due: IndexedHeap[float, Address] = IndexedHeap()
+        self._ready: IndexedHeap[tuple[float, float], ActiveSite] = IndexedHeap()
+        self._counts = [0] * len(Stage)
+        self._changed_sites: dict[Site, None] = {}
+        self._changed_addresses: dict[int, None] = {}
+        self._claimed: list[int] = []
+        self._released: list[int] = []
+        self._restore()
+
+    def _restore(self) -> None:
+        for row in self._state.addresses:
+            self._addresses[row.key] = self._restored(row)
+        for visits in self._state.visits:
+            self._restore_site(visits)
+        for address in self._addresses.values():
+            self._file(address)
+        self._file(self._nowhere)
+
+    def _restored(self, row: AddressVisits) -> Address:
+        address = Address(row.key, row.share, self._pause(row.share), row.next_at)
+        address.is_idle = row.is_idle
+        return address
+
+    def _restore_site(self, row: SiteVisits) -> None:
+        active = self._sites[row.site] = ActiveSite.restored(row, self._records.pin(row.site))
+        active.count_all(self._state.queues)
+        self._counts[active.stage] += 1
+        if active.stage is Stage.RESTING:
+            active.address = self._address(active.record.ip)
+            active.address.resting.put(active, active.ready_at, active.site)
+        elif active.stage is Stage.READY:
+            active.address = self._address(active.record.ip)
+            active.address.ready += 1
+            self._ready.put(active, self._key(active), active.site)
+
+    def flush(self) -> None:
+        """Write what changed; the caller commits."""
+        present = [self._sites.get(site) for site in self._changed_sites]
+        self._state.visits.put([active.row() for active in present if active is not None])
+        self._state.visits.remove([site for site in self._changed_sites if site not in self._sites])
+        for active in present:
+            if active is not None and active.balance is not None:
+                active.record.balance = active.balance.pack()
+                self._records.changed(active.record)
+        addresses = [self._addresses[key] for key in self._changed_addresses if key in self._addresses]
+        self._state.addresses.put(
+            [AddressVisits(each.key, each.next_at, each.share, each.is_idle) for each in addresses]
+        )
+        self._state.addresses.remove([key for key in self._changed_addresses if key not in self._addresses])
+        self._changed_sites.clear()
+        self._changed_addresses.clear()
+
+    # looking
+
+    def __len__(self) -> int:
+        return len(self._sites)
+
+    def __iter__(self) -> Iterator[ActiveSite]:
+        return iter(self._sites.values())
+
+    def get(self, site: Site) -> ActiveSite | None:
+        """The site, if it is active."""
+        return self._sites.get(site)
+
+    def count(self, stage: Stage) -> int:
+        """How many active sites are in a stage."""
+        return self._counts[stage]
+
+    @property
+    def room(self) -> int:
+        """How many more sites may be admitted."""
+        return self._capacity - len(self._sites)
+
+    @property
+    def weight(self) -> int:
+        """How many entries of any kind are held: what memory grows with."""
+        resting = sum(address.resting.weight for address in self._places())
+        return len(self._sites) + len(self._addresses) + resting + self._due.weight + self._ready.weight
+
+    @property
+    def longest_pause(self) -> float:
+        """Seconds between two requests to an address that all shards share."""
+        return self._ip_delay * self._shards
+
+    @property
+    def next_at(self) -> float | None:
+        """When the next site may be ready; 0 if one is."""
+        return 0.0 if len(self._ready) else self._due.first
+
+    # sites come and go
+
+    def queued(self, entries: Iterable[Queued], now: float) -> None:
+        """URLs were queued: count them, and admit their sites as far as there is room."""
+        absent: dict[Site, int] = {}
+        grown: dict[Site, ActiveSite] = {}
+        for entry in entries:
+            level = self.urgency(entry)
+            active = self._sites.get(entry.site)
+            if active is not None:
+                active.level = min(active.level, level)
+                active.count(entry.lane, 1)
+                grown[entry.site] = active
+            else:
+                absent[entry.site] = min(level, absent.get(entry.site, level))
+        for active in grown.values():
+            self._renew(active)
+        if absent:
+            self._admit_all(absent, now)
+
+    def urgency(self, entry: Queued) -> int:
+        """The level at which a site waits for a URL. Scores of a sitemap compare URLs of that sitemap only."""
+        return self._listed_level if entry.lane in _LISTED and self._listed_level >= 0 else entry.level
+
+    def raise_level(self, site: Site, level: int) -> None:
+        """A URL of a site has a better level: the site may be wanted sooner."""
+        active = self._sites.get(site)
+        if active is not None and level < active.level:
+            active.level = level
+            self._renew(active)
+
+    def look_at(self, active: ActiveSite, level: int) -> None:
+        """The level of a site's best URL was looked up."""
+        active.level = level
+        self._changed_sites[active.site] = None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether sites that wait beyond the capacity may be admitted: when a tenth of it is free."""
+        return self.is_crowded and self.room >= max(1, self._capacity // 10)
+
+    def admit_waiting(self, now: float) -> None:
+        """Admit sites that wait beyond the capacity, if there is room."""
+        if not self.has_room:
+            return
+        self.is_crowded = False
+        absent: dict[Site, int] = {}
+        for site, _, level in self._state.queues.waiting():
+            if site not in self._sites:
+                absent[site] = min(level, absent.get(site, level))
+            if len(absent) > self.room:
+                break
+        self._admit_all(absent, now)
+
+    def _admit_all(self, absent: dict[Site, int], now: float) -> None:
+        room = max(self.room, 0)
+        if len(absent) > room:
+            self.is_crowded = True
+            absent = dict(list(absent.items())[:room])
+        self._records.get_all(list(absent))
+        for site, level in absent.items():
+            self._admit(site, level, now)
+
+    def _admit(self, site: Site, level: int, now: float) -> ActiveSite:
+        """A site rests until its time; one that lies too far ahead was written by a clock that ran fast."""
+        record = self._records.pin(site)
+        if record.ready_at > now + self._max_wait:
+            record.ready_at = now
+        active = self._sites[site] = ActiveSite(record, level)
+        active.count_all(self._state.queues)
+        self._counts[Stage.PARKED] += 1
+        self._move(active, Move.ADMIT)
+        self._settle(active, record.ready_at)
+        return active
+
+    def summon(self, site: Site, now: float) -> ActiveSite:
+        """A site that is needed now, whether there is room or not: another site's robots.txt lies there."""
+        active = self._sites.get(site)
+        if active is None:
+            active = self._admit(site, 0, now)
+            active.is_guest = self.room < 0
+        return active
+
+    def place(self, active: ActiveSite, until: float) -> None:
+        """Where a site goes that has nothing under way: it rests until then, waits for another site, or is parked.
+
+        `record.ready_at` may be later: then the visit goes on, and the rest of it counts once it has ended.
+        """
+        active.record.ready_at = max(active.record.ready_at, until)
+        self.changed(active)
+        if active.under_way:
+            active.not_before = max(active.not_before, until)
+            return
+        until, active.not_before = max(until, active.not_before), 0.0
+        move = active.destination(has_room=self.room >= 0)
+        if move is Move.REST:
+            self.rest(active, until)
+        elif move is Move.HOLD:
+            self._move(active, move)
+        else:
+            self.is_crowded |= bool(active.waiting)
+            self._park(active)
+
+    def _park(self, active: ActiveSite) -> None:
+        self._move(active, Move.PARK)
+        self._counts[Stage.PARKED] -= 1
+        if active.balance is not None:
+            active.record.balance = active.balance.pack()
+        self._records.changed(active.record)
+        self._records.unpin(active.site)
+        del self._sites[active.site]
+
+    def changed(self, active: ActiveSite) -> None:
+        """A site is to be written: something of it has changed."""
+        self._changed_sites[active.site] = None
+        self._records.changed(active.record)
+
+    # the turns of a site
+
+    def rest(self, active: ActiveSite, until: float) -> None:
+        """Leave the site alone until then."""
+        self._move(active, Move.REST)
+        self._settle(active, until)
+
+    def _settle(self, active: ActiveSite, until: float) -> None:
+        active.ready_at = until
+        address = active.address = self._address(active.record.ip)
+        address.resting.put(active, until, active.site)
+        self._file(address)
+
+    def grant(self, active: ActiveSite, ip: str | None, now: float) -> None:
+        """A request begins now, to this address; without one the site is only looked up."""
+        if ip is not None:
+            address = self._address(ip)
+            address.next_at = max(address.next_at, now + address.pause)
+            self._changed_addresses[address.key] = None
+            if address is not active.address:
+                self._file(address)
+        active.under_way += 1
+        self._move(active, Move.GRANT)
+
+    def pop_ready(self, now: float) -> ActiveSite | None:
+        """The most wanted site of those that may be visited now. The caller grants it a request or places it."""
+        while (address := self._due.pop_until(now)) is not None:
+            if address.is_exclusive:
+                self._wake(address, address.resting.pop())
+                continue
+            while (active := address.resting.pop_until(now)) is not None:
+                self._wake(address, active)
+            self._file(address)
+        return self._ready.pop()
+
+    def _wake(self, address: Address, active: ActiveSite | None) -> None:
+        if active is None:
+            raise InvariantError("an address was due at which no site rests")
+        self._counts[active.stage] -= 1
+        active.move(Move.WAKE)
+        self._counts[active.stage] += 1
+        address.ready += 1
+        self._changed_sites[active.site] = None
+        self._ready.put(active, self._key(active), active.site)
+
+    def _key(self, active: ActiveSite) -> tuple[float, float]:
+        """Which site is next. A visit that has begun goes on: its connection is open."""
+        if active.taken:
+            return -math.inf, active.ready_at
+        return self._ordering.site_key(active.queue_length, active.level, active.ready_at)
+
+    def _renew(self, active: ActiveSite) -> None:
+        """What a site's turn depends on has changed."""
+        self._changed_sites[active.site] = None
+        if active.stage is Stage.READY:
+            self._ready.put(active, self._key(active), active.site)
+
+    def _move(self, active: ActiveSite, event: Move) -> None:
+        before = active.stage
+        active.move(event)
+        self._counts[before] -= 1
+        self._counts[active.stage] += 1
+        self._changed_sites[active.site] = None
+        address, active.address = active.address, None
+        if before is Stage.READY:
+            self._ready.drop(active)
+        if address is not None:
+            address.resting.drop(active)
+            address.ready -= before is Stage.READY
+            self._file(address)
+
+    # addresses
+
+    def _file(self, address: Address) -> None:
+        """Set when the address is to be looked at: not while no site rests there, or one that is ready waits."""
+        at = address.resting.first
+        if at is None or (address.is_exclusive and address.ready):
+            self._due.drop(address)
+        else:
+            self._due.put(address, max(at, address.next_at), address.key)
+
+    def _address(self, ip: str | None) -> Address:
+        if ip is None or self._ip_delay <= 0:
+            return self._nowhere
+        key = key_of(ip)
+        address = self._addresses.get(key)
+        if address is None:
+            share = 1 if self._shards == 1 else 0
+            address = self._addresses[key] = Address(key, share, self._pause(share))
+            self._claimed.append(key)
+            self._changed_addresses[key] = None
+        elif address.is_idle:
+            self._changed_addresses[key] = None
+        address.is_idle = False
+        return address
+
+    def _pause(self, share: int) -> float:
+        return self._ip_delay * share if share else math.inf
+
+    def set_shares(self, shares: Mapping[int, int], now: float) -> None:
+        """Among how many shards some of our addresses are divided from now on."""
+        for key, share in shares.items():
+            if (address := self._addresses.get(key)) is not None:
+                address.change_share(share, self._pause(share), now)
+                self._changed_addresses[key] = None
+                self._file(address)
+
+    def restart(self, now: float, delay_of: Callable[[ActiveSite], float]) -> None:
+        """A new process: requests of the last one may just have arrived, so every site rests once more.
+
+        Shares of addresses are void, and times too far ahead were written by a clock that ran fast.
+        """
+        for address in self._places():
+            if address.is_exclusive:
+                share = 1 if self._shards == 1 else 0
+                address.share, address.pause = share, self._pause(share)
+                latest = now + max(self._max_wait, self.longest_pause)
+                address.next_at = min(address.next_at, latest) if share else math.inf
+                self._claimed.append(address.key)
+                self._changed_addresses[address.key] = None
+                self._file(address)
+        for active in list(self._sites.values()):
+            at = active.record.ready_at if active.record.ready_at <= now + self._max_wait else now
+            active.record.ready_at = max(at, now + max(delay_of(active), self.longest_pause))
+            active.not_before = active.not_before if active.not_before <= now + self._max_wait else 0.0
+            self.changed(active)
+            if active.stage is not Stage.HELD:
+                self.place(active, active.record.ready_at)
+
+    def review_addresses(self, now: float) -> None:
+        """Forget addresses where no site is and that may be asked again; with other shards, when seen so twice."""
+        for key, address in list(self._addresses.items()):
+            if len(address.resting) or address.ready or address.next_at > now:
+                continue
+            self._changed_addresses[key] = None
+            if address.is_idle or self._shards == 1:
+                del self._addresses[key]
+                self._released.append(key)
+            address.is_idle = True
+
+    def claims(self) -> tuple[list[int], list[int]]:
+        """The addresses that were entered and left since this was last asked."""
+        claimed, self._claimed = self._claimed, []
+        released, self._released = self._released, []
+        return claimed, released
+
+    def _places(self) -> Iterator[Address]:
+        yield self._nowhere
+        yield from self._addresses.values()
+
+    # proofs
+
+    def check_invariants(self) -> None:
+        """Every site is in one stage and can be found from there; no site that waits is forgotten."""
+        stages = [active.stage for active in self._sites.values()]
+        for stage in Stage:
+            if stages.count(stage) != self._counts[stage]:
+                raise InvariantError(f"{stages.count(stage)} sites are {stage.name}, {self._counts[stage]} were counted")
+        for active in self._sites.values():
+            self._check(active)
+        self._check_addresses()
+        if not self.is_crowded:
+            for site, _, _ in self._state.queues.waiting():
+                if site not in self._sites:
+                    raise InvariantError(f"URLs of {site} wait, but it is not active")
+
+    def _check(self, active: ActiveSite) -> None:
+        at_rest = active.address is not None and active in active.address.resting
+        if at_rest != (active.stage is Stage.RESTING) or (active in self._ready) != (active.stage is Stage.READY):
+            raise InvariantError(f"{active.site} is {active.stage.name}, but not in that heap")
+        if at_rest and active.address is not self._address(active.record.ip):
+            raise InvariantError(f"{active.site} rests at an address that is not its own")
+        if (active.under_way > 0) != (active.stage is Stage.BUSY):
+            raise InvariantError(f"{active.site} is {active.stage.name} with {active.under_way} requests under way")
+        lengths = {lane: self._state.queues.length(active.site, lane) for lane in Lane}
+        if active.waiting != {lane: length for lane, length in lengths.items() if length}:
+            raise InvariantError(f"{active.waiting} URLs were counted at {active.site}, not {lengths}")
+
+    def _check_addresses(self) -> None:
+        ready = sum(address.ready for address in self._places())
+        if ready != len(self._ready) or ready != self._counts[Stage.READY]:
+            raise InvariantError(f"{ready} sites are ready at their addresses, {len(self._ready)} in the heap")
+        for address in self._places():
+            is_awaited = len(address.resting) > 0 and not (address.is_exclusive and address.ready)
+            if is_awaited != (address in self._due) or (address.is_exclusive and address.ready > 1):
+                raise InvariantError("an address is due that should not be, or is never due")

@@ -1,0 +1,372 @@
+"""What URLs are worth while they wait, and where that puts them in their queues.
+
+Most orderings decide once, when a URL is found: `FixedScores`. Some learn from every link (`Learning`: in-degree, OPIC,
+RankMass): there a URL that gains moves up in its queue, from level to level, so at most twice for each octave. Some
+look at all that is known from time to time (`Ranking`: PageRank): then every URL that changed its level moves. And some
+of these let only a batch into the queues, the best of what is known, and keep the rest in a pool until all of it is
+fetched (Castillo et al. 2004: *Batch*). Those are `PriorityIndex`.
+
+Both answer the same questions, so nothing else asks which of the two it has. A URL that is being fetched keeps its
+place until its outcome is known, whatever it gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from periplus.model import (
+    Discovery,
+    Lane,
+    Learning,
+    Ordering,
+    Queued,
+    Ranking,
+    Source,
+    Stage,
+    Standing,
+    State,
+    Ticket,
+    Url,
+)
+from periplus.policy.ordering import level_of, levels_of
+from periplus.urls import site_of
+
+_CHUNK = 10_000
+"""URLs moved together: enough to be fast, few enough to bound memory."""
+_VERY_OLD = 10**12
+"""Pages fetched: longer than any URL waits."""
+_BITS = {source: 1 << position for position, source in enumerate(Source)}
+
+Candidate = tuple[Discovery, float, Queued]
+"""A URL to be queued: how it was discovered, its score, and its place."""
+
+
+class ScoreState(Struct, array_like=True):
+    """What a `PriorityIndex` knows besides the standings: at which page it last ranked, and the size of pool and batch."""
+
+    ranked_at: int = 0
+    pooled: int = 0
+    left: int = 0
+
+
+class FixedScores:
+    """Scores that never change: a URL gets its place when it is found."""
+
+    learns = keeps_links = is_due = False
+    pooled = 0
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.pages = 0
+
+    def unknown(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
+        """Those that must be looked up: all."""
+        return discoveries
+
+    def unknown_judged(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
+        """Those that must be looked up once filters have given each its name: all."""
+        return discoveries
+
+    def found_again(self, discovery: Discovery, candidate: Candidate | None) -> list[Candidate]:  # noqa: ARG002
+        """Another source names a URL that is known: it may wait in the lane of that source as well."""
+        return [] if candidate is None else [candidate]
+
+    def queue(self, candidates: Sequence[Candidate]) -> list[Queued]:
+        """Queue these; which of them wait now."""
+        entries = [entry for _, _, entry in candidates]
+        self._state.queues.push(entries)
+        return entries
+
+    def requeue(self, entries: Sequence[Queued]) -> None:
+        """Let these wait again, whatever became of them before."""
+        self._state.queues.push(entries)
+
+    def link(self, discoveries: Sequence[Discovery]) -> None:
+        """Links do not matter."""
+
+    def released(self, tickets: Sequence[Ticket]) -> None:
+        """These wait again after a failure."""
+
+    def removed(self, url: Url) -> None:
+        """A URL has left its queue."""
+
+    def share(self, url: Url, links: int) -> float:  # noqa: ARG002
+        """What each link of a page passes on: nothing."""
+        return 0.0
+
+    def worth(self, urls: Sequence[Url]) -> list[float]:
+        """What links make of each URL: not known."""
+        return [0.0] * len(urls)
+
+    def has_sunk(self, ticket: Ticket) -> bool:  # noqa: ARG002
+        """Whether the head of a queue belongs further back: never."""
+        return False
+
+    def rank(self) -> list[Queued]:
+        """There is nothing to rank."""
+        return []
+
+    def raised(self) -> dict[str, int]:
+        """The sites of which a URL has moved up: none."""
+        return {}
+
+    def snapshot(self) -> ScoreState:
+        """Nothing to remember."""
+        return ScoreState()
+
+
+class PriorityIndex:
+    """Keeps the standing of every URL, and every queue in its order. `is_out`: whether a URL is being fetched."""
+
+    learns = True
+
+    def __init__(
+        self,
+        state: State,
+        ordering: Ordering,
+        *,
+        is_out: Callable[[Url], bool],
+        pages: int,
+        saved: ScoreState | None = None,
+    ) -> None:
+        self._state = state
+        self._learning = ordering if isinstance(ordering, Learning) else None
+        self._ranking = ordering if isinstance(ordering, Ranking) else None
+        self._is_sinking = self._learning is not None and _sinks(self._learning)
+        self._is_out = is_out
+        self.pages = pages
+        saved = saved or ScoreState(ranked_at=pages)
+        self._ranked_at, self.pooled, self._left = saved.ranked_at, saved.pooled, saved.left
+        self._raised: dict[str, int] = {}
+
+    @property
+    def _is_batch(self) -> bool:
+        return self._ranking is not None and self._ranking.is_batch
+
+    def snapshot(self) -> ScoreState:
+        """What must be remembered besides the standings."""
+        return ScoreState(self._ranked_at, self.pooled, self._left)
+
+    # what comes in
+
+    def unknown(self, discoveries: Sequence[Discovery]) -> list[Discovery]:
+        """Let URLs gain that are known from this source already; the others."""
+        news = []
+        changed = []
+        standings = self._state.standings.get([discovery.url for discovery in discoveries])
+        for discovery, standing in zip(discoveries, standings, strict=True):
+            if standing is None or not (standing.sources & _BITS[discovery.source] or discovery.is_more):
+                news.append(discovery)
+            elif discovery.gain:
+                self._gain(discovery.url, standing, discovery.gain)
+                changed.append((discovery.url, standing))
+        if changed:
+            self._state.standings.put(changed)
+        return news
+
+    def unknown_judged(self, discoveries: Sequence[Discovery]) -> list[Discovery]:
+        """The same once filters have given each its name; the others, each once, with all that it gains."""
+        news: dict[tuple[Url, Source], Discovery] = {}
+        for discovery in self.unknown(discoveries):
+            name = (discovery.url, discovery.source)
+            known = news.get(name)
+            news[name] = discovery if known is None else replace(known, gain=known.gain + discovery.gain)
+        return [discovery for discovery in news.values() if not discovery.is_more]
+
+    def _gain(self, url: Url, standing: Standing, gain: float) -> None:
+        standing.worth += gain
+        if self._learning is not None and standing.stage == Stage.WAITING:
+            level = level_of(self._score(standing))
+            if level != standing.level and not self._is_out(url):
+                self._settle(url, standing, level)
+
+    def _score(self, standing: Standing) -> float:
+        if self._learning is None:
+            return standing.worth
+        return self._learning.score_of(standing.worth, self.pages - standing.since)
+
+    def _settle(self, url: Url, standing: Standing, level: int) -> bool:
+        """Move a URL to a level; whether that is another."""
+        if level == standing.level:
+            return False
+        site = site_of(url)
+        self._state.queues.remove([Ticket(standing.place, Queued(url, site, standing.lane, standing.level))])
+        _wait(standing, self._state.queues.push([Queued(url, site, standing.lane, level)])[0])
+        self._raised[site] = min(level, self._raised.get(site, level))
+        return True
+
+    def raised(self) -> dict[str, int]:
+        """The sites of which a URL has moved since this was last asked, with the best of the new levels."""
+        raised, self._raised = self._raised, {}
+        return raised
+
+    def found_again(self, discovery: Discovery, candidate: Candidate | None) -> list[Candidate]:  # noqa: ARG002
+        """Another source names a URL that is known: it gains, and keeps its place."""
+        standing = self._state.standings.get([discovery.url])[0]
+        if standing is not None:
+            standing.sources |= _BITS[discovery.source]
+            self._gain(discovery.url, standing, discovery.gain)
+            self._state.standings.put([(discovery.url, standing)])
+        return []
+
+    def queue(self, candidates: Sequence[Candidate]) -> list[Queued]:
+        """Put these into the queues or into the pool; which of them wait now."""
+        standings = [
+            Standing(
+                worth=max(score, 0.0),
+                stage=Stage.POOLED,
+                level=entry.level,
+                lane=entry.lane,
+                since=self.pages,
+                sources=_BITS[discovery.source],
+                is_seed=discovery.source is Source.SEED,
+            )
+            for discovery, score, entry in candidates
+        ]
+        entries = [] if self._is_batch else [entry for _, _, entry in candidates]
+        if self._is_batch:
+            self.pooled += len(candidates)
+        else:
+            for ticket, standing in zip(self._state.queues.push(entries), standings, strict=True):
+                _wait(standing, ticket)
+        self._state.standings.put([(entry.url, each) for (_, _, entry), each in zip(candidates, standings, strict=True)])
+        return entries
+
+    def requeue(self, entries: Sequence[Queued]) -> None:
+        """Let these wait again, whatever became of them before: they keep their worth."""
+        self.released(self._state.queues.push(entries))
+
+    @property
+    def keeps_links(self) -> bool:
+        """Whether links are kept, each from a URL to a URL."""
+        return self._ranking is not None
+
+    def link(self, discoveries: Sequence[Discovery]) -> None:
+        """Keep the links by which these were found, for an ordering that looks at all of them."""
+        if self._ranking is not None:
+            self._state.standings.link([(each.referrer, each.url) for each in discoveries if each.referrer is not None])
+
+    def released(self, tickets: Sequence[Ticket]) -> None:
+        """These wait again, after a failure."""
+        pages = [ticket for ticket in tickets if ticket.entry.lane is not Lane.FILES]
+        standings = self._state.standings.get([ticket.entry.url for ticket in pages])
+        changed = []
+        for ticket, standing in zip(pages, standings, strict=True):
+            if standing is not None:
+                _wait(standing, ticket)
+                changed.append((ticket.entry.url, standing))
+        self._left += len(pages)
+        self._state.standings.put(changed)
+
+    # what goes out
+
+    def removed(self, url: Url) -> None:
+        """A URL has left its queue."""
+        self._left -= 1
+        standing = self._state.standings.get([url])[0]
+        if standing is not None:
+            standing.stage, standing.place = Stage.DONE, b""
+            self._state.standings.put([(url, standing)])
+
+    def share(self, url: Url, links: int) -> float:
+        """A page was read: what each URL that it links to gains."""
+        standing = self._state.standings.get([url])[0]
+        if standing is None or self._learning is None or not links:
+            return 0.0
+        share = self._learning.share(standing.worth, links)
+        standing.worth = self._learning.rest(standing.worth)
+        self._state.standings.put([(url, standing)])
+        return share
+
+    def worth(self, urls: Sequence[Url]) -> list[float]:
+        """What links make of each URL."""
+        return [0.0 if standing is None else standing.worth for standing in self._state.standings.get(urls)]
+
+    def has_sunk(self, ticket: Ticket) -> bool:
+        """Whether the head of a queue, scored again, belongs further back. It is there now."""
+        if not self._is_sinking:
+            return False
+        url = ticket.entry.url
+        standing = self._state.standings.get([url])[0]
+        if standing is None or self._learning is None or standing.place != ticket.place:
+            return False
+        level = level_of(self._score(standing))
+        has_sunk = level > standing.level and self._settle(url, standing, level)
+        if has_sunk:
+            self._state.standings.put([(url, standing)])
+        return has_sunk
+
+    # ranking everything
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to rank all that is known."""
+        if self._ranking is None:
+            return False
+        if self._ranking.is_batch:
+            return self.pooled > 0 and self._left <= 0
+        return self.pages - self._ranked_at >= self._ranking.every
+
+    def rank(self) -> list[Queued]:
+        """Rank all that is known, and put every queue in order; or form the next batch. What was queued."""
+        if self._ranking is None:
+            return []
+        known = self._state.standings.known()
+        worth = self._ranking.ranks(known)
+        self._state.standings.revalue(worth)
+        self._ranked_at = self.pages
+        levels = levels_of(worth)
+        if self._ranking.is_batch:
+            return self._form_batch(np.flatnonzero(known.stage == Stage.POOLED), worth, levels)
+        moved = np.flatnonzero((known.stage == Stage.WAITING) & (known.level != levels))
+        for start in range(0, len(moved), _CHUNK):
+            self._move(moved[start : start + _CHUNK], levels)
+        return []
+
+    def _move(self, moved: NDArray[np.int64], levels: NDArray[np.uint8]) -> None:
+        changed = self._state.standings.numbered(moved.tolist())
+        for (url, standing), level in zip(changed, levels[moved].tolist(), strict=True):
+            if not self._is_out(url):
+                self._settle(url, standing, level)
+        self._state.standings.put(changed)
+
+    def _form_batch(
+        self, pooled: NDArray[np.int64], worth: NDArray[np.float64], levels: NDArray[np.uint8]
+    ) -> list[Queued]:
+        """The best of the pool go into the queues; among equals those that came first."""
+        size = self._ranking.batch_size(len(pooled)) if self._ranking is not None else 0
+        best = pooled[np.argsort(-worth[pooled], kind="stable")[:size]]
+        entries: list[Queued] = []
+        for start in range(0, len(best), _CHUNK):
+            entries += self._let_in(best[start : start + _CHUNK], levels)
+        self.pooled -= len(best)
+        self._left = len(best)
+        return entries
+
+    def _let_in(self, best: NDArray[np.int64], levels: NDArray[np.uint8]) -> list[Queued]:
+        chosen = self._state.standings.numbered(best.tolist())
+        entries = [
+            Queued(url, site_of(url), standing.lane, level)
+            for (url, standing), level in zip(chosen, levels[best].tolist(), strict=True)
+        ]
+        for (_, standing), ticket in zip(chosen, self._state.queues.push(entries), strict=True):
+            _wait(standing, ticket)
+        self._state.standings.put(chosen)
+        return entries
+
+
+Scores = FixedScores | PriorityIndex
+
+
+def _wait(standing: Standing, ticket: Ticket) -> None:
+    standing.stage, standing.level, standing.place = Stage.WAITING, ticket.entry.level, ticket.place
+
+
+def _sinks(learning: Learning) -> bool:
+    """Whether a URL is wanted less the longer it waits. Most orderings ignore its age."""
+    return learning.score_of(1.0, _VERY_OLD) < learning.score_of(1.0, 0)

@@ -1,0 +1,267 @@
+"""Which URL of a site comes next: from the lane whose turn it is, past those that need not or may not be fetched.
+
+A URL may have waited long. Meanwhile its page was fetched from another lane, a trap was recognised, or robots.txt has
+changed; so each URL is judged again when its turn comes (`judge`), and one that is refused then leaves its queue.
+
+A site has up to four lanes: pages found by links, pages listed in sitemaps, pages to be visited again, and sitemap
+files. Files alternate with pages. Between links and sitemaps the site's balance decides, by what each has brought
+(Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is fetched
+once; what came of it counts for both. Revisits compete with first visits by what a visit is worth.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from periplus.model import (
+    Discovery,
+    EventSink,
+    Excluded,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    Guard,
+    InvariantError,
+    Lane,
+    Purpose,
+    Queued,
+    Reading,
+    Reject,
+    Site,
+    State,
+    Ticket,
+    Url,
+    UrlRecord,
+)
+from periplus.policy.balance import BalanceSettings
+from periplus.urls import fingerprint
+
+from ..revisit import Revisits, credit
+from .admission import LANES
+from .politeness import PolitenessSettings, RetrySettings, is_tried_again
+from .robots import RobotsGate, robots_url
+from .schedule import Schedule
+from .scores import Scores
+from .site import ActiveSite
+
+_RESCORED = 8
+"""Heads of a queue that are scored again before one is taken as it stands."""
+_FIRST_VISITS = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
+"""Where pages wait for their first visit."""
+
+
+def purpose_of(lane: Lane) -> Purpose:
+    """What the URLs of a lane are fetched for."""
+    return Purpose.SITEMAP if lane is Lane.FILES else Purpose.PAGE
+
+
+def file_name(url: Url) -> Url:
+    """Under which name the record of a file is kept, apart from that of a page at the same URL."""
+    return Url(f"{url}#file")
+
+
+class CandidateSelector:
+    """Looks at the heads of a site's queues, and takes URLs out of them."""
+
+    def __init__(
+        self,
+        state: State,
+        schedule: Schedule,
+        scores: Scores,
+        revisits: Revisits,
+        *,
+        events: EventSink,
+        guard: Guard,
+        gate: RobotsGate,
+        politeness: PolitenessSettings,
+        retries: RetrySettings,
+        balance: BalanceSettings,
+    ) -> None:
+        self._state = state
+        self._schedule = schedule
+        self._scores = scores
+        self._revisits = revisits
+        self._guard = guard
+        self._gate = gate
+        self._lease = politeness.lease
+        self._retries = retries
+        self._balance = balance
+        self._events = events
+        self.emptied: dict[Site, None] = {}
+        """Sites whose queue of listed pages ran empty since this was last cleared."""
+        self.revisits_waiting = 0
+        """Revisits that wait with their sites."""
+        self.refused_files: list[Excluded] = []
+        """Sitemap files that were refused since this was last cleared."""
+
+    # the heads of queues
+
+    def next_two(self, active: ActiveSite, out: frozenset[Url]) -> list[Ticket]:
+        """The two best URLs of a site but those that are out; scored again where scores sink while URLs wait."""
+        heads = self.heads(active, 2, out)
+        for _ in range(_RESCORED):
+            if not heads or not self._scores.has_sunk(heads[0]):
+                break
+            heads = self.heads(active, 2, out)
+        return heads
+
+    def heads(self, active: ActiveSite, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
+        """The best URLs of a site but those that are out, from the lane whose turn it is."""
+        waiting = active.waiting
+        if len(waiting) == 1:
+            return self._heads_of(active.site, next(iter(waiting)), limit, out)
+        if Lane.FILES in waiting and not active.took_file:
+            files = self._heads_of(active.site, Lane.FILES, limit, out)
+            if files:
+                return files
+        pages = self._heads_of_pages(active, limit, out)
+        return pages or self._heads_of(active.site, Lane.FILES, limit, out)
+
+    def _heads_of(self, site: Site, lane: Lane, limit: int, out: frozenset[Url]) -> list[Ticket]:
+        heads = self._state.queues.heads(site, lane, limit + len(out))
+        return [head for head in heads if head.entry.url not in out][:limit] if out else heads
+
+    def _heads_of_pages(self, active: ActiveSite, limit: int, out: frozenset[Url]) -> list[Ticket]:
+        first, second = Lane.DISCOVERY, Lane.SITEMAPS
+        if Lane.SITEMAPS in active.waiting:
+            lengths = [active.waiting.get(lane, 0) for lane in (first, second)]
+            if active.balanced(self._balance).choose(*lengths) is Lane.SITEMAPS:
+                first, second = second, first
+        pages = self._heads_of(active.site, first, limit, out) or self._heads_of(active.site, second, limit, out)
+        if Lane.REFRESH not in active.waiting:
+            return pages
+        again = self._heads_of(active.site, Lane.REFRESH, limit, out)
+        if not again or not pages:
+            return again or pages
+        level_of_new = self._revisits.level_of_new(active.record, pages[0].entry)
+        is_worth_more = again[0].entry.level < level_of_new
+        return again if self._revisits.quota.prefers_revisit(is_worth_more=is_worth_more) else pages
+
+    # one URL
+
+    def judge(self, active: ActiveSite, head: Ticket, now: float) -> tuple[FetchTask, UrlRecord] | None:
+        """The task of a URL, and what is known of it; or `None`, and it has left its queue."""
+        record = self.record_of(head.entry)
+        if self._is_settled(head.entry, record):
+            self._skip(active, head)
+            return None
+        task = self._task(head.entry, record, active, now)
+        refusal = self._refusal(task, now)
+        if refusal is None:
+            return task, record
+        self.exclude(active, head, *refusal, now)
+        return None
+
+    def _is_settled(self, entry: Queued, record: UrlRecord) -> bool:
+        """Whether a URL that waits for its first visit has had it: it waited in two lanes, and the other was sooner."""
+        lane = entry.lane
+        if lane is Lane.FILES and entry.url == robots_url(entry.url):
+            return True  # it waited so that its site is asked for it, which was done before anything else
+        if lane not in _FIRST_VISITS or not (record.visits or record.reason):
+            return False
+        return record.visits > 0 or not is_tried_again(self._retries, record.reason, record.failures)
+
+    def _task(self, entry: Queued, record: UrlRecord, active: ActiveSite, now: float) -> FetchTask:
+        is_revisit = entry.lane is Lane.REFRESH
+        return FetchTask(
+            entry.url,
+            entry.site,
+            purpose_of(entry.lane),
+            entry.lane,
+            now + self._lease,
+            self._revisits.condition(active.record, record) if is_revisit else record.validators,
+            record.failures + 1,
+            active.record.ip,
+            record.first_seen[0].source,
+            record.depth,
+            record.redirects,
+            record.kept_at,
+        )
+
+    def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
+        """Why a URL is not fetched although it waited: a trap was recognised since, or robots.txt forbids it."""
+        if task.purpose is Purpose.PAGE:
+            discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
+            verdict = self._guard.reconsider(discovery)
+            if isinstance(verdict, Reject):
+                return verdict.reason, verdict.rule
+        return self._gate.refusal(task.site, task.url)
+
+    def record_of(self, entry: Queued) -> UrlRecord:
+        """The record of a URL that waits."""
+        name = file_name(entry.url) if entry.lane is Lane.FILES else entry.url
+        record = self._state.records.get([name])[0]
+        if record is None:
+            raise InvariantError(f"{entry.url} waits in a queue but has no record")
+        return record
+
+    # a URL leaves its queue
+
+    def remove(self, active: ActiveSite, ticket: Ticket) -> None:
+        """A URL leaves its queue."""
+        self._state.queues.remove([ticket])
+        lane = ticket.entry.lane
+        active.count(lane, -1)
+        self.revisits_waiting -= lane is Lane.REFRESH
+        if lane is Lane.SITEMAPS and lane not in active.waiting:
+            self.emptied[active.site] = None
+        if lane is not Lane.FILES:
+            self._scores.removed(ticket.entry.url)
+
+    def forgo(self, active: ActiveSite, ticket: Ticket, reason: str) -> UrlRecord:
+        """A URL will not be fetched, for a reason that its record keeps; the record as it was."""
+        record = self.record_of(ticket.entry)
+        self.remove(active, ticket)
+        self._state.records.put([replace(record, reason=reason, status=None)])
+        return record
+
+    def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
+        """A URL will not be fetched: it leaves its queue, its record says why, and an event reports it."""
+        record, entry = self.forgo(active, ticket, reason), ticket.entry
+        task = FetchTask(
+            entry.url, entry.site, purpose_of(entry.lane), entry.lane, now, None, record.failures + 1, None,
+            record.first_seen[0].source, record.depth, record.redirects,
+        )  # fmt: skip
+        excluded = Excluded(task, reason, rule)
+        self._events.record([FetchEnded(excluded, now)])
+        if task.purpose is Purpose.SITEMAP:
+            self.refused_files.append(excluded)
+
+    def _skip(self, active: ActiveSite, ticket: Ticket) -> None:
+        """A page is the next of one source, and the other was sooner: it counts for both, and leaves the queue."""
+        entry = ticket.entry
+        if active.has_balance and entry.lane in _FIRST_VISITS:
+            active.balanced(self._balance).came_to(entry.lane, entry.level, fingerprint(entry.url))
+        self.remove(active, ticket)
+
+    # what was taken, and what came of it
+
+    def granted(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
+        """A URL is about to be fetched: it counts for the budget that pays for it."""
+        active.took_file = entry.lane is Lane.FILES
+        if not active.took_file:
+            self._revisits.quota.count(is_revisit=entry.lane is Lane.REFRESH)
+        if entry.lane is Lane.REFRESH:
+            self._revisits.granted(record, now)
+        elif (active.has_balance or Lane.SITEMAPS in active.waiting) and entry.lane in _FIRST_VISITS:
+            sources = {LANES[seen.source] for seen in record.first_seen}
+            is_shared = len(sources & _FIRST_VISITS) > 1
+            balance = active.balanced(self._balance)
+            balance.took(entry.lane, entry.level, fingerprint(entry.url), is_shared=is_shared)
+
+    def learn(self, active: ActiveSite, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
+        """What came of a page, for good: its sources are credited."""
+        task = outcome.task
+        is_good = _is_good(outcome, reading, reason)
+        if active.has_balance:
+            active.balanced(self._balance).learnt(fingerprint(task.url), is_good)
+        if task.lane in _FIRST_VISITS:
+            credit(active.record, task.lane, is_good)
+
+
+def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> bool:
+    """Whether a page entered the collection as unique and indexable: what a source is credited for."""
+    if not isinstance(outcome, Fetched) or reason or reading is None:
+        return False
+    return not reading.is_copy and reading.is_indexable

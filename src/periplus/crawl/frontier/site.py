@@ -1,0 +1,219 @@
+"""A site while URLs of it wait: the state machine that decides when it may be asked, and for what.
+
+The stages and the events that lead from one to another are the table below; anything else is a bug and raises
+`InvariantError`. `python -m periplus.crawl.frontier.site` prints it.
+
+    PARKED    nothing of the site waits; it is not in memory
+    RESTING   left alone until `ready_at`: politeness, a back-off, or a turn that was cut short
+    READY     may be visited; waits for a free slot, in the order that the ordering wants
+    BUSY      requests to it are under way
+    HELD      its robots.txt lies at another site, which is being asked for it
+
+What a READY site is asked for follows from what is known of it (`next_request`): its IP address, then a robots.txt that
+another site wants from it, then its own robots.txt, and only then a page. A site that was given up is not asked for
+anything: what waits there is refused, a few URLs at a time (DRAIN).
+
+All of it can be written down (`row`) and read back, so that a frontier opened from disk decides as the one that was
+written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from enum import Enum, IntEnum, auto
+from typing import TYPE_CHECKING
+
+from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteState, SiteVisits
+from periplus.policy.balance import BalanceSettings, SiteBalance
+
+if TYPE_CHECKING:
+    from .schedule import Address
+
+MAX_ROBOTS_AGE = 86_400.0
+"""Seconds that a robots.txt may be used (RFC 9309 section 2.4). One that claims to last longer was written by a clock
+that ran ahead, and is fetched again."""
+MAX_ADDRESS_AGE = 7 * 86_400.0
+"""Seconds that an IP address may be used, for the same reason."""
+
+
+class Stage(IntEnum):
+    """Where a site is in its life."""
+
+    PARKED = 0
+    RESTING = 1
+    READY = 2
+    BUSY = 3
+    HELD = 4
+
+
+class Move(Enum):
+    """What happens to a site."""
+
+    ADMIT = auto()
+    """A URL of it waits, and there is room."""
+    WAKE = auto()
+    """Its time has come, and its address is free."""
+    GRANT = auto()
+    """A request to it begins."""
+    REST = auto()
+    """It is left alone for a while."""
+    HOLD = auto()
+    """It waits for another site's answer."""
+    PARK = auto()
+    """Nothing of it waits any more."""
+
+
+TRANSITIONS: dict[Stage, dict[Move, Stage]] = {
+    Stage.PARKED: {Move.ADMIT: Stage.RESTING},
+    Stage.RESTING: {
+        Move.WAKE: Stage.READY,
+        Move.GRANT: Stage.BUSY,
+        Move.REST: Stage.RESTING,
+        Move.HOLD: Stage.HELD,
+        Move.PARK: Stage.PARKED,
+    },
+    Stage.READY: {Move.GRANT: Stage.BUSY, Move.REST: Stage.RESTING, Move.HOLD: Stage.HELD, Move.PARK: Stage.PARKED},
+    Stage.BUSY: {Move.GRANT: Stage.BUSY, Move.REST: Stage.RESTING, Move.HOLD: Stage.HELD, Move.PARK: Stage.PARKED},
+    Stage.HELD: {Move.REST: Stage.RESTING, Move.HOLD: Stage.HELD, Move.PARK: Stage.PARKED},
+}
+
+
+class Request(Enum):
+    """What a site is asked for next."""
+
+    NOTHING = auto()
+    DRAIN = auto()
+    ADDRESS = auto()
+    DELEGATED_ROBOTS = auto()
+    ROBOTS = auto()
+    PAGE = auto()
+
+
+class ActiveSite:
+    """A site of which URLs wait, or requests are under way.
+
+    `record` is what is known of it for good; the other fields are those of `SiteVisits`. `waiting` has the number of
+    URLs in each lane that is not empty; `under_way` counts requests; `balance` shares its budget between its sources,
+    once it has two; `address` is where it rests or is ready.
+    """
+
+    __slots__ = (
+        "address", "awaits_robots", "balance", "delegated", "is_guest", "level", "lookups", "not_before", "ready_at",
+        "record", "site", "stage", "taken", "took_file", "under_way", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, record: SiteState, level: int) -> None:
+        self.record = record
+        self.site: Site = record.site
+        self.level = level
+        self.waiting: dict[Lane, int] = {}
+        self.balance: SiteBalance | None = None
+        self.stage = Stage.PARKED
+        self.address: Address | None = None
+        self.ready_at = record.ready_at
+        self.not_before = 0.0
+        self.under_way = 0
+        self.taken = 0
+        self.lookups = 0
+        self.took_file = False
+        self.awaits_robots = False
+        self.is_guest = False
+        self.delegated: deque[Delegation] = deque()
+
+    @classmethod
+    def restored(cls, row: SiteVisits, record: SiteState) -> ActiveSite:
+        """The site as it was written; which requests are under way the leases tell."""
+        active = cls(record, row.level)
+        active.stage = Stage(row.stage)
+        active.ready_at, active.not_before = row.ready_at, row.not_before
+        active.taken, active.lookups, active.took_file = row.taken, row.lookups, row.took_file
+        active.awaits_robots, active.is_guest = row.awaits_robots, row.is_guest
+        active.delegated.extend(row.delegated)
+        return active
+
+    def row(self) -> SiteVisits:
+        """The site as it is written."""
+        return SiteVisits(
+            self.site, int(self.stage), self.ready_at, self.level, self.not_before, self.taken, self.lookups,
+            tuple(self.delegated), self.awaits_robots, self.is_guest, self.took_file,
+        )  # fmt: skip
+
+    def move(self, event: Move) -> None:
+        """Go to the stage that an event leads to."""
+        stage = TRANSITIONS[self.stage].get(event)
+        if stage is None:
+            raise InvariantError(f"{self.site} is {self.stage.name}: {event.name} is not possible there")
+        self.stage = stage
+
+    @property
+    def queue_length(self) -> int:
+        """How many URLs wait, in all lanes."""
+        return sum(self.waiting.values())
+
+    def count(self, lane: Lane, by: int) -> None:
+        """URLs were added to a lane, or removed."""
+        length = self.waiting.get(lane, 0) + by
+        if length > 0:
+            self.waiting[lane] = length
+        else:
+            self.waiting.pop(lane, None)
+
+    def count_all(self, queues: Queues) -> None:
+        """Look up how many URLs wait in each lane."""
+        lengths = ((lane, queues.length(self.site, lane)) for lane in Lane)
+        self.waiting = {lane: length for lane, length in lengths if length}
+
+    @property
+    def has_balance(self) -> bool:
+        """Whether the site has, or had, two sources of pages."""
+        return self.balance is not None or bool(self.record.balance)
+
+    def balanced(self, settings: BalanceSettings) -> SiteBalance:
+        """How the budget of the site is shared between its sources."""
+        if self.balance is None:
+            self.balance = SiteBalance.unpack(self.record.balance, settings)
+        return self.balance
+
+    def next_request(self, now: float) -> Request:
+        """What the site is to be asked for, when it is ready."""
+        record = self.record
+        if record.retired:
+            return Request.DRAIN
+        if not self.waiting and not self.delegated:
+            return Request.NOTHING
+        if record.ip is None or not _is_valid(record.ip_expires_at, now, MAX_ADDRESS_AGE):
+            return Request.ADDRESS
+        if self.delegated:
+            return Request.DELEGATED_ROBOTS
+        return Request.PAGE if _is_valid(record.robots_expire_at, now, MAX_ROBOTS_AGE) else Request.ROBOTS
+
+    def destination(self, *, has_room: bool) -> Move:
+        """Where a site goes when its last request has ended."""
+        if self.delegated:
+            return Move.REST
+        if self.awaits_robots:
+            return Move.HOLD
+        if not self.waiting or (self.is_guest and not has_room):
+            return Move.PARK
+        return Move.REST
+
+
+def _is_valid(expires_at: float, now: float, longest: float) -> bool:
+    """Whether something may be used until then; infinity is for simulations, in which nothing expires."""
+    return now < expires_at <= now + longest or expires_at == math.inf
+
+
+def transition_table() -> str:
+    """The stages and what leads from each to which, as text."""
+    moves = list(Move)
+    width = max(len(stage.name) for stage in Stage)
+    lines = [" " * width + "  " + "  ".join(f"{move.name:<{width}}" for move in moves)]
+    for stage in Stage:
+        cells = (TRANSITIONS[stage].get(move) for move in moves)
+        lines.append(f"{stage.name:<{width}}  " + "  ".join(f"{cell.name if cell else '-':<{width}}" for cell in cells))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+if __name__ == "__main__":
+    print(transition_table())  # noqa: T201
