@@ -95,6 +95,7 @@ class SiteState(Struct):
     every visit (4 KB at most).
     `gains` is what visits have brought: pages worth having, and answers that cost little.
     `asked_for_sitemaps`: its robots.txt was looked at for sitemaps; `feeds` counts those that its pages named.
+    `visits_since_estimate` counts revisits of its pages since they were last estimated together.
     While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
     them, and `robots_tries` how often asking failed.
     """
@@ -184,6 +185,7 @@ class LinkChunk(Struct, frozen=True, array_like=True):
 
     number: int
     packed: bytes
+    visits_since_estimate: int = 0
 
 
 class RobotsFile(Struct, frozen=True):

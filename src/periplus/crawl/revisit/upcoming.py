@@ -1,17 +1,16 @@
-"""Which pages are visited again next, and why: what a person asks of a crawl that comes back.
+"""Which pages are visited again next, and why: what a user asks of a watch.
 
-Nothing is decided here. What `refresher` decided lies in the queues and in the calendar; here it is looked at once
-more, and each visit gets its reason, a word:
+Nothing is decided here. The queues and the calendar hold what was decided; each visit gets one of these reasons:
 
-* `told`: somebody whom we believe says that the page changed
+* `told`: a trusted signal says that the page changed
 * `worth`: a visit will be worth its price by then, since the page has probably changed
-* `soonest`: it would be worth it sooner, but no page is visited more often than the settings allow
-* `leads`: it has probably not changed, but leads to new pages from time to time
-* `latest`: it is never worth it, and looked at all the same, so that dead pages are found
-* `chance`: drawn by lot, so that what is believed of pages stays unbiased
+* `soonest`: it would be worth it sooner, but settings limit how often a page is visited
+* `leads`: it has probably not changed, but links to new pages from time to time
+* `latest`: it is never worth it, and visited at the longest interval so that dead pages are found
+* `chance`: sampled at random, so that estimates stay unbiased
 * `failed`: the last visit failed, and is tried again
-* `moved`: it led elsewhere the last time
-* `worthless`: it weighs nothing, so that there will be none; at that time its weight is looked up again
+* `moved`: it was a redirect the last time
+* `worthless`: its weight is 0; it is not visited, and its weight is looked up again at that time
 """
 
 from __future__ import annotations
@@ -38,28 +37,30 @@ from periplus.policy.refresh import (
 )
 from periplus.urls import site_of
 
-from .valuing import Valuer
+from .records import SiteReader
+from .visit_value import VisitValuer
 
 TOLD, WORTH, LEADS, SOONEST, LATEST = "told", "worth", "leads", "soonest", "latest"
 CHANCE, FAILED, MOVED = "chance", "failed", "moved"
 
-_LANES, _SITES = 2_000, 50
-"""So many lanes are gone through, and of so many sites queues are looked at; if more wait, any of them may be next."""
-_LOOKED_AT = 4
-"""Times as many of the calendar are looked at, since some of them will sleep on."""
-_DRAWN_BELOW = 0.5
-"""Who waits and is worth no more than this share of the price was drawn by lot."""
+_MAX_LANES, _MAX_SITES = 2_000, 50
+"""Bounds of the search for waiting revisits: lanes passed over, and sites whose queues are read."""
+_LOOK_AHEAD = 4
+"""Calendar entries that are read for each visit listed, since some of them will be postponed."""
+_SAMPLED_BELOW = 0.5
+"""A page that waits and is worth less than this share of the price was sampled at random."""
 _NEARLY = 0.001
+"""Relative tolerance within which an interval counts as the shortest or longest."""
 _MUCH_SOONER = 0.7
-"""Who would be visited so much sooner for the new pages that it leads to is visited for them."""
+"""A page is visited for its links if they shorten its interval to less than this share."""
 
 
 class NextVisit(Struct, frozen=True):
-    """A visit that is to come, and why (`reason`, see the top).
+    """A visit to come, and why (`reason`, see the module's docstring).
 
-    `is_waiting`: its time has come, and it waits for its site's turn; else it is due at `due_at`. As far as it is
-    known: `rate` are changes a day, `fresh` is the probability that the copy is what the page says now, `worth` what a
-    visit is worth now, in prices, and `signals` how many of each kind came since the last.
+    `is_waiting`: it waits for its site's turn; otherwise it is due at `due_at`. As far as known: `rate` is in changes a
+    day, `fresh` the probability that the copy is what the page says now, `worth` what a visit is worth now, in prices,
+    and `signals` how many of each kind came since the last visit.
     """
 
     url: Url
@@ -72,21 +73,24 @@ class NextVisit(Struct, frozen=True):
     signals: dict[str, int] = {}
 
 
-class Foretelling:
-    """Says what the queues and the calendar of one shard have in store."""
+class UpcomingVisits:
+    """Lists the next visits of one shard. It has a valuer of its own: nothing it does changes a decision."""
 
-    def __init__(self, state: State, settings: RefreshSettings | None = None, weigh: Weigher | None = None) -> None:
+    def __init__(
+        self, state: State, sites: SiteReader, settings: RefreshSettings | None = None, weights: Weigher | None = None
+    ) -> None:
         self._state = state
-        self._valuer = Valuer(settings, weigh)
+        self._sites = sites
+        self._valuer = VisitValuer(settings, weights)
 
-    def next(self, price: float, now: float, limit: int) -> list[NextVisit]:
+    def list(self, price: float, now: float, limit: int) -> list[NextVisit]:
         """The first `limit`: those that wait with their sites, then those that are due next."""
         records, queues = self._state.records, self._state.queues
-        sites = (site for site, lane, _ in islice(queues.waiting(), _LANES) if lane is Lane.REFRESH)
-        heads = [head.entry for site in islice(sites, _SITES) for head in queues.heads(site, Lane.REFRESH, limit)]
+        sites = (site for site, lane, _ in islice(queues.waiting(), _MAX_LANES) if lane is Lane.REFRESH)
+        heads = [head.entry for site in islice(sites, _MAX_SITES) for head in queues.heads(site, Lane.REFRESH, limit)]
         first = sorted(heads, key=lambda entry: entry.level)[:limit]
         waiting = records.get([entry.url for entry in first])
-        due = records.get([url for url, _ in self._state.calendar.due(math.inf, _LOOKED_AT * limit)])
+        due = records.get([url for url, _ in self._state.calendar.due(math.inf, _LOOK_AHEAD * limit)])
         found = (self.of(record, price, now) for record in due if record is not None)
         later = [visit for visit in found if visit.reason != WORTHLESS]
         return [
@@ -97,33 +101,32 @@ class Foretelling:
     def of(self, record: UrlRecord, price: float, now: float, *, is_waiting: bool = False) -> NextVisit:
         """The next visit of one page."""
         due_at = now if is_waiting or record.due_at is None else record.due_at
-        if why_worthless(self._valuer.weigh(record.url)):
+        if why_worthless(self._valuer.weights(record.url)):
             return NextVisit(record.url, due_at, WORTHLESS)
         if record.failures or not record.evidence:
             return NextVisit(record.url, due_at, FAILED if record.failures else MOVED, is_waiting)
-        kept = self._state.sites.get([site_of(record.url)])[0]
-        page, site = unpack_page(record.evidence), unpack_site(b"" if kept is None else kept.signals)
+        kept = self._sites.get(site_of(record.url))
+        page, site = unpack_page(record.evidence), unpack_site(kept.signals)
         self._valuer.appraiser.price = Price(price)
         seen = self._valuer.appraise(record, kept, now)
         worth = seen.worth / price
         if not is_waiting:
-            due_at = max(due_at, seen.due_at)  # who is looked at too early sleeps on until then
-        if _is_told(page, site):
+            due_at = max(due_at, seen.due_at)  # a page that is due too early is postponed until then
+        if _is_signalled(page, site):
             reason = TOLD
-        elif is_waiting and worth < _DRAWN_BELOW:
+        elif is_waiting and worth < _SAMPLED_BELOW:
             reason = CHANCE
-        elif self._leads(record, seen, now):
+        elif self._is_for_links(record, seen, now):
             reason = LEADS
         else:
             reason = self._bound(seen.due_at - page.visited_at)
         return NextVisit(record.url, due_at, reason, is_waiting, seen.rate, seen.fresh, worth, _by_kind(page))
 
-    def _leads(self, record: UrlRecord, seen: Appraisal, now: float) -> bool:
-        """Whether it would be visited much later if it led nowhere."""
+    def _is_for_links(self, record: UrlRecord, seen: Appraisal, now: float) -> bool:
+        """Whether it would be visited much later if it linked to no new pages."""
         if not record.gains:
             return False
-        kept = self._state.sites.get([site_of(record.url)])[0]
-        alone = self._valuer.appraise(replace(record, gains=b""), kept, now)
+        alone = self._valuer.appraise(replace(record, gains=b""), self._sites.get(site_of(record.url)), now)
         visited_at = unpack_page(record.evidence).visited_at
         return seen.due_at - visited_at < _MUCH_SOONER * (alone.due_at - visited_at)
 
@@ -134,7 +137,7 @@ class Foretelling:
         return LATEST if seconds >= settings.longest * (1.0 - _NEARLY) else WORTH
 
 
-def _is_told(page: PageEvidence, site: SiteEvidence) -> bool:
+def _is_signalled(page: PageEvidence, site: SiteEvidence) -> bool:
     return any(count and kappa for count, kappa in zip(page.signals, site.kappas, strict=True))
 
 

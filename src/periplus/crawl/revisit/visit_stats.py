@@ -1,14 +1,13 @@
-"""What visits bring besides changes: whether first visits paid, who leads to new pages, who answers with 304.
+"""What visits bring besides changes: useful first visits, links to new pages, answers of 304.
 
-What is made of it is `policy.refresh.gains`; here it is taken from visits and kept with pages and sites, in the same
-commit as their records, so that whoever goes through the same answers again after a crash learns the same once. A page
-leads to a new one if its links were the first to tell of it, on a visit that was not the first, and the filters let it
-in. Links to sites of other shards are not counted: what is new there is not known here.
+`policy.refresh.gains` says what is made of these counts; they are kept in the records of pages and sites. A page gets
+credit for a new page if its links were the first to mention it, on a visit that was not the page's first, and the
+filters admitted it. Links to sites of other shards are not counted: what is new there is not known here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -29,7 +28,6 @@ from periplus.model import (
 from periplus.policy.refresh import (
     DAY,
     MOST_LINKS,
-    NO_GAINS,
     PageGains,
     SiteGains,
     unpack_page,
@@ -38,24 +36,25 @@ from periplus.policy.refresh import (
 )
 from periplus.urls import fingerprint
 
-_MOST_LEADING = 4096
-"""Pages whose links may still be told, at most: those of a visit are told right after it."""
 
-
-def credit(site: SiteState, lane: Lane, is_good: bool) -> None:
-    """A page of a site was visited for the first time, and brought something unique that may be indexed, or not."""
+def count_first_visit(site: SiteState, lane: Lane, is_good: bool) -> None:
+    """Record whether the first visit to a page brought unique, indexable content; the caller marks the site changed."""
     gains = unpack_site_gains(site.gains).first_visit(is_good, is_listed=lane is Lane.SITEMAPS)
     site.gains = gains.pack()
 
 
-class Takings:
-    """Takes what visits bring; decides nothing."""
+class VisitStats:
+    """Counts what visits bring.
+
+    Between `visited` and `end_of_input` it remembers which pages were revisited, with the time of the visit before:
+    only the links of those can be credited with new pages.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._leading: dict[Url, float] = {}
+        self._revisited: dict[Url, float] = {}
 
-    def of_visit(
+    def visited(
         self,
         site: SiteState,
         before: UrlRecord,
@@ -64,7 +63,7 @@ class Takings:
         reading: Reading | None,
         now: float,
     ) -> bytes:
-        """What is known of a page after a visit, packed; also its site learns."""
+        """Count a visit with its site; the packed `PageGains` of its page."""
         visited_at = unpack_page(before.evidence).visited_at
         is_whole = isinstance(outcome, Fetched) and reading is not None
         if not visited_at or not (is_whole or isinstance(outcome, NotModified)):
@@ -72,28 +71,24 @@ class Takings:
         gains = unpack_site_gains(site.gains).answered(is_unchanged=not is_whole)
         page = unpack_page_gains(before.gains).again(max(now - visited_at, 0.0) / DAY)
         if isinstance(outcome, Fetched) and reading is not None:
-            self._lead(after.url, visited_at)
+            self._revisited[after.url] = visited_at
             page, gains = _compared(page, gains, before, after, outcome, reading)
         site.gains = gains.pack()
         return page.pack()
 
-    def _lead(self, url: Url, before: float) -> None:
-        self._leading[url] = before
-        if len(self._leading) > _MOST_LEADING:
-            del self._leading[next(iter(self._leading))]
-
     @property
-    def is_leading(self) -> bool:
-        """Whether any page was visited again whose links may still be told."""
-        return bool(self._leading)
+    def has_revisited(self) -> bool:
+        """Whether this input revisited a page, whose links may be credited."""
+        return bool(self._revisited)
 
-    def spawned(self, new: Mapping[Url, int]) -> Iterable[UrlRecord]:
-        """So many URLs are new that links of these pages were the first to tell of: the records of those visited again.
+    def end_of_input(self) -> None:
+        """Forget which pages were revisited: their links were delivered with the same input."""
+        self._revisited.clear()
 
-        What is made of the links of a page comes once, after its visit.
-        """
+    def found_new(self, new: Mapping[Url, int]) -> Iterator[UrlRecord]:
+        """Credit pages with the number of new URLs they link to; the records of those that were revisited."""
         for url, number in new.items():
-            if url not in self._leading:
+            if url not in self._revisited:
                 continue
             [record] = self._state.records.get([url])
             if record is not None and record.evidence:
@@ -102,21 +97,22 @@ class Takings:
                 yield replace(record, gains=unpack_page_gains(record.gains).led_to(number, days).pack())
 
     def linked(self, url: Url, links: Iterable[Url]) -> tuple[int, list[UrlRecord]]:
-        """A page that was visited again leads here: how many of its site's pages it names; and to whom it did not lead.
+        """How many pages of its own site a revisited page links to, and the records of those it did not link to before.
 
-        Only of pages that lead to new ones from time to time, and only those count that were last seen before the visit
-        before: what has them named came since then.
+        Only for pages that were credited with new pages. Of the records, only those are returned that were last
+        fetched before the previous visit of `url`: the reason for the new link is more recent.
         """
-        before = self._leading.get(url)
-        [record] = [None] if before is None else self._state.records.get([url])
-        gains = NO_GAINS if record is None else unpack_page_gains(record.gains)
-        if record is None or before is None or not gains.spawned:
+        before = self._revisited.get(url)
+        if before is None:
+            return 0, []
+        [record] = self._state.records.get([url])
+        if record is None or not unpack_page_gains(record.gains).spawned:
             return 0, []
         home = url[: url.index("/", 8) + 1]
         ours = list(dict.fromkeys(link for link in links if link.startswith(home) and link != url))[:MOST_LINKS]
-        gains, anew = gains.leads([fingerprint(link) for link in ours])
+        gains, added = unpack_page_gains(record.gains).leads([fingerprint(link) for link in ours])
         self._state.records.put([replace(record, gains=gains.pack())])
-        known = self._state.records.get([ours[place] for place in anew])
+        known = self._state.records.get([ours[place] for place in added])
         seen = [each for each in known if each is not None and each.evidence and not each.failures]
         return len(ours), [each for each in seen if each.fetched_at is not None and each.fetched_at < before]
 
@@ -130,12 +126,12 @@ def _compared(
     if is_changed:
         share = 1.0 - likeness(before.version, reading.version)
         page, site = page.changed(share), site.grew(share)
-    said, says = _modified(before.validators), _modified(after.validators)
-    if said is not None and says is not None:
-        is_free = outcome.task.validators is None
-        site = site.compared(is_moved=said != says, is_changed=is_changed, is_unconditional=is_free)
+    earlier, later = _last_modified(before.validators), _last_modified(after.validators)
+    if earlier is not None and later is not None:
+        is_unconditional = outcome.task.validators is None
+        site = site.compared(is_moved=earlier != later, is_changed=is_changed, is_unconditional=is_unconditional)
     return page, site
 
 
-def _modified(validators: Validators | None) -> str | None:
+def _last_modified(validators: Validators | None) -> str | None:
     return None if validators is None else validators.last_modified
