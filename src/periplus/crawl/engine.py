@@ -1,63 +1,97 @@
-"""The one loop that waits: take, fetch, keep, read, report.
+"""The loop of a shard: wait, archive, log, apply, carry out.
 
-What the scheduler lends goes to the wire. What comes back is written to the archive and noted in the journal before
-anything else happens to it; then it is read, its rows go to the tables, its links to whoever wants them, and the
-scheduler is told. Every second or so all of that is made durable together (`checkpoint`): first what is pointed to, the
-archive and the rows, then the state that points. So whatever happens, every record is readable and nothing is counted
-twice.
+What the machine grants goes to the wire. What comes back is written to the WARC and logged before it is applied. Every
+second or so everything is committed: first what is pointed to, the WARC and the rows of the tables, then in one
+transaction the state that points. So whenever the process dies, every record is readable and nothing is counted twice.
+
+`recover` opens the last commit and applies the logged inputs again: the same lines, in the same order, at the same
+times. There is no other way in which a crash is handled.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
-from typing import TypeGuard
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import (
-    Batch,
-    Clock,
-    Discovery,
-    Event,
-    Fetched,
-    FetchOutcome,
-    NotModified,
-    Page,
-    Purpose,
-    Redirected,
-    State,
-    Url,
-)
+from periplus.model import Batch, Clock, Discovery, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Redirected
+from periplus.model import State, Url
 from periplus.policy.refresh import DAY, Bid
 from periplus.store import Archive
 from periplus.store.tables import Tables
 
-from .census import Census
 from .clock import Pace, Ration
-from .copies import Answer, Copies
-from .courier import Courier
-from .fetch import CurlWire
-from .frontier import Freshness
-from .journal import BatchNote, FileNote, Journal, Note, with_body
-from .reading import PageReader, redirection
-from .scheduler import CrawlScheduler
-from .sitemaps import Forester
-from .tally import Counting, Tally
-from .telling import changes, fetches_and_pages
+from .frontier import Claims, Presence, Shares
+from .inputs import (
+    Acknowledged,
+    AddressesReviewed,
+    Answer,
+    Answered,
+    Claim,
+    Discovered,
+    Emit,
+    Fetch,
+    Flushed,
+    Granted,
+    Input,
+    PageBudgetSet,
+    Received,
+    Restarted,
+    ScopeExtended,
+    SharesSet,
+    SitemapsSubmitted,
+    Tick,
+    VisitBudgetSet,
+)
+from .log import InputLog
+from .machine import Machine
+from .revisit import Freshness, NextVisit
+from .router import Outbound
+from .stats import CrawlStats, FrontierStats, frontier_stats
 
 log = logging.getLogger(__name__)
 
-_PATIENCE = 0.5
-"""The loop looks around at least so often, whatever it waits for."""
-_READ_TOGETHER = 32
-"""So many answers are read together."""
-_GAINING = 50_000
-"""When so many URLs have gained, the scheduler is told, whether there is a checkpoint or not."""
+_LONGEST_WAIT = 0.5
+"""Seconds after which the loop looks around, whatever it waits for."""
+ANSWERS_PER_INPUT = 32
+"""Answers that are applied together: enough for the steps of reading to share the processor's caches."""
+_REVIEW_EVERY = 15.0
+"""Seconds between two reviews of the addresses that no site uses any more."""
+_UPCOMING = 5
+"""Upcoming revisits that a status shows."""
+
+
+class Wire(Protocol):
+    """What fetches: tasks in, outcomes out, and never an exception for what the web did."""
+
+    @property
+    def free_slots(self) -> int:
+        """How many more tasks may be started now."""
+
+    @property
+    def under_way(self) -> int:
+        """How many tasks were started and have not ended."""
+
+    def start(self, task: FetchTask) -> None:
+        """Begin. The outcome comes from `finished`."""
+
+    def finished(self, timeout: float) -> list[FetchOutcome]:
+        """Wait at most `timeout` seconds for something to end."""
+
+    def request_bytes(self, task: FetchTask) -> bytes:
+        """The head of the request as it was sent."""
+
+    def cancel_all(self) -> None:
+        """End everything; the outcomes say so."""
+
+    def wake(self) -> None:
+        """Let a `finished` that waits return at once."""
+
+    def close(self) -> None:
+        """Close every connection."""
 
 
 class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,315 +100,263 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint_interval: float = 1.0
     """Seconds between two commits, at least."""
     checkpoint_share: float = 0.05
-    """And so long that commits take no more than this share of the time..."""
+    """Commits take no more than this share of the time: the interval grows if they would..."""
     checkpoint_outcomes: int = 2_000
-    """...but no later than after so many outcomes..."""
+    """...but there is a commit after this many outcomes..."""
     checkpoint_rows: int = 50_000
-    """...or so many changed rows of the state, which take memory until then."""
+    """...or this many changed rows of the state, which take memory until then."""
 
 
 class Engine:
-    """Runs one scheduler on one wire, at a pace."""
+    """Runs one machine on one wire, at a rate."""
 
     def __init__(
         self,
         settings: EngineSettings,
         *,
-        scheduler: CrawlScheduler,
-        wire: CurlWire,
+        machine: Machine,
+        wire: Wire,
         archive: Archive,
         tables: Tables,
-        events: Counting,
         state: State,
-        journal: Journal,
-        reader: PageReader,
+        log: InputLog,
         clock: Clock,
-        courier: Courier,
-        forester: Forester,
-        warc_folder: Path,
-        pace: Pace | Ration,
+        limiter: Pace | Ration,
+        outbound: Outbound,
+        claims: Claims | None = None,
         speed: float = 1.0,
     ) -> None:
         self._settings = settings
-        self._scheduler = scheduler
+        self._machine = machine
         self._wire = wire
         self._archive = archive
         self._tables = tables
-        self._events = events
         self._state = state
-        self._journal = journal
-        self._reader = reader
+        self._log = log
         self._clock = clock
-        self._courier = courier
-        self._forester = forester
-        self._warc_folder = warc_folder
-        self._pace = pace
+        self._limiter = limiter
+        self._outbound = outbound
+        self._claims = claims
         self._speed = speed
-        self._copies = Copies(state, scheduler.comparer, knows_worth=scheduler.learns)
-        self._unread: dict[Url, FileNote] = {}
-        self._commits = commits_of(state)
+        self._commits = machine.meta.commits
         self._uncommitted = 0
-        self._commit_at = clock.now() + settings.checkpoint_interval
+        now = clock.now()
+        self._commit_at = now + settings.checkpoint_interval
+        self._review_at = now + _REVIEW_EVERY * speed
         self.is_stopping = False
 
     # the loop
 
-    def step(self, patience: float = _PATIENCE) -> None:
-        """One turn: start what may be started, wait a little for what ends, and handle it."""
+    def step(self, timeout: float = _LONGEST_WAIT) -> None:
+        """One turn: start what may be started, wait a little for what ends, and apply it."""
         now = self._clock.now()
-        is_full = self.is_stopping or self._forester.is_full or self._courier.is_full
-        slots = 0 if is_full else min(self._wire.free_slots, self._pace.room(now))
-        if slots:
-            for task in self._scheduler.take(slots, now):
-                if task.ip is not None and (self._pace.counts_robots or task.purpose is not Purpose.ROBOTS):
-                    self._pace.begin(now)
-                self._wire.start(task)
-        notes = self._keep(self._wire.finished(self._time_to_wait(now, patience)))
-        for task, chunk in self._wire.arrived():
-            self._forester.arrived(task, chunk, self._clock.now())
-        for start in range(0, len(notes), _READ_TOGETHER):
-            self._handle_all(notes[start : start + _READ_TOGETHER])
-        self._tend(self._clock.now())
+        slots = self._slots(now)
+        if slots and self._machine.wants_grant(now):
+            self._apply([Granted(slots, now)])
+        outcomes = self._wire.finished(self._time_to_wait(now, timeout))
+        if outcomes:
+            self._answered(outcomes)
+        now = self._clock.now()
+        if self._machine.wants_tick(now):
+            self._apply([Tick(now)])
+        if now >= self._review_at:
+            self._review_at = now + _REVIEW_EVERY * self._speed
+            self._apply([AddressesReviewed(now)])
         if self._is_checkpoint_due():
             self.checkpoint()
 
-    def _tend(self, now: float) -> None:
-        """Read on in files, and let queues have what they list. A file ends for the scheduler when it was read."""
-        if self._scheduler.is_idle and not self._scheduler.is_satisfied:
-            self._forester.sweep(now)
-        for refused in self._scheduler.files.refused():
-            self._forester.ended(refused, now)
-        for outcome in self._forester.step(now):
-            self._unread.pop(outcome.task.url, None)
-            self._scheduler.report(outcome, now)
-            self._uncommitted += 1
-        self._uncommitted += self._forester.is_busy
+    def _slots(self, now: float) -> int:
+        if self.is_stopping or self._machine.is_full:
+            return 0
+        return min(self._wire.free_slots, self._limiter.room(now))
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing waits and nothing is under way; or all that was allowed has been fetched."""
-        if not self._scheduler.is_idle:
-            return False
-        return self._scheduler.is_satisfied or self._forester.is_idle(self._clock.now())
-
-    def _time_to_wait(self, now: float, patience: float) -> float:
-        if self._forester.is_busy:
+    def _time_to_wait(self, now: float, timeout: float) -> float:
+        if self._machine.wants_tick(now):
             return 0.0
-        if self.is_stopping or not self._wire.free_slots or self._courier.is_full:
-            return patience
-        next_at = self._scheduler.next_at if self._pace.room(now) else self._pace.next_at(now)
-        return patience if next_at is None else min(max(next_at - now, 0.0) / self._speed, patience)
+        if self.is_stopping or not self._wire.free_slots or self._machine.is_full:
+            return timeout
+        next_at = self._machine.frontier.next_at if self._limiter.room(now) else self._limiter.next_at(now)
+        return timeout if next_at is None else min(max(next_at - now, 0.0) / self._speed, timeout)
 
-    def _keep(self, arrived: Sequence[FetchOutcome]) -> list[Note]:
-        """Write what arrived to the archive, and note that it did."""
-        notes = []
+    def _answered(self, outcomes: Sequence[FetchOutcome]) -> None:
+        """Archive what arrived, log it, and apply it."""
         now = self._clock.now()
-        for outcome in arrived:
-            stored = None
-            if isinstance(outcome, Fetched | NotModified | Redirected):
-                stored = self._archive.write(outcome, self._wire.request_bytes(outcome.task))
-            notes.append(Note(outcome, now, stored, self._archive.end))
-        self._journal.append(note for note in notes if not note.is_nothing)
-        return notes
+        inputs = []
+        for start in range(0, len(outcomes), ANSWERS_PER_INPUT):
+            answers = tuple(map(self._archived, outcomes[start : start + ANSWERS_PER_INPUT]))
+            inputs.append(Answered(answers, now, self._archive.end))
+        self._apply(inputs)
+        self._uncommitted += len(outcomes) - len(inputs)
 
-    def _handle_all(self, notes: Sequence[Note], *, is_read: bool = True) -> None:
-        """Record what arrived, tell the scheduler, and pass on where it leads: now, or again after a crash.
+    def _archived(self, outcome: FetchOutcome) -> Answer:
+        if not isinstance(outcome, Fetched | NotModified | Redirected):
+            return Answer(outcome)
+        stored, payload = self._archive.write(outcome, self._wire.request_bytes(outcome.task))
+        return Answer(outcome, stored, payload)
 
-        Each step is done for all of them before the next: what a step needs is then still in the processor's caches.
-        """
-        pages = self._read([note.outcome for note in notes if _is_page(note.outcome)]) if is_read else {}
-        read = [pages.get(note.outcome.task.url) if _is_page(note.outcome) else None for note in notes]
-        self._tell(fetches_and_pages(notes, read))
-        answers = [Answer(note.outcome, note.at, page) for note, page in zip(notes, read, strict=True)]
-        readings = self._copies.judge(answers)
-        self._tell(changes(notes, readings))
-        for note, reading in zip(notes, readings, strict=True):
-            if is_read and _is_file(note.outcome):
-                self._unread[note.outcome.task.url] = FileNote(note.outcome, note.at, note.stored)
-                self._forester.read(note.outcome, note.at)
-                continue
-            self._events.tally.copies += reading is not None and reading.is_copy
-            self._scheduler.report(note.outcome, note.at, reading)
-        for note, page in zip(notes, read, strict=True):
-            self._pass_on(note, page)
-            self._tell_forester(note, page)
-        self._uncommitted += len(notes)
+    def _apply(self, inputs: Sequence[Input]) -> None:
+        """Log inputs, apply them, and carry out their effects."""
+        self._log.append(inputs)
+        for each in inputs:
+            for effect in self._machine.apply(each):
+                match effect:
+                    case Fetch(task=task):
+                        self._start(task, each.at)
+                    case Emit(events=events):
+                        self._tables.record(events)
+                    case Claim(claimed=claimed, released=released):
+                        self._claim(claimed, released)
+        self._uncommitted += len(inputs)
 
-    def _tell(self, events: Sequence[Event]) -> None:
-        if events:
-            self._events.record(events)
+    def _start(self, task: FetchTask, now: float) -> None:
+        if task.ip is not None and (self._limiter.counts_robots or task.purpose is not Purpose.ROBOTS):
+            self._limiter.begin(now)
+        self._wire.start(task)
 
-    def _pass_on(self, note: Note, page: Page | None) -> None:
-        outcome = note.outcome
-        found: list[Discovery] = []
-        if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
-            found = [redirection(outcome, self._scheduler.pass_on(outcome.task.url, 1))]
-            if self._courier.redirected(outcome):
-                self._forget_links()
-        elif page is not None and self._scheduler.learns:
-            share = partial(self._scheduler.pass_on, outcome.task.url)
-            found = self._reader.learn(page, outcome.task.depth, note.at, share)
-        elif page is not None:
-            found = self._reader.links(page, outcome.task.depth, note.at)
-        if found:
-            self._courier.deliver(found, note.at)
-        if page is not None:
-            self._scheduler.refresher.linked(outcome.task.url, (link.url for link in page.links), note.at)
-        if self._reader.gaining >= _GAINING:
-            self._deliver_gains()
+    def _claim(self, claimed: Iterable[int], released: Iterable[int]) -> None:
+        if self._claims is not None:
+            for key in claimed:
+                self._claims.enter(key)
+            for key in released:
+                self._claims.leave(key)
 
-    def _tell_forester(self, note: Note, page: Page | None) -> None:
-        """What an answer means for the files of its site."""
-        task = note.outcome.task
-        if task.purpose is Purpose.SITEMAP and task.url not in self._unread:
-            self._forester.ended(note.outcome, note.at)
-        elif task.purpose is Purpose.ROBOTS and task.ip is not None:
-            self._forester.naming.robots(task, note.at)
-        elif page is not None:
-            self._forester.naming.linked(page, note.at)
+    # inputs from outside
 
-    def _deliver_gains(self) -> None:
-        """What links met lately have brought. Before every commit, so that it holds what all pages in it pass on."""
-        if self._reader.gaining:
+    def discover(self, discoveries: Sequence[Discovery]) -> None:
+        """Seeds and pings; durable at once."""
+        self._apply([Discovered(tuple(discoveries), self._clock.now())])
+        self.checkpoint()
+
+    def submit_sitemaps(self) -> None:
+        """Have the sitemaps fetched that the settings name."""
+        self._apply([SitemapsSubmitted(self._clock.now())])
+
+    def receive(self, batch: Batch) -> None:
+        """A batch of another shard."""
+        if batch.number <= self._state.exchange.taken(batch.sender):
+            self._outbound.came_again(batch)
+        self._apply([Received(batch, self._clock.now())])
+
+    def acknowledged(self, receiver: int, number: int) -> None:
+        """Another shard has committed a batch, and all before it."""
+        self._outbound.acknowledged(receiver, number)
+        self._apply([Acknowledged(receiver, number, self._clock.now())])
+
+    def set_page_budget(self, pages: int | None) -> None:
+        """How many pages may be fetched in all."""
+        self._apply([PageBudgetSet(pages, self._clock.now())])
+
+    def set_visit_budget(self, visits_per_day: float) -> None:
+        """How many revisits a day may be made, if the collection is watched."""
+        if isinstance(self._limiter, Ration):
             now = self._clock.now()
-            self._courier.deliver(self._reader.gains(now), now)
+            self._limiter.change(visits_per_day / DAY, now)
+            self._apply([VisitBudgetSet(visits_per_day, now)])
 
-    def _forget_links(self) -> None:
-        """Links met before may be wanted now; what they brought until now was nobody's."""
-        self._deliver_gains()
-        self._reader.forget()
+    def set_address_shares(self, shares: Shares) -> None:
+        """Among how many shards our addresses are divided."""
+        if self._claims is not None:
+            self._claims.learn(shares)
+            news = tuple((key, self._claims.share(key)) for key in self._claims.news())
+            if news:
+                self._apply([SharesSet(news, self._clock.now())])
 
-    def _read(self, answers: Sequence[FetchOutcome]) -> dict[Url, Page]:
-        """Reading never raises for what a page says; where it does, we have a bug, and the crawl goes on."""
-        pages = [answer for answer in answers if isinstance(answer, Fetched)]
-        try:
-            return {answer.task.url: page for answer, page in zip(pages, self._reader.read(pages), strict=True)}
-        except Exception:
-            log.exception("%s could not be read", ", ".join(answer.task.url for answer in pages))
-        return {} if len(pages) < 2 else {url: page for one in pages for url, page in self._read([one]).items()}
+    def extend_scope(self, places: Sequence[Url]) -> None:
+        """Take places into the scope that seeds have moved to."""
+        self._apply([ScopeExtended(tuple(places), self._clock.now())])
 
     # what others see
 
     @property
-    def tally(self) -> Tally:
-        """The crawl in numbers."""
-        return self._events.tally
+    def is_idle(self) -> bool:
+        """Whether nothing waits and nothing is under way; or the page budget was fetched."""
+        return self._machine.is_idle(self._clock.now())
 
-    def census(self) -> Census:
+    @property
+    def is_quiet(self) -> bool:
+        """Whether everything is committed, and nothing is on its way to other shards."""
+        return not self._uncommitted and self._machine.router.is_quiet and self._outbound.is_quiet
+
+    @property
+    def crawl_stats(self) -> CrawlStats:
+        """The crawl in numbers."""
+        return self._machine.stats
+
+    def frontier_stats(self) -> FrontierStats:
         """The frontier in numbers."""
-        return self._scheduler.census()
+        return frontier_stats(self._state, self._machine.frontier)
 
     def freshness(self) -> Freshness | None:
         """How fresh the collection is, if it is watched."""
-        return self._scheduler.refresher.freshness(self._clock.now())
+        return self._machine.revisits.freshness(self._clock.now())
 
     def bid(self) -> Bid | None:
-        """What it says of its visits, if the collection is watched."""
-        return self._scheduler.refresher.bid(self._clock.now())
+        """What this shard would pay for visits, if the collection is watched."""
+        return self._machine.revisits.bid(self._clock.now())
 
-    def afford(self, visits_a_day: float) -> None:
-        """So many visits a day may be made from now on, if the collection is watched."""
-        if isinstance(self._pace, Ration):
-            self._scheduler.refresher.afford(visits_a_day)
-            self._pace.change(visits_a_day / DAY, self._clock.now())
+    def next_visits(self) -> Sequence[NextVisit]:
+        """The next revisits and their reasons, if the collection is watched."""
+        if not self._machine.revisits.is_watching:
+            return ()
+        return self._machine.revisits.upcoming(self._clock.now(), _UPCOMING)
+
+    def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
+        """What is to be sent to other shards: places, batches, receipts."""
+        return self._outbound.collect()
+
+    def batch_numbers(self) -> tuple[dict[int, int], dict[int, int]]:
+        """The last batches sent to each other shard, and received from each."""
+        return self._outbound.numbers()
+
+    def claims_report(self) -> Presence | None:
+        """What the coordinator is to know of our addresses, if there are other shards."""
+        return None if self._claims is None else self._claims.presence()
 
     def wake(self) -> None:
         """Let a `step` that waits return at once."""
         self._wire.wake()
 
-    # what is kept
-
-    def receive(self, batch: Batch) -> None:
-        """A batch of another shard."""
-        note = BatchNote(batch, self._clock.now())
-        self._journal.append([note])
-        self._take(batch, note.at)
-        self._uncommitted += 1
-
-    def _take(self, batch: Batch, at: float) -> None:
-        found = self._courier.take(batch)
-        self._forester.naming.received(found, at)
-        self._scheduler.discover(found, at)
-
-    def discover(self, discoveries: Sequence[Discovery]) -> None:
-        """What somebody tells us of; durable at once."""
-        now = self._clock.now()
-        self._forester.naming.received(discoveries, now)
-        self._courier.deliver(discoveries, now)
-        self.checkpoint()
-
-    def submit(self) -> None:
-        """Have the files fetched that a person has named."""
-        self._forester.naming.submit(self._clock.now())
-        self._uncommitted += 1
-
-    def widen(self, places: Sequence[Url]) -> None:
-        """Take places into the scope. Durable at once: what is noted later was judged with them."""
-        if self._courier.widen(places):
-            self._forget_links()
-            self.checkpoint()
-
-    def acknowledged(self, receiver: int, number: int) -> None:
-        """Another shard has a batch, and all before it."""
-        self._courier.acknowledged(receiver, number)
-        self._uncommitted += 1
-
-    @property
-    def has_uncommitted(self) -> bool:
-        """Whether something is not durable yet."""
-        return self._uncommitted > 0
+    # durability
 
     def recover(self) -> int:
-        """Go through what had arrived but was not committed when the last process ended; how much that was."""
-        recovered = 0
-        deadly = self._journal.deadly(self._commits)
-        for index, note in enumerate(self._journal.read(self._commits)):
-            self._journal.trying(self._commits, index)
-            if isinstance(note, BatchNote):
-                self._take(note.batch, note.at)
-            elif isinstance(note, FileNote):
-                recovered += self._read_again(note, is_read=index not in deadly)
+        """Apply what was logged since the last commit; how many requests had ended in it."""
+        answered = 0
+        deaths = self._log.deaths(self._commits)
+        index = -1
+        for index, given in enumerate(self._log.read(self._commits)):
+            self._log.trying(self._commits, index)
+            answered += sum(answer.is_request for answer in given.answers) if isinstance(given, Answered) else 0
+            if deaths.inputs[index] and isinstance(given, Answered):
+                self._replay_one_by_one(given, index)
             else:
-                recovered += self._recover(note, is_read=index not in deadly)
-            self._read_up(note.at)
-        self._scheduler.resumed()
-        if recovered:
-            self._journal.trying(self._commits, None)
+                self._replay(given)
+        if index >= 0:
+            self._log.tried(self._commits)
+        if index >= 0 or self._commits:
+            self._replay(Restarted(self._clock.now()))
         self.checkpoint()
-        return recovered
+        return answered
 
-    def _read_up(self, now: float) -> None:
-        """Read all files that are here to their end: what was noted next may be of pages that they list."""
-        self._tend(now)
-        while self._forester.is_reading:
-            self._tend(now)
+    def _replay(self, given: Input) -> None:
+        """Apply an input again. Requests were made already; rows of the tables are written again."""
+        for effect in self._machine.apply(given):
+            match effect:
+                case Emit(events=events):
+                    self._tables.record(events)
+                case Claim(claimed=claimed, released=released):
+                    self._claim(claimed, released)
+                case Fetch():
+                    pass
 
-    def _recover(self, note: Note, *, is_read: bool) -> bool:
-        outcome, record = with_body(note, self._warc_folder)
-        if isinstance(outcome, Fetched | Redirected) and record:
-            self._archive.recall(outcome, record)
-        if outcome.task.purpose is not Purpose.ROBOTS:
-            self._scheduler.decide_again(outcome.task.site, note.at)
-            self._read_up(note.at)
-        if not self._scheduler.resume(outcome.task, note.at):
-            return False
-        if not is_read:
-            log.error("%s is kept but not read: processes that read it died", outcome.task.url)
-        self._handle_all([replace(note, outcome=outcome)], is_read=is_read)
-        return True
-
-    def _read_again(self, note: FileNote, *, is_read: bool) -> bool:
-        outcome, _ = with_body(note, self._warc_folder)
-        if not isinstance(outcome, Fetched) or not self._scheduler.resume(outcome.task, note.at):
-            return False
-        if is_read:
-            self._unread[outcome.task.url] = replace(note, outcome=outcome)
-            self._forester.read(outcome, note.at)
-        else:
-            log.error("%s is kept but not read: processes that read it died", outcome.task.url)
-            self._scheduler.report(outcome, note.at)
-            self._forester.ended(outcome, note.at)
-        return True
+    def _replay_one_by_one(self, given: Answered, index: int) -> None:
+        """A process died of one of these answers: each is announced, and one that killed two is not read."""
+        deaths = self._log.deaths(self._commits)
+        for place, answer in enumerate(given.answers):
+            self._log.trying(self._commits, index, place)
+            if deaths.is_deadly(index, place):
+                log.error("%s is kept but not read: processes that read it died", answer.outcome.task.url)
+                answer = replace(answer, is_read=False)
+            self._replay(replace(given, answers=(answer,)))
 
     def _is_checkpoint_due(self) -> bool:
         now = self._clock.now()
@@ -387,56 +369,35 @@ class Engine:
     def checkpoint(self, *, is_last: bool = False) -> None:
         """Make everything durable up to here: what is pointed to first, then what points."""
         began_at = self._clock.now()
-        self._deliver_gains()
+        self._apply([Flushed(began_at)])
         self._archive.sync()
-        mark = self._tables.settle() if is_last else self._tables.checkpoint()
-        self._scheduler.save()
+        tables = self._tables.settle() if is_last else self._tables.checkpoint()
+        meta = self._machine.flush()
         self._commits += 1
-        self._courier.before_commit()
-        self._state.mark("tables", mark)
-        self._state.mark("archive", msgspec.msgpack.encode(self._archive.end))
-        self._state.mark("tally", self._events.tally.encoded())
-        self._state.mark("pages", self._scheduler.pages_done.to_bytes(8, "big"))
-        self._state.mark("commits", self._commits.to_bytes(8, "big"))
-        self._journal.prepare(self._commits, list(self._unread.values()))
+        meta.commits, meta.archive, meta.tables = self._commits, self._archive.end, tables
+        self._state.put_meta(meta)
         self._state.commit()
-        self._journal.begin(self._commits)
-        self._courier.after_commit()
+        self._log.begin(self._commits)
+        self._outbound.committed(meta.moved)
         self._uncommitted = 0
         now = self._clock.now()
         wait = (now - began_at) / self._settings.checkpoint_share
         self._commit_at = now + max(self._settings.checkpoint_interval, wait)
 
     def stop(self, grace: float) -> None:
-        """Start nothing more, wait for what is under way as long as `grace` says, and make everything durable."""
+        """Start nothing more, wait for what is under way at most `grace` seconds, and make everything durable."""
         self.is_stopping = True
         until = self._clock.now() + grace
         while self._wire.under_way and self._clock.now() < until:
-            self.step(min(_PATIENCE, until - self._clock.now()))
+            self.step(min(_LONGEST_WAIT, until - self._clock.now()))
         self._wire.cancel_all()
         self.step(0.0)
         self.checkpoint(is_last=True)
 
     def close(self) -> None:
-        """Let go of the wire and of every file."""
-        self._forester.close()
+        """Close the wire and every file."""
         self._wire.close()
         self._archive.close()
-        self._journal.close()
+        self._log.close()
         self._tables.close()
         self._state.close()
-
-
-def commits_of(state: State) -> int:
-    """How often a state was committed by an engine."""
-    return int.from_bytes(state.marked("commits") or b"", "big")
-
-
-def _is_page(outcome: FetchOutcome) -> bool:
-    """Whether there is a page to be read."""
-    return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.PAGE and 200 <= outcome.status < 300
-
-
-def _is_file(outcome: FetchOutcome) -> TypeGuard[Fetched]:
-    """Whether there is a file to be read: it is over when that is done."""
-    return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.SITEMAP and outcome.status == 200

@@ -124,6 +124,7 @@ class SiteState(Struct):
     quiet: int = 0
     churn: bytes = b""
     gains: bytes = b""
+    visits_since_estimate: int = 0
     asked_for_sitemaps: bool = False
     feeds: int = 0
 

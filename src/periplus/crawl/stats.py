@@ -1,10 +1,7 @@
-"""A crawl in numbers: what was fetched, found and refused, counted from the events that the tables are written from."""
+"""A crawl in numbers: what was fetched, found and refused, counted from events; and the frontier at a moment."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import msgspec
 from msgspec import Struct, field
 
 from periplus.model import (
@@ -12,7 +9,6 @@ from periplus.model import (
     ChangeSeen,
     Discovered,
     Event,
-    EventSink,
     Excluded,
     Failed,
     Fetched,
@@ -22,11 +18,15 @@ from periplus.model import (
     Purpose,
     Redirected,
     Refused,
+    Site,
+    State,
 )
 
+from .frontier import Frontier, Stage
 
-class Tally(Struct):
-    """Counts since the collection began. `errors`, `excluded` and `refused` are by reason, `sources` by who told us.
+
+class CrawlStats(Struct):
+    """Counts since the collection began. `errors`, `excluded` and `refused` are by reason, `sources` by source.
 
     Of the pages, `new` were fetched for the first time, `changed` and `same` again, and `copies` had a text that was
     known by another URL. `robots` and `files` were answered as well: robots.txt files, sitemaps and feeds.
@@ -47,17 +47,8 @@ class Tally(Struct):
     robots: int = 0
     files: int = 0
 
-    @classmethod
-    def restored(cls, kept: bytes | None) -> Tally:
-        """What was kept, or a fresh start."""
-        return cls() if kept is None else msgspec.msgpack.decode(kept, type=cls)
-
-    def encoded(self) -> bytes:
-        """To be kept."""
-        return msgspec.msgpack.encode(self)
-
-    def __add__(self, other: Tally) -> Tally:
-        total = Tally()
+    def __add__(self, other: CrawlStats) -> CrawlStats:
+        total = CrawlStats()
         for name in self.__struct_fields__:
             mine, theirs = getattr(self, name), getattr(other, name)
             if isinstance(mine, dict):
@@ -68,7 +59,7 @@ class Tally(Struct):
         return total
 
     def count(self, event: Event) -> None:
-        """One more of whatever this is."""
+        """Count an event."""
         match event:
             case Discovered(discovery=discovery):
                 _add(self.sources, discovery.source.value)
@@ -114,18 +105,48 @@ class Tally(Struct):
         self.files += is_there and outcome.task.purpose is Purpose.SITEMAP
 
 
-class Counting:
-    """An `EventSink` that counts what passes on to another."""
+class FrontierStats(Struct, frozen=True):
+    """The frontier at a moment: URLs known and queued, sites by stage, pages done, and the site that is next.
 
-    def __init__(self, tally: Tally, onward: EventSink) -> None:
-        self.tally = tally
-        self._onward = onward
+    `backing_off` counts resting sites that failed lately; `longest`: seconds that the longest queue takes at its site's
+    own pace.
+    """
 
-    def record(self, events: Sequence[Event]) -> None:
-        """Count and pass on."""
-        for event in events:
-            self.tally.count(event)
-        self._onward.record(events)
+    known: int
+    queued: int
+    sites: int
+    ready: int
+    resting: int
+    visited: int
+    backing_off: int
+    done: int
+    next_site: Site | None = None
+    next_at: float | None = None
+    longest: float = 0.0
+
+
+_LOOKED_AT = 200
+"""Active sites among which the longest queue is looked for: a number for people, several times a second."""
+
+
+def frontier_stats(state: State, frontier: Frontier) -> FrontierStats:
+    """The numbers of a frontier now."""
+    schedule = frontier.schedule
+    resting = [active for active in schedule if active.stage is Stage.RESTING]
+    first = min(resting, key=lambda active: active.ready_at, default=None)
+    return FrontierStats(
+        known=len(state.records),
+        queued=len(state.queues) + frontier.scores.pooled,
+        sites=max(len(state.sites), len(schedule)),
+        ready=schedule.count(Stage.READY),
+        resting=len(resting),
+        visited=schedule.count(Stage.BUSY),
+        backing_off=sum(active.record.failures > 0 or active.lookups > 0 for active in resting),
+        done=frontier.pages_done,
+        next_site=first.site if first else None,
+        next_at=first.ready_at if first else None,
+        longest=frontier.longest_queue(_LOOKED_AT),
+    )
 
 
 def _add(counts: dict[str, int], key: str) -> None:

@@ -1,0 +1,184 @@
+"""What goes into the machine of a shard, and what comes out: everything that is logged, and everything that is done.
+
+An input has all that its application depends on besides the state, its time included; so applying the same inputs to
+the same state again gives the same state and the same effects.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from periplus.model import (
+    Batch,
+    Discovery,
+    Event,
+    Failed,
+    FetchOutcome,
+    FetchTask,
+    Located,
+    Payload,
+    Stored,
+    Url,
+)
+from periplus.store import WarcEnd
+
+
+class Answer(Struct, frozen=True, array_like=True):
+    """How a fetch ended, where the archive has it, and its payload if that is new there.
+
+    `is_read`: whether its body is to be read; not if processes died of that.
+    """
+
+    outcome: FetchOutcome
+    stored: Stored | None = None
+    payload: Payload | None = None
+    is_read: bool = True
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a server was asked: not for a DNS lookup, nor if we stopped before."""
+        outcome = self.outcome
+        return not (isinstance(outcome, Located) or (isinstance(outcome, Failed) and outcome.reason == "cancelled"))
+
+
+class Discovered(Struct, frozen=True, array_like=True, tag=1):
+    """URLs from outside: seeds, pings."""
+
+    discoveries: tuple[Discovery, ...]
+    at: float
+
+
+class Granted(Struct, frozen=True, array_like=True, tag=2):
+    """There is room for `limit` requests."""
+
+    limit: int
+    at: float
+
+
+class Answered(Struct, frozen=True, array_like=True, tag=3):
+    """Fetches have ended; all of them are in the archive, which reaches to `end`."""
+
+    answers: tuple[Answer, ...]
+    at: float
+    end: WarcEnd = WarcEnd()
+
+
+class Tick(Struct, frozen=True, array_like=True, tag=4):
+    """There is time to read on in sitemaps, and to fill queues from them."""
+
+    at: float
+
+
+class Received(Struct, frozen=True, array_like=True, tag=5):
+    """A batch of discoveries from another shard."""
+
+    batch: Batch
+    at: float
+
+
+class Acknowledged(Struct, frozen=True, array_like=True, tag=6):
+    """Another shard has committed our batches up to this number."""
+
+    receiver: int
+    number: int
+    at: float
+
+
+class PageBudgetSet(Struct, frozen=True, array_like=True, tag=7):
+    """This many pages may be fetched in all; `None`: any number."""
+
+    pages: int | None
+    at: float
+
+
+class VisitBudgetSet(Struct, frozen=True, array_like=True, tag=8):
+    """This many revisits a day may be made."""
+
+    visits_per_day: float
+    at: float
+
+
+class SharesSet(Struct, frozen=True, array_like=True, tag=9):
+    """Among how many shards addresses are divided: pairs of address and share."""
+
+    shares: tuple[tuple[int, int], ...]
+    at: float
+
+
+class ScopeExtended(Struct, frozen=True, array_like=True, tag=10):
+    """Seeds have moved to these places, which belong to the crawl now."""
+
+    places: tuple[Url, ...]
+    at: float
+
+
+class SitemapsSubmitted(Struct, frozen=True, array_like=True, tag=11):
+    """The sitemaps that the settings name are to be fetched."""
+
+    at: float
+
+
+class AddressesReviewed(Struct, frozen=True, array_like=True, tag=12):
+    """It is time to forget addresses where no site is left."""
+
+    at: float
+
+
+class Flushed(Struct, frozen=True, array_like=True, tag=13):
+    """A commit follows: what was collected for other shards, and what links have gained, is passed on."""
+
+    at: float
+
+
+class Restarted(Struct, frozen=True, array_like=True, tag=14):
+    """A new process continues: what was under way is asked again, and every site rests once more."""
+
+    at: float
+
+
+class Adopted(Struct, frozen=True, array_like=True, tag=15):
+    """Answers from the archive of a crawl whose state is lost."""
+
+    answers: tuple[Answer, ...]
+    at: float
+
+
+Input = (
+    Discovered
+    | Granted
+    | Answered
+    | Tick
+    | Received
+    | Acknowledged
+    | PageBudgetSet
+    | VisitBudgetSet
+    | SharesSet
+    | ScopeExtended
+    | SitemapsSubmitted
+    | AddressesReviewed
+    | Flushed
+    | Restarted
+    | Adopted
+)
+
+
+class Fetch(Struct, frozen=True):
+    """Begin this request."""
+
+    task: FetchTask
+
+
+class Emit(Struct, frozen=True):
+    """Write these events to the tables."""
+
+    events: list[Event]
+
+
+class Claim(Struct, frozen=True):
+    """Sites were found at new addresses, or none is left at others: the other shards are to know."""
+
+    claimed: list[int]
+    released: list[int]
+
+
+Effect = Fetch | Emit | Claim

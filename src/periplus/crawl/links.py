@@ -1,0 +1,267 @@
+"""From an answer to its page, and to where the page leads.
+
+Which links are followed is decided here as far as the page decides it: what it asks crawlers not to follow is left out
+(`nofollow`, on the page or on a link). Whether we want a URL is decided by filters.
+
+Links that were seen lately are not reported again: navigation repeats on every page of a site. Where the ordering
+learns from every link, what those pass on is added up by URL, so that navigation costs a few rows from time to time
+instead of a hundred a page; `gains` returns it. Where the ordering needs every single link (`keeps_links`), each is
+reported.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+from zstandard import ZstdCompressor, ZstdDecompressor
+
+from periplus.content import RawPage, decode_body, is_same_body, read_pages
+from periplus.formats.headers import Headers
+from periplus.model import (
+    NO_HINTS,
+    Discovery,
+    Fetched,
+    Hints,
+    LinkChunk,
+    Page,
+    Rows,
+    Source,
+    Url,
+    UrlRecord,
+    UrlRecords,
+)
+
+
+class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How pages are read and which of their links are followed."""
+
+    max_decoded_bytes: int = 32 * 2**20
+    """Of a page after its content codings are taken off; the rest is cut off."""
+    follow_links: bool = True
+    """Whether links are followed at all; without, only what is named: seeds, redirects, and what sitemaps list."""
+    follow_nofollow: bool = False
+    """Follow links also where a page asks crawlers not to."""
+    remembered_links: int = 200_000
+    """Links seen lately, which need not be looked up again: navigation repeats on every page of a site."""
+
+
+Share = Callable[[int], float]
+"""How much each link of a page passes on, given how many it has."""
+
+
+class LinkState(Struct, frozen=True, array_like=True):
+    """Which chunks of links belong to which generation: the first of the old, of the young, and the next number."""
+
+    old: int = 0
+    young: int = 0
+    next: int = 0
+
+
+class LinkMemory:
+    """Links seen lately, in two generations, so that memory is bounded. Changes are written in chunks."""
+
+    def __init__(self, size: int, rows: Rows[LinkChunk] | None = None, saved: LinkState | None = None) -> None:
+        self._size = size
+        self._rows = rows
+        self._state = saved or LinkState()
+        self.young: set[Url] = set()
+        self.old: set[Url] = set()
+        self._added: list[Url] = []
+        self._unwritten: list[LinkChunk] = []
+        self._dropped: range = range(0)
+        for chunk in rows or ():
+            urls = ZstdDecompressor().decompress(chunk.packed).decode().split("\n")
+            (self.young if chunk.number >= self._state.young else self.old).update(map(Url, urls))
+
+    def add(self, url: Url) -> None:
+        """Remember a link."""
+        self.young.add(url)
+        self._added.append(url)
+
+    def age(self) -> None:
+        """When the young generation is full it becomes the old one, and the old one is forgotten."""
+        if len(self.young) > self._size // 2:
+            self._close_chunk()
+            self._drop(self._state.old, self._state.young)
+            self._state = LinkState(self._state.young, self._state.next, self._state.next)
+            self.old, self.young = self.young, set()
+
+    def clear(self) -> None:
+        """Forget all links."""
+        self._close_chunk()
+        self._drop(self._state.old, self._state.next)
+        self._state = LinkState(self._state.next, self._state.next, self._state.next)
+        self.old, self.young = set(), set()
+
+    def _close_chunk(self) -> None:
+        if self._added:
+            number = self._state.next
+            self._unwritten.append(LinkChunk(number, ZstdCompressor(level=1).compress("\n".join(self._added).encode())))
+            self._state = replace(self._state, next=number + 1)
+            self._added = []
+
+    def _drop(self, first: int, end: int) -> None:
+        self._unwritten = [chunk for chunk in self._unwritten if not first <= chunk.number < end]
+        self._dropped = range(min(self._dropped.start, first) if self._dropped else first, end)
+
+    def flush(self) -> LinkState:
+        """Write what changed; which chunks are which, to be committed."""
+        self._close_chunk()
+        if self._rows is not None:
+            self._rows.remove(self._dropped)
+            self._rows.put(self._unwritten)
+        self._unwritten, self._dropped = [], range(0)
+        return self._state
+
+
+class PageReader:
+    """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
+
+    `records` know what pages said at the last visit; `watches` says that there will be another.
+    """
+
+    def __init__(
+        self,
+        settings: ReadingSettings | None = None,
+        *,
+        learns: bool = False,
+        keeps_links: bool = False,
+        records: UrlRecords | None = None,
+        watches: bool = False,
+        rows: Rows[LinkChunk] | None = None,
+        saved: LinkState | None = None,
+    ) -> None:
+        self._settings = settings or ReadingSettings()
+        self._learns = learns
+        self._keeps_links = keeps_links
+        self._records = records
+        self._watches = watches
+        self._gains: defaultdict[Url, float] = defaultdict(float)
+        self._seen = LinkMemory(self._settings.remembered_links, rows, saved)
+
+    def read(self, answers: Sequence[Fetched]) -> list[Page]:
+        """What each page says: several at once, which is faster. Never raises for what they say."""
+        raw, problems = [], []
+        known = self._known(answers)
+        for answer in answers:
+            headers = Headers(answer.headers)
+            codings = ",".join(headers.all("content-encoding"))
+            body, wrong = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
+            tags, links = headers.all("x-robots-tag"), headers.all("link")
+            parts = self._wants_blocks(known.get(answer.task.url), body)
+            raw.append(RawPage(body, answer.task.url, headers.get("content-type") or "", tags, links, parts))
+            problems.append(wrong)
+        return [
+            replace(page, problems=(*wrong, *page.problems)) if wrong else page
+            for page, wrong in zip(read_pages(raw), problems, strict=True)
+        ]
+
+    def _known(self, answers: Sequence[Fetched]) -> dict[Url, UrlRecord | None]:
+        """What was kept of the pages that were visited before."""
+        again = [answer.task.url for answer in answers if answer.task.visited_at is not None]
+        return dict(zip(again, self._records.get(again), strict=True)) if again and self._records is not None else {}
+
+    def _wants_blocks(self, known: UrlRecord | None, body: bytes) -> bool:
+        """Whether the parts of a page are to be compared, now or at the next visit, and are not known already.
+
+        They cost about as much as all else of a page.
+        """
+        if known is None or known.digests is None:
+            return self._watches
+        return not known.blocks or not is_same_body(known.digests, body)
+
+    def forget(self) -> None:
+        """Links that were seen before may be wanted now."""
+        self._seen.clear()
+
+    def flush(self) -> LinkState:
+        """Write what changed of the memory of links."""
+        return self._seen.flush()
+
+    def links(self, page: Page, depth: int, now: float, share: Share = lambda _links: 0.0) -> list[Discovery]:
+        """Where the page leads, but for links that were seen lately."""
+        if not self._leads_on(page):
+            return []
+        if self._learns:
+            return self._valued_links(page, depth, now, share)
+        news = {link.url for link in page.links}
+        news.update(_relatives(page))
+        news -= self._seen.young
+        news -= self._seen.old
+        return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
+
+    def _leads_on(self, page: Page) -> bool:
+        settings = self._settings
+        return settings.follow_links and (settings.follow_nofollow or not page.directives.nofollow)
+
+    def _report(self, page: Page, news: set[Url], depth: int, now: float, gain: float = 0.0) -> list[Discovery]:
+        found = []
+        for url, anchor in self._followed(page):
+            if url in news:
+                news.remove(url)
+                self._seen.add(url)
+                found.append(_link(page, url, anchor, depth, now, gain))
+        self._seen.age()
+        return found
+
+    def _valued_links(self, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+        """The same where every link passes something on; what those seen lately gain is kept for `gains`."""
+        if self._keeps_links:
+            followed = dict(self._followed(page))
+            gain = share(len(followed))
+            return [_link(page, url, anchor, depth, now, gain) for url, anchor in followed.items()]
+        targets = dict.fromkeys(self._targets(page))
+        gain = share(len(targets))
+        young, old, gains = self._seen.young, self._seen.old, self._gains
+        news = set()
+        for url in targets:
+            if url in young or url in old:
+                gains[url] += gain
+            else:
+                news.add(url)
+        return self._report(page, news, depth, now, gain) if news else []
+
+    @property
+    def gaining(self) -> int:
+        """How many URLs `gains` would return."""
+        return len(self._gains)
+
+    def gains(self, now: float) -> list[Discovery]:
+        """What links that were seen before have gained since this was last asked, added up: one discovery for each URL."""
+        gains, self._gains = self._gains, defaultdict(float)
+        return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
+
+    def _targets(self, page: Page) -> list[Url]:
+        """Where a page leads, as `_followed` but without anchors; faster where no link has a `rel`."""
+        rels = [link.rel for link in page.links]
+        if any(rels) and not self._settings.follow_nofollow:
+            return [url for url, _ in self._followed(page)]
+        return [*[link.url for link in page.links], *_relatives(page)]
+
+    def _followed(self, page: Page) -> Iterator[tuple[Url, str]]:
+        follow_all = self._settings.follow_nofollow
+        for link in page.links:
+            if follow_all or not link.rel or "nofollow" not in link.rel.split():
+                yield link.url, link.anchor
+        for url in _relatives(page):
+            yield url, ""
+
+
+def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:
+    hints = Hints(anchor=anchor) if anchor else NO_HINTS
+    return Discovery(url, Source.LINK, now, depth + 1, page.url, hints, gain=gain)
+
+
+def _relatives(page: Page) -> Iterable[Url]:
+    """The same page by other names, and its neighbours."""
+    relations = page.relations
+    for url in (relations.canonical, relations.next, relations.prev, relations.amphtml, page.script_redirect):
+        if url is not None:
+            yield url
+    if page.refresh is not None and page.refresh.url is not None:
+        yield page.refresh.url
+    for alternate in relations.alternates:
+        yield alternate.url

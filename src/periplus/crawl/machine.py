@@ -1,0 +1,411 @@
+"""A shard as a state machine: inputs in, effects out, and one writer of its state.
+
+`apply` is pure: what it does depends on the state, on the input, which has its time, and on a seeded random generator
+whose state is committed. It touches no clock, no network and no file but the state it was given. So the log of inputs
+is all that recovery needs, the simulator runs the same lines as the crawler, and a run can be replayed.
+
+`flush` writes what is held in memory back to the state; between any two inputs it changes nothing but that. A machine
+opened on a flushed state applies later inputs exactly as the one that was flushed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from periplus.content import ChurnSettings
+from periplus.model import (
+    Event,
+    Fetched,
+    Filter,
+    Guard,
+    Ordering,
+    Purpose,
+    Redirected,
+    Site,
+    State,
+    Url,
+)
+from periplus.policy.balance import BalanceSettings
+from periplus.policy.filters import Scope
+from periplus.policy.refresh import RefreshSettings, Weigher
+from periplus.policy.sitemaps import RankOf
+from periplus.store import WarcEnd
+
+from .frontier import Frontier, FrontierSettings, FrontierState, PolitenessSettings, RetrySettings, SiteRecords
+from .inputs import (
+    Acknowledged,
+    AddressesReviewed,
+    Adopted,
+    Answered,
+    Claim,
+    Discovered,
+    Effect,
+    Emit,
+    Fetch,
+    Flushed,
+    Granted,
+    Input,
+    PageBudgetSet,
+    Received,
+    Restarted,
+    ScopeExtended,
+    SharesSet,
+    SitemapsSubmitted,
+    Tick,
+    VisitBudgetSet,
+)
+from .links import LinkState, PageReader, ReadingSettings
+from .log import with_body
+from .pipeline import PagePipeline, Pipeline, Processed
+from .revisit import PageComparer, Revisits, RevisitState, SampleRows, Watching
+from .router import ShardRouter
+from .sitemaps import SitemapRules, SitemapScheduler, SitemapState
+from .stats import CrawlStats
+
+_GAINING = 50_000
+"""URLs that have gained, beyond which the frontier learns of it without waiting for a commit: that bounds memory."""
+
+
+class ShardMeta(Struct):
+    """All that is committed besides rows: one struct for each shard.
+
+    `commits` counts them, and names the log of the inputs that follow; `ordering` is the name of one that learns;
+    `archive` is how far the WARC reaches, `tables` how far the tables do; `moved` are places that seeds moved to.
+    """
+
+    commits: int = 0
+    ordering: str = ""
+    stats: CrawlStats = field(default_factory=CrawlStats)
+    archive: WarcEnd = WarcEnd()
+    tables: bytes | None = None
+    moved: list[Url] = field(default_factory=list)
+    frontier: FrontierState = field(default_factory=FrontierState)
+    revisits: RevisitState = field(default_factory=RevisitState)
+    links: LinkState = field(default_factory=LinkState)
+    sitemaps: SitemapState = field(default_factory=SitemapState)
+
+
+class MachineSettings(Struct, frozen=True):
+    """The settings of the parts of a machine, and which shard it is."""
+
+    shard: int = 0
+    shards: int = 1
+    agent: str = "periplus"
+    random_seed: str = ""
+    learning_ordering: str = ""
+    politeness: PolitenessSettings = PolitenessSettings()
+    retries: RetrySettings = RetrySettings()
+    frontier: FrontierSettings = FrontierSettings()
+    balance: BalanceSettings = BalanceSettings()
+    refresh: RefreshSettings = RefreshSettings()
+    churn: ChurnSettings = ChurnSettings()
+    reading: ReadingSettings = ReadingSettings()
+    sitemaps: SitemapRules = SitemapRules()
+    watching: Watching | None = None
+
+
+class _Events:
+    """Collects and counts the events of an input."""
+
+    def __init__(self, stats: CrawlStats) -> None:
+        self.stats = stats
+        self._events: list[Event] = []
+
+    def record(self, events: Sequence[Event]) -> None:
+        """Keep and count these."""
+        self._events += events
+        for event in events:
+            self.stats.count(event)
+
+    def drain(self) -> list[Event]:
+        """The events since this was last asked."""
+        events, self._events = self._events, []
+        return events
+
+
+class Unobserved(_Events):
+    """Drops events: for simulations, which look at requests only."""
+
+    def record(self, events: Sequence[Event]) -> None:
+        """Ignore these."""
+
+
+class Machine:
+    """The state machine of a shard. `pipeline` is made for it, unless the simulator brings its own."""
+
+    def __init__(
+        self,
+        settings: MachineSettings,
+        state: State,
+        *,
+        ordering: Ordering,
+        scope: Scope,
+        make_guard: Callable[[Callable[[Site], bytes]], Guard],
+        screen: Filter,
+        weights: Weigher | None = None,
+        rank_of: RankOf = lambda _url: None,
+        pipeline: Pipeline | None = None,
+        archive: Path | None = None,
+        is_observed: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._state = state
+        meta = state.meta(ShardMeta) or ShardMeta()
+        self._meta = meta
+        self._events = (_Events if is_observed else Unobserved)(meta.stats)
+        self._records = SiteRecords(state.sites)
+        self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
+        if meta.frontier.random is not None:
+            self._random.setstate(meta.frontier.random)
+        self.revisits = Revisits(
+            state,
+            self._records,
+            settings.refresh,
+            watching=settings.watching,
+            weights=weights,
+            churn=settings.churn,
+            random=self._random,
+            saved=meta.revisits,
+            sample=state.meta(SampleRows),
+        )
+        self.frontier = Frontier(
+            state,
+            records=self._records,
+            revisits=self.revisits,
+            guard=make_guard(self._traps_of),
+            ordering=ordering,
+            events=self._events,
+            agent=settings.agent,
+            random=self._random,
+            politeness=settings.politeness,
+            retries=settings.retries,
+            settings=settings.frontier,
+            balance=settings.balance,
+            shards=settings.shards,
+            saved=meta.frontier,
+        )
+        self.router = ShardRouter(
+            settings.shard,
+            settings.shards,
+            frontier=self.frontier,
+            exchange=state.exchange,
+            screen=screen,
+            scope=scope,
+            events=self._events,
+            moved=meta.moved,
+        )
+        self._pipeline = pipeline or self._page_pipeline(meta.links)
+        self.sitemaps = SitemapScheduler(
+            settings.sitemaps,
+            state=state,
+            records=self._records,
+            frontier=self.frontier,
+            revisits=self.revisits,
+            deliver=self.router.deliver,
+            is_ours=self.router.owns_site,
+            events=self._events,
+            rank_of=rank_of,
+            saved=_with_bodies(meta.sitemaps, archive),
+        )
+
+    def _traps_of(self, site: Site) -> bytes:
+        """What trap guards learnt of a site."""
+        return self._records.get(site).traps
+
+    def _page_pipeline(self, links: LinkState) -> PagePipeline:
+        scores = self.frontier.scores
+        reader = PageReader(
+            self._settings.reading,
+            learns=scores.learns,
+            keeps_links=scores.keeps_links,
+            records=self._state.records,
+            watches=self._settings.watching is not None,
+            rows=self._state.recent_links,
+            saved=links,
+        )
+        comparer = PageComparer(self._records, self._settings.churn)
+        return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth)
+
+    # inputs
+
+    def apply(self, given: Input) -> list[Effect]:  # noqa: C901 - one case for each kind of input
+        """Apply an input: the effects that it has outside."""
+        effects: list[Effect] = []
+        now = given.at
+        match given:
+            case Granted(limit=limit):
+                effects += map(Fetch, self.frontier.take(limit, now))
+            case Answered():
+                self._answered(self._pipeline.process(given.answers, now), now)
+            case Tick():
+                self.sitemaps.step(now)
+            case Discovered(discoveries=discoveries):
+                self.sitemaps.discovery.received(discoveries, now)
+                self.router.deliver(discoveries, now)
+            case Received(batch=batch):
+                found = self.router.receive(batch)
+                self.sitemaps.discovery.received(found, now)
+                self.frontier.discover(found, now)
+            case Acknowledged(receiver=receiver, number=number):
+                self._state.exchange.acknowledged(receiver, number)
+            case PageBudgetSet(pages=pages):
+                self.frontier.page_budget = pages
+            case VisitBudgetSet(visits_per_day=visits):
+                self.revisits.set_budget(visits, now)
+            case SharesSet(shares=shares):
+                self.frontier.schedule.set_shares(dict(shares), now)
+            case ScopeExtended(places=places):
+                if self.router.extend_scope(places):
+                    self._forget_links(now)
+            case SitemapsSubmitted():
+                self.sitemaps.discovery.submit(now)
+            case AddressesReviewed():
+                self.frontier.schedule.review_addresses(now)
+            case Flushed():
+                self._pass_gains(now)
+                self.router.flush()
+            case Restarted():
+                self.frontier.restart(now)
+            case Adopted():
+                self._adopted(self._pipeline.process(given.answers, now), now)
+        self._settle(now)
+        claimed, released = self.frontier.schedule.claims()
+        if claimed or released:
+            effects.append(Claim(claimed, released))
+        if events := self._events.drain():
+            effects.append(Emit(events))
+        return effects
+
+    def _settle(self, now: float) -> None:
+        """After an input: refused sitemaps have ended, and queues that ran empty are known to be."""
+        while refused := self.frontier.drain_refused_files():
+            for outcome in refused:
+                self.sitemaps.ended(outcome, now)
+        if emptied := self.frontier.drain_emptied():
+            self.sitemaps.queues_emptied(emptied)
+        self.revisits.end_of_input()
+
+    def _answered(self, processed: Sequence[Processed], now: float) -> None:
+        for answer, _, reading in processed:
+            if answer.payload is not None:
+                self._state.payloads.add_new(answer.payload)
+            self._events.stats.copies += reading is not None and reading.is_copy
+            self.frontier.report(answer.outcome, now, reading)
+        for each in processed:
+            self._pass_on(each, now)
+
+    def _adopted(self, processed: Sequence[Processed], now: float) -> None:
+        for answer, _, reading in processed:
+            if answer.payload is not None:
+                self._state.payloads.add_new(answer.payload)
+            self._events.stats.copies += reading is not None and reading.is_copy
+            self.frontier.adopt(answer.outcome, now, reading)
+        for each in processed:
+            self._pass_on(each, now)
+
+    def _pass_on(self, processed: Processed, now: float) -> None:
+        """Where an answer leads: links, places that seeds moved to, sitemaps."""
+        outcome, page = processed.answer.outcome, processed.page
+        task = outcome.task
+        found = self._pipeline.links(processed, now, partial(self.frontier.scores.share, task.url))
+        if isinstance(outcome, Redirected) and task.purpose is Purpose.PAGE and self.router.follow_seed(outcome):
+            self._forget_links(now)
+        if found:
+            self.router.deliver(found, now)
+        if page is not None:
+            self.revisits.linked(task.url, (link.url for link in page.links), now)
+            self.sitemaps.discovery.linked(page, now)
+        elif task.purpose is Purpose.SITEMAP:
+            if isinstance(outcome, Fetched) and outcome.status == 200 and processed.answer.is_read:
+                self.sitemaps.read(outcome, processed.answer.stored, now)
+            else:
+                self.sitemaps.ended(outcome, now)
+        elif task.purpose is Purpose.ROBOTS and task.ip is not None:
+            self.sitemaps.discovery.robots_read(task, now)
+        if self._pipeline.gaining >= _GAINING:
+            self._pass_gains(now)
+
+    def _pass_gains(self, now: float) -> None:
+        """Tell the frontier what links that were seen before have gained."""
+        if self._pipeline.gaining:
+            self.router.deliver(self._pipeline.gains(now), now)
+
+    def _forget_links(self, now: float) -> None:
+        """Links that were seen before may be wanted now; what they gained until now is passed on first."""
+        self._pass_gains(now)
+        self._pipeline.forget_links()
+
+    # committing
+
+    def flush(self) -> ShardMeta:
+        """Write what is held in memory to the state; the caller puts the rest into it, and commits."""
+        frontier = self.frontier.flush()
+        sample = self.revisits.sample_rows()
+        if sample is not None:
+            self._state.put_meta(sample)
+        links = self._pipeline.flush()
+        self._records.flush()
+        return ShardMeta(
+            ordering=self._settings.learning_ordering,
+            stats=self._events.stats,
+            moved=self.router.moved,
+            frontier=frontier,
+            revisits=self.revisits.snapshot(),
+            links=links or LinkState(),
+            sitemaps=self.sitemaps.snapshot(),
+        )
+
+    # what the engine asks
+
+    @property
+    def meta(self) -> ShardMeta:
+        """What was committed when the machine was opened."""
+        return self._meta
+
+    @property
+    def stats(self) -> CrawlStats:
+        """The crawl in numbers."""
+        return self._events.stats
+
+    def wants_tick(self, now: float) -> bool:
+        """Whether a `Tick` would do something."""
+        return self.sitemaps.wants_step(now)
+
+    def wants_grant(self, now: float) -> bool:
+        """Whether a `Granted` could do something."""
+        if self.revisits.is_watching:
+            return True
+        next_at = self.frontier.next_at
+        return next_at is not None and next_at <= now
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits to be read or sent that nothing more should be fetched."""
+        return self.sitemaps.is_full or self.router.is_full
+
+    def is_idle(self, now: float) -> bool:
+        """Whether nothing waits and nothing is under way; or the page budget was fetched."""
+        if not self.frontier.is_idle:
+            return False
+        return self.frontier.is_satisfied or self.sitemaps.is_idle(now)
+
+    def check_invariants(self) -> None:
+        """What must hold between any two inputs."""
+        self.frontier.check_invariants()
+
+
+def _with_bodies(saved: SitemapState, archive: Path | None) -> SitemapState:
+    """Sitemaps that were not read to their end, with their bodies from the archive."""
+    if archive is None:
+        return saved
+    for place, file in enumerate(saved.unfinished):
+        outcome = with_body(file.outcome, file.stored, archive)
+        if isinstance(outcome, Fetched):
+            saved.unfinished[place] = replace(file, outcome=outcome)
+    return saved

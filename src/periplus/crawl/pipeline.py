@@ -1,0 +1,269 @@
+"""What is made of answers: pages are read, put with near-duplicates, compared with their last version, and reported.
+
+Pages are put with those that they resemble as soon as they are read (`Sketches`; `policy.duplicates` decides which
+resemble each other), and a page that came after another of its cluster is a copy. A page with hardly a sentence
+resembles anything: it is a copy only if its text is, word for word, that of another URL. One without any text is not a
+copy. A page that is gone leaves its cluster. How much a page has changed is decided by the `PageComparer`, which learns
+from every visit, also from one that brought no page because nothing changed.
+
+Each step is done for all answers before the next: what a step needs is then still in the processor's caches.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple, Protocol
+
+from periplus.content import version_of
+from periplus.model import (
+    ChangeLevel,
+    ChangeSeen,
+    Discovery,
+    EventSink,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    NotModified,
+    Page,
+    PageRead,
+    Payload,
+    Purpose,
+    Reading,
+    Redirected,
+    Sketched,
+    Source,
+    State,
+    Url,
+    UrlRecord,
+)
+
+from .inputs import Answer
+from .links import LinkState, PageReader, Share
+from .revisit import Compared, PageComparer
+
+log = logging.getLogger(__name__)
+
+_GONE = frozenset({404, 410})
+"""RFC 9110 sections 15.5.5 and 15.5.11: not found, and gone."""
+
+
+class Processed(NamedTuple):
+    """An answer, the page that was read of it, and what was made of that; `None`: there was none to read."""
+
+    answer: Answer
+    page: Page | None
+    reading: Reading | None
+
+
+class Pipeline(Protocol):
+    """Makes pages and links of answers. The simulator has one of its own, without HTML."""
+
+    def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+        """Read, deduplicate and compare; events report what was found."""
+
+    def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
+        """Where an answer leads, but for links that were seen lately."""
+
+    @property
+    def gaining(self) -> int:
+        """How many URLs `gains` would return."""
+
+    def gains(self, at: float) -> list[Discovery]:
+        """What links that were seen before have gained since this was last asked, one discovery for each URL."""
+
+    def forget_links(self) -> None:
+        """Links that were seen before may be wanted now."""
+
+    def flush(self) -> LinkState | None:
+        """Write what changed of the memory of links; the rest of it, to be committed."""
+
+
+class PagePipeline:
+    """The pipeline of a crawl. `worth`: what links make of URLs, as far as the ordering knows."""
+
+    def __init__(
+        self,
+        state: State,
+        reader: PageReader,
+        comparer: PageComparer,
+        *,
+        events: EventSink,
+        worth: Callable[[Sequence[Url]], list[float]],
+    ) -> None:
+        self._reader = reader
+        self._deduplicator = Deduplicator(state, comparer, worth=worth)
+        self._events = events
+
+    def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+        """Read, deduplicate and compare; events report what was found."""
+        pages = self._read([answer.outcome for answer in answers if answer.is_read and is_page(answer.outcome)])
+        read = [pages.get(answer.outcome.task.url) if is_page(answer.outcome) else None for answer in answers]
+        self._record(FetchEnded(each.outcome, at, each.stored) for each in answers if each.is_request)
+        self._record(PageRead(page, at) for page in read if page is not None)
+        outcomes = [(answer.outcome, page) for answer, page in zip(answers, read, strict=True)]
+        readings = self._deduplicator.judge(outcomes, at)
+        self._record(_changes(answers, readings, at))
+        return [Processed(*each) for each in zip(answers, read, readings, strict=True)]
+
+    def _record(self, events: Iterable[FetchEnded | PageRead | ChangeSeen]) -> None:
+        recorded = list(events)
+        if recorded:
+            self._events.record(recorded)
+
+    def _read(self, outcomes: Sequence[FetchOutcome]) -> dict[Url, Page]:
+        """Reading never raises for what a page says; where it does, that is a bug, and the crawl goes on."""
+        pages = [outcome for outcome in outcomes if isinstance(outcome, Fetched)]
+        try:
+            return {answer.task.url: page for answer, page in zip(pages, self._reader.read(pages), strict=True)}
+        except Exception:
+            log.exception("%s could not be read", ", ".join(answer.task.url for answer in pages))
+        return {} if len(pages) < 2 else {url: page for one in pages for url, page in self._read([one]).items()}
+
+    def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
+        """Where an answer leads, but for links that were seen lately."""
+        outcome = processed.answer.outcome
+        if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
+            return [redirection(outcome, share(1))]
+        return [] if processed.page is None else self._reader.links(processed.page, outcome.task.depth, at, share)
+
+    @property
+    def gaining(self) -> int:
+        """How many URLs `gains` would return."""
+        return self._reader.gaining
+
+    def gains(self, at: float) -> list[Discovery]:
+        """What links that were seen before have gained since this was last asked."""
+        return self._reader.gains(at)
+
+    def forget_links(self) -> None:
+        """Links that were seen before may be wanted now."""
+        self._reader.forget()
+
+    def flush(self) -> LinkState:
+        """Write what changed of the memory of links."""
+        return self._reader.flush()
+
+
+def is_page(outcome: FetchOutcome) -> bool:
+    """Whether there is a page to be read."""
+    return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.PAGE and 200 <= outcome.status < 300
+
+
+def redirection(outcome: Redirected, gain: float = 0.0) -> Discovery:
+    """Where a redirect leads. It is no deeper than where it came from, and gains what a single link would."""
+    task = outcome.task
+    return Discovery(
+        outcome.target,
+        Source.REDIRECT,
+        outcome.started_at + outcome.duration,
+        task.depth,
+        task.url,
+        redirects=task.redirects + 1,
+        gain=gain,
+    )
+
+
+def _changes(answers: Sequence[Answer], readings: Sequence[Reading | None], at: float) -> Iterable[ChangeSeen]:
+    """What differs from the version before; where the server answers 304, nothing."""
+    for answer, reading in zip(answers, readings, strict=True):
+        task = answer.outcome.task
+        if reading is not None and reading.level is not None:
+            yield ChangeSeen(task.url, at, reading.level)
+        elif isinstance(answer.outcome, NotModified) and task.purpose is Purpose.PAGE:
+            yield ChangeSeen(task.url, at, ChangeLevel.SAME)
+
+
+class _Read(NamedTuple):
+    """A page, what was known of its URL before, and how it compares with that."""
+
+    page: Page
+    record: UrlRecord | None
+    compared: Compared
+
+
+class Deduplicator:
+    """Puts pages with those that say the same."""
+
+    def __init__(
+        self, state: State, comparer: PageComparer, *, worth: Callable[[Sequence[Url]], list[float]]
+    ) -> None:
+        self._state = state
+        self._comparer = comparer
+        self._worth = worth
+
+    def judge(self, outcomes: Sequence[tuple[FetchOutcome, Page | None]], at: float) -> list[Reading | None]:
+        """What was made of each page, aligned with `outcomes`; `None` where there is no page."""
+        readings: list[Reading | None] = []
+        for is_gone, portion in groupby(outcomes, lambda each: _is_gone(each[0])):
+            some = list(portion)
+            if is_gone:
+                self._state.sketches.remove([outcome.task.url for outcome, _ in some])
+                readings += [None] * len(some)
+            else:
+                readings += self._judge(some, at)
+        return readings
+
+    def _judge(self, outcomes: Sequence[tuple[FetchOutcome, Page | None]], at: float) -> list[Reading | None]:
+        known = [(outcome, page) for outcome, page in outcomes if page is not None or _is_unmodified(outcome)]
+        records = self._state.records.get([outcome.task.url for outcome, _ in known]) if known else []
+        read = []
+        for (outcome, page), record in zip(known, records, strict=True):
+            if page is None:
+                self._comparer.unmodified(record, _began_at(outcome, at))
+            else:
+                read.append(_Read(page, record, self._comparer.compare(record, page, _began_at(outcome, at))))
+        readings = iter(self._readings(read, at))
+        return [None if page is None else next(readings) for _, page in outcomes]
+
+    def _readings(self, read: Sequence[_Read], at: float) -> list[Reading]:
+        if not read:
+            return []
+        placements = self._state.sketches.add(self._sketched([each.page for each in read], [e.record for e in read]))
+        return [
+            Reading(
+                page.digests,
+                self._is_repeated(page, at) if placement is None else placement.is_copy,
+                not page.directives.noindex,
+                compared.level,
+                version_of(page),
+                compared.blocks,
+            )
+            for (page, _, compared), placement in zip(read, placements, strict=True)
+        ]
+
+    def _sketched(self, pages: Sequence[Page], records: Sequence[UrlRecord | None]) -> list[Sketched]:
+        worth = self._worth([page.url for page in pages])
+        return [
+            Sketched(page.url, page.sketch, _is_listed(record), value, page.canonical, page.digests.links)
+            for page, record, value in zip(pages, records, worth, strict=True)
+        ]
+
+    def _is_repeated(self, page: Page, at: float) -> bool:
+        """Whether the text of a very short page is, word for word, that of another URL."""
+        if not page.main_text:
+            return False
+        digest = b"text" + page.digests.main.to_bytes(8, "big")
+        first = self._state.payloads.add_new(Payload(digest, page.url, at, ""))
+        return first is not None and first.url != page.url
+
+
+def _is_gone(outcome: FetchOutcome) -> bool:
+    """Whether a page was there and is not any more."""
+    if outcome.task.visited_at is None or outcome.task.purpose is not Purpose.PAGE:
+        return False
+    return isinstance(outcome, Redirected) or (isinstance(outcome, Fetched) and outcome.status in _GONE)
+
+
+def _is_unmodified(outcome: FetchOutcome) -> bool:
+    return isinstance(outcome, NotModified) and outcome.task.purpose is Purpose.PAGE
+
+
+def _began_at(outcome: FetchOutcome, at: float) -> float:
+    """When a page was as the answer says: what records of earlier visits say, too."""
+    return outcome.started_at if isinstance(outcome, Fetched | NotModified) else at
+
+
+def _is_listed(record: UrlRecord | None) -> bool:
+    return record is not None and any(seen.source is Source.SITEMAP for seen in record.first_seen)
