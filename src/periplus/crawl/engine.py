@@ -10,7 +10,7 @@ twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeGuard
@@ -42,7 +42,7 @@ from .clock import Pace, Ration
 from .copies import Answer, Copies
 from .courier import Courier
 from .fetch import CurlWire
-from .frontier import Freshness
+from .frontier import AddressClaims, AddressShares, ClaimsReport, Freshness, NextVisit
 from .journal import BatchNote, FileNote, Journal, Note, with_body
 from .reading import PageReader, redirection
 from .scheduler import CrawlScheduler
@@ -94,6 +94,8 @@ class Engine:
         warc_folder: Path,
         pace: Pace | Ration,
         speed: float = 1.0,
+        claims: AddressClaims | None = None,
+        next_visits: Callable[[], Sequence[NextVisit]] = tuple,
     ) -> None:
         self._settings = settings
         self._scheduler = scheduler
@@ -110,6 +112,8 @@ class Engine:
         self._warc_folder = warc_folder
         self._pace = pace
         self._speed = speed
+        self._claims = claims
+        self.next_visits = next_visits
         self._copies = Copies(state, scheduler.comparer, knows_worth=scheduler.learns)
         self._unread: dict[Url, FileNote] = {}
         self._commits = commits_of(state)
@@ -255,14 +259,22 @@ class Engine:
 
     # what others see
 
-    @property
-    def tally(self) -> Tally:
-        """The crawl in numbers."""
-        return self._events.tally
+    def stats(self) -> tuple[Census, Tally]:
+        """The frontier and the crawl in numbers."""
+        return self._scheduler.census(), self._events.tally
 
-    def census(self) -> Census:
-        """The frontier in numbers."""
-        return self._scheduler.census()
+    @property
+    def is_quiet(self) -> bool:
+        """Whether everything is committed, and every batch for other shards is acknowledged."""
+        return self._courier.is_quiet and not self._uncommitted
+
+    def batch_numbers(self) -> tuple[dict[int, int], dict[int, int]]:
+        """The numbers of the last batches sent to each other shard, and taken from each."""
+        return self._courier.numbers()
+
+    def claims_report(self) -> ClaimsReport | None:
+        """Which addresses this shard sends requests to, if there are other shards."""
+        return None if self._claims is None else self._claims.report()
 
     def freshness(self) -> Freshness | None:
         """How fresh the collection is, if it is watched."""
@@ -272,11 +284,20 @@ class Engine:
         """What it says of its visits, if the collection is watched."""
         return self._scheduler.refresher.bid(self._clock.now())
 
-    def afford(self, visits_a_day: float) -> None:
-        """So many visits a day may be made from now on, if the collection is watched."""
+    def set_page_budget(self, pages: int | None) -> None:
+        """How many pages may be fetched in total; `None`: any number."""
+        self._scheduler.allowance = pages
+
+    def set_visit_budget(self, visits_per_day: float) -> None:
+        """How many visits per day may be made from now on, in a watch."""
         if isinstance(self._pace, Ration):
-            self._scheduler.refresher.afford(visits_a_day)
-            self._pace.change(visits_a_day / DAY, self._clock.now())
+            self._scheduler.refresher.afford(visits_per_day)
+            self._pace.change(visits_per_day / DAY, self._clock.now())
+
+    def set_address_shares(self, shares: AddressShares) -> None:
+        """How many shards send requests to this shard's addresses."""
+        if self._claims is not None:
+            self._claims.update(shares)
 
     def wake(self) -> None:
         """Let a `step` that waits return at once."""
@@ -308,8 +329,8 @@ class Engine:
         self._forester.naming.submit(self._clock.now())
         self._uncommitted += 1
 
-    def widen(self, places: Sequence[Url]) -> None:
-        """Take places into the scope. Durable at once: what is noted later was judged with them."""
+    def extend_scope(self, places: Sequence[Url]) -> None:
+        """Add URLs that seeds have moved to. Durable at once: what is noted later was judged with them."""
         if self._courier.widen(places):
             self._forget_links()
             self.checkpoint()
@@ -319,10 +340,9 @@ class Engine:
         self._courier.acknowledged(receiver, number)
         self._uncommitted += 1
 
-    @property
-    def has_uncommitted(self) -> bool:
-        """Whether something is not durable yet."""
-        return self._uncommitted > 0
+    def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
+        """Places and batches to carry to other shards, and receipts: by sender, the last batch taken."""
+        return self._courier.collect()
 
     def recover(self) -> int:
         """Go through what had arrived but was not committed when the last process ended; how much that was."""

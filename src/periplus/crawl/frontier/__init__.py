@@ -16,25 +16,24 @@ site rests, `retries` what a failure means, `second_chances` when what failed is
 worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited again, `valuing`
 what a visit is worth, `spending` what may be spent on visits, `forecasting` what one will then have to be worth,
 `takings` what visits bring, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how those and
-new ones get along, `presence` at which addresses a shard is, `neighbours` who else is there, `comparer` how much a
+new ones get along, `claims` which addresses a shard sends requests to, and its share of each, `comparer` how much a
 page has changed, `history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind
 most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
 docs/politeness.md tells the same to site owners.
 """
 
 from .admission import LANES, Admission, lane_of
+from .claims import AddressClaims, AddressShares, ClaimsReport
 from .comparer import Compared, Comparer
 from .esteem import Esteem
 from .files import Files
 from .foretold import Foretelling, NextVisit
 from .history import after_failure, after_visit
 from .leases import Lease, Leases
-from .neighbours import Neighbours
 from .offers import Offers
 from .panel import Freshness, Gauge, waiting_again
 from .permission import Permission
 from .politeness import PolitenessSettings, rest_after
-from .presence import Presence, Register, Shares
 from .refresher import Refresher
 from .retries import OUR_OWN, Retry, RetrySettings, is_of_the_moment, is_tried_again, reason_of, retry_for
 from .robots import RobotsGate, robots_url
@@ -51,7 +50,10 @@ __all__ = [
     "OUR_OWN",
     "SOON",
     "ActiveSite",
+    "AddressClaims",
+    "AddressShares",
     "Admission",
+    "ClaimsReport",
     "Compared",
     "Comparer",
     "Esteem",
@@ -62,21 +64,17 @@ __all__ = [
     "Gauge",
     "Lease",
     "Leases",
-    "Neighbours",
     "NextVisit",
     "Offers",
     "Permission",
     "Place",
     "PolitenessSettings",
-    "Presence",
     "Refresher",
-    "Register",
     "Retry",
     "RetrySettings",
     "RobotsGate",
     "Rounds",
     "SecondChances",
-    "Shares",
     "Sources",
     "Valuer",
     "WatchSettings",

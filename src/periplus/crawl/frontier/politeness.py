@@ -6,7 +6,7 @@ Olston & Najork 2010 section 2.2). A visit may take several pages over one kept-
 k pages per connection, w seconds between connections); unless told so, it takes one.
 
 Sites that share an address share a server: requests to one address begin at least `ip_delay` apart; if several shards
-have sites there, those of each as many times that as there are such shards (`presence`).
+have sites there, those of each as many times that as there are such shards (`claims`).
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ from periplus.model import (
 from periplus.policy.balance import BalanceSettings, SiteBalance
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
+from .claims import AddressClaims
 from .politeness import PolitenessSettings, rest_after
-from .presence import Register
 from .retries import OUR_OWN, Retry, RetrySettings, back_off, retry_for
 from .shares import Shares
 from .workbench import ActiveSite, Place, Workbench
@@ -89,7 +89,7 @@ class Rounds:
         retries: RetrySettings,
         capacity: int,
         balance: BalanceSettings | None = None,
-        register: Register | None = None,
+        register: AddressClaims | None = None,
     ) -> None:
         self._state = state
         self._events = events

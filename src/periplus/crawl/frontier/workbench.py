@@ -6,7 +6,7 @@ matters when there are more of them than hands. Of the sites at one address one 
 a hand waits for all of them, or two of them would be asked at once.
 
 Where there are several shards, an address is asked by nobody who has not been told how many of them are there (its
-share, see `presence`), and then every so many times `ip_delay`.
+share, see `claims`), and then every so many times `ip_delay`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from periplus.model import InvariantError, Lane, Site, SiteState, Url
 from periplus.policy.balance import SiteBalance
 
 from .agenda import Agenda
-from .presence import Register, key_of
+from .claims import AddressClaims, key_of
 
 LINGER = 60
 """Where several shards share addresses, we leave one where nobody was twice in a row, looked up every so many words
@@ -114,7 +114,7 @@ class Workbench:
         *,
         capacity: int,
         key: Callable[[ActiveSite], tuple[float, float]],
-        register: Register | None = None,
+        register: AddressClaims | None = None,
     ) -> None:
         self._ip_delay = ip_delay
         self._register = register
@@ -267,7 +267,7 @@ class Workbench:
             return self._ip_delay
         return self._ip_delay * (self._register.share(key) or math.inf)
 
-    def _mind(self, register: Register, now: float) -> None:
+    def _mind(self, register: AddressClaims, now: float) -> None:
         """Heed how many others are at our addresses now, and leave those where we have nothing more to do."""
         for key in register.news():
             if (address := self._addresses.get(key)) is not None:
