@@ -42,7 +42,7 @@ from .clock import Pace, Ration
 from .copies import Answer, Copies
 from .courier import Courier
 from .fetch import CurlWire
-from .frontier import AddressClaims, AddressShares, ClaimsReport, Freshness, NextVisit
+from .frontier import AddressClaims, ClaimsReport, Freshness, NextVisit
 from .journal import BatchNote, FileNote, Journal, Note, with_body
 from .reading import PageReader, redirection
 from .scheduler import CrawlScheduler
@@ -114,6 +114,8 @@ class Engine:
         self._speed = speed
         self._claims = claims
         self.next_visits = next_visits
+        self.batch_numbers, self.collect, self.wake = courier.numbers, courier.collect, wire.wake
+        self.set_address_shares = (claims or AddressClaims(1)).update
         self._copies = Copies(state, scheduler.comparer, knows_worth=scheduler.learns)
         self._unread: dict[Url, FileNote] = {}
         self._commits = commits_of(state)
@@ -268,10 +270,6 @@ class Engine:
         """Whether everything is committed, and every batch for other shards is acknowledged."""
         return self._courier.is_quiet and not self._uncommitted
 
-    def batch_numbers(self) -> tuple[dict[int, int], dict[int, int]]:
-        """The numbers of the last batches sent to each other shard, and taken from each."""
-        return self._courier.numbers()
-
     def claims_report(self) -> ClaimsReport | None:
         """Which addresses this shard sends requests to, if there are other shards."""
         return None if self._claims is None else self._claims.report()
@@ -293,15 +291,6 @@ class Engine:
         if isinstance(self._pace, Ration):
             self._scheduler.refresher.afford(visits_per_day)
             self._pace.change(visits_per_day / DAY, self._clock.now())
-
-    def set_address_shares(self, shares: AddressShares) -> None:
-        """How many shards send requests to this shard's addresses."""
-        if self._claims is not None:
-            self._claims.update(shares)
-
-    def wake(self) -> None:
-        """Let a `step` that waits return at once."""
-        self._wire.wake()
 
     # what is kept
 
@@ -339,10 +328,6 @@ class Engine:
         """Another shard has a batch, and all before it."""
         self._courier.acknowledged(receiver, number)
         self._uncommitted += 1
-
-    def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
-        """Places and batches to carry to other shards, and receipts: by sender, the last batch taken."""
-        return self._courier.collect()
 
     def recover(self) -> int:
         """Go through what had arrived but was not committed when the last process ended; how much that was."""
