@@ -1,9 +1,9 @@
 """Discoveries between two actors on one machine: how many a second, and how much memory when the receiver is slow.
 
 Everything that a discovery goes through between two shards is here and real: it is packed into a batch, kept in the
-sender's state and committed, offered, carried by its postman, refused when the inbox is full, taken from there, checked
-by its number, unpacked, committed by the receiver, and acknowledged. What the receiver's frontier does with it is not:
-that is `bench.state`. `python -m bench.cluster` says it for other lengths.
+sender's state and committed, offered, sent by its outbound thread, refused when the inbox is full, taken from there,
+checked by its number, unpacked, committed by the receiver, and acknowledged. What the receiver's frontier does with it
+is not: that is `bench.state`. `python -m bench.cluster` says it for other lengths.
 """
 
 from __future__ import annotations
@@ -14,20 +14,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Thread
-from types import SimpleNamespace
 from typing import Any
 
 from msgspec.structs import replace
 
 from bench.harness import Group, Target
 from periplus.cluster.connection import connected, load
-from periplus.cluster.inbox import Inbox
-from periplus.cluster.links import Delivery
-from periplus.cluster.postman import Postman, Watchdog
+from periplus.cluster.links import Inbox, Transfer
+from periplus.cluster.outbound import Outbound, Watchdog
 from periplus.crawl.courier import BATCH, WINDOW
-from periplus.crawl.shard import Parcel
+from periplus.crawl.shard import ShardOutput
+from periplus.crawl.sharding.messages import Delivery
 from periplus.model import Discovery, Source, Url
 from periplus.store import DiskState
 
@@ -39,35 +37,33 @@ _KEPT = 4 * WINDOW
 
 
 class Talker:
-    """One side: a state on disk, an inbox and a postman; no sites."""
+    """One side: a state on disk, an inbox and an outbound thread; no sites."""
 
     def __init__(self, number: int, folder: str) -> None:
         self._number = number
         self._folder = folder
         self._inbox = Inbox()
-        self._posts: SimpleQueue[Parcel] = SimpleQueue()
         self._ray = load()
         self._done = 0
         self._idle_memory = _memory()
-        self._postman = Postman(
+        self._outbound = Outbound(
             self._ray,
             number,
             2,
             epoch=1,
-            coordinator=_nobody,
-            handle_of=lambda other: self._ray.get_actor(f"talker-{other}"),
-            life=SimpleNamespace(posts=self._posts),  # type: ignore[arg-type]
-            tell=_nobody,
+            coordinator=_no_coordinator,
+            actor_of=lambda other: self._ray.get_actor(f"talker-{other}"),
+            inbox=self._inbox,
             watchdog=Watchdog(),
         )
         self._inbox.epoch = 1
-        Thread(target=self._postman.work, daemon=True).start()
+        Thread(target=self._outbound.run, daemon=True).start()
 
-    def deliver(self, delivery: Delivery) -> int:
+    def deliver(self, transfer: Transfer) -> int:
         """From the other."""
-        epoch = self._inbox.deliver(delivery)
+        epoch = self._inbox.deliver(transfer)
         if epoch:
-            self._postman.heard.put(replace(delivery, batches=()))
+            self._outbound.received.put(replace(transfer, batches=()))
         return epoch
 
     def send(self, batches: int) -> None:
@@ -93,10 +89,10 @@ class Talker:
             state.commit()
             for batch in state.exchange.unsent(1, WINDOW - (offered - acknowledged)):
                 offered = batch.number
-                self._posts.put(Parcel((batch,)))
+                self._outbound.posts.put(ShardOutput((batch,)))
             time.sleep(0.001)
             while isinstance(message := self._inbox.take(), Delivery):
-                acknowledged = max(acknowledged, message.receipt)
+                acknowledged = max(acknowledged, message.receipts.get(1, 0))
                 state.exchange.acknowledged(1, acknowledged)
                 self._done = acknowledged * BATCH
         state.close()
@@ -115,12 +111,12 @@ class Talker:
             taken = state.exchange.taken(0)
             if taken > told and time.monotonic() >= commit_at:
                 state.commit()
-                self._posts.put(Parcel(receipts={0: taken}))
+                self._outbound.posts.put(ShardOutput(receipts={0: taken}))
                 commit_at, told = time.monotonic() + _COMMIT, taken
 
 
-def _nobody(*_: object) -> Any:
-    raise ValueError("there is nobody")
+def _no_coordinator() -> Any:
+    raise ValueError("this bench has no coordinator")
 
 
 def _memory() -> int:

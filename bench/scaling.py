@@ -23,14 +23,14 @@ import numpy as np
 
 from periplus import __version__
 from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.cluster.coordinator import Coordinator
+from periplus.cluster.leases import LeasedCoordinator
 from periplus.cluster.memory import Remembered
-from periplus.cluster.words import Report
 from periplus.config import Config
 from periplus.crawl.census import Census
-from periplus.crawl.local import Crawl, MakeShard
 from periplus.crawl.placement import Placement, owner_of
-from periplus.crawl.shard import Parcel, Shard, Status
+from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
+from periplus.crawl.sharding import Crawl
+from periplus.crawl.sharding.messages import StatusReport
 from periplus.crawl.tally import Tally
 from periplus.lab.simulate.placed import site_name
 from periplus.lab.web import World
@@ -61,8 +61,8 @@ def main() -> None:
 def costs() -> Iterator[dict[str, object]]:
     """What messages weigh and cost."""
     yield {"what": "bytes of a discovery in a batch", "value": _discovery_bytes()}
-    yield {"what": "bytes of an empty batch", "value": len(pickle.dumps(Parcel((Batch(1, 2, 3, b""),)), 5))}
-    yield {"what": "bytes of a report", "value": len(pickle.dumps(Report(_status(7, 580_000), 3, 0, is_quiet=True), 5))}
+    yield {"what": "bytes of an empty batch", "value": len(pickle.dumps(ShardOutput((Batch(1, 2, 3, b""),)), 5))}
+    yield {"what": "bytes of a report", "value": len(pickle.dumps(StatusReport(_status(7, 580_000), 3), 5))}
     for limit in (None, 10**12):
         for shards in (10, 100, 300, 1000):
             what = f"seconds of a report at the coordinator, {shards} shards, {'a' if limit else 'no'} limit of pages"
@@ -112,7 +112,7 @@ class _Reports:
     def __init__(self, shards: int, limit: int | None) -> None:
         remembered = Remembered.of("run", shards)
         self.kept = 0
-        self._coordinator = Coordinator(remembered, self._keep, shards, now=0.0, lease=15.0, limit=limit)
+        self._coordinator = LeasedCoordinator(remembered, self._keep, shards, now=0.0, lease=15.0, limit=limit)
         for shard in range(shards):
             self._coordinator.begin(shard, __version__, 0.0)
         self._shards = shards
@@ -125,9 +125,7 @@ class _Reports:
     def told(self) -> list[bytes]:
         """A report of each."""
         self._done += 100
-        return [
-            pickle.dumps(Report(_status(shard, self._done), 3, 0, is_quiet=True), 5) for shard in range(self._shards)
-        ]
+        return [pickle.dumps(StatusReport(_status(shard, self._done), 3), 5) for shard in range(self._shards)]
 
     def hear(self, times: int) -> None:
         """So many reports of every shard, and what follows from each."""
@@ -172,7 +170,7 @@ def _exchanged(size: int, batches: int) -> tuple[float, float]:
         for _ in range(batches):
             here.exchange.send(1, found)
         here.commit()
-        leaving = [pickle.dumps(Parcel((batch,)), 5) for batch in here.exchange.unsent(1, batches)]
+        leaving = [pickle.dumps(ShardOutput((batch,)), 5) for batch in here.exchange.unsent(1, batches)]
         sent_at = time.process_time()
         for each in leaving:
             (batch,) = pickle.loads(each).batches
@@ -200,13 +198,13 @@ class Watched(msgspec.Struct, frozen=True):
         shard = self.make(number, count)
         collect, notes = shard.collect, (self.folder / f"{count}-{number}.jsonl").open("a", buffering=1)
 
-        def noted() -> Parcel:
-            parcel = collect()
-            for batch in parcel.batches:
+        def noted() -> ShardOutput:
+            output = collect()
+            for batch in output.batches:
                 weight = len(batch.packed)
                 note = (time.time(), number, batch.receiver, len(batch.discoveries), weight)
                 notes.write(json.dumps(note) + "\n")
-            return parcel
+            return output
 
         shard.collect = noted  # type: ignore[method-assign]
         return shard

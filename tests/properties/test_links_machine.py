@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from periplus.cluster.inbox import Inbox
-from periplus.cluster.links import LONGEST_PAUSE, Delivery, Link
+from periplus.cluster.links import MAX_PAUSE, Inbox, Link, Transfer
+from periplus.crawl.sharding.messages import Delivery
 from periplus.model import Batch, Url
 
 WINDOW = 5
@@ -26,7 +26,7 @@ class Talk(RuleBasedStateMachine):
         self.offered = self.acknowledged = 0
         self.places: list[Url] = []
         self.epoch = 1
-        self.under_way: Delivery | None = None
+        self.under_way: Transfer | None = None
         self.kept = self.taken = self.heard = 0
         self.inbox = self._inbox()
         self.known: dict[int, int] = {}
@@ -47,7 +47,7 @@ class Talk(RuleBasedStateMachine):
     def tell(self) -> None:
         place = Url(f"http://{len(self.places)}.test/")
         self.places.append(place)
-        self.link.tell([place])
+        self.link.add_places([place])
 
     @rule(seconds=st.sampled_from([0.01, 0.2, 3.0]))
     def pass_time(self, seconds: float) -> None:
@@ -100,7 +100,7 @@ class Talk(RuleBasedStateMachine):
 
     @rule()
     def greeting_arrives(self) -> None:
-        self.link.heard_from(self.epoch)
+        self.link.seen(self.epoch)
 
     @invariant()
     def nothing_is_invented(self) -> None:
@@ -115,7 +115,7 @@ class Talk(RuleBasedStateMachine):
             self.link.answered(None, self.now)
         self.greeting_arrives()
         for _ in range(200):
-            self.now += LONGEST_PAUSE + 1
+            self.now += MAX_PAUSE + 1
             delivery = self.link.next(self.now)
             if delivery is not None:
                 self.link.answered(self.inbox.deliver(delivery), self.now)

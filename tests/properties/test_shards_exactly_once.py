@@ -31,13 +31,12 @@ from periplus.crawl.engine import Engine, EngineSettings, commits_of
 from periplus.crawl.fetch import CurlWire
 from periplus.crawl.frontier import PolitenessSettings
 from periplus.crawl.journal import Journal
-from periplus.crawl.local.messages import Told
-from periplus.crawl.local.serving import obey
-from periplus.crawl.local.team import Team
 from periplus.crawl.placement import Placement
 from periplus.crawl.reading import PageReader
 from periplus.crawl.scheduler import CrawlScheduler
 from periplus.crawl.shard import Shard
+from periplus.crawl.sharding.processes import ProcessTeam
+from periplus.crawl.sharding.worker import ShardWorker
 from periplus.crawl.sitemaps import Forester, ForesterSettings, SitemapSettings
 from periplus.crawl.tally import Counting, Tally
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
@@ -137,19 +136,16 @@ class Clock:
 
 
 class Life:
-    """A shard and its end of the pipe: what `serving` does, a piece at a time."""
+    """A shard and its end of the pipe: what a worker process does, a piece at a time."""
 
-    def __init__(self, shard: Shard, connection: Connection) -> None:
+    def __init__(self, shard: Shard, seeds: Sequence[Discovery], connection: Connection) -> None:
         self.shard, self.connection = shard, connection
-        shard.allow(0)
-        self.heard = 0
+        self.worker = ShardWorker(shard, seeds, connection.send)
         self.is_over = False
 
     def hear(self) -> None:
         if self.connection.poll(0):
-            message = self.connection.recv()
-            self.heard += 1
-            obey(self.shard, message)
+            self.worker.handle(self.connection.recv())
 
     def die(self) -> None:
         if not self.is_over:
@@ -158,9 +154,8 @@ class Life:
             self.connection.close()
 
     def speak(self) -> None:
-        if parcel := self.shard.collect():
-            self.connection.send(parcel)
-        self.connection.send(Told(self.shard.status(), self.heard))
+        self.worker.post_output()
+        self.worker.post_status()
 
 
 class Nobody:
@@ -172,16 +167,16 @@ class Nobody:
         return False
 
 
-class Simulated(Team):
+class Simulated(ProcessTeam):
     """The coordinator, whose shards live right here."""
 
     def __init__(self, world: Shards, workers: int, limit: int | None) -> None:
         super().__init__(cast("Any", None), workers, limit)
         self._world = world
 
-    def _born(self, number: int) -> tuple[Connection, BaseProcess]:
+    def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:
         here, there = Pipe()
-        self._world.lives[number] = Life(self._world.opened(number), there)
+        self._world.lives[number] = Life(self._world.opened(number), self._seeds[number], there)
         return here, cast("BaseProcess", Nobody())
 
 
@@ -246,7 +241,7 @@ class Shards(RuleBasedStateMachine):
             forester=forester, courier=courier, warc_folder=folder / "warc", pace=Pace(0.0, 0.0),
         )  # fmt: skip
         engine.recover()
-        return Shard(number, scheduler=scheduler, engine=engine, courier=courier)
+        return Shard(number, engine)
 
     # who does something next
 
@@ -278,7 +273,7 @@ class Shards(RuleBasedStateMachine):
 
     @rule()
     def coordinate(self) -> None:
-        self.team.turn(0.0)
+        self.team.poll(0.0)
 
     @rule()
     def go_on(self) -> None:
@@ -290,8 +285,8 @@ class Shards(RuleBasedStateMachine):
         """Nothing more is committed or said. What was said before reaches the coordinator, who then sees the end."""
         for life in self.living(number):
             life.die()
-        for member in self.team._members:
-            member.deaths = 0
+        for state in self.team._coordinator._shards:
+            state.starts = 0
 
     @rule()
     def all_die(self) -> None:
@@ -330,7 +325,7 @@ class Shards(RuleBasedStateMachine):
                 life.shard.step(0.0)
                 life.speak()
         self.clock.at += 0.2
-        self.team.turn(0.0)
+        self.team.poll(0.0)
 
     def teardown(self) -> None:
         try:

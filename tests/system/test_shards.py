@@ -18,11 +18,10 @@ from tests.system.crawled import Asked, asked, rows, small_world
 
 from periplus.assembly import Layout, open_crawl, seeds_from
 from periplus.config import Config
-from periplus.crawl.allowance import Deal
 from periplus.crawl.census import Census
-from periplus.crawl.local import Crawl, MakeShard
-from periplus.crawl.local.team import Member
-from periplus.crawl.shard import Parcel, Shard, Status
+from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
+from periplus.crawl.sharding import Crawl, PageBudget
+from periplus.crawl.sharding.processes import WorkerProcess
 from periplus.crawl.tally import Tally
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
@@ -93,7 +92,7 @@ def broken(number: int, count: int) -> Shard:
 
 def test_a_shard_that_dies_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """After some tries, with an error; nobody is left behind."""
-    monkeypatch.setattr("periplus.crawl.local.team.MAX_DEATHS", 1)
+    monkeypatch.setattr("periplus.crawl.sharding.coordinator.MAX_STARTS", 2)
     with pytest.raises(CollectionError, match="died 2 times in a row"):
         Crawl(deadly, 2).run()
     assert multiprocessing.active_children() == []
@@ -156,10 +155,10 @@ def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     """When it is let go of, after a grace: nothing is lost by it."""
     process = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(600,))
     process.start()
-    member = Member(0)
-    member.process = process
-    monkeypatch.setattr("periplus.crawl.local.team.GRACE", 0.1)
-    member.let_go()
+    worker = WorkerProcess(0)
+    worker.process = process
+    monkeypatch.setattr("periplus.crawl.sharding.processes.GRACE", 0.1)
+    worker.end()
     assert process.exitcode == -signal.SIGKILL
 
 
@@ -199,7 +198,7 @@ class Standing:
         return self.waiting > 0
 
     @property
-    def has_nothing_to_do(self) -> bool:
+    def is_settled(self) -> bool:
         return not self.waiting
 
 
@@ -207,13 +206,13 @@ class Standing:
 @pytest.mark.parametrize("waiting", [[50, 0], [0, 7, 500], [3000, 3000], [1, 1, 1, 1]])
 def test_all_pages_are_dealt_out_and_no_more(limit: int, waiting: list[int]) -> None:
     """Whoever has work gets what others do not need; the sum is never passed."""
-    deal = Deal(limit, len(waiting))
+    budget = PageBudget(limit, len(waiting))
     shards = [Standing(0, number) for number in waiting]
     total = min(limit, sum(waiting))
     for _ in range(10_000):
-        list(deal.turn(shards))
-        assert sum(deal.granted) <= limit
-        for shard, granted in zip(shards, deal.granted, strict=True):
+        budget.allocate(shards)
+        assert sum(budget.granted) <= limit
+        for shard, granted in zip(shards, budget.granted, strict=True):
             fetched = min(granted - shard.done, shard.waiting, 3)
             shard.done, shard.waiting = shard.done + fetched, shard.waiting - fetched
         if sum(shard.done for shard in shards) == total:
@@ -242,23 +241,25 @@ class Talker:
         for number in receipts.values():
             self._unacknowledged = self.BATCHES - number
 
-    def collect(self) -> Parcel:
+    def collect(self) -> ShardOutput:
         leaving, self._leaving = self._leaving, ()
         receipts = {1 - self.number: self._taken} if self._taken > self._told else {}
         self._told = self._taken
-        return Parcel(leaving, receipts)
+        return ShardOutput(leaving, receipts)
 
     def status(self) -> Status:
         is_quiet = self._unacknowledged == 0 and self._taken == self._told
-        done = self._taken
-        return Status(self.number, Census(0, 0, 0, 0, 0, 0, 0, done), Tally(), self._taken == self.BATCHES, is_quiet)
+        is_idle, other = self._taken == self.BATCHES, 1 - self.number
+        census = Census(0, 0, 0, 0, 0, 0, 0, self._taken)
+        numbers = {other: self.BATCHES} if is_idle and is_quiet else {}
+        return Status(self.number, census, Tally(), is_idle, is_quiet, sent=numbers, taken=numbers)
 
-    def step(self, patience: float) -> None:
+    def step(self, timeout: float) -> None:
         time.sleep(0.001)
 
-    def allow(self, pages: int | None) -> None: ...
+    def set_page_budget(self, pages: int | None) -> None: ...
 
-    def widen(self, places: Sequence[Url]) -> None: ...
+    def extend_scope(self, places: Sequence[Url]) -> None: ...
 
     def discover(self, discoveries: Sequence[Discovery]) -> None: ...
 

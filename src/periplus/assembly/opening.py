@@ -11,7 +11,7 @@ import msgspec
 from periplus.config import Config
 from periplus.crawl.clock import SystemClock, Timescale
 from periplus.crawl.frontier import robots_url
-from periplus.crawl.local import Crawl, Gather
+from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.store import is_begun, known_ranks, listed_priorities, listed_ranks
 from periplus.store.warc import merge_indexes

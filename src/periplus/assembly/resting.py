@@ -75,7 +75,7 @@ def _deliver_to(receiver: int, maker: ShardMaker, layout: Layout, count: int) ->
         return False
     places = sorted(all_moved(layout))
     with closing(open_shard(maker, layout, receiver, count)) as shard, ExitStack() as held:
-        shard.widen(places)
+        shard.extend_scope(places)
         for number in senders:
             sender = held.enter_context(opened(layout, number))
             while batches := sender.exchange.unsent(receiver, _BATCHES):

@@ -15,7 +15,7 @@ from periplus.crawl.clock import Pace, Ration, SystemClock, Timescale
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
 from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
-from periplus.crawl.frontier import Foretelling, NextVisit, Register, Watching
+from periplus.crawl.frontier import AddressClaims, Foretelling, NextVisit, Watching
 from periplus.crawl.journal import Journal
 from periplus.crawl.placement import Placement
 from periplus.crawl.reading import PageReader
@@ -66,13 +66,13 @@ def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Sh
     clock = SystemClock(asked.scale)
     state = _state(asked, layout, number)
     try:
-        shard, engine = _assemble(asked, layout, number, count, state, clock)
+        engine = _assemble(asked, layout, number, count, state, clock)
         engine.recover()
         engine.submit()
     except BaseException:
         state.close()
         raise
-    return shard
+    return Shard(number, engine)
 
 
 def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
@@ -85,9 +85,7 @@ def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
     return DiskState(home, shard=number, duplicates=asked.config.duplicates)
 
 
-def _assemble(
-    asked: ShardMaker, layout: Layout, number: int, count: int, state: State, clock: SystemClock
-) -> tuple[Shard, Engine]:
+def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state: State, clock: SystemClock) -> Engine:
     config, seeds = asked.config, asked.seeds
     journal = Journal(layout.shard(number) / "journal", layout.warc)
     tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=state.marked("tables"))
@@ -97,7 +95,7 @@ def _assemble(
     ordering = config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
     state.mark(ORDERING, learning_name(config).encode())
     weigher = weigher_of(config, layout)
-    register = Register(count) if count > 1 else None
+    claims = AddressClaims(count) if count > 1 else None
     scheduler = CrawlScheduler(
         state,
         guard=standard_chain(scope, config.filters, recall=_Recall(state)),
@@ -109,7 +107,7 @@ def _assemble(
         retries=config.retries,
         frontier=config.frontier,
         balance=config.balance,
-        register=register,
+        register=claims,
         refresh=config.refresh,
         churn=config.churn,
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
@@ -145,7 +143,12 @@ def _assemble(
         rank_of=_rank_of(config, layout),
     )
     watches = asked.visits_a_day > 0
-    engine = Engine(
+    foretelling = Foretelling(state, config.refresh, weigher)
+
+    def next_visits() -> Sequence[NextVisit]:
+        return foretelling.next(scheduler.refresher.price, clock.now(), _FORETOLD) if watches else ()
+
+    return Engine(
         config.engine,
         scheduler=scheduler,
         wire=wire,
@@ -161,16 +164,9 @@ def _assemble(
         warc_folder=layout.warc,
         pace=_pace(asked, scheduler, clock, number, count),
         speed=clock.speed,
+        claims=claims,
+        next_visits=next_visits,
     )
-    foretelling = Foretelling(state, config.refresh, weigher)
-
-    def next_visits() -> Sequence[NextVisit]:
-        return foretelling.next(scheduler.refresher.price, clock.now(), _FORETOLD) if asked.visits_a_day else ()
-
-    shard = Shard(
-        number, scheduler=scheduler, engine=engine, courier=courier, next_visits=next_visits, register=register
-    )
-    return shard, engine
 
 
 def weigher_of(config: Config, layout: Layout, state: State | None = None) -> Weigher:

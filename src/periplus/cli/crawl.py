@@ -21,7 +21,7 @@ from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS, open_crawl, settle
 from periplus.config import parse_duration
-from periplus.crawl.local import Crawl, Gather, collect_less
+from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 from periplus.model import ConfigError, UsageError
 
 from . import options
@@ -114,7 +114,7 @@ def run(
     began_at = time.time()
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
     progress = Progress(before, shards=collection.workers)
-    collect_less()
+    tune_garbage_collection()
     title = title or title_of("crawl", collection)
     asked: Collection | None = collection
     with Display(console, title, _aside(collection), view) as display:

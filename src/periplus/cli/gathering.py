@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS
-from periplus.crawl.local import Gather
+from periplus.crawl.sharding import Gather
 
 from .collection import Collection
 

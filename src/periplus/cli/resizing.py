@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly import Layout, Resized, Step, requested, resize
-from periplus.crawl.local import Crawl
 from periplus.crawl.shard import Status
+from periplus.crawl.sharding import Crawl
 from periplus.model import CollectionInUse
 
 from .collection import Collection

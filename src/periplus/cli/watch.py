@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly import budget as budget_of
-from periplus.crawl.local import Gather
+from periplus.crawl.sharding import Gather
 from periplus.crawl.tally import Tally
 from periplus.model import UsageError
 from periplus.policy.refresh import DAY

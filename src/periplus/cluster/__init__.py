@@ -1,12 +1,13 @@
-"""The same house on many machines: what one machine does in processes, here Ray places, connects and starts again.
+"""A crawl on many machines: the shards are actors that Ray places, connects and starts again.
 
-Nothing else of the house knows Ray, and this room loads it only when it is used: it is an extra (`periplus[ray]`), and
-without it whoever asks for a cluster is told what to install.
+Nothing else in Periplus knows Ray, and it is loaded only when it is used: it is an extra (`periplus[ray]`), and without
+it `--cluster` says what to install.
 
-A crawl: `team` is what the command sees; it begins `actors`, one for each shard and one for the `coordinator`, who
-deals out what is common, keeps a small `memory`, and sees the end. In an actor, `life` is the loop of the shard,
-`inbox` what others bring it, and `postman` brings what it has for others over its `links`. `words` are what they say to
-each other. Insight: `RayExecutor` does its jobs as tasks.
+The decisions are those of every crawl (`periplus.crawl.sharding`); this package adds what Ray needs. `team` is what the
+command sees. It starts `actors`: one for each shard, whose loop is that of every worker, and one for the coordinator.
+`leases` let one worker at a time have a shard, and `memory` is what they must not forget. `outbound` sends what a shard
+has for others over its `links`, and its reports. `messages` are those that only a cluster has, `connection` finds or
+starts Ray. `executor` runs the jobs of insight as Ray tasks.
 """
 
 from .executor import RayExecutor

@@ -1,7 +1,7 @@
-"""The actors, as Ray sees them: one for each shard, and the coordinator. What they do is written elsewhere.
+"""The Ray actors: one for each shard, and one for the coordinator. What they do is written elsewhere.
 
-Ray begins an actor again that died, wherever there is room, with the arguments it was first begun with. It is found by
-its name. No constructor raises: Ray would not try again.
+Ray starts an actor again that died, wherever there is room, with the arguments of its first start. Actors are found by
+name. No constructor raises: Ray would not try again.
 """
 
 from __future__ import annotations
@@ -19,30 +19,34 @@ from msgspec.structs import replace
 
 from periplus import __version__
 from periplus.assembly import ShardMaker
-from periplus.crawl.local import MakeShard, collect_less
-from periplus.crawl.shard import Status
+from periplus.crawl.shard import MakeShard, Shard, Status
+from periplus.crawl.sharding import tune_garbage_collection
+from periplus.crawl.sharding.messages import Announcement, ShardFailure, ShardStopped, StatusReport
+from periplus.crawl.sharding.worker import run_shard
 from periplus.model import CollectionInUse, Discovery, PeriplusError
 
 from .connection import load
-from .coordinator import Coordinator
-from .inbox import Inbox, News
-from .life import LOST_LEASE, Ended, Life
-from .links import Delivery
-from .memory import Remembered, check, succeed
-from .memory import load as recall
-from .memory import save as keep
-from .postman import Postman, Watchdog
-from .words import Lease, Orders, Report, Standing, Trouble, Wait
+from .leases import LeasedCoordinator
+from .links import Inbox, Transfer
+from .memory import Remembered, check, load_memory, save_memory, succeed
+from .messages import Lease, Overview, Renewal, Wait
+from .outbound import LOST_LEASE, Outbound, Watchdog
 
 COORDINATOR = "coordinator"
+CRASHED = 70
+"""Exit code of a process whose loop has raised; Ray starts another (EX_SOFTWARE)."""
 _RETRY = 0.5
-_CALL = 5.0
-"""Seconds for an answer of the coordinator."""
-_CLAIMING = 20.0
-"""Seconds for the command to claim the memory."""
-_OVERTAKEN = Trouble(
-    "another crawl of this collection has begun, or its folder is not on every node",
-    "let one end before the next begins; every node must have the folder at the same path",
+"""Seconds until a call to the coordinator, or the opening of a state, is tried again."""
+_CALL_TIMEOUT = 5.0
+"""Seconds to wait for an answer of the coordinator."""
+_CLAIM_TIMEOUT = 20.0
+"""Seconds for the command to claim the memory after it has started the coordinator."""
+_OPEN_TIMEOUT = 600.0
+"""Seconds to wait for a locked state: a process that hangs, or a machine whose end the network has not noticed, may
+hold the lock, and the lease is ours all the same."""
+_OVERTAKEN = ShardFailure(
+    "another crawl of this collection has started, or its folder is not on every node",
+    "Let one end before the next starts; every node must have the folder at the same path",
     CollectionInUse.exit_code,
 )
 
@@ -50,11 +54,11 @@ log = logging.getLogger(__name__)
 
 
 class Plan(Struct, frozen=True):
-    """What a crawl on a cluster is: everything that its actors must know. `room` is the namespace of their names."""
+    """What every actor of a crawl must know. `namespace` is that of their names."""
 
     make: MakeShard
     shards: int
-    room: str
+    namespace: str
     run: str
     memory: Path
     lease: float
@@ -67,7 +71,7 @@ def shard_name(number: int) -> str:
 
 
 class ShardActor:
-    """One shard, in this life and, begun again by Ray, in the next."""
+    """One shard, under one lease; when it has ended, Ray starts the actor again, which asks for the next lease."""
 
     def __init__(self, plan: Plan, number: int, seeds: Sequence[Discovery]) -> None:
         self._plan = plan
@@ -75,24 +79,24 @@ class ShardActor:
         self._seeds = seeds
         self._ray = load()
         self._inbox = Inbox()
-        self._postman: Postman | None = None
+        self._outbound: Outbound | None = None
         self._handles: dict[str, Any] = {}
-        collect_less()
-        Thread(target=self._live, daemon=True, name="life").start()
+        tune_garbage_collection()
+        Thread(target=self._live, daemon=True, name="shard").start()
 
-    def deliver(self, delivery: Delivery) -> int:
-        """From another shard; who has it, or 0."""
-        epoch = self._inbox.deliver(delivery)
-        if epoch and self._postman is not None:
-            self._postman.heard.put(replace(delivery, batches=()))
+    def deliver(self, transfer: Transfer) -> int:
+        """Take a transfer of another shard; returns the epoch, or 0."""
+        epoch = self._inbox.deliver(transfer)
+        if epoch and self._outbound is not None:
+            self._outbound.received.put(replace(transfer, batches=()))
         return epoch
 
-    def hear(self, news: News) -> int:
-        """Somebody tells of something; who has heard it, or 0."""
-        return self._inbox.put(news)
+    def announce(self, announcement: Announcement) -> int:
+        """Take an announcement; returns the epoch, or 0."""
+        return self._inbox.put(announcement)
 
     def process(self) -> int:
-        """Its number on its machine."""
+        """The process id."""
         return os.getpid()
 
     def _live(self) -> None:
@@ -102,86 +106,102 @@ class ShardActor:
             if lease is None:
                 return
             watchdog.start()
-            make = self._plan.make
-            if isinstance(make, ShardMaker):
-                make = replace(make, epoch=lease.epoch)
-            life = Life(make, self._number, self._plan.shards, self._seeds, self._inbox, watchdog.is_held)
-            self._postman = Postman(
+            outbound = self._outbound = Outbound(
                 self._ray,
                 self._number,
                 self._plan.shards,
                 epoch=lease.epoch,
                 coordinator=lambda: self._handle(COORDINATOR),
-                handle_of=lambda other: self._handle(shard_name(other)),
-                life=life,
-                tell=self._inbox.put,
+                actor_of=lambda other: self._handle(shard_name(other)),
+                inbox=self._inbox,
                 watchdog=watchdog,
             )
             self._inbox.epoch = lease.epoch
-            loop = Thread(target=life.run, daemon=True, name="loop")
+            loop = Thread(target=self._work, args=(lease, outbound, watchdog), daemon=True, name="loop")
             loop.start()
-            last = self._postman.work()
+            last = outbound.run()
             self._inbox.epoch = 0
             while loop.is_alive():  # it closes its files, which may take longer than a lease
-                self._prolong(lease, watchdog)
+                self._renew(lease, watchdog)
                 loop.join(1.0)
-            watchdog.rest()
-            self._say_last(lease, last)
+            watchdog.stop()
+            self._report_end(lease, last)
         except BaseException:
-            log.exception("shard %d cannot speak any more", self._number)
+            log.exception("shard %d cannot send any more", self._number)
             os._exit(LOST_LEASE)
 
-    def _prolong(self, lease: Lease, watchdog: Watchdog) -> None:
+    def _work(self, lease: Lease, outbound: Outbound, watchdog: Watchdog) -> None:
+        """The loop of the shard. One that crashes is started again and continues from its last commit."""
+        try:
+            run_shard(lambda: self._open(lease), self._seeds, self._inbox, outbound.posts.put, watchdog.check)
+        except BaseException:
+            log.exception("shard %d crashed", self._number)
+            os._exit(CRASHED)
+
+    def _open(self, lease: Lease) -> Shard:
+        make, until = self._plan.make, time.monotonic() + _OPEN_TIMEOUT
+        if isinstance(make, ShardMaker):
+            make = replace(make, epoch=lease.epoch)
+        while True:
+            try:
+                return make(self._number, self._plan.shards)
+            except CollectionInUse:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_RETRY)
+
+    def _renew(self, lease: Lease, watchdog: Watchdog) -> None:
         asked_at = time.monotonic()
-        orders = self._ask("report", self._number, lease.epoch, None)
-        if orders is None:
+        renewal = self._ask("report", self._number, lease.epoch, None)
+        if renewal is None:
             os._exit(LOST_LEASE)
-        watchdog.prolong(orders.lease, asked_at)
+        watchdog.renew(renewal.lease, asked_at)
 
     def _begin(self, watchdog: Watchdog) -> Lease | None:
         while True:
             asked_at = time.monotonic()
             answer = self._ask("begin", self._number, __version__)
             if isinstance(answer, Lease):
-                watchdog.prolong(answer, asked_at)
+                watchdog.renew(answer, asked_at)
                 return answer if self._has_folder(answer) else None
             if answer is None:
                 return None
             time.sleep(answer.seconds if isinstance(answer, Wait) else _RETRY)
 
     def _has_folder(self, lease: Lease) -> bool:
-        """Whether the collection is here: a shard that finds none would found another."""
+        """Whether the collection is here: a shard that finds none would create another."""
         try:
             check(self._plan.memory, self._plan.run, self._plan.shards)
         except PeriplusError as error:
-            self._say_last(lease, Trouble(str(error), error.hint, error.exit_code))
+            self._report_end(lease, ShardFailure.of(error))
             return False
         return True
 
-    def _say_last(self, lease: Lease, last: Ended | Trouble) -> None:
-        if isinstance(last, Ended):
+    def _report_end(self, lease: Lease, last: ShardStopped | ShardFailure) -> None:
+        if isinstance(last, ShardStopped):
             self._ask("end", self._number, lease.epoch, last.status)
         else:
-            self._ask("broken", self._number, lease.epoch, last)
+            self._ask("fail", self._number, lease.epoch, last)
 
     def _ask(self, method: str, *arguments: object) -> Any:
-        """What the coordinator answers, however long it is away."""
+        """The coordinator's answer, however long it is away."""
         while True:
             try:
-                return self._ray.get(getattr(self._handle(COORDINATOR), method).remote(*arguments), timeout=_CALL)
+                call = getattr(self._handle(COORDINATOR), method).remote(*arguments)
+                return self._ray.get(call, timeout=_CALL_TIMEOUT)
             except (ValueError, self._ray.exceptions.RayError):
                 time.sleep(_RETRY)
 
     def _handle(self, name: str) -> Any:
         handle = self._handles.get(name)
         if handle is None:
-            handle = self._handles[name] = self._ray.get_actor(name, namespace=self._plan.room)
+            handle = self._handles[name] = self._ray.get_actor(name, namespace=self._plan.namespace)
         return handle
 
 
 def _is_claimed(plan: Plan) -> bool:
-    """Whether the memory is this run's, which claims it once it has our name."""
-    until = time.monotonic() + _CLAIMING
+    """Whether the memory belongs to this run, which claims it once its coordinator has the name."""
+    until = time.monotonic() + _CLAIM_TIMEOUT
     while time.monotonic() < until:
         try:
             check(plan.memory, plan.run, plan.shards)
@@ -193,63 +213,63 @@ def _is_claimed(plan: Plan) -> bool:
 
 
 class CoordinatorActor:
-    """The coordinator, with a clock and a file. Once another has claimed that, it is nobody's coordinator.
+    """The coordinator with a clock and a file. Once another coordinator has claimed the file, it answers `None`.
 
-    That may be one of another run, or one that Ray began in its stead because no node hears of this one any more: the
-    shards beside it still do, and must not get their leases here while others get them there.
+    That may be one of another run, or one that Ray started because no node reaches this one any more: the shards on
+    this node still do, and must not get leases here while other workers get them there.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._is_ours = _is_claimed(plan)
         self._number = succeed(plan.memory, plan.run)
-        self._look_at = 0.0
-        self._coordinator = Coordinator(
-            recall(plan.memory) if self._is_ours else Remembered.of(plan.run, plan.shards),
-            self._keep,
+        self._check_at = 0.0
+        self._coordinator = LeasedCoordinator(
+            load_memory(plan.memory) if self._is_ours else Remembered.of(plan.run, plan.shards),
+            self._save,
             plan.shards,
             now=time.monotonic(),
             lease=plan.lease,
             limit=plan.limit,
-            life=time.time_ns(),
+            incarnation=time.time_ns(),
         )
 
     def begin(self, number: int, version: str) -> Lease | Wait | None:
-        """A life of a shard begins."""
-        return self._coordinator.begin(number, version, time.monotonic()) if self._look() else None
+        """A worker asks for a shard."""
+        return self._coordinator.begin(number, version, time.monotonic()) if self._has_memory() else None
 
-    def report(self, number: int, epoch: int, report: Report | None) -> Orders | None:
-        """How a shard is doing."""
-        return self._coordinator.report(number, epoch, report, time.monotonic()) if self._look() else None
+    def report(self, number: int, epoch: int, report: StatusReport | None) -> Renewal | None:
+        """A holder reports."""
+        return self._coordinator.report(number, epoch, report, time.monotonic()) if self._has_memory() else None
 
     def end(self, number: int, epoch: int, status: Status) -> None:
-        """A shard has kept everything and ends."""
-        if self._look():
+        """A holder has committed everything and ends."""
+        if self._has_memory():
             self._coordinator.end(number, epoch, status)
 
-    def broken(self, number: int, epoch: int, trouble: Trouble) -> None:
-        """A shard cannot go on."""
-        self._coordinator.broken(number, epoch, trouble)
+    def fail(self, number: int, epoch: int, failure: ShardFailure) -> None:
+        """A holder cannot go on."""
+        self._coordinator.fail(number, epoch, failure)
 
-    def standing(self, stop: float | None) -> Standing:
-        """How all are doing."""
-        standing = self._coordinator.standing(stop, time.monotonic())
-        return standing if self._look() else replace(standing, is_finished=False, trouble=_OVERTAKEN)
+    def overview(self, stop: float | None) -> Overview:
+        """The state of the crawl. `stop`: every worker is to end within that many seconds."""
+        overview = self._coordinator.overview(stop, time.monotonic())
+        return overview if self._has_memory() else replace(overview, is_finished=False, failure=_OVERTAKEN)
 
     def process(self) -> int:
-        """Its number on its machine."""
+        """The process id."""
         return os.getpid()
 
-    def _look(self) -> bool:
-        """Whether the file is still ours: looked up several times a lease, and before it is written."""
+    def _has_memory(self) -> bool:
+        """Whether the file is still ours: read several times per lease, and before it is written."""
         now = time.monotonic()
-        if self._is_ours and now >= self._look_at:
-            self._look_at = now + self._plan.lease / 4
-            self._is_ours = recall(self._plan.memory).is_of(self._plan.run, self._number)
+        if self._is_ours and now >= self._check_at:
+            self._check_at = now + self._plan.lease / 4
+            self._is_ours = load_memory(self._plan.memory).is_of(self._plan.run, self._number)
         return self._is_ours
 
-    def _keep(self, remembered: Remembered) -> bool:
-        self._look_at = 0.0
-        if self._look():
-            keep(self._plan.memory, remembered)
+    def _save(self, remembered: Remembered) -> bool:
+        self._check_at = 0.0
+        if self._has_memory():
+            save_memory(self._plan.memory, remembered)
         return self._is_ours

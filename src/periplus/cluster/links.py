@@ -1,177 +1,225 @@
-"""From one shard to the others, without a middleman: batches, receipts, and places that seeds have moved to.
+"""Batches, receipts and scope extensions from one shard directly to another, at least once and in order.
 
-A `Link` leads to one other shard. It holds what that shard has not acknowledged (the courier offers no more than a
-window of batches at a time) and says it again whenever it may have been lost: at least once. The receiver's state knows
-numbers and takes each batch once. So a link may be careless about everything but order.
+A `Link` leads to one other shard. It holds what that shard has not acknowledged (a shard offers a window of batches at
+a time) and sends it again whenever it may have been lost. The receiver's state knows the numbers of batches and takes
+each once, so only their order matters here.
 
-At most one `Delivery` is under way on a link, with as much in it as there is, up to a bound. The other side answers
-with its epoch once it has it in memory, or with 0: its inbox is full, or it is not ready; the link then waits a little.
-Another epoch than before means another process, which has lost what was in the memory of the last one, and did not take
-the delivery: it might rest on something that was lost. Everything is said again. A process that begins greets all
-others with a delivery, so that they know; and who owes receipts and says nothing for a while is asked who it is.
+At most one `Transfer` is under way on a link, with everything there is to send, up to a bound. The receiver's `Inbox`
+answers with its epoch once it has the transfer in memory, or with 0 if it is full or not ready; the link then waits a
+little. Another epoch than before means another process, which has lost what its predecessor had in memory, and refused
+the transfer, since it may depend on something that was lost. Everything is then sent again. A process that starts sends
+an empty transfer to all others, so that they see its epoch; and a shard that owes receipts and is silent for a while is
+sent an empty transfer, so that it answers with its epoch.
 
-Nothing here knows Ray, or the time: what is under way is a ticket of whoever carries it.
+Nothing here knows Ray, and time is an argument.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
 
 from msgspec import Struct
 
-from periplus.crawl.shard import Parcel
+from periplus.crawl.shard import ShardOutput
+from periplus.crawl.sharding.messages import Announcement, Delivery, Orders, Received, Stop
+from periplus.crawl.sharding.worker import no_wake
 from periplus.model import Batch, Url
 
-TOGETHER = 32
-"""So many batches travel in one delivery, at most."""
-PAUSE, LONGEST_PAUSE = 0.05, 2.0
-"""Seconds until a shard that could not take something is tried again; twice as long each time, up to the longest."""
-ASK_AFTER = 2.0
-"""Seconds of silence after which a shard that owes receipts is asked who it is."""
+MAX_BATCHES_PER_TRANSFER = 32
+"""Maximum number of batches in one transfer: about a megabyte."""
+INBOX_BATCHES = 256
+"""Maximum number of batches in an inbox: with those being applied, all that is in memory of what others send."""
+MIN_PAUSE, MAX_PAUSE = 0.05, 2.0
+"""Seconds until a shard that could not take a transfer is tried again; twice as long each time, up to the maximum."""
+PROBE_AFTER = 2.0
+"""Seconds of silence after which a shard that owes receipts is sent an empty transfer."""
 
 
-class Delivery(Struct, frozen=True):
-    """What goes over a link at once, as a sequel to what the life `epoch` of its receiver has heard; 0: to nothing.
+class Transfer(Struct, frozen=True):
+    """What goes over a link at once.
 
-    `life` is the epoch of its sender; `receipt` the last batch of the receiver's that its sender has for good.
+    It depends on what the receiver with `receiver_epoch` was sent before; 0: on nothing. `receipt` is the last batch of
+    the receiver that its sender has committed.
     """
 
     sender: int
-    life: int
-    epoch: int = 0
+    sender_epoch: int
+    receiver_epoch: int = 0
     places: tuple[Url, ...] = ()
     batches: tuple[Batch, ...] = ()
     receipt: int = 0
 
+    def delivery(self) -> Delivery:
+        """What the receiving shard is to apply."""
+        return Delivery(self.places, self.batches, {self.sender: self.receipt} if self.receipt else {})
+
+
+class Inbox:
+    """What others send to a shard, until its worker applies it. `epoch` is that of the worker; 0: not started."""
+
+    def __init__(self, room: int = INBOX_BATCHES) -> None:
+        self.epoch = 0
+        self.wake: Callable[[], None] = no_wake
+        self._room = room
+        self._lock = Lock()
+        self._messages: deque[Received] = deque()
+        self._batches = 0
+
+    def deliver(self, transfer: Transfer) -> int:
+        """Take a transfer and return the epoch; 0: not now. A transfer for an earlier epoch is not taken."""
+        with self._lock:
+            if self.epoch and transfer.receiver_epoch not in (0, self.epoch):
+                return self.epoch
+            if not self.epoch or (self._batches and self._batches + len(transfer.batches) > self._room):
+                return 0
+            self._batches += len(transfer.batches)
+            self._messages.append(transfer.delivery())
+        self.wake()
+        return self.epoch
+
+    def put(self, message: Orders | Announcement | Stop) -> int:
+        """Take another message, whether there is room or not, and return the epoch; 0: not started."""
+        if not self.epoch:
+            return 0
+        self._messages.append(message)
+        self.wake()
+        return self.epoch
+
+    def take(self) -> Received | None:
+        """The next message, if there is one."""
+        with self._lock:
+            message = self._messages.popleft() if self._messages else None
+            if isinstance(message, Delivery):
+                self._batches -= len(message.batches)
+        return message
+
 
 class Link:
-    """The way to one other shard."""
+    """The connection from one shard, in one epoch, to one other shard."""
 
-    def __init__(self, sender: int, life: int) -> None:
+    def __init__(self, sender: int, sender_epoch: int) -> None:
         self._sender = sender
-        self._life = life
-        self._has_greeted = False
+        self._sender_epoch = sender_epoch
+        self._is_introduced = False
         self._places: list[Url] = []
-        self._told = 0
+        self._places_sent = 0
         self._window: list[Batch] = []
-        self._given = 0
-        self._receipt = self._receipt_told = 0
+        self._batches_sent = 0
+        self._receipt = self._receipt_sent = 0
         self._epoch = self._latest = 0
-        self._under_way: Delivery | None = None
+        self._under_way: Transfer | None = None
         self._pause = 0.0
         self._not_before = 0.0
-        self._ask_at = 0.0
+        self._probe_at = 0.0
 
-    # what there is to say
+    # what there is to send
 
-    def tell(self, places: Sequence[Url]) -> None:
-        """Places that seeds have moved to: it is to know of them before it gets any later batch."""
+    def add_places(self, places: Sequence[Url]) -> None:
+        """Add places that seeds have moved to: the other shard gets them before any later batch."""
         self._places += places
 
     def offer(self, batch: Batch) -> None:
-        """One more batch, after all before."""
+        """Add a batch, after all before."""
         self._window.append(batch)
 
     def confirm(self, number: int) -> None:
-        """We have so many of the other's batches for good."""
+        """Send a receipt: this shard has committed the other's batches up to `number`. Again, if it was sent before."""
+        self._receipt_sent = 0
         self._receipt = max(self._receipt, number)
 
-    def again(self) -> None:
-        """Say the receipt again: it may have been lost."""
-        self._receipt_told = 0
-
-    def heard_from(self, life: int) -> None:
-        """The other shard has spoken, in this life."""
-        self._latest = max(self._latest, life)
+    def seen(self, epoch: int) -> None:
+        """The other shard has sent something in this epoch."""
+        self._latest = max(self._latest, epoch)
         if self._epoch and self._epoch < self._latest:
-            self._lost()
+            self._start_over()
 
     def acknowledged(self, number: int) -> None:
-        """The other shard has this batch and all before it for good."""
+        """The other shard has committed this batch and all before it."""
         kept = [batch for batch in self._window if batch.number > number]
-        self._given = max(self._given - (len(self._window) - len(kept)), 0)
+        self._batches_sent = max(self._batches_sent - (len(self._window) - len(kept)), 0)
         self._window = kept
 
     @property
     def is_quiet(self) -> bool:
-        """Whether the other shard has heard of all places."""
-        return self._told == len(self._places)
+        """Whether the other shard has all places."""
+        return self._places_sent == len(self._places)
 
-    # what is said
+    # what is sent
 
-    def next(self, now: float) -> Delivery | None:
-        """What to carry now, if there is something and nothing is under way."""
+    def next(self, now: float) -> Transfer | None:
+        """What to send now, if there is something and nothing is under way."""
         if self._under_way is not None or now < self._not_before:
             return None
-        batches = tuple(self._window[self._given : self._given + TOGETHER])
-        places = tuple(self._places[self._told :])
-        has_receipt = self._receipt > self._receipt_told
-        is_asking = bool(self._window) and now >= self._ask_at
-        if self._has_greeted and not (batches or places or has_receipt or is_asking):
+        batches = tuple(self._window[self._batches_sent : self._batches_sent + MAX_BATCHES_PER_TRANSFER])
+        places = tuple(self._places[self._places_sent :])
+        has_receipt = self._receipt > self._receipt_sent
+        is_probing = bool(self._window) and now >= self._probe_at
+        if self._is_introduced and not (batches or places or has_receipt or is_probing):
             return None
-        self._under_way = Delivery(self._sender, self._life, self._epoch, places, batches, self._receipt)
+        self._under_way = Transfer(self._sender, self._sender_epoch, self._epoch, places, batches, self._receipt)
         return self._under_way
 
     def answered(self, epoch: int | None, now: float) -> None:
-        """What became of it: the epoch of who has it, 0 if it cannot take it now, `None` if nobody was there."""
-        delivery, self._under_way = self._under_way, None
-        if not epoch or delivery is None:
+        """The transfer's answer: the epoch of the receiver, 0 if it cannot take it now, `None` if there was none."""
+        transfer, self._under_way = self._under_way, None
+        if not epoch or transfer is None:
             if epoch is None:
-                self._lost()
-            self._pause = min(max(2 * self._pause, PAUSE), LONGEST_PAUSE)
+                self._start_over()
+            self._pause = min(max(2 * self._pause, MIN_PAUSE), MAX_PAUSE)
             self._not_before = now + self._pause
             return
-        self._has_greeted = True
-        self._pause, self._ask_at = 0.0, now + ASK_AFTER
+        self._is_introduced = True
+        self._pause, self._probe_at = 0.0, now + PROBE_AFTER
         self._latest = max(self._latest, epoch)
-        if epoch < self._latest or delivery.epoch not in (0, epoch):  # it is dead by now, or did not take it
-            self._lost()
+        if epoch < self._latest or transfer.receiver_epoch not in (0, epoch):  # it has ended by now, or refused
+            self._start_over()
         else:
-            self._told += len(delivery.places)
-            self._given = self._given_after(delivery)
-            self._receipt_told = max(self._receipt_told, delivery.receipt)
+            self._places_sent += len(transfer.places)
+            self._batches_sent = self._batches_sent_with(transfer)
+            self._receipt_sent = max(self._receipt_sent, transfer.receipt)
             self._epoch = epoch
 
-    def _given_after(self, delivery: Delivery) -> int:
-        """How many of the window were given, by their numbers: some may have been acknowledged meanwhile."""
-        last = delivery.batches[-1].number if delivery.batches else 0
-        return max(self._given, sum(batch.number <= last for batch in self._window))
+    def _batches_sent_with(self, transfer: Transfer) -> int:
+        """How many of the window were sent, by their numbers: some may have been acknowledged meanwhile."""
+        last = transfer.batches[-1].number if transfer.batches else 0
+        return max(self._batches_sent, sum(batch.number <= last for batch in self._window))
 
-    def _lost(self) -> None:
-        """Whoever was there has forgotten what it had not kept."""
+    def _start_over(self) -> None:
+        """The process that received all this has lost what it had not committed: send everything again."""
         self._epoch = 0
-        self._told = self._given = self._receipt_told = 0
+        self._places_sent = self._batches_sent = self._receipt_sent = 0
 
 
 class Links:
-    """The ways from one shard to all others."""
+    """The links from one shard to all others."""
 
-    def __init__(self, number: int, count: int, life: int) -> None:
-        self.to = {other: Link(number, life) for other in range(count) if other != number}
+    def __init__(self, number: int, count: int, epoch: int) -> None:
+        self.to = {other: Link(number, epoch) for other in range(count) if other != number}
 
-    def post(self, parcel: Parcel) -> None:
+    def add(self, output: ShardOutput) -> None:
         """Take what the shard has for others."""
         for link in self.to.values():
-            link.tell(parcel.moved)
-        for batch in parcel.batches:
+            link.add_places(output.places)
+        for batch in output.batches:
             self.to[batch.receiver].offer(batch)
-        for sender, number in parcel.receipts.items():
-            self.to[sender].again()
+        for sender, number in output.receipts.items():
             self.to[sender].confirm(number)
 
-    def heard(self, delivery: Delivery) -> None:
-        """Another shard has spoken: in which life, and what it has for good."""
-        link = self.to[delivery.sender]
-        link.heard_from(delivery.life)
-        link.acknowledged(delivery.receipt)
+    def received(self, transfer: Transfer) -> None:
+        """Another shard has sent something: its epoch, and what it has committed."""
+        link = self.to[transfer.sender]
+        link.seen(transfer.sender_epoch)
+        link.acknowledged(transfer.receipt)
 
-    def due(self, now: float) -> Iterable[tuple[int, Delivery]]:
-        """What is to be carried now, and to whom."""
+    def due(self, now: float) -> Iterable[tuple[int, Transfer]]:
+        """What to send now, by receiver."""
         for other, link in self.to.items():
-            if (delivery := link.next(now)) is not None:
-                yield other, delivery
+            if (transfer := link.next(now)) is not None:
+                yield other, transfer
 
     @property
     def is_quiet(self) -> bool:
-        """Whether all have heard of all places."""
+        """Whether all other shards have all places."""
         return all(link.is_quiet for link in self.to.values())

@@ -17,14 +17,25 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Batch, Clock, Discovery, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Redirected
-from periplus.model import State, Url
+from periplus.model import (
+    Batch,
+    Clock,
+    Discovery,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    NotModified,
+    Purpose,
+    Redirected,
+    State,
+    Url,
+)
 from periplus.policy.refresh import DAY, Bid
 from periplus.store import Archive
 from periplus.store.tables import Tables
 
 from .clock import Pace, Ration
-from .frontier import Claims, Presence, Shares
+from .frontier import AddressClaims, AddressShares, ClaimsReport
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -123,7 +134,7 @@ class Engine:
         clock: Clock,
         limiter: Pace | Ration,
         outbound: Outbound,
-        claims: Claims | None = None,
+        claims: AddressClaims | None = None,
         speed: float = 1.0,
     ) -> None:
         self._settings = settings
@@ -139,7 +150,7 @@ class Engine:
         self._claims = claims
         self._speed = speed
         self._commits = machine.meta.commits
-        self._uncommitted = 0
+        self._uncommitted = self._logged = 0
         now = clock.now()
         self._commit_at = now + settings.checkpoint_interval
         self._review_at = now + _REVIEW_EVERY * speed
@@ -198,7 +209,9 @@ class Engine:
         """Log inputs, apply them, and carry out their effects."""
         self._log.append(inputs)
         for each in inputs:
-            for effect in self._machine.apply(each):
+            effects = self._machine.apply(each)
+            self._uncommitted += len(effects) if isinstance(each, Granted) else 1
+            for effect in effects:
                 match effect:
                     case Fetch(task=task):
                         self._start(task, each.at)
@@ -206,7 +219,7 @@ class Engine:
                         self._tables.record(events)
                     case Claim(claimed=claimed, released=released):
                         self._claim(claimed, released)
-        self._uncommitted += len(inputs)
+        self._logged += len(inputs)
 
     def _start(self, task: FetchTask, now: float) -> None:
         if task.ip is not None and (self._limiter.counts_robots or task.purpose is not Purpose.ROBOTS):
@@ -253,10 +266,10 @@ class Engine:
             self._limiter.change(visits_per_day / DAY, now)
             self._apply([VisitBudgetSet(visits_per_day, now)])
 
-    def set_address_shares(self, shares: Shares) -> None:
+    def set_address_shares(self, shares: AddressShares) -> None:
         """Among how many shards our addresses are divided."""
         if self._claims is not None:
-            self._claims.learn(shares)
+            self._claims.update(shares)
             news = tuple((key, self._claims.share(key)) for key in self._claims.news())
             if news:
                 self._apply([SharesSet(news, self._clock.now())])
@@ -277,14 +290,9 @@ class Engine:
         """Whether everything is committed, and nothing is on its way to other shards."""
         return not self._uncommitted and self._machine.router.is_quiet and self._outbound.is_quiet
 
-    @property
-    def crawl_stats(self) -> CrawlStats:
-        """The crawl in numbers."""
-        return self._machine.stats
-
-    def frontier_stats(self) -> FrontierStats:
-        """The frontier in numbers."""
-        return frontier_stats(self._state, self._machine.frontier)
+    def stats(self) -> tuple[FrontierStats, CrawlStats]:
+        """The frontier and the crawl in numbers."""
+        return frontier_stats(self._state, self._machine.frontier), self._machine.stats
 
     def freshness(self) -> Freshness | None:
         """How fresh the collection is, if it is watched."""
@@ -308,9 +316,9 @@ class Engine:
         """The last batches sent to each other shard, and received from each."""
         return self._outbound.numbers()
 
-    def claims_report(self) -> Presence | None:
+    def claims_report(self) -> ClaimsReport | None:
         """What the coordinator is to know of our addresses, if there are other shards."""
-        return None if self._claims is None else self._claims.presence()
+        return None if self._claims is None else self._claims.report()
 
     def wake(self) -> None:
         """Let a `step` that waits return at once."""
@@ -360,10 +368,10 @@ class Engine:
 
     def _is_checkpoint_due(self) -> bool:
         now = self._clock.now()
-        if self._uncommitted == 0:
+        are_many = max(self._uncommitted, self._logged // 4) >= self._settings.checkpoint_outcomes
+        if self._uncommitted == 0 and not are_many:
             self._commit_at = max(self._commit_at, now + self._settings.checkpoint_interval / 2)
             return False
-        are_many = self._uncommitted >= self._settings.checkpoint_outcomes
         return now >= self._commit_at or are_many or self._state.uncommitted >= self._settings.checkpoint_rows
 
     def checkpoint(self, *, is_last: bool = False) -> None:
@@ -379,7 +387,7 @@ class Engine:
         self._state.commit()
         self._log.begin(self._commits)
         self._outbound.committed(meta.moved)
-        self._uncommitted = 0
+        self._uncommitted = self._logged = 0
         now = self._clock.now()
         wait = (now - began_at) / self._settings.checkpoint_share
         self._commit_at = now + max(self._settings.checkpoint_interval, wait)

@@ -85,14 +85,14 @@ class Acknowledged(Struct, frozen=True, array_like=True, tag=6):
 
 
 class PageBudgetSet(Struct, frozen=True, array_like=True, tag=7):
-    """This many pages may be fetched in all; `None`: any number."""
+    """The number of pages that may be fetched in all; `None`: any number."""
 
     pages: int | None
     at: float
 
 
 class VisitBudgetSet(Struct, frozen=True, array_like=True, tag=8):
-    """This many revisits a day may be made."""
+    """The number of revisits that may be made a day."""
 
     visits_per_day: float
     at: float

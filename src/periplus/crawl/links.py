@@ -230,7 +230,7 @@ class PageReader:
         return len(self._gains)
 
     def gains(self, now: float) -> list[Discovery]:
-        """What links that were seen before have gained since this was last asked, added up: one discovery for each URL."""
+        """What links that were seen before have gained since this was last asked: one discovery for each URL."""
         gains, self._gains = self._gains, defaultdict(float)
         return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
 

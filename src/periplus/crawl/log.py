@@ -160,7 +160,7 @@ class InputLog:
     # deaths
 
     def trying(self, number: int, index: int, answer: int | None = None) -> None:
-        """This input is applied next, or one of its answers by itself."""
+        """Announce that an input is applied next, or one of its answers by itself."""
         self._announce(number, 2 * index if answer is None else (index << 9 | answer) << 1 | 1)
 
     def tried(self, number: int) -> None:

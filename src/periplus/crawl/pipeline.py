@@ -186,9 +186,7 @@ class _Read(NamedTuple):
 class Deduplicator:
     """Puts pages with those that say the same."""
 
-    def __init__(
-        self, state: State, comparer: PageComparer, *, worth: Callable[[Sequence[Url]], list[float]]
-    ) -> None:
+    def __init__(self, state: State, comparer: PageComparer, *, worth: Callable[[Sequence[Url]], list[float]]) -> None:
         self._state = state
         self._comparer = comparer
         self._worth = worth

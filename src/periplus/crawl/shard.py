@@ -1,7 +1,7 @@
-"""All of a crawl for some of the sites: scheduler, engine and stores. It knows nothing of how batches travel.
+"""One shard of a crawl, as its transport sees it: an engine with a number. It does not know how batches travel.
 
-Whoever runs shards, as processes of this machine or as actors of many, calls `step` again and again, brings what
-`collect` gives to the other shards, and tells with `acknowledged` what has arrived there.
+A worker (`sharding.worker`) calls `step` again and again, carries what `collect` returns to the other shards, and calls
+`acknowledged` when they have committed it.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from msgspec import Struct
 from periplus.model import Batch, Discovery, Url
 from periplus.policy.refresh import Bid
 
-from .census import Census
-from .courier import Courier
 from .engine import Engine
-from .frontier import Freshness, NextVisit, Presence, Register, Shares
-from .scheduler import CrawlScheduler
-from .tally import Tally
+from .frontier import AddressShares, ClaimsReport
+from .revisit import Freshness, NextVisit
+from .stats import CrawlStats, FrontierStats
 
 
-class Parcel(Struct, frozen=True):
-    """What leaves a shard: batches for others, and receipts for theirs (sender: number of the last batch taken).
+class ShardOutput(Struct, frozen=True):
+    """What leaves a shard: batches for others, and receipts for theirs (by sender, the number of the last batch taken).
 
-    `moved` are places that seeds have moved to: every other shard is to know before it gets one of the batches.
+    `places` are URLs that seeds have moved to: every other shard must know them before it gets one of the batches.
     """
 
     batches: tuple[Batch, ...] = ()
     receipts: dict[int, int] = {}
-    moved: tuple[Url, ...] = ()
+    places: tuple[Url, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.batches or self.receipts or self.moved)
+        return bool(self.batches or self.receipts or self.places)
 
 
 class Status(Struct, frozen=True):
-    """How a shard is doing. The crawl is finished when all are idle and quiet, and nothing is under way between.
+    """The state of a shard at one moment.
 
-    Once it is both, it says the numbers of the last batches that it sent to others and took from them. Where pages are
-    visited again, `bid` is what it says of its visits; where there are other shards, `presence` of its addresses.
+    `is_idle`: nothing is queued and nothing is being fetched; `is_quiet`: everything is committed, and every batch for
+    other shards is acknowledged. When it is both, `sent` and `taken` are the numbers of the last batches sent to and
+    taken from each other shard. `bid` is for the visit market of a watch; `claims` are its address claims, if there are
+    other shards.
     """
 
     shard: int
-    census: Census
-    tally: Tally
+    frontier: FrontierStats
+    crawl: CrawlStats
     is_idle: bool
     is_quiet: bool
     freshness: Freshness | None = None
@@ -52,103 +52,86 @@ class Status(Struct, frozen=True):
     sent: dict[int, int] = {}
     taken: dict[int, int] = {}
     bid: Bid | None = None
-    presence: Presence | None = None
+    claims: ClaimsReport | None = None
 
     @property
     def wants_more(self) -> bool:
-        """Whether something waits there or is under way."""
-        return self.census.queued > 0 or not self.is_idle
+        """Whether something is queued or being fetched."""
+        return self.frontier.queued > 0 or not self.is_idle
 
     @property
     def price(self) -> float | None:
-        """What a visit must be worth, where pages are visited again."""
+        """The value a visit must have to be made, in a watch."""
         return None if self.bid is None else self.bid.price
 
 
 class Shard:
-    """A crawl of the sites that are placed here. `next_visits`: who knows which pages it will come back to.
+    """A crawl of the sites that are placed on shard `number`."""
 
-    `register`: if there are other shards, which may have sites at the same addresses.
-    """
-
-    def __init__(
-        self,
-        number: int,
-        *,
-        scheduler: CrawlScheduler,
-        engine: Engine,
-        courier: Courier,
-        next_visits: Callable[[], Sequence[NextVisit]] = tuple,
-        register: Register | None = None,
-    ) -> None:
+    def __init__(self, number: int, engine: Engine) -> None:
         self.number = number
-        self._scheduler = scheduler
         self._engine = engine
-        self._courier = courier
-        self._next_visits = next_visits
-        self._register = register
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
-        """Seeds, or whatever somebody tells us of; each goes where its site is."""
+        """Add seeds or pinged URLs, durably; those of other shards' sites are sent there."""
         self._engine.discover(discoveries)
 
-    def step(self, patience: float) -> None:
-        """One turn of the loop; waits no longer than `patience` seconds."""
-        self._engine.step(patience)
+    def step(self, timeout: float) -> None:
+        """One turn of the loop; waits at most `timeout` seconds."""
+        self._engine.step(timeout)
 
     def receive(self, batches: Iterable[Batch]) -> None:
-        """Batches from other shards."""
+        """Take batches from other shards."""
         for batch in batches:
             self._engine.receive(batch)
 
-    def collect(self) -> Parcel:
-        """What is to be brought to other shards now."""
-        moved, batches, receipts = self._courier.collect()
-        return Parcel(tuple(batches), receipts, tuple(moved))
+    def collect(self) -> ShardOutput:
+        """What to carry to other shards now."""
+        places, batches, receipts = self._engine.collect()
+        return ShardOutput(tuple(batches), receipts, tuple(places))
 
     def acknowledged(self, receipts: Mapping[int, int]) -> None:
-        """What others have for good, by receiver."""
+        """Other shards have committed these batches and all before them: numbers by receiver."""
         for receiver, number in receipts.items():
             self._engine.acknowledged(receiver, number)
 
-    def allow(self, pages: int | None) -> None:
-        """How many pages may be fetched here in all."""
-        self._scheduler.allowance = pages
+    def set_page_budget(self, pages: int | None) -> None:
+        """How many pages may be fetched here in total; `None`: any number."""
+        self._engine.set_page_budget(pages)
 
-    def afford(self, visits_a_day: float) -> None:
-        """How many visits a day may be made here from now on, where pages are visited again."""
-        self._engine.afford(visits_a_day)
+    def set_visit_budget(self, visits_per_day: float) -> None:
+        """How many visits per day a watch may make here from now on."""
+        self._engine.set_visit_budget(visits_per_day)
 
-    def share(self, shares: Shares) -> None:
-        """How many shards ask at our addresses."""
-        if self._register is not None:
-            self._register.learn(shares)
+    def set_address_shares(self, shares: AddressShares) -> None:
+        """How many shards send requests to this shard's addresses."""
+        self._engine.set_address_shares(shares)
 
-    def widen(self, places: Sequence[Url]) -> None:
-        """Take places into the scope that seeds have moved to."""
-        self._engine.widen(places)
+    def extend_scope(self, places: Sequence[Url]) -> None:
+        """Add URLs that seeds have moved to."""
+        self._engine.extend_scope(places)
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits here and nothing is under way."""
+        """Whether nothing is queued and nothing is being fetched."""
         return self._engine.is_idle
 
     def status(self) -> Status:
-        """How it is going."""
-        is_idle, is_quiet = self._engine.is_idle, self._courier.is_quiet and not self._engine.has_uncommitted
-        sent, taken = self._courier.numbers() if is_idle and is_quiet else ({}, {})
+        """The state of the shard now."""
+        engine = self._engine
+        is_idle, is_quiet = engine.is_idle, engine.is_quiet
+        sent, taken = engine.batch_numbers() if is_idle and is_quiet else ({}, {})
         return Status(
             self.number,
-            self._engine.census(),
-            self._engine.tally,
+            *engine.stats(),
             is_idle,
             is_quiet,
-            self._engine.freshness(),
-            tuple(self._next_visits()),
+            engine.freshness(),
+            tuple(engine.next_visits()),
             sent,
             taken,
-            self._engine.bid(),
-            None if self._register is None else self._register.presence(),
+            engine.bid(),
+            engine.claims_report(),
         )
 
     def wake(self) -> None:
@@ -156,9 +139,13 @@ class Shard:
         self._engine.wake()
 
     def stop(self, grace: float) -> None:
-        """End what is under way, within `grace` seconds, and make everything durable."""
+        """End the requests under way within `grace` seconds, and commit everything."""
         self._engine.stop(grace)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all files and connections."""
         self._engine.close()
+
+
+MakeShard = Callable[[int, int], Shard]
+"""Opens shard `number` of `count`. It is sent to other processes, so it must be picklable."""

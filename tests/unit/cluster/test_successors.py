@@ -9,8 +9,8 @@ import pytest
 from periplus import __version__
 from periplus.cluster import actors
 from periplus.cluster.actors import CoordinatorActor, Plan
-from periplus.cluster.memory import Remembered, claim, load, succeed
-from periplus.cluster.words import Lease
+from periplus.cluster.memory import Remembered, claim, load_memory, succeed
+from periplus.cluster.messages import Lease
 from periplus.crawl.shard import Shard
 
 
@@ -37,18 +37,18 @@ def test_a_coordinator_that_was_replaced_prolongs_nothing(tmp_path: Path) -> Non
     later = successor.begin(0, __version__)
     assert isinstance(later, Lease)
     assert later.epoch > lease.epoch
-    assert load(asked.memory).epochs == [later.epoch, 0]
+    assert load_memory(asked.memory).epochs == [later.epoch, 0]
 
 
 def test_a_coordinator_of_another_run_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It writes nothing into what is not its own."""
-    monkeypatch.setattr(actors, "_CLAIMING", 0.0)
+    monkeypatch.setattr(actors, "_CLAIM_TIMEOUT", 0.0)
     asked = plan(tmp_path, "two")
     claim(asked.memory, "two", 2)
-    before = load(asked.memory)
+    before = load_memory(asked.memory)
     late = CoordinatorActor(plan(tmp_path, "one"))
     assert late.begin(0, __version__) is None
-    assert load(asked.memory) == before
+    assert load_memory(asked.memory) == before
 
 
 def test_each_coordinator_of_a_run_has_a_later_number(tmp_path: Path) -> None:

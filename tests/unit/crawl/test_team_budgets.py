@@ -1,4 +1,4 @@
-"""Shards of this machine are told what they may spend on visits: when that changes, and before they begin again."""
+"""The process team sends shards their visit budgets: when these change, and before a shard works again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from periplus.crawl.census import Census
-from periplus.crawl.local.messages import Afford, Allow, Told
-from periplus.crawl.local.team import Team
 from periplus.crawl.shard import Status
+from periplus.crawl.sharding.messages import Orders, StatusReport
+from periplus.crawl.sharding.processes import ProcessTeam
 from periplus.crawl.tally import Tally
 from periplus.policy.refresh import Bid
 
@@ -20,8 +20,8 @@ DAY = 86_400.0
 NOW = 1.7e9
 
 
-class Nobody:
-    """A process that is not there."""
+class EndedProcess:
+    """In the place of a worker process."""
 
     def join(self, _timeout: float | None = None) -> None:
         """It has ended."""
@@ -31,63 +31,69 @@ class Nobody:
         return False
 
 
-class Played(Team):
-    """The coordinator, whose shards are played by a test at the other ends of their pipes."""
+class Played(ProcessTeam):
+    """A team whose shards are played by a test, at the other ends of their pipes."""
 
     def __init__(self, workers: int) -> None:
         super().__init__(cast("Any", None), workers, None)
         self.ends: dict[int, Connection] = {}
 
-    def _born(self, number: int) -> tuple[Connection, BaseProcess]:
+    def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:
         here, self.ends[number] = Pipe()
-        return here, cast("BaseProcess", Nobody())
+        return here, cast("BaseProcess", EndedProcess())
 
-    def say(self, number: int, bid: Bid | None) -> None:
-        """A shard tells how it is doing."""
+    def report(self, number: int, bid: Bid | None) -> None:
+        """A shard reports."""
         status = Status(number, Census(0, 0, 0, 0, 0, 0, 0, 0), Tally(), False, True, bid=bid)
-        self.ends[number].send(Told(status, 0))
-        self.turn(1.0)
+        self.ends[number].send(StatusReport(status))
+        self.poll(1.0)
 
-    def heard(self, number: int) -> list[object]:
-        """What a shard was told since."""
-        said = []
+    def received(self, number: int) -> list[object]:
+        """What a shard has received since the last call."""
+        messages = []
         while self.ends[number].poll(0):
-            said.append(self.ends[number].recv())
-        return said
+            messages.append(self.ends[number].recv())
+        return messages
+
+    def budgets(self, number: int) -> list[float | None]:
+        """The visit budgets in these messages, which are orders."""
+        return [message.visits_per_day for message in self.received(number) if isinstance(message, Orders)]
 
 
 def bid(price: float, visits_a_day: float, day: float) -> Bid:
     return Bid(NOW + day * DAY, 1000.0, visits_a_day, price, price, 100, 0)
 
 
-def test_shards_are_told_when_their_share_changes() -> None:
-    """And one that dies is told again before it hears anything else: it may do nothing before."""
+def test_shards_get_orders_when_their_budget_changes() -> None:
+    """And one that dies gets them again before anything else."""
     team = Played(2)
     team.start([])
     try:
-        assert not any(isinstance(message, Afford) for number in (0, 1) for message in team.heard(number))
+        assert [team.budgets(number) for number in (0, 1)] == [[None], [None]]
         for day in (0.0, 1.0):
-            team.say(0, bid(1.0, 500.0, day))
-            team.say(1, bid(9.0, 500.0, day))
-        [less], [more] = team.heard(0), team.heard(1)
-        assert isinstance(less, Afford)
-        assert isinstance(more, Afford)
-        assert less.visits_a_day < 500.0 < more.visits_a_day
-        assert less.visits_a_day + more.visits_a_day == pytest.approx(1000.0)
+            team.report(0, bid(1.0, 500.0, day))
+            team.report(1, bid(9.0, 500.0, day))
+        [less], [more] = team.budgets(0), team.budgets(1)
+        assert less is not None
+        assert more is not None
+        assert less < 500.0 < more
+        assert less + more == pytest.approx(1000.0)
         team.ends[1].close()
-        team.turn(1.0)
-        assert [type(message) for message in team.heard(1)[:2]] == [Afford, Allow]
+        team.poll(1.0)
+        [first] = team.received(1)
+        assert isinstance(first, Orders)
+        assert first.visits_per_day == more
     finally:
         team.close()
 
 
-def test_who_watches_nothing_is_told_nothing() -> None:
-    """A crawl that fetches everything once has no such budget."""
+def test_a_crawl_without_a_watch_has_no_visit_budgets() -> None:
+    """A crawl that fetches everything once gets no further orders."""
     team = Played(2)
     team.start([])
     try:
         for number in (0, 1, 0, 1):
-            team.say(number, None)
-        assert not any(isinstance(message, Afford) for number in (0, 1) for message in team.heard(number))
+            team.report(number, None)
+        assert [team.budgets(number) for number in (0, 1)] == [[None], [None]]
     finally:
         team.close()

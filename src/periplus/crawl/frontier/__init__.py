@@ -1,99 +1,81 @@
-"""Who may be visited now: the sites that have something waiting, and when each may be asked again.
+"""The frontier: which URLs wait, which sites may be visited now, and which URL is next.
 
-A site is *admitted* to the workbench when a URL of it waits, and leaves when none does. There it *rests* until
-politeness allows a visit: its own delay has passed, and its address has been left alone long enough, too. Then it is
-*ready*, in the order in which sites are wanted. Taken from there it is *visited*, by one request at a time, and
-rests again. A site whose robots.txt led elsewhere is *held* until the answer is there, but runs the errands of others.
-(Mercator's back-end queues and BUbiNG's workbench of visit states are the models; two levels of heaps, addresses and
-the sites on each, make every step logarithmic in the number of sites.)
+A site becomes *active* when a URL of it waits, and is *parked* when none does. In between it *rests* until politeness
+allows a visit, is then *ready*, is *busy* while it is asked, and rests again; a site whose robots.txt lies elsewhere is
+*held* until the answer is there. (Mercator's back-end queues and BUbiNG's workbench are the models; two levels of
+heaps, addresses and the sites at each, make every step logarithmic in the number of sites.)
 
-URLs are not here but in queues on disk (`Queues`); the workbench holds a bounded number of sites, and those beyond wait
-in their queues until a place is free. So memory grows neither with URLs nor with sites.
+URLs are not here but in queues on disk (`Queues`); memory holds a bounded number of sites, and those beyond wait in
+their queues. So memory grows neither with URLs nor with sites.
 
-`admission` is the door through which URLs come, `rounds` lets sites take turns, `offers` is what each has next,
-`permission` asks each for its address and its robots.txt, `robots` says what that allows, `politeness` how long a
-site rests, `retries` what a failure means, `second_chances` when what failed is forgotten, `esteem` what a URL is
-worth while it waits, `sources` what a site's two sources have earned, `refresher` who is visited again, `valuing`
-what a visit is worth, `spending` what may be spent on visits, `forecasting` what one will then have to be worth,
-`takings` what visits bring, `panel` how fresh all of them are, `foretold` who is next and why, `shares` how those and
-new ones get along, `presence` at which addresses a shard is, `neighbours` who else is there, `comparer` how much a
-page has changed, `history` what a visit adds to a URL's record, `leases` who has what, `agenda` is the heap behind
-most of it. All of it is pure: time is an argument, chance is a `Random` that was given.
-docs/politeness.md tells the same to site owners.
+In reading order: `frontier` has the three verbs, discover, take and report. `admission` filters, looks up and queues
+what is discovered. `site` is the state machine of one site, `schedule` holds all active sites and the addresses they
+share, `heap` is the priority queue behind it. `selection` picks the next URL of a site, `scores` keeps queues in the
+order of an ordering that learns. `preflight` asks each site for its address and its robots.txt, `robots` says what that
+allows, `politeness` how long a site rests and what a failure means. `leases` are the tasks that are out, `history` is
+what a visit adds to a URL's record, `site_records` owns the records of sites, `claims` are the addresses that this
+shard shares with others. All of it is pure: time is an argument, chance is a `Random` that was given.
+docs/politeness.md describes it for site owners, docs/internals.md for those who change it.
 """
 
-from .admission import LANES, Admission, lane_of
-from .comparer import Compared, Comparer
-from .esteem import Esteem
-from .files import Files
-from .foretold import Foretelling, NextVisit
-from .history import after_failure, after_visit
+from .admission import LANES
+from .claims import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
+from .frontier import Frontier, FrontierState
+from .heap import IndexedHeap
 from .leases import Lease, Leases
-from .neighbours import Neighbours
-from .offers import Offers
-from .panel import Freshness, Gauge, waiting_again
-from .permission import Permission
-from .politeness import PolitenessSettings, rest_after
-from .presence import Presence, Register, Shares
-from .refresher import Refresher
-from .retries import OUR_OWN, Retry, RetrySettings, is_of_the_moment, is_tried_again, reason_of, retry_for
+from .politeness import (
+    OUR_OWN,
+    PolitenessSettings,
+    Retry,
+    RetrySettings,
+    delay_after,
+    is_temporary,
+    is_tried_again,
+    reason_of,
+    retry_for,
+)
 from .robots import RobotsGate, robots_url
-from .rounds import EXCLUDED_AT_ONCE, SOON, Rounds, file_name, purpose_of
-from .second_chances import SecondChances
-from .sources import Sources, is_settled, place_of
-from .spending import Watching, WatchSettings
-from .valuing import Valuer
-from .workbench import ActiveSite, FrontierSettings, Place, Workbench
+from .schedule import FrontierSettings, Schedule
+from .scores import FixedScores, PriorityIndex, ScoreState
+from .selection import file_name, purpose_of
+from .site import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
+from .site_records import SiteRecords
 
 __all__ = [
-    "EXCLUDED_AT_ONCE",
     "LANES",
+    "MAX_ADDRESSES_PER_MESSAGE",
     "OUR_OWN",
-    "SOON",
+    "TRANSITIONS",
     "ActiveSite",
-    "Admission",
-    "Compared",
-    "Comparer",
-    "Esteem",
-    "Files",
-    "Foretelling",
-    "Freshness",
+    "AddressClaims",
+    "AddressShares",
+    "ClaimsReport",
+    "FixedScores",
+    "Frontier",
     "FrontierSettings",
-    "Gauge",
+    "FrontierState",
+    "IndexedHeap",
     "Lease",
     "Leases",
-    "Neighbours",
-    "NextVisit",
-    "Offers",
-    "Permission",
-    "Place",
+    "Move",
     "PolitenessSettings",
-    "Presence",
-    "Refresher",
-    "Register",
+    "PriorityIndex",
+    "Request",
     "Retry",
     "RetrySettings",
     "RobotsGate",
-    "Rounds",
-    "SecondChances",
-    "Shares",
-    "Sources",
-    "Valuer",
-    "WatchSettings",
-    "Watching",
-    "Workbench",
-    "after_failure",
-    "after_visit",
+    "Schedule",
+    "ScoreState",
+    "SiteRecords",
+    "Stage",
+    "delay_after",
     "file_name",
-    "is_of_the_moment",
-    "is_settled",
+    "is_temporary",
     "is_tried_again",
-    "lane_of",
-    "place_of",
+    "key_of",
     "purpose_of",
     "reason_of",
-    "rest_after",
     "retry_for",
     "robots_url",
-    "waiting_again",
+    "transition_table",
 ]

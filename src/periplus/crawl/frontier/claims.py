@@ -1,13 +1,14 @@
-"""At which addresses a shard has sites, and what share each of them allows it: the shard's side of `neighbours`.
+"""The addresses a shard sends requests to, and its share of each: the shard's side of `crawl.sharding.claims`.
 
-Sites of one address may lie in several shards. Each waits `ip_delay` times the number of those who are there, and
-nobody asks there before it has been told that number. What a shard says is its `Presence`, what it hears are `Shares`.
-Both are whatever is newest of everything that the other has not confirmed: it does not matter what of it is lost, or
-said twice. Places in this list are counted (`position`). Addresses travel as hashes of 64 bits; two that have the same
-one count as one address, which is asked less.
+Sites at one IP address may belong to several shards. Each of these shards waits `ip_delay` times the number of shards
+at the address, and sends nothing there before the coordinator has sent it that number. The shard sends a
+`ClaimsReport` and receives `AddressShares`. Both contain the latest value of everything that the other side has not
+confirmed, so that messages may be lost or repeated. Every change gets a position; the coordinator confirms positions.
 
-Whoever coordinates may die and come back knowing nothing, and then has another `life`: it is told everything anew, and
-what its predecessor has said is heard no more from then on.
+Addresses travel as 64-bit hashes. Two addresses with the same hash count as one, which then gets fewer requests.
+
+A coordinator may die and be replaced by one that knows nothing and has another id. It is sent everything again, and
+messages of its predecessor are ignored from then on.
 """
 
 from __future__ import annotations
@@ -17,131 +18,136 @@ from collections.abc import Iterator
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-SAID_AT_ONCE = 2_000
-"""So many addresses travel in one message, either way; the others in the next."""
+MAX_ADDRESSES_PER_MESSAGE = 2_000
+"""Maximum number of addresses in one message, in either direction; the rest follows in the next message. It keeps a
+report of a shard that starts at thousands of addresses at some 20 KB."""
 
 
-class Presence(Struct, frozen=True):
-    """What has changed between two positions, as it is now. `is_all`: there is nothing more to say.
+class ClaimsReport(Struct, frozen=True):
+    """What has changed between two positions, as it is now.
 
-    `came`: addresses where the shard waits for its share; `kept`: where it has one that another coordinator gave it;
-    `left`: where it is no more. `heard`: the number of the last `Shares`, in this `life` of the coordinator.
+    `requested`: addresses where the shard waits for a share; `held`: where it has a share from another coordinator;
+    `released`: where it sends no more requests. `received`: the number of the last `AddressShares` of this coordinator.
+    `is_complete`: whether the report reaches the shard's latest position.
     """
 
-    life: int = 0
-    heard: int = 0
+    coordinator: int = 0
+    received: int = 0
     after: int = 0
     until: int = 0
-    came: tuple[int, ...] = ()
-    kept: tuple[int, ...] = ()
-    left: tuple[int, ...] = ()
-    is_all: bool = True
+    requested: tuple[int, ...] = ()
+    held: tuple[int, ...] = ()
+    released: tuple[int, ...] = ()
+    is_complete: bool = True
 
 
-class Shares(Struct, frozen=True):
-    """By how many shards addresses are asked, as far as that is news; what was `heard` of the shard, by position."""
+class AddressShares(Struct, frozen=True):
+    """For each address whose share has changed, the number of shards there.
 
-    life: int
+    `received` is the position up to which the coordinator has the shard's reports.
+    """
+
+    coordinator: int
     number: int
-    heard: int
+    received: int
     shares: tuple[tuple[int, int], ...] = ()
 
 
-class Stay(Struct):
-    """At an address since then (`position`), with this share; 0: it waits for one."""
+class _Claim(Struct):
+    """An address claimed at `position`; a share of 0: not granted yet."""
 
     position: int
     share: int = 0
 
 
 def key_of(ip: str) -> int:
-    """The name of an address, as it travels."""
+    """The hash of an address that travels in messages."""
     return xxh3_64_intdigest(ip.encode())
 
 
-class Register:
-    """The addresses of one shard of so many. Who leaves an address and comes back waits for its share anew.
+class AddressClaims:
+    """The address claims of one shard. An address that is left and entered again waits for a new share.
 
-    `words` counts how often something was said.
+    `shards` is the number of shards of the crawl, `words` the number of reports made.
     """
 
-    def __init__(self, shards: int, at_once: int = SAID_AT_ONCE) -> None:
+    def __init__(self, shards: int, per_message: int = MAX_ADDRESSES_PER_MESSAGE) -> None:
         self.shards = shards
         self.words = 0
-        self._at_once = at_once
-        self._here: dict[int, Stay] = {}
-        self._left: dict[int, int] = {}
+        self._per_message = per_message
+        self._claims: dict[int, _Claim] = {}
+        self._released: dict[int, int] = {}
         self._position = 0
         self._confirmed = 0
-        self._life = 0
-        self._heard = 0
+        self._coordinator = 0
+        self._received = 0
         self._news: dict[int, None] = {}
 
     def __len__(self) -> int:
-        return len(self._here) + len(self._left)
+        return len(self._claims) + len(self._released)
 
     def share(self, key: int) -> int:
-        """How many ask there; 0: nobody has said so yet, and we must not."""
-        stay = self._here.get(key)
-        return 0 if stay is None else stay.share
+        """How many shards send requests to an address; 0: not known yet, and this shard must not."""
+        claim = self._claims.get(key)
+        return 0 if claim is None else claim.share
 
     def enter(self, key: int) -> None:
-        """There are sites at this address now."""
-        self._left.pop(key, None)
+        """The shard has sites at this address now."""
+        self._released.pop(key, None)
         self._position += 1
-        self._here[key] = Stay(self._position)
+        self._claims[key] = _Claim(self._position)
 
     def leave(self, key: int) -> None:
-        """There are none any more."""
-        del self._here[key]
+        """The shard has no sites at this address any more."""
+        del self._claims[key]
         self._news.pop(key, None)
         self._position += 1
-        self._left[key] = self._position
+        self._released[key] = self._position
 
-    def presence(self) -> Presence:
-        """What is to be said now."""
+    def report(self) -> ClaimsReport:
+        """What the coordinator has not confirmed, oldest first, as much as one message holds."""
         self.words += 1
-        unsaid = sorted(self._unsaid())
-        said = unsaid[: self._at_once]
-        is_all = len(said) == len(unsaid)
-        here = [(key, self._here[key]) for _, key in said if key in self._here]
-        return Presence(
-            self._life,
-            self._heard,
+        unconfirmed = sorted(self._unconfirmed())
+        sent = unconfirmed[: self._per_message]
+        is_complete = len(sent) == len(unconfirmed)
+        claims = [(key, self._claims[key]) for _, key in sent if key in self._claims]
+        return ClaimsReport(
+            self._coordinator,
+            self._received,
             self._confirmed,
-            self._position if is_all else said[-1][0],
-            tuple(key for key, stay in here if not stay.share),
-            tuple(key for key, stay in here if stay.share),
-            tuple(key for _, key in said if key in self._left),
-            is_all,
+            self._position if is_complete else sent[-1][0],
+            tuple(key for key, claim in claims if not claim.share),
+            tuple(key for key, claim in claims if claim.share),
+            tuple(key for _, key in sent if key in self._released),
+            is_complete,
         )
 
-    def _unsaid(self) -> Iterator[tuple[int, int]]:
-        """Newest first: those that were confirmed are not looked at."""
-        for key, stay in reversed(self._here.items()):
-            if stay.position <= self._confirmed:
+    def _unconfirmed(self) -> Iterator[tuple[int, int]]:
+        """Newest first, so that the scan ends at the first change that is confirmed."""
+        for key, claim in reversed(self._claims.items()):
+            if claim.position <= self._confirmed:
                 break
-            yield stay.position, key
-        for key, position in reversed(self._left.items()):
+            yield claim.position, key
+        for key, position in reversed(self._released.items()):
             if position <= self._confirmed:
                 break
             yield position, key
 
-    def learn(self, shares: Shares) -> None:
-        """What the coordinator says. Shares of an earlier stay are none of this one."""
-        if shares.life == self._life and shares.number < self._heard:
+    def update(self, shares: AddressShares) -> None:
+        """Apply the coordinator's message. A share for an earlier claim of the same address does not count."""
+        if shares.coordinator == self._coordinator and shares.number < self._received:
             return
-        self._life, self._heard, self._confirmed = shares.life, shares.number, shares.heard
-        for key in [key for key, position in self._left.items() if position <= self._confirmed]:
-            del self._left[key]
+        self._coordinator, self._received, self._confirmed = shares.coordinator, shares.number, shares.received
+        for key in [key for key, position in self._released.items() if position <= self._confirmed]:
+            del self._released[key]
         for key, share in shares.shares:
-            stay = self._here.get(key)
-            if stay is not None and stay.position <= shares.heard:
-                stay.share = share
+            claim = self._claims.get(key)
+            if claim is not None and claim.position <= shares.received:
+                claim.share = share
                 self._news[key] = None
 
     def news(self) -> list[int]:
-        """The addresses whose shares have changed since this was last asked."""
+        """The addresses whose shares have changed since the last call."""
         news = list(self._news)
         self._news.clear()
         return news

@@ -65,7 +65,7 @@ from .politeness import (
     retry_for,
 )
 from .preflight import SitePreflight
-from .robots import RobotsGate
+from .robots import RobotsGate, read_robots
 from .schedule import FrontierSettings, Schedule
 from .scores import FixedScores, PriorityIndex, Scores, ScoreState
 from .selection import CandidateSelector, file_name
@@ -192,7 +192,7 @@ class Frontier:
             self._selector.revisits_waiting,
             list(self._leases),
             self.scores.snapshot() if self.scores.learns else None,
-            self._random.getstate(),  # type: ignore[arg-type]
+            self._random.getstate(),
         )
 
     # discover
@@ -316,7 +316,7 @@ class Frontier:
     # report
 
     def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> bool:
-        """End a grant: the site rests, and what was seen is learnt. Whether the grant was open: a late report is not."""
+        """End a grant: the site rests, and what was seen is learnt. Whether it was open: late reports change nothing."""
         lease = self._leases.end(outcome.task)
         if lease is not None:
             self._end(lease, outcome, reading, now)
@@ -438,6 +438,23 @@ class Frontier:
 
     def _back_off(self, outcome: FetchOutcome, failures: int, now: float) -> float:
         return back_off(self._retries, outcome, failures, now, self._random)
+
+    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
+        """Learn from an answer of the archive that was not granted here: the state of its crawl was lost."""
+        task, reason = outcome.task, reason_of(outcome)
+        if task.purpose is Purpose.ROBOTS:
+            self._gate.learn(read_robots(task.site, outcome, self._gate.file(task.site), now))
+            return
+        name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
+        fresh = UrlRecord(name, (FirstSeen(task.source, now),), task.depth, redirects=task.redirects)
+        record = self._state.records.add_new([fresh])[0] or fresh
+        after = after_visit(record, outcome, reading, reason)
+        if task.purpose is Purpose.PAGE:
+            site = self._records.get(task.site)
+            site.pages += 1
+            after = self._revisits.visited(site, record, after, outcome, reading, now)
+            self._count(outcome, reading, reason)
+        self._state.records.put([after])
 
     # a new process
 

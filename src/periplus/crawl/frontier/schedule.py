@@ -471,7 +471,9 @@ class Schedule:
         stages = [active.stage for active in self._sites.values()]
         for stage in Stage:
             if stages.count(stage) != self._counts[stage]:
-                raise InvariantError(f"{stages.count(stage)} sites are {stage.name}, {self._counts[stage]} were counted")
+                raise InvariantError(
+                    f"{stages.count(stage)} sites are {stage.name}, {self._counts[stage]} were counted"
+                )
         for active in self._sites.values():
             self._check(active)
         self._check_addresses()

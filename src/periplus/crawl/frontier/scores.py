@@ -47,7 +47,7 @@ Candidate = tuple[Discovery, float, Queued]
 
 
 class ScoreState(Struct, array_like=True):
-    """What a `PriorityIndex` knows besides the standings: at which page it last ranked, and the size of pool and batch."""
+    """What a `PriorityIndex` knows besides standings: at which page it last ranked, and the size of pool and batch."""
 
     ranked_at: int = 0
     pooled: int = 0
@@ -234,7 +234,9 @@ class PriorityIndex:
         else:
             for ticket, standing in zip(self._state.queues.push(entries), standings, strict=True):
                 _wait(standing, ticket)
-        self._state.standings.put([(entry.url, each) for (_, _, entry), each in zip(candidates, standings, strict=True)])
+        self._state.standings.put(
+            [(entry.url, each) for (_, _, entry), each in zip(candidates, standings, strict=True)]
+        )
         return entries
 
     def requeue(self, entries: Sequence[Queued]) -> None:

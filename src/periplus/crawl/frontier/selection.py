@@ -37,7 +37,7 @@ from periplus.model import (
 from periplus.policy.balance import BalanceSettings
 from periplus.urls import fingerprint
 
-from ..revisit import Revisits, credit
+from ..revisit import Revisits, count_first_visit
 from .admission import LANES
 from .politeness import PolitenessSettings, RetrySettings, is_tried_again
 from .robots import RobotsGate, robots_url
@@ -257,7 +257,7 @@ class CandidateSelector:
         if active.has_balance:
             active.balanced(self._balance).learnt(fingerprint(task.url), is_good)
         if task.lane in _FIRST_VISITS:
-            credit(active.record, task.lane, is_good)
+            count_first_visit(active.record, task.lane, is_good)
 
 
 def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> bool:

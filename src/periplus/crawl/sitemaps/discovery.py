@@ -87,13 +87,16 @@ class SitemapDiscovery:
         """Files to be read again for hosts that vouch for them by now, when there is nothing else to do."""
 
     def robots_read(self, task: FetchTask, now: float) -> None:
-        """A site's robots.txt was read, or is not there. Of a site where only files of others lie, sitemaps are not wanted."""
+        """A site's robots.txt was read, or is not there. Sitemaps of a site where only files lie are not wanted."""
         if task.lane is not Lane.FILES or self._is_wanted(task.site, task.url):
             self._ask(task.site, task.url, now)
 
     def _is_wanted(self, site: Site, asked: Url) -> bool:
-        """Whether a site was visited or named itself; otherwise sitemaps could lead us from host to host without end."""
-        return self._records.get(site).pages > 0 or self._state.records.get([file_name(_rules_of(site, asked))])[0] is not None
+        """Whether a site was visited or named; otherwise sitemaps could lead us from host to host without end."""
+        return (
+            self._records.get(site).pages > 0
+            or self._state.records.get([file_name(_rules_of(site, asked))])[0] is not None
+        )
 
     def _ask(self, site: Site, asked: Url, now: float) -> None:
         """Find out where the sitemaps of a site are."""

@@ -72,7 +72,7 @@ class UnfinishedFile(Struct, frozen=True, array_like=True):
 
 
 class SitemapFile:
-    """One reading of one file. `found_at` is when it arrived; `sites` are those with new slices; `steps` counts reads."""
+    """One reading of a file. `found_at` is when it arrived; `sites` are those with new slices; `steps` counts reads."""
 
     def __init__(
         self,

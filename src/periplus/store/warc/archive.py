@@ -86,6 +86,7 @@ class Archive:
         self._software = software
         self._fields = dict(fields)
         self._payloads = payloads
+        self._pending: dict[bytes, Payload] = {}
         self._dates = Dates()
         self._end = end or WarcEnd()
         self._serial = 0
@@ -101,12 +102,16 @@ class Archive:
         """How far the archive goes, with all that was written so far."""
         return self._end
 
-    def write(self, answer: Answer, request: bytes) -> Stored:
-        """Keep an answer, the request for it (none where empty) and what is known of the fetch, in one go."""
+    def write(self, answer: Answer, request: bytes) -> tuple[Stored, Payload | None]:
+        """Keep an answer, the request for it (none where empty) and what is known of the fetch, in one go.
+
+        Where it lies, and its payload if later answers may refer to it: the caller puts that into the payloads.
+        """
         date = self._dates.date(answer.started_at)
         now = self._file_for(date)
         frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
-        record, digest, is_revisit = self._record(answer, frame)
+        record, digest, payload = self._record(answer, frame)
+        is_revisit = isinstance(answer, NotModified) or (payload is None and _can_be_referred_to(answer))
         offset = now.file.length + len(now.unwritten)
         sent = records.request(request, frame) if request else b""
         now.file.append(b"".join((now.unwritten, record, sent, records.metadata(answer.task, answer.duration, frame))))
@@ -114,16 +119,11 @@ class Archive:
         stored = Stored(now.file.name, offset, len(record), digest, is_revisit)
         now.lines.append(_line(answer, date, stored))
         self._end = WarcEnd(stored.file, now.file.length)
-        return stored
-
-    def recall(self, answer: Answer, record_id: str) -> None:
-        """Know the payload of an answer that was written, when the memory of it was lost with an open transaction."""
-        if _can_be_referred_to(answer):
-            raw = sha1(answer.body, usedforsecurity=False).digest()
-            self._payloads.add_new(Payload(raw, answer.task.url, answer.started_at, record_id))
+        return stored, payload
 
     def sync(self) -> None:
-        """Make all that was written durable."""
+        """Make all that was written durable. Its payloads are in the state by now."""
+        self._pending.clear()
         if self._open:
             self._open.file.sync()
 
@@ -139,19 +139,22 @@ class Archive:
         with suppress(OSError):
             write_lines(index_of(path), sorted(lines))
 
-    def _record(self, answer: Answer, frame: Frame) -> tuple[bytes, str, bool]:
-        """The record of an answer, the digest of its payload, and whether the payload lies elsewhere."""
+    def _record(self, answer: Answer, frame: Frame) -> tuple[bytes, str, Payload | None]:
+        """The record of an answer, the digest of its payload, and the payload if it is new."""
         if isinstance(answer, NotModified):
             visited = answer.task.visited_at
-            return records.unchanged(answer, self._dates.date(visited) if visited else None, frame), "", True
+            return records.unchanged(answer, self._dates.date(visited) if visited else None, frame), "", None
         raw = sha1(answer.body, usedforsecurity=False).digest()
         digest = base32(raw)
+        payload = None
         if _can_be_referred_to(answer):
-            first = self._payloads.add_new(Payload(raw, answer.task.url, answer.started_at, frame.answer))
+            first = self._pending.get(raw) or self._payloads.get(raw)
             if first is not None:
                 date = self._dates.date(first.fetched_at)
-                return records.identical(answer, digest, first, date, frame), f"sha1:{digest}", True
-        return records.response(answer, digest, frame, self._settings.compression_level), f"sha1:{digest}", False
+                return records.identical(answer, digest, first, date, frame), f"sha1:{digest}", None
+            payload = self._pending[raw] = Payload(raw, answer.task.url, answer.started_at, frame.answer)
+        record = records.response(answer, digest, frame, self._settings.compression_level)
+        return record, f"sha1:{digest}", payload
 
     def _file_for(self, date: str) -> _Open:
         """The open file, or the next one where it is full."""

@@ -1,16 +1,17 @@
-"""The coordinator tells shards how many of them ask at an address, with the orders that it gives them anyway."""
+"""The coordinator tells shards how many of them ask at an address, with the orders of every renewal."""
 
 from __future__ import annotations
 
 import msgspec
 
 from periplus import __version__
-from periplus.cluster.coordinator import INHERITED, Coordinator
+from periplus.cluster.leases import INHERITED, LeasedCoordinator
 from periplus.cluster.memory import Remembered
-from periplus.cluster.words import Lease, Report
+from periplus.cluster.messages import Lease
 from periplus.crawl.census import Census
-from periplus.crawl.frontier import Register
+from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
+from periplus.crawl.sharding.messages import StatusReport
 from periplus.crawl.tally import Tally
 
 LEASE = 10.0
@@ -24,13 +25,13 @@ class Cluster:
         self.memory = Remembered("run", [0, 0], [False, False], [0, 0])
         self.now, self.lives = 100.0, 0
         self.born()
-        self.registers = [Register(2), Register(2)]
+        self.claims = [AddressClaims(2), AddressClaims(2)]
         self.epochs = [0, 0]
 
     def born(self) -> None:
         self.lives += 1
         kept = msgspec.json.decode(msgspec.json.encode(self.memory), type=Remembered)
-        self.coordinator = Coordinator(kept, self.keep, 2, now=self.now, lease=LEASE, life=self.lives)
+        self.coordinator = LeasedCoordinator(kept, self.keep, 2, now=self.now, lease=LEASE, incarnation=self.lives)
 
     def keep(self, remembered: Remembered) -> bool:
         self.memory = msgspec.json.decode(msgspec.json.encode(remembered), type=Remembered)
@@ -39,21 +40,21 @@ class Cluster:
     def begin(self, number: int) -> None:
         lease = self.coordinator.begin(number, __version__, self.now)
         assert isinstance(lease, Lease)
-        self.registers[number] = Register(2)
+        self.claims[number] = AddressClaims(2)
         self.epochs[number] = lease.epoch
 
     def talk(self, *numbers: int) -> list[int]:
         """These report, one after another; what the shares are then."""
         for number in numbers:
-            register = self.registers[number]
+            claims = self.claims[number]
             status = Status(
-                number, Census(0, 0, 0, 0, 0, 0, 0, 0), Tally(), False, False, presence=register.presence()
+                number, Census(0, 0, 0, 0, 0, 0, 0, 0), Tally(), False, False, claims=claims.report()
             )  # fmt: skip
-            orders = self.coordinator.report(number, self.epochs[number], Report(status, 0, 0, True), self.now)
-            assert orders is not None
-            if orders.shares is not None:
-                register.learn(orders.shares)
-        return [register.share(KEY) for register in self.registers]
+            renewal = self.coordinator.report(number, self.epochs[number], StatusReport(status), self.now)
+            assert renewal is not None
+            if renewal.orders.shares is not None:
+                claims.update(renewal.orders.shares)
+        return [claims.share(KEY) for claims in self.claims]
 
 
 def shared() -> Cluster:
@@ -61,7 +62,7 @@ def shared() -> Cluster:
     cluster = Cluster()
     for number in (0, 1):
         cluster.begin(number)
-        cluster.registers[number].enter(KEY)
+        cluster.claims[number].enter(KEY)
     assert cluster.talk(0, 1, 0, 1, 0, 1, 0, 1) == [2, 2]
     return cluster
 
@@ -70,10 +71,10 @@ def test_who_comes_second_waits_for_the_first_to_know() -> None:
     """It is told its share when the other has confirmed the new one; who has not begun is not waited for."""
     cluster = Cluster()
     cluster.begin(0)
-    cluster.registers[0].enter(KEY)
+    cluster.claims[0].enter(KEY)
     assert cluster.talk(0, 0) == [1, 0]
     cluster.begin(1)
-    cluster.registers[1].enter(KEY)
+    cluster.claims[1].enter(KEY)
     assert cluster.talk(1, 1, 1) == [1, 0]
     assert cluster.talk(0, 1) == [2, 0]
     assert cluster.talk(0, 1) == [2, 2]

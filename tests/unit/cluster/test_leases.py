@@ -1,4 +1,4 @@
-"""The coordinator: who may visit sites and for how long, how many pages, and when all is done."""
+"""Leases around the coordinator: which worker has a shard and for how long, how many pages, and the end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import msgspec
 import pytest
 
 from periplus import __version__
-from periplus.cluster.coordinator import DEPOSED, INHERITED, MAX_LIVES, Coordinator
-from periplus.cluster.memory import Remembered, check, claim, load, save
-from periplus.cluster.words import Lease, Orders, Report, Trouble, Wait
+from periplus.cluster.leases import DEPOSED, INHERITED, LeasedCoordinator
+from periplus.cluster.memory import Remembered, check, claim, load_memory, save_memory
+from periplus.cluster.messages import Lease, Renewal, Wait
 from periplus.crawl.census import Census
 from periplus.crawl.shard import Status
+from periplus.crawl.sharding.coordinator import MAX_STARTS
+from periplus.crawl.sharding.messages import Orders, ShardFailure, StatusReport
 from periplus.crawl.tally import Tally
 from periplus.model import CollectionDamaged, CollectionError
 
@@ -44,7 +46,7 @@ class Cluster:
 
     def born(self) -> None:
         kept = msgspec.json.decode(msgspec.json.encode(self.memory), type=Remembered)
-        self.coordinator = Coordinator(kept, self.keep, self.shards, now=self.now, lease=LEASE, limit=self.limit)
+        self.coordinator = LeasedCoordinator(kept, self.keep, self.shards, now=self.now, lease=LEASE, limit=self.limit)
 
     def keep(self, remembered: Remembered) -> bool:
         self.memory = msgspec.json.decode(msgspec.json.encode(remembered), type=Remembered)
@@ -58,16 +60,19 @@ class Cluster:
         assert isinstance(answer, Lease)
         return answer.epoch
 
-    def report(self, epoch: int, said: Status, heard: int | None = None) -> Orders | None:
-        """Hears the orders and reports again, as a shard does, unless `heard` says what it has heard."""
-        number = said.shard
-        first = self.coordinator.report(number, epoch, Report(said, heard or 0, 0, True), self.now)
-        if first is None or heard is not None:
-            return first
-        return self.coordinator.report(number, epoch, Report(said, first.number, 0, True), self.now)
+    def renew(self, epoch: int, status: Status, orders: int) -> Renewal | None:
+        """One report, by a worker that has applied the orders of this number."""
+        return self.coordinator.report(status.shard, epoch, StatusReport(status, orders), self.now)
+
+    def report(self, epoch: int, status: Status, orders: int | None = None) -> Orders | None:
+        """Applies the orders and reports again, as a worker does, unless `orders` says which it has applied."""
+        renewal = self.renew(epoch, status, orders or 0)
+        if renewal is not None and orders is None:
+            renewal = self.renew(epoch, status, renewal.orders.number)
+        return None if renewal is None else renewal.orders
 
     def is_finished(self) -> bool:
-        return self.coordinator.standing(None, self.now).is_finished
+        return self.coordinator.overview(None, self.now).is_finished
 
 
 def test_a_shard_is_one_process_at_a_time() -> None:
@@ -141,8 +146,8 @@ def test_after_a_death_nothing_is_taken_back_from_who_may_not_have_heard() -> No
     granted = list(cluster.memory.granted)
     assert granted[0] > 0
     cluster.born()
-    cluster.coordinator.report(1, epochs[1], Report(status(1, queued=500, is_idle=False), 9, 0, True), cluster.now)
-    cluster.coordinator.report(0, epochs[0], Report(status(0), 9, 0, True), cluster.now)
+    cluster.renew(epochs[1], status(1, queued=500, is_idle=False), 9)
+    cluster.renew(epochs[0], status(0), 9)
     assert cluster.memory.granted[0] == granted[0]
 
 
@@ -154,13 +159,13 @@ def test_what_an_idle_shard_did_not_need_goes_to_others_once_it_has_heard_that()
     for number in (0, 1):
         cluster.report(epochs[number], busy[number])
     granted = list(cluster.memory.granted)
-    lower = cluster.coordinator.report(0, epochs[0], Report(status(0), 99, 0, True), cluster.now)
-    heard = cluster.report(epochs[0], status(0), heard=2)
+    lower = cluster.report(epochs[0], status(0), orders=99)
+    heard = cluster.report(epochs[0], status(0), orders=2)
     assert lower is not None
     assert heard is not None
     assert heard.pages == 0
     assert cluster.memory.granted[0] == granted[0]
-    cluster.report(epochs[0], status(0), heard=heard.number)
+    cluster.report(epochs[0], status(0), orders=heard.number)
     assert cluster.memory.granted[0] == 0
     again = cluster.report(epochs[0], busy[0])
     assert again is not None
@@ -198,10 +203,10 @@ def test_the_trouble_of_one_that_was_deposed_is_nobodys() -> None:
     old = cluster.begun(0)
     cluster.now += LEASE
     new = cluster.begun(0)
-    cluster.coordinator.broken(0, old, Trouble("taken over", "", 3))
-    assert cluster.coordinator.standing(None, cluster.now).trouble is None
-    cluster.coordinator.broken(0, new, Trouble("no space", "", 3))
-    assert cluster.coordinator.standing(None, cluster.now).trouble is not None
+    cluster.coordinator.fail(0, old, ShardFailure("taken over", ""))
+    assert cluster.coordinator.overview(None, cluster.now).failure is None
+    cluster.coordinator.fail(0, new, ShardFailure("no space", ""))
+    assert cluster.coordinator.overview(None, cluster.now).failure is not None
 
 
 def test_nothing_is_given_that_was_not_kept() -> None:
@@ -245,60 +250,60 @@ def test_nobody_is_done_who_is_busy_or_has_something_to_say(state: dict[str, boo
 def test_a_shard_that_dies_again_and_again_ends_the_crawl() -> None:
     """Unless it gets somewhere in between, or has nothing left to do."""
     cluster = Cluster(shards=1)
-    for life in range(3 * MAX_LIVES):
+    for life in range(3 * MAX_STARTS):
         epoch = cluster.begun(0)
         cluster.report(epoch, status(0, done=life, queued=1, is_idle=False))
         cluster.report(epoch, status(0, done=life + 1, queued=1, is_idle=False))
         cluster.now += LEASE
-    for _ in range(MAX_LIVES):
+    for _ in range(MAX_STARTS):
         cluster.begun(0)
         cluster.now += LEASE
     assert cluster.begin(0) is None
-    trouble = cluster.coordinator.standing(None, cluster.now).trouble
-    assert trouble is not None
-    assert f"died {MAX_LIVES} times" in trouble.message
+    failure = cluster.coordinator.overview(None, cluster.now).failure
+    assert failure is not None
+    assert f"died {MAX_STARTS} times" in failure.message
 
 
 def test_another_version_is_refused() -> None:
     """With both versions, and what to do."""
     cluster = Cluster()
     assert cluster.coordinator.begin(1, "0.0.1", cluster.now) is None
-    trouble = cluster.coordinator.standing(None, cluster.now).trouble
-    assert trouble is not None
-    assert "0.0.1" in trouble.message
-    assert __version__ in trouble.message
+    failure = cluster.coordinator.overview(None, cluster.now).failure
+    assert failure is not None
+    assert "0.0.1" in failure.message
+    assert __version__ in failure.message
 
 
 def test_stop_reaches_everybody_and_is_over_when_all_have_given_back() -> None:
     """Nobody begins then: what is noted is found by the next run."""
     cluster = Cluster()
     epochs = [cluster.begun(0), cluster.begun(1)]
-    cluster.coordinator.standing(3.0, cluster.now)
-    orders = [cluster.report(epochs[number], status(number)) for number in (0, 1)]
-    assert [None if each is None else each.stop for each in orders] == [3.0, 3.0]
+    cluster.coordinator.overview(3.0, cluster.now)
+    renewals = [cluster.renew(epochs[number], status(number), 1) for number in (0, 1)]
+    assert [None if each is None else each.stop for each in renewals] == [3.0, 3.0]
     cluster.coordinator.end(0, epochs[0], status(0))
     assert cluster.begin(0) is None
-    assert not cluster.coordinator.standing(3.0, cluster.now).are_stopped
+    assert not cluster.coordinator.overview(3.0, cluster.now).are_stopped
     cluster.coordinator.end(1, epochs[1], status(1))
-    assert cluster.coordinator.standing(3.0, cluster.now).are_stopped
+    assert cluster.coordinator.overview(3.0, cluster.now).are_stopped
 
 
 def test_a_claim_keeps_epochs_and_forgets_what_was_granted(tmp_path: Path) -> None:
     """Another run of the command, perhaps with other shards."""
     path = tmp_path / "coordinator.json"
     claim(path, "one", 2)
-    kept = load(path)
+    kept = load_memory(path)
     kept.epochs, kept.is_held, kept.granted = [3, 4], [True, False], [50, 60]
-    save(path, kept)
+    save_memory(path, kept)
     claim(path, "two", 3)
-    assert load(path) == Remembered("two", [3, 4, 0], [True, False, False], [0, 0, 0])
+    assert load_memory(path) == Remembered("two", [3, 4, 0], [True, False, False], [0, 0, 0])
 
 
 def test_a_memory_that_cannot_be_read_is_an_error_with_a_next_step(tmp_path: Path) -> None:
     path = tmp_path / "coordinator.json"
     path.write_text("{")
     with pytest.raises(CollectionDamaged) as caught:
-        load(path)
+        load_memory(path)
     assert "remove it" in caught.value.hint
 
 

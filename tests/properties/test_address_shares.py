@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from periplus.crawl.frontier import Neighbours, Presence, Register, Shares
+from periplus.crawl.frontier import AddressClaims, AddressShares, ClaimsReport
+from periplus.crawl.sharding import ClaimRegistry
 
 SHARDS = 3
 ADDRESSES = 2
@@ -19,10 +20,10 @@ class Place:
     """A shard with its two channels: both keep the order, and may lose everything that is on its way."""
 
     def __init__(self, at_once: int) -> None:
-        self.register = Register(SHARDS, at_once)
+        self.claims = AddressClaims(SHARDS, at_once)
         self.here: set[int] = set()
-        self.said: list[Presence] = []
-        self.told: list[Shares] = []
+        self.said: list[ClaimsReport] = []
+        self.told: list[AddressShares] = []
 
 
 class Crowd:
@@ -30,30 +31,30 @@ class Crowd:
 
     def __init__(self, limit: int, at_once: int) -> None:
         self.limit, self.at_once, self.life = limit, at_once, 1
-        self.neighbours = self.coordinator()
+        self.registry = self.coordinator()
         self.places = [Place(at_once) for _ in range(SHARDS)]
         for number in range(SHARDS):
-            self.neighbours.begin(number)
+            self.registry.reset(number)
 
-    def coordinator(self) -> Neighbours:
-        return Neighbours(SHARDS, self.life, self.limit, self.at_once)
+    def coordinator(self) -> ClaimRegistry:
+        return ClaimRegistry(SHARDS, self.life, self.limit, self.at_once)
 
     def comes_or_leaves(self, number: int, address: int) -> None:
         place = self.places[number]
         if address in place.here:
-            place.register.leave(address)
+            place.claims.leave(address)
         else:
-            place.register.enter(address)
+            place.claims.enter(address)
         place.here ^= {address}
 
     def says(self, number: int) -> None:
         place = self.places[number]
-        place.said.append(place.register.presence())
+        place.said.append(place.claims.report())
 
     def is_heard(self, number: int) -> None:
         place = self.places[number]
         if place.said:
-            answer = self.neighbours.hear(number, place.said.pop(0))
+            answer = self.registry.receive(number, place.said.pop(0))
             if answer is not None:
                 assert len(answer.shares) <= self.at_once
                 place.told.append(answer)
@@ -61,8 +62,8 @@ class Crowd:
     def hears(self, number: int) -> None:
         place = self.places[number]
         if place.told:
-            place.register.learn(place.told.pop(0))
-            assert set(place.register.news()) <= place.here
+            place.claims.update(place.told.pop(0))
+            assert set(place.claims.news()) <= place.here
 
     def talks(self, number: int) -> None:
         self.says(number)
@@ -76,12 +77,12 @@ class Crowd:
     def a_shard_dies(self, number: int) -> None:
         """The next life begins when nobody of the last asks anywhere."""
         self.places[number] = Place(self.at_once)
-        self.neighbours.begin(number)
+        self.registry.reset(number)
 
     def the_coordinator_dies(self) -> None:
         """What it had answered may still arrive, before anything that the next one says."""
         self.life += 1
-        self.neighbours = self.coordinator()
+        self.registry = self.coordinator()
 
     def everything_is_said(self) -> None:
         """Then each has its share: as many as are there, or as there are shards; and there is nothing more to say."""
@@ -92,17 +93,17 @@ class Crowd:
                     self.is_heard(number)
                     self.hears(number)
         for address in range(ADDRESSES):
-            shares = [place.register.share(address) for place in self.places if address in place.here]
+            shares = [place.claims.share(address) for place in self.places if address in place.here]
             assert set(shares) <= {len(shares), SHARDS}, shares
             if self.limit >= ADDRESSES:
                 assert set(shares) <= {len(shares)}
         for number, place in enumerate(self.places):
-            assert len(place.register) == len(place.here)
-            assert self.neighbours.hear(number, place.register.presence()) is None
+            assert len(place.claims) == len(place.here)
+            assert self.registry.receive(number, place.claims.report()) is None
 
     def check(self) -> None:
         for address in range(ADDRESSES):
-            shares = [share for place in self.places if (share := place.register.share(address))]
+            shares = [share for place in self.places if (share := place.claims.share(address))]
             assert sum((Fraction(1, share) for share in shares), Fraction(0)) <= 1, (address, shares)
 
     def step(self, chance: Random) -> None:

@@ -1,0 +1,158 @@
+"""Leases of shards around the coordinator that every crawl has (`periplus.crawl.sharding.Coordinator`).
+
+A worker that starts a shard gets an epoch and a lease of its sites (Gray & Cheriton 1989); every report renews it. No
+other worker gets the shard before that lease has expired or was returned. The holder counts from when it asked and this
+side from when it answered, so that the holder is always the first to see it expire: no clocks are compared. A report
+with an older epoch is answered with `None`, and the worker that gets this answer ends at once.
+
+What a coordinator must not forget is in a `memory`: epochs, which shards are held, and how many pages were granted. All
+else is in the next reports. After a restart a shard that was held counts as held for one and a half leases: a
+coordinator of an earlier run of the command may renew leases until it sees that its memory was claimed by another.
+Time is an argument: seconds of any monotonic clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+from msgspec import Struct
+
+from periplus import __version__
+from periplus.crawl.shard import Status
+from periplus.crawl.sharding import Coordinator
+from periplus.crawl.sharding.messages import ShardFailure, StatusReport
+
+from .memory import Remembered
+from .messages import Lease, Overview, Renewal, Wait
+
+INHERITED = 1.5
+"""Leases from a coordinator's start until it gives away a shard that was held before it started."""
+DEPOSED = 2.0
+"""Leases during which another worker must ask for a shard before its holder is deposed: Ray has given that one up."""
+_MAX_WAIT = 1.0
+"""Maximum seconds between two requests of a worker that waits for a shard, so that it is known to be waiting still."""
+
+
+class _Hold(Struct):
+    """Until when a shard is held, and since when, and when last, another worker has asked for it."""
+
+    until: float = 0.0
+    wanted_since: float = 0.0
+    wanted_at: float = -inf
+
+    def is_deposed(self, now: float, lease: float) -> bool:
+        """Whether another worker has asked for long enough, and still does."""
+        return now - self.wanted_at < 2 * _MAX_WAIT + lease / 4 and now - self.wanted_since > DEPOSED * lease
+
+    def wait(self, now: float) -> Wait:
+        """Note that another worker asks, and when it may ask again."""
+        if now - self.wanted_at > 2 * _MAX_WAIT:
+            self.wanted_since = now
+        self.wanted_at = now
+        return Wait(min(self.until - now, _MAX_WAIT))
+
+
+class LeasedCoordinator:
+    """A coordinator of which only the holders of leases get orders. `incarnation` tells it from other coordinators.
+
+    `save` stores what must not be forgotten; it returns whether the memory still belongs to this coordinator.
+    """
+
+    def __init__(
+        self,
+        remembered: Remembered,
+        save: Callable[[Remembered], bool],
+        shards: int,
+        *,
+        now: float,
+        lease: float,
+        limit: int | None = None,
+        incarnation: int = 0,
+    ) -> None:
+        self._remembered = remembered
+        self._save = save
+        self._lease = lease
+        held = [number for number, is_held in enumerate(remembered.is_held[:shards]) if is_held]
+        self._holds = [_Hold(now + INHERITED * lease if number in held else 0.0) for number in range(shards)]
+        self._coordinator = Coordinator(
+            shards, limit=limit, incarnation=incarnation, granted=remembered.granted[:shards], running=held
+        )
+        self._stop: float | None = None
+
+    def begin(self, number: int, version: str, now: float) -> Lease | Wait | None:
+        """A worker asks for a shard. `None`: it must end."""
+        hold = self._holds[number]
+        if version != __version__:
+            self._coordinator.fail(_other_version(number, version))
+        if self._coordinator.failure is not None or self._stop is not None:
+            return None
+        if now < hold.until:
+            return hold.wait(now)
+        if not self._coordinator.start(number):
+            return None
+        self._remembered.epochs[number] += 1
+        self._remembered.is_held[number] = True
+        if not self._save(self._remembered):
+            return None
+        hold.until, hold.wanted_at = now + self._lease, -inf
+        return self._lease_of(number)
+
+    def report(self, number: int, epoch: int, report: StatusReport | None, now: float) -> Renewal | None:
+        """A holder reports, without a status while it opens its state. `None`: it is not the holder, and must end."""
+        hold = self._holds[number]
+        if not self._is_held_by(number, epoch) or hold.is_deposed(now, self._lease):
+            return None
+        if report is None:
+            orders = self._coordinator.orders(number)
+        else:
+            orders = self._coordinator.report(number, report)
+            if not self._is_granted_saved():
+                return None
+        hold.until = now + self._lease
+        return Renewal(self._lease_of(number), orders, self._stop)
+
+    def _is_granted_saved(self) -> bool:
+        """Pages count as granted before any shard receives them."""
+        granted = self._coordinator.granted
+        if not granted or granted == self._remembered.granted:
+            return True
+        self._remembered.granted = granted
+        return self._save(self._remembered)
+
+    def end(self, number: int, epoch: int, status: Status) -> None:
+        """A holder has committed everything and ends: its sites are free."""
+        if self._is_held_by(number, epoch):
+            self._coordinator.stopped(number, status)
+            self._holds[number].until = 0.0
+            self._remembered.is_held[number] = False
+            self._save(self._remembered)
+
+    def fail(self, number: int, epoch: int, failure: ShardFailure) -> None:
+        """A holder cannot go on, so the crawl cannot. A failure of a deposed holder does not count."""
+        if self._is_held_by(number, epoch):
+            self._coordinator.fail(failure)
+
+    def _is_held_by(self, number: int, epoch: int) -> bool:
+        return epoch == self._remembered.epochs[number] and self._remembered.is_held[number]
+
+    def _lease_of(self, number: int) -> Lease:
+        return Lease(self._remembered.epochs[number], self._lease)
+
+    def overview(self, stop: float | None, now: float) -> Overview:
+        """The state of the crawl. `stop`: every worker is to end within that many seconds."""
+        self._stop = stop
+        reports = self._coordinator.reports
+        return Overview(
+            tuple(report.status for report in reports if report is not None),
+            tuple(self._remembered.epochs[: len(reports)]),
+            tuple(0 if report is None else report.announcement for report in reports),
+            self._coordinator.is_finished,
+            not any(hold.until > now for hold in self._holds),
+            self._coordinator.failure,
+        )
+
+
+def _other_version(number: int, version: str) -> ShardFailure:
+    message = f"shard {number} is where Periplus {version} is installed, and this is {__version__}"
+    return ShardFailure(message, "Install the same version on every node of the cluster")

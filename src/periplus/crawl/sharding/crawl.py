@@ -1,0 +1,152 @@
+"""A crawl as a program runs it: in this process, in a process for each shard, or on a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
+from typing import Protocol
+
+from periplus.model import Discovery, Purpose, Source, Url
+
+from ..shard import MakeShard, Status
+from .messages import GRACE, STATUS_INTERVAL
+from .processes import ProcessTeam
+
+
+class Team(Protocol):
+    """All shards of a crawl, wherever they run."""
+
+    def start(self, seeds: Sequence[Discovery], /) -> None:
+        """Start every shard with the seeds of its own sites."""
+
+    def announce(self, discoveries: Sequence[Discovery], /) -> None:
+        """Send each to the shard that has its site."""
+
+    def poll(self, timeout: float, /) -> None:
+        """Wait at most `timeout` seconds for messages, and handle them."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the crawl is finished, with everything that was announced."""
+
+    def statuses(self) -> list[Status]:
+        """The last status of each shard that has reported."""
+
+    def stop(self, grace: float, /) -> None:
+        """Let every shard end its requests and commit everything."""
+
+    def close(self) -> None:
+        """End all workers."""
+
+
+Gather = Callable[[MakeShard, int, int | None], Team]
+"""Makes a team of so many shards, which may together fetch a limited number of pages (`None`: any number)."""
+
+
+class Crawl:
+    """A crawl: `run` it, or iterate over its `progress`.
+
+    `limit` is the maximum number of pages of all shards, `seconds` the maximum duration. `gather` makes the team of
+    shards; by default, processes of this machine. `stop` may be called by a signal handler; the crawl then ends its
+    requests and keeps everything.
+    """
+
+    def __init__(
+        self,
+        make: MakeShard,
+        workers: int,
+        *,
+        seeds: Sequence[Discovery] = (),
+        limit: int | None = None,
+        seconds: float | None = None,
+        gather: Gather | None = None,
+    ) -> None:
+        self._gather: Gather = gather or ProcessTeam
+        self._is_alone = workers == 1 and gather is None
+        self._make = make
+        self._workers = workers
+        self._seeds = list(seeds)
+        self._limit = limit
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self._wake: Callable[[], None] = lambda: None
+        self._pings: SimpleQueue[list[Discovery]] = SimpleQueue()
+        self.is_stopping = False
+        self.is_interrupted = False
+
+    def stop(self) -> None:
+        """Let the crawl end soon, with everything kept."""
+        self.is_stopping = self.is_interrupted = True
+        self._wake()
+
+    def ping(self, pages: Sequence[Url] = (), sitemaps: Sequence[Url] = ()) -> None:
+        """Report URLs as new or changed. Any thread may call this, before the crawl or during it.
+
+        A page counts as discovered by a ping; a sitemap is fetched soon, unless it is queued already. robots.txt and
+        the scope apply to both as if a site had named them.
+        """
+        now = time.time()
+        found = [Discovery(url, Source.PING, now, score=1.0) for url in pages]
+        self._pings.put(found + [Discovery(url, Source.PING, now, purpose=Purpose.SITEMAP) for url in sitemaps])
+        self._wake()
+
+    def _pinged(self) -> list[Discovery]:
+        pinged: list[Discovery] = []
+        while not self._pings.empty():
+            pinged += self._pings.get()
+        return pinged
+
+    def run(self) -> list[Status]:
+        """Crawl to the end; returns the last status of every shard."""
+        last: list[Status] = []
+        for statuses in self.progress():
+            last = statuses
+        return last
+
+    def progress(self) -> Iterator[list[Status]]:
+        """Crawl, and yield the status of every shard several times a second."""
+        return self._alone() if self._is_alone else self._together()
+
+    @property
+    def _is_over(self) -> bool:
+        return self.is_stopping or (self._until is not None and time.monotonic() >= self._until)
+
+    @property
+    def _timeout(self) -> float:
+        """How long to wait at a time: no longer than the crawl may last."""
+        left = STATUS_INTERVAL if self._until is None else self._until - time.monotonic()
+        return min(max(left, 0.0), STATUS_INTERVAL)
+
+    def _alone(self) -> Iterator[list[Status]]:
+        shard = self._make(0, 1)
+        self._wake = shard.wake
+        try:
+            shard.set_page_budget(self._limit)
+            shard.discover(self._seeds)
+            shown_at = 0.0
+            while not self._is_over and not (shard.is_idle and self._pings.empty()):
+                if pinged := self._pinged():
+                    shard.discover(pinged)
+                shard.step(self._timeout)
+                if time.monotonic() >= shown_at + STATUS_INTERVAL:
+                    shown_at = time.monotonic()
+                    yield [shard.status()]
+            shard.stop(GRACE)
+            yield [shard.status()]
+        finally:
+            self._wake = lambda: None
+            shard.close()
+
+    def _together(self) -> Iterator[list[Status]]:
+        team = self._gather(self._make, self._workers, self._limit)
+        try:
+            team.start(self._seeds)
+            while not self._is_over and not (team.is_finished and self._pings.empty()):
+                if pinged := self._pinged():
+                    team.announce(pinged)
+                team.poll(self._timeout)
+                yield team.statuses()
+            team.stop(GRACE)
+            yield team.statuses()
+        finally:
+            team.close()

@@ -1,0 +1,143 @@
+"""The messages between shards, their coordinator and the program that runs the crawl, whatever carries them.
+
+A worker posts `ShardOutput` (for other shards), `StatusReport`, and at its end `ShardStopped` or `ShardFailure`. It
+receives `Orders`, `Delivery`, `Announcement` and `Stop`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from msgspec import Struct
+
+from periplus.model import Batch, CollectionError, Discovery, PeriplusError, Url
+from periplus.urls import site_of
+
+from ..frontier import AddressShares
+from ..placement import owner_of
+from ..shard import ShardOutput, Status
+
+STATUS_INTERVAL = 0.25
+"""Seconds between two reports of a shard: page budgets and address shares wait for one, so it must be short."""
+GRACE = 10.0
+"""Seconds for the requests under way to end when a crawl stops."""
+
+
+class StatusReport(Struct, frozen=True):
+    """The status of a shard after it has applied these orders and kept this announcement (their numbers).
+
+    `is_quiet`: whether the transport has brought all places that seeds have moved to from this shard to the others.
+    """
+
+    status: Status
+    orders: int = 0
+    announcement: int = 0
+    is_quiet: bool = True
+
+
+class Orders(Struct, frozen=True):
+    """The coordinator's decisions for one shard; the latest replace all before. A change gets a higher number.
+
+    `pages`: how many it may fetch in total; `None`: any number. `visits_per_day`: its part of a watch's budget, once
+    there is one. `shares`: the shares of its addresses that it has not confirmed.
+    """
+
+    number: int
+    pages: int | None
+    visits_per_day: float | None = None
+    shares: AddressShares | None = None
+
+
+class Delivery(Struct, frozen=True):
+    """From other shards: places to add to the scope first, then batches to take; and receipts by receiver."""
+
+    places: tuple[Url, ...] = ()
+    batches: tuple[Batch, ...] = ()
+    receipts: dict[int, int] = {}
+
+
+class Announcement(Struct, frozen=True):
+    """URLs that somebody pinged. Numbers increase, so that an announcement that arrives twice is applied once."""
+
+    number: int
+    discoveries: tuple[Discovery, ...]
+
+
+class Stop(Struct, frozen=True):
+    """End the requests under way within `grace` seconds, commit everything, and end."""
+
+    grace: float
+
+
+class ShardStopped(Struct, frozen=True):
+    """Everything is committed; the last message of a worker."""
+
+    status: Status
+
+
+class ShardFailure(Struct, frozen=True):
+    """Why a shard cannot go on; starting it again would not help."""
+
+    message: str
+    hint: str
+    exit_code: int = CollectionError.exit_code
+
+    @classmethod
+    def of(cls, error: PeriplusError) -> Self:
+        """The failure that an error means."""
+        return cls(str(error), error.hint, error.exit_code)
+
+    def error(self) -> CollectionError:
+        """The error to raise where the crawl runs."""
+        error = CollectionError(self.message, hint=self.hint)
+        error.exit_code = self.exit_code
+        return error
+
+
+Received = Orders | Delivery | Announcement | Stop
+Posted = ShardOutput | StatusReport | ShardStopped | ShardFailure
+
+
+def by_owner(discoveries: Iterable[Discovery], shards: int) -> list[tuple[Discovery, ...]]:
+    """The discoveries of each shard's own sites."""
+    owned: list[list[Discovery]] = [[] for _ in range(shards)]
+    for discovery in discoveries:
+        owned[owner_of(site_of(discovery.url), shards)].append(discovery)
+    return [tuple(each) for each in owned]
+
+
+class Announcements:
+    """The announcements that each shard has not kept yet; a shard that is started again gets them again."""
+
+    def __init__(self, shards: int) -> None:
+        self._waiting: list[deque[Announcement]] = [deque() for _ in range(shards)]
+        self._last = 0
+
+    def add(self, discoveries: Sequence[Discovery]) -> list[tuple[int, Announcement]]:
+        """Announce each to the shard that has its site; the new announcements by shard."""
+        self._last += 1
+        added = [
+            (shard, Announcement(self._last, own))
+            for shard, own in enumerate(by_owner(discoveries, len(self._waiting)))
+            if own
+        ]
+        for shard, announcement in added:
+            self._waiting[shard].append(announcement)
+        return added
+
+    def kept(self, shard: int, number: int) -> None:
+        """A shard has committed this announcement and all before it."""
+        waiting = self._waiting[shard]
+        while waiting and waiting[0].number <= number:
+            waiting.popleft()
+
+    def waiting(self, shard: int) -> tuple[Announcement, ...]:
+        """What a shard has not kept, in order."""
+        return tuple(self._waiting[shard])
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether every shard has kept all of them."""
+        return not any(self._waiting)

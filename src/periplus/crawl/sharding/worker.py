@@ -1,0 +1,146 @@
+"""The loop of one shard in a process of its own: apply messages, take a step, post output and status.
+
+The same for every transport. Output is posted before the status that follows it, so that whatever reads a status has
+read everything that was sent before it.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from periplus.model import Discovery, PeriplusError
+
+from ..shard import Shard
+from .messages import (
+    STATUS_INTERVAL,
+    Announcement,
+    Delivery,
+    Orders,
+    Posted,
+    Received,
+    ShardFailure,
+    ShardStopped,
+    StatusReport,
+    Stop,
+)
+
+
+class Inbox(Protocol):
+    """What the transport has received for a shard. It calls `wake` when something arrives."""
+
+    wake: Callable[[], None]
+
+    def take(self) -> Received | None:
+        """The next message, if there is one."""
+
+
+class ShardWorker:
+    """Applies messages to a shard and posts what it has for others. It fetches nothing before its first orders.
+
+    `grace` is set once it was told to stop.
+    """
+
+    def __init__(self, shard: Shard, seeds: Sequence[Discovery], post: Callable[[Posted], object]) -> None:
+        self._shard = shard
+        self._post = post
+        self._orders = self._announcement = 0
+        self._visits_per_day: float | None = None
+        self._receipts: dict[int, int] = {}
+        self.grace: float | None = None
+        shard.set_page_budget(0)
+        if seeds:
+            shard.discover(seeds)
+
+    def handle(self, message: Received) -> None:
+        """Apply a message from the coordinator or from other shards."""
+        match message:
+            case Orders():
+                self._apply(message)
+            case Delivery():
+                self._receive(message)
+            case Announcement(number=number, discoveries=discoveries):
+                if number > self._announcement:
+                    self._shard.discover(discoveries)
+                    self._announcement = number
+            case Stop(grace=grace):
+                self.grace = grace
+
+    def _apply(self, orders: Orders) -> None:
+        self._shard.set_page_budget(orders.pages)
+        if orders.shares is not None:
+            self._shard.set_address_shares(orders.shares)
+        if orders.visits_per_day is not None and orders.visits_per_day != self._visits_per_day:
+            self._visits_per_day = orders.visits_per_day
+            self._shard.set_visit_budget(orders.visits_per_day)
+        self._orders = orders.number
+
+    def _receive(self, delivery: Delivery) -> None:
+        """Places first: the batches may contain pages there. A receipt that was received before changes nothing."""
+        if delivery.places:
+            self._shard.extend_scope(delivery.places)
+        self._shard.receive(delivery.batches)
+        known = self._receipts
+        receipts = {other: number for other, number in delivery.receipts.items() if number > known.get(other, 0)}
+        if receipts:
+            known.update(receipts)
+            self._shard.acknowledged(receipts)
+
+    def post_output(self) -> None:
+        """Post what other shards are to get, if there is something."""
+        if output := self._shard.collect():
+            self._post(output)
+
+    def post_status(self) -> None:
+        """Post the status of the shard after everything that was handled."""
+        self._post(StatusReport(self._shard.status(), self._orders, self._announcement))
+
+    def work(self, inbox: Inbox, before_step: Callable[[], object] = lambda: None) -> None:
+        """Handle messages and take steps until told to stop; then commit everything and post the last status."""
+        report_at = 0.0
+        while self.grace is None:
+            while (message := inbox.take()) is not None:
+                self.handle(message)
+            before_step()
+            self._shard.step(STATUS_INTERVAL)
+            self.post_output()
+            if time.monotonic() >= report_at:
+                report_at = time.monotonic() + STATUS_INTERVAL
+                self.post_status()
+        self._shard.stop(self.grace)
+        self._post(ShardStopped(self._shard.status()))
+
+
+def run_shard(
+    open_shard: Callable[[], Shard],
+    seeds: Sequence[Discovery],
+    inbox: Inbox,
+    post: Callable[[Posted], object],
+    before_step: Callable[[], object] = lambda: None,
+) -> None:
+    """Open a shard, let it work until it is told to stop, and close it. Our errors are posted, all others raised."""
+    try:
+        shard = open_shard()
+        try:
+            inbox.wake = shard.wake
+            ShardWorker(shard, seeds, post).work(inbox, before_step)
+        finally:
+            inbox.wake = no_wake
+            shard.close()
+    except PeriplusError as error:
+        post(ShardFailure.of(error))
+
+
+def no_wake() -> None:
+    """In the place of `wake` while no shard is open."""
+
+
+def tune_garbage_collection() -> None:
+    """Look for reference cycles rarely: a crawl makes values by the million and hardly any cycle.
+
+    For the owner of the process. The default thresholds cost a twentieth of the time.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
