@@ -15,6 +15,7 @@ import pycurl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
@@ -89,7 +90,7 @@ def make_wire() -> Iterator[MakeWire]:
                 identity=Identity("me@example.org"),
                 clock=clock,
                 resolver=Resolver(ResolverSettings(hosts=hosts or {}), clock=clock),
-                guard=guard or AddressGuard([HOME]),
+                guard=guard or LoopbackGuard(),
             )
             stack.callback(wire.close)
             return wire
@@ -363,7 +364,7 @@ def mad() -> Iterator[tuple[Scripted, CurlWire]]:
         identity=Identity(),
         clock=clock,
         resolver=Resolver(clock=clock),
-        guard=AddressGuard([HOME]),
+        guard=LoopbackGuard(),
     )
     with Scripted() as server:
         yield server, wire
@@ -633,7 +634,7 @@ def test_everything_started_ends_once_when_the_wire_is_closed(make_wire: MakeWir
     clock = SystemClock()
     with Scripted(OK, delay=30.0) as silent, Scripted(OK) as quick:
         resolver = Resolver(clock=clock, look_up=hang)
-        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=AddressGuard([HOME]))
+        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=LoopbackGuard())
         tasks = [
             task(silent.url("/1")),
             task("http://hangs.test/", ip=None),

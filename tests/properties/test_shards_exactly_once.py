@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from periplus.config import Config
-from periplus.crawl.clock import Pace
+from periplus.crawl.clock import RateLimiter
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, EngineSettings, commits_of
 from periplus.crawl.fetch import CurlWire
@@ -243,7 +243,7 @@ class Shards(RuleBasedStateMachine):
                 end=journal.mend(commits_of(state), end), payloads=state.payloads,
             ),
             tables=tables, events=events, state=state, journal=journal, reader=PageReader(), clock=self.clock,
-            forester=forester, courier=courier, warc_folder=folder / "warc", pace=Pace(0.0, 0.0),
+            forester=forester, courier=courier, warc_folder=folder / "warc", pace=RateLimiter(0.0, 0.0),
         )  # fmt: skip
         engine.recover()
         return Shard(number, scheduler=scheduler, engine=engine, courier=courier)

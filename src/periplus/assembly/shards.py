@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from periplus import __version__
 from periplus.config import Config
-from periplus.crawl.clock import Pace, Ration, SystemClock, Timescale
+from periplus.crawl.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, commits_of
-from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
+from periplus.crawl.fetch import AddressGuard, CurlWire, Resolver
 from periplus.crawl.frontier import Foretelling, NextVisit, Register, Watching
 from periplus.crawl.journal import Journal
 from periplus.crawl.placement import Placement
@@ -30,17 +30,13 @@ from periplus.policy.refresh import DAY, Weigher
 from periplus.policy.sitemaps import RankOf
 from periplus.store import Archive, DiskState, KnownRanks, Replica, WarcEnd, bring_home
 from periplus.store.tables import Tables
-from periplus.urls import host_of
 
 from .layout import Layout
-from .seeds import LOCAL
 
 ORDERING = "ordering"
 """The mark that says which ordering a state was begun with, if it learns from links."""
 _FORETOLD = 5
 """So many visits are told before they are made."""
-_LOOKED_UP = 64
-"""So many seeds at most are looked up to learn whether they lie in a private network."""
 
 
 class ShardMaker(Struct, frozen=True):
@@ -223,34 +219,20 @@ def _archive(config: Config, layout: Layout, number: int, state: State, journal:
     )
 
 
-def _pace(asked: ShardMaker, scheduler: CrawlScheduler, clock: SystemClock, number: int, count: int) -> Pace | Ration:
-    """A share of the visits a day, or of a rate of requests."""
+def _pace(
+    asked: ShardMaker, scheduler: CrawlScheduler, clock: SystemClock, number: int, count: int
+) -> RateLimiter | TokenBucket:
+    """The part of one shard in a budget of visits a day, or in a rate of requests."""
     if asked.visits_a_day:
-        return Ration(scheduler.refresher.spending.visits_a_day / DAY, clock.now())
-    return Pace(asked.config.crawl.rate, clock.now(), number, count)
+        return TokenBucket(scheduler.refresher.spending.visits_a_day / DAY, clock.now())
+    return RateLimiter(asked.config.crawl.rate, clock.now(), number, count)
 
 
 def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:
-    resolver = Resolver(config.dns, clock=clock)
     return CurlWire(
         config.wire,
         identity=config.identity,
         clock=clock,
-        resolver=resolver,
-        guard=AddressGuard([] if config.wire.proxy else _addresses(resolver, _typed(config, seeds))),
+        resolver=Resolver(config.dns, clock=clock),
+        guard=AddressGuard(seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private),
     )
-
-
-def _typed(config: Config, seeds: Sequence[Url]) -> Sequence[Url]:
-    """The seeds that a person meant one by one; in a list of many a name may lead into a network that nobody meant."""
-    if not config.crawl.seed_file:
-        return seeds
-    named = {host.partition(":")[0] for host in config.dns.hosts}
-    return [seed for seed in seeds if host_of(seed) in named or LOCAL.fullmatch(host_of(seed))]
-
-
-def _addresses(resolver: Resolver, seeds: Sequence[Url]) -> list[str]:
-    """Where the seeds lie: a person who begins in a private network means to crawl there."""
-    hosts = list(dict.fromkeys(host_of(seed) for seed in seeds))
-    answers = resolver.find_all(hosts[:_LOOKED_UP])
-    return [answer.ip for answer in answers.values() if isinstance(answer, Address)]

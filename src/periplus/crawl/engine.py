@@ -38,7 +38,7 @@ from periplus.store import Archive
 from periplus.store.tables import Tables
 
 from .census import Census
-from .clock import Pace, Ration
+from .clock import RateLimiter, TokenBucket
 from .copies import Answer, Copies
 from .courier import Courier
 from .fetch import CurlWire
@@ -92,7 +92,7 @@ class Engine:
         courier: Courier,
         forester: Forester,
         warc_folder: Path,
-        pace: Pace | Ration,
+        pace: RateLimiter | TokenBucket,
         speed: float = 1.0,
     ) -> None:
         self._settings = settings
@@ -274,7 +274,7 @@ class Engine:
 
     def afford(self, visits_a_day: float) -> None:
         """So many visits a day may be made from now on, if the collection is watched."""
-        if isinstance(self._pace, Ration):
+        if isinstance(self._pace, TokenBucket):
             self._scheduler.refresher.afford(visits_a_day)
             self._pace.change(visits_a_day / DAY, self._clock.now())
 
