@@ -45,7 +45,7 @@ BALANCE = "balance"
 _HURRIED = {
     "sitemaps.follow": True,
     "politeness.delay": 0.0,
-    "politeness.patience": 0.0,
+    "politeness.slow_factor": 0.0,
     "retries.backoff": 0.02,
     "scope.kind": "host",
 }

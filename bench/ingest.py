@@ -58,7 +58,7 @@ def main() -> None:
     host, folder = sys.argv[1], Path(sys.argv[2])
     root = Url(f"http://{host}:{PORT}/")
     config = Config(
-        politeness=PolitenessSettings(delay=0.0, patience=0.0, ip_delay=0.0, max_parallel=16),
+        politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=0.0, max_parallel=16),
         sitemaps=SitemapSettings(follow=True, submitted=(f"{root}sitemap.xml",)),
     )
     shard = ShardMaker(config, folder, (root,))(0, 1)

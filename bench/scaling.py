@@ -26,12 +26,12 @@ from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.cluster.leases import LeasedCoordinator
 from periplus.cluster.memory import Remembered
 from periplus.config import Config
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.placement import Placement, owner_of
 from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
 from periplus.crawl.sharding import Crawl
 from periplus.crawl.sharding.messages import StatusReport
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.lab.simulate.placed import site_name
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
@@ -98,9 +98,9 @@ def _discovery_bytes() -> float:
 
 
 def _status(shard: int, done: int) -> Status:
-    census = Census(1_234_567, 654_321, 20_000, 12, 19_000, 64, 900, done, Site("www.example.org"), 1.8e9, 25_000.0)
+    census = FrontierStats(1_234_567, 654_321, 20_000, 12, 19_000, 64, 900, done, Site("www.example.org"), 1.8e9, 25_000.0)
     reasons = {f"http-{status}": 1000 + status for status in (403, 404, 410, 500, 503)} | {"timeout": 17, "dns": 3}
-    tally = Tally(700_000, 560_000, 550_000, 4, 5, 60_000, 20_000, 17_000_000_000, reasons, {"robots": 40_000})
+    tally = CrawlStats(700_000, 560_000, 550_000, 4, 5, 60_000, 20_000, 17_000_000_000, reasons, {"robots": 40_000})
     tally.refused.update({"scope": 3_000_000, "extension": 40_000, "trap-calendar": 2000, "too-long": 9})
     tally.sources.update({"seed": 3, "link": 900_000, "sitemap": 500_000, "redirect": 20_000})
     return Status(shard, census, tally, is_idle=False, is_quiet=False)
@@ -225,7 +225,7 @@ def _checked(folder: Path, lab: RunningLab, seeds: list[str], shards: int) -> di
     options: dict[str, object] = {
         "wire.proxy": lab.base,
         "politeness.delay": 0.0,
-        "politeness.patience": 0.0,
+        "politeness.slow_factor": 0.0,
         "retries.backoff": 0.02,
         "politeness.max_parallel": 8,
         "sitemaps.follow": False,
@@ -236,7 +236,7 @@ def _checked(folder: Path, lab: RunningLab, seeds: list[str], shards: int) -> di
     statuses = crawl.run()
     settle(folder)
     notes = [json.loads(line) for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
-    pages = [status.census.done for status in statuses]
+    pages = [status.frontier.done for status in statuses]
     sent = sum(note[3] for note in notes)
     return {
         "shards": shards,
@@ -248,7 +248,7 @@ def _checked(folder: Path, lab: RunningLab, seeds: list[str], shards: int) -> di
         "a page": sent / sum(pages),
         "a batch": sent / max(len(notes), 1),
         "bytes of a discovery": sum(note[4] for note in notes) / max(sent, 1),
-        "state bytes a known URL": _state_bytes(folder) / sum(status.census.known for status in statuses),
+        "state bytes a known URL": _state_bytes(folder) / sum(status.frontier.known for status in statuses),
         "expected": expected(folder, shards),
     }
 

@@ -85,7 +85,7 @@ def wire_loop(urls: list[str]) -> Callable[[int], None]:
         identity=Identity("me@example.org"),
         clock=clock,
         resolver=Resolver(clock=clock),
-        guard=AddressGuard(["127.0.0.1"]),
+        guard=AddressGuard([found for url in urls if (found := canonical(url))]),
     )
     tasks = [_task(url) for url in urls]
 

@@ -17,6 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
+from bench.crawl.sites import PORT, SITES, host_of
 from bench.crawl.web import HOME
 from periplus import __version__
 
@@ -197,7 +198,8 @@ def _periplus(name: str, workers: int, cluster: str = "") -> Contestant:
 
     def argv(work: Work) -> list[str]:
         settings = work.folder / "bench.toml"
-        settings.write_text(_PERIPLUS)
+        hosts = [f"{host_of(number)}:{PORT}" for number in range(len(SITES))]
+        settings.write_text(_PERIPLUS.format(hosts=json.dumps(hosts)))
         periplus = [sys.executable, "-m", "periplus", "crawl", work.url, "--config", str(settings)]
         order = ["--order", work.order] if work.order else []
         where = ["--cluster", cluster] if cluster else []
@@ -211,6 +213,8 @@ _PERIPLUS = """
 kind = "any"
 [patterns]
 include = ['re:^http://127[.]']
+[wire]
+allow_private = {hosts}
 [politeness]
 delay = 0
 patience = 0

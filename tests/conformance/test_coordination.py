@@ -21,12 +21,12 @@ from periplus import __version__
 from periplus.cluster.actors import CoordinatorActor, Plan
 from periplus.cluster.memory import claim
 from periplus.cluster.messages import Lease
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import Orders, StatusReport
 from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionError
 from periplus.policy.refresh import Bid
 
@@ -163,8 +163,8 @@ class PlayedShard:
         bid = Bid(at, WHOLE, self.visits_per_day, 1.0 + self.number, 1.0 + self.number, 100, 0)
         status = Status(
             self.number,
-            msgspec.structs.replace(Census(0, 0, 0, 0, 0, 0, 0, self.done), queued=self.queued),
-            Tally(),
+            msgspec.structs.replace(FrontierStats(0, 0, 0, 0, 0, 0, 0, self.done), queued=self.queued),
+            CrawlStats(),
             is_idle,
             is_quiet,
             sent=numbers[0],

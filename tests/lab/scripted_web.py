@@ -42,7 +42,7 @@ class ScriptedWeb:
         return {
             "wire.proxy": self.base,
             "politeness.delay": 0.0,
-            "politeness.patience": 0.0,
+            "politeness.slow_factor": 0.0,
             "retries.backoff": 0.02,
             "sitemaps.follow": True,
         }

@@ -20,7 +20,7 @@ DAY = 86_400.0
 LATER = 10 * DAY
 PROFILES = (Profile.SHOP, Profile.NONE, Profile.ARCHIVE)
 HURRIED: dict[str, object] = {
-    "politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.01, "retries.max_attempts": 1,
+    "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.01, "retries.max_attempts": 1,
     "sitemaps.follow": True, "scope.kind": "host", "traps.min_unique": 0.0, "churn.instant": 0.0,
 }  # fmt: skip
 """The days between two visits pass in the lab, not here: visits in a row are none."""

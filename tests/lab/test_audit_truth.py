@@ -23,7 +23,7 @@ from periplus.store import DiskState
 from periplus.urls import canonical
 
 HURRIED = {
-    "politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.01, "retries.max_attempts": 1,
+    "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.01, "retries.max_attempts": 1,
     "sitemaps.follow": True, "scope.kind": "host", "traps.min_unique": 0.0,
 }  # fmt: skip
 PROFILES = (Profile.STALE, Profile.ALWAYS_NOW, Profile.BUILD, Profile.PARTIAL, Profile.NONE)

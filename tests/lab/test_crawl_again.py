@@ -19,7 +19,7 @@ from periplus.store import DiskState
 
 HURRY: dict[str, object] = {
     "politeness.delay": 0.0,
-    "politeness.patience": 0.0,
+    "politeness.slow_factor": 0.0,
     "retries.backoff": 0.02,
     "sitemaps.follow": False,
 }

@@ -24,7 +24,7 @@ OPTIONS: dict[str, object] = {
     "scope.kind": "host",
     "sitemaps.follow": False,
     "politeness.delay": 0.0,
-    "politeness.patience": 0.0,
+    "politeness.slow_factor": 0.0,
     "retries.backoff": 0.02,
     "churn.instant": 0.0,  # the lab's days pass within seconds
 }

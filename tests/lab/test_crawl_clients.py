@@ -49,7 +49,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         seeds = [site.url for site in world.sites()] + [f"http://{name}.{DOMAIN}/" for name in HOSTILE]
         options = by_proxy(lab) | {
             "politeness.delay": 0.0,
-            "politeness.patience": 0.0,
+            "politeness.slow_factor": 0.0,
             "retries.backoff": 0.02,
             "wire.max_page_bytes": 200_000,
             "archive.max_file_size": 200_000,

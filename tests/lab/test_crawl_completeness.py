@@ -40,7 +40,7 @@ def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     world = World(28, 15, pages=400)
     seeds = [site.url for site in world.sites()[:3]]
     folder = tmp_path_factory.mktemp("complete")
-    hurried = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02}
+    hurried = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
     with standing(world) as lab:
         crawl(folder, seeds, by_proxy(lab) | hurried, request.param)
         yield Crawled(world, folder, lab.log.visits(), truth(world, seeds))

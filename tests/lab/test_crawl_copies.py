@@ -18,7 +18,7 @@ from periplus.lab.web.sites import Profile
 from periplus.model import Placement, Url
 from periplus.store import DiskState
 
-HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02}
+HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
 FEW_WORDS = 100
 """A page whose main text is shorter has hardly a sentence: the lab's are "not here" and "search our records"."""
 
@@ -75,7 +75,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
         (status,) = crawl(folder, [site.url for site in world.sites()], by_proxy(lab) | HURRIED)
     read = rows(folder, f"select url from pages where main_length >= {FEW_WORDS}")
     urls = [str(row["url"]) for row in read]
-    return Crawled(world, folder, status.tally.copies, placements(folder, urls), shown(world, urls))
+    return Crawled(world, folder, status.crawl.copies, placements(folder, urls), shown(world, urls))
 
 
 def test_planted_duplicates_are_together_and_nothing_else(crawled: Crawled) -> None:

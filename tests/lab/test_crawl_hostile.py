@@ -109,7 +109,7 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Met]:
             "scope.kind": "host",
             "crawl.for": 60.0,
             "politeness.delay": 0.02,
-            "politeness.patience": 0.0,
+            "politeness.slow_factor": 0.0,
             "retries.max_attempts": ATTEMPTS,
             "retries.backoff": 0.05,
             "retries.max_backoff": 0.2,
@@ -121,7 +121,7 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Met]:
         before = private_memory()
         [status] = crawl(folder / "collection", seeds, options)
         grown = private_memory() - before
-        yield Met(world, folder / "collection", lab.log.visits(), _ends(folder), grown, status.census.queued)
+        yield Met(world, folder / "collection", lab.log.visits(), _ends(folder), grown, status.frontier.queued)
 
 
 def secure(world: World) -> str:
@@ -236,7 +236,7 @@ def test_a_redirect_too_far_is_refused_by_its_rule(met: Met) -> None:
 def trapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl that walked into the traps. Their links are all of their own host, but for those of the farm."""
     folder = tmp_path_factory.mktemp("trapped")
-    hurried = {"politeness.delay": 0.0, "politeness.patience": 0.0, "crawl.for": 60.0}
+    hurried = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "crawl.for": 60.0}
     with standing(World(28, 2, pages=60)) as lab:
         seeds = [f"http://{host}/" for host in (CALENDAR, FACETS, SESSIONS, DOUBLING)]
         for name, starts, more in (
@@ -244,7 +244,7 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("farm", [f"http://{FARM[0]}/"], {"scope.kind": "any", "budgets.max_pages_per_site": 10}),
         ):
             [status] = crawl(folder / name, starts, by_proxy(lab) | hurried | more)
-            assert status.census.queued == 0
+            assert status.frontier.queued == 0
     return folder
 
 

@@ -33,7 +33,7 @@ def asked(world: World, tmp_path_factory: pytest.TempPathFactory) -> Asked:
     found: Asked = {}
     with standing(world) as lab:
         options = by_address(lab) | {
-            "politeness.delay": DELAY, "politeness.ip_delay": IP_DELAY, "politeness.patience": 0.0,
+            "politeness.delay": DELAY, "politeness.ip_delay": IP_DELAY, "politeness.slow_factor": 0.0,
         }  # fmt: skip
         crawl(tmp_path_factory.mktemp("many"), [lab.url(site.host) for site in world.sites()], options, SHARDS)
         for visit in lab.log.visits():

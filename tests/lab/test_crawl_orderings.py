@@ -24,7 +24,7 @@ from periplus.model import Url
 from periplus.policy.ordering import orderings
 from periplus.store import DiskState, known_ranks
 
-HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02}
+HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
 SETTINGS: dict[str, dict[str, object]] = {
     "batch": {"ordering.every": 40},
     "partial": {"ordering.every": 40},

@@ -67,7 +67,7 @@ def crawled(
             "crawl.contact": CONTACT,
             "politeness.delay": DELAY,
             "politeness.ip_delay": IP_DELAY,
-            "politeness.patience": PATIENCE,
+            "politeness.slow_factor": PATIENCE,
             "politeness.pages_per_visit": way.pages_per_visit,
             "retries.backoff": 0.1,
         }

@@ -14,7 +14,7 @@ from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.sites import Validation
 
-OPTIONS: dict[str, object] = {"scope.kind": "host", "politeness.delay": 0.0, "politeness.patience": 0.0}
+OPTIONS: dict[str, object] = {"scope.kind": "host", "politeness.delay": 0.0, "politeness.slow_factor": 0.0}
 LATER = 30 * 86_400.0
 
 

@@ -19,7 +19,7 @@ from periplus.policy.sitemaps import SitemapNode
 from periplus.store import DiskState
 from periplus.urls import canonical
 
-HURRIED = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
+HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 
 
 class Crawled(NamedTuple):

@@ -20,7 +20,7 @@ from periplus.lab.web.sites import Profile
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
 ENDLESS = "from=sitemap"
 """A forgotten sitemap names 200,000 URLs with this in them: nobody asks for those here."""
-HURRIED = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
+HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 LISTING = {"sitemap", "feed"}
 WHERE = ["", *PROFILES]
 

@@ -20,7 +20,7 @@ from periplus.lab.web import World
 from periplus.lab.web.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE)
-HURRIED = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
+HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 _OVERFLOWING = """
 [...document.querySelectorAll("main *")].filter((each) => {
   const place = each.getBoundingClientRect();

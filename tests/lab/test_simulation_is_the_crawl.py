@@ -51,7 +51,7 @@ from periplus.policy.ordering import RandomOrder
 
 Options = dict[str, object]
 
-BUSY: Options = {"politeness.delay": 2.0, "politeness.patience": 0.5}
+BUSY: Options = {"politeness.delay": 2.0, "politeness.slow_factor": 0.5}
 """With some eight sites and 0.7 s a fetch, several are ready at a time, and several rest."""
 AS_ONE: Options = BUSY | {"engine.checkpoint_interval": 1e6}
 """Nothing is committed before the end: that takes real time, and decides nothing."""
@@ -59,7 +59,7 @@ SEVERAL: Options = {"politeness.pages_per_visit": 3, "politeness.max_parallel": 
 IN_REAL_TIME: Options = AS_ONE | {
     "wire.max_transfers": 1,
     "politeness.delay": 0.5,
-    "politeness.patience": 0.0,
+    "politeness.slow_factor": 0.0,
     "crawl.limit": 14,
     "crawl.random_seed": 5,
 }

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pycurl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
@@ -23,7 +25,7 @@ from periplus.crawl.fetch.request import Requests
 from periplus.crawl.fetch.transfer import Buffers, Transfer
 from periplus.formats.headers import Headers, validators_of
 from periplus.lab.web import World
-from periplus.lab.web.clock import RunningClock
+from periplus.lab.web.clock import RunningClock, SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 from periplus.model import (
@@ -89,7 +91,7 @@ def make_wire() -> Iterator[MakeWire]:
                 identity=Identity("me@example.org"),
                 clock=clock,
                 resolver=Resolver(ResolverSettings(hosts=hosts or {}), clock=clock),
-                guard=guard or AddressGuard([HOME]),
+                guard=guard or LoopbackGuard(),
             )
             stack.callback(wire.close)
             return wire
@@ -363,7 +365,7 @@ def mad() -> Iterator[tuple[Scripted, CurlWire]]:
         identity=Identity(),
         clock=clock,
         resolver=Resolver(clock=clock),
-        guard=AddressGuard([HOME]),
+        guard=LoopbackGuard(),
     )
     with Scripted() as server:
         yield server, wire
@@ -471,25 +473,48 @@ def test_the_address_of_the_task_is_the_one_that_is_visited(make_wire: MakeWire)
 
 
 def test_private_addresses_are_refused_at_every_door(make_wire: MakeWire) -> None:
-    """When located, when started, and in the moment of connecting."""
+    """When a task is looked up, started, and when its connection is opened: for this site, not for another."""
     with Scripted(OK) as server:
-        wire = make_wire({"a.test": HOME}, guard=AddressGuard())
+        other = f"http://b.test:{server.port}/"
+        guard = AddressGuard([task(other).url], hosts={"b.test": HOME})
+        wire = make_wire({"a.test": HOME, "b.test": HOME}, guard=guard)
         for one in (
             task(server.url(), ip=None),
             task(server.url()),
             task(f"http://2130706433:{server.port}/", ip=None),
+            msgspec.structs.replace(task(server.url()), site=site_of(task(other).url)),
         ):
             assert fetch(wire, one) == Excluded(one, "private-address", HOME)
+        assert server.connections == 0
+        assert isinstance(fetch(wire, task(other, ip=None)), Located)
+        assert isinstance(fetch(wire, task(other)), Fetched)
+        assert server.connections == 1
         settings = WireSettings()
-        guarded = Transfer(
-            settings, Requests(Identity()), AddressGuard(), WantedTypes(settings.accept_types), Buffers(1 << 20)
-        )
+        guarded = Transfer(settings, Requests(Identity()), guard, WantedTypes(settings.accept_types), Buffers(1 << 20))
         guarded.begin(task(server.url()), 0.0)
         with pytest.raises(pycurl.error) as error:
             guarded.handle.perform()
         code, message = error.value.args
         assert isinstance(guarded.end(code, message, 0.0), Excluded)
+        guarded.begin(task(other), 0.0)
+        guarded.handle.perform()
+        assert isinstance(guarded.end(0, "", 0.0), Fetched)
         guarded.handle.close()
+        assert server.connections == 2
+
+
+def test_dns_rebinding_is_refused() -> None:
+    """A name that was public when it was first looked up, and leads to this machine when it is looked up again."""
+    answers = [["93.184.215.14"], [HOME]]
+    clock = SteppedClock(1000.0)
+    resolver = Resolver(ResolverSettings(lifetime=60.0), clock=clock, look_up=lambda _host: answers.pop(0))
+    with Scripted(OK) as server:
+        one = task(server.url(), ip=None)
+        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=AddressGuard([one.url]))
+        assert fetch(wire, one) == Located(one, "93.184.215.14", 1060.0)
+        clock.advance(61.0)
+        assert fetch(wire, one) == Excluded(one, "private-address", HOME)
+        wire.close()
         assert server.connections == 0
 
 
@@ -633,7 +658,7 @@ def test_everything_started_ends_once_when_the_wire_is_closed(make_wire: MakeWir
     clock = SystemClock()
     with Scripted(OK, delay=30.0) as silent, Scripted(OK) as quick:
         resolver = Resolver(clock=clock, look_up=hang)
-        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=AddressGuard([HOME]))
+        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=LoopbackGuard())
         tasks = [
             task(silent.url("/1")),
             task("http://hangs.test/", ip=None),

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.crawl.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.hostile import DOMAIN, REGISTRY
@@ -72,7 +73,7 @@ def wire(lab: RunningLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     )
     clock = SystemClock()
     resolver = Resolver(ResolverSettings(hosts={f"*.{DOMAIN}": "127.0.0.1"}), clock=clock)
-    wire = CurlWire(settings, identity=Identity(), clock=clock, resolver=resolver, guard=AddressGuard(["127.0.0.1"]))
+    wire = CurlWire(settings, identity=Identity(), clock=clock, resolver=resolver, guard=LoopbackGuard())
     yield wire
     wire.close()
 

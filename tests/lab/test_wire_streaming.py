@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.crawl.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
 from periplus.crawl.intake import Intake
 from periplus.formats.sitemap import Entry, Kind
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
@@ -72,7 +73,7 @@ def make_wire() -> Iterator[MakeWire]:
                 identity=Identity("me@example.org"),
                 clock=clock,
                 resolver=Resolver(ResolverSettings(), clock=clock),
-                guard=AddressGuard([HOME]),
+                guard=LoopbackGuard(),
             )
             stack.callback(wire.close)
             return wire

@@ -15,9 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, WireSettings
+from periplus.crawl.fetch import CurlWire, Identity, Resolver, WireSettings
 from periplus.lab.web import World
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
@@ -45,7 +46,7 @@ def make_wire() -> Iterator[Callable[..., CurlWire]]:
     def make(**settings: object) -> CurlWire:
         clock = SystemClock()
         chosen = WireSettings(**settings)  # type: ignore[arg-type]
-        guard = AddressGuard([HOME])
+        guard = LoopbackGuard()
         made.append(CurlWire(chosen, identity=Identity(), clock=clock, resolver=Resolver(clock=clock), guard=guard))
         return made[-1]
 

@@ -29,7 +29,7 @@ _LEAP = 500.0
 """Seconds of the lab for one that the engine wants to wait: it never wants more than a fraction of one."""
 OPTIONS: dict[str, object] = {
     "politeness.delay": 0.0,
-    "politeness.patience": 0.0,
+    "politeness.slow_factor": 0.0,
     "politeness.lease": 1e8,
     "engine.checkpoint_interval": 20_000.0,
 }

@@ -25,7 +25,7 @@ worlds = st.builds(World, st.integers(0, 2**32), st.integers(1, 7), st.integers(
 manners = st.builds(
     PolitenessSettings,
     delay=st.sampled_from((0.0, 1.0, 5.0)),
-    patience=st.sampled_from((0.0, 5.0)),
+    slow_factor=st.sampled_from((0.0, 5.0)),
     ip_delay=st.sampled_from((-1.0, 0.0, 2.0)),
     pages_per_visit=st.sampled_from((1, 1, 3)),
     max_parallel=st.sampled_from((1, 1, 3)),

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from periplus.config import Config
-from periplus.crawl.clock import Pace
+from periplus.crawl.clock import RateLimiter
 from periplus.crawl.courier import Courier
 from periplus.crawl.engine import Engine, EngineSettings, commits_of
 from periplus.crawl.fetch import CurlWire
@@ -38,7 +38,7 @@ from periplus.crawl.shard import Shard
 from periplus.crawl.sharding.processes import ProcessTeam
 from periplus.crawl.sharding.worker import ShardWorker
 from periplus.crawl.sitemaps import Forester, ForesterSettings, SitemapSettings
-from periplus.crawl.tally import Counting, Tally
+from periplus.crawl.stats import Counting, CrawlStats
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
@@ -206,7 +206,7 @@ class Shards(RuleBasedStateMachine):
         state = DiskState(folder / "state", shard=number)
         journal = Journal(folder / "journal", folder / "warc")
         tables = Tables(self.folder / "tables", folder / "spool", shard=number, mark=state.marked("tables"))
-        events = Counting(Tally.restored(state.marked("tally")), tables)
+        events = Counting(CrawlStats.restored(state.marked("tally")), tables)
         scope = Scope(SEEDS, config.scope)
         scheduler = CrawlScheduler(
             state,
@@ -215,7 +215,7 @@ class Shards(RuleBasedStateMachine):
             events=events,
             agent="Periplus",
             random=Random(0),
-            politeness=PolitenessSettings(delay=0.0, patience=0.0),
+            politeness=PolitenessSettings(delay=0.0, slow_factor=0.0),
             pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
         )
         screen = screening_chain(scope, config.filters)
@@ -238,7 +238,7 @@ class Shards(RuleBasedStateMachine):
                 end=journal.mend(commits_of(state), end), payloads=state.payloads,
             ),
             tables=tables, events=events, state=state, journal=journal, reader=PageReader(), clock=self.clock,
-            forester=forester, courier=courier, warc_folder=folder / "warc", pace=Pace(0.0, 0.0),
+            forester=forester, courier=courier, warc_folder=folder / "warc", pace=RateLimiter(0.0, 0.0),
         )  # fmt: skip
         engine.recover()
         return Shard(number, engine)

@@ -29,7 +29,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.lab.web import World
 from periplus.lab.web.log import RequestLog, Visit
 from periplus.lab.web.running import RunningLab
@@ -80,7 +80,7 @@ def asked(lab: RunningLab, workers: int = 1, **options: object) -> Asked:
     """A crawl of everything in a lab, in a hurry, with small files and frequent commits."""
     settings: dict[str, object] = {
         "politeness.delay": 0.01,
-        "politeness.patience": 0.0,
+        "politeness.slow_factor": 0.0,
         "retries.backoff": 0.05,
         "wire.proxy": lab.base,
         "sitemaps.follow": True,
@@ -236,11 +236,11 @@ def captures(folder: Path) -> Iterable[tuple[str, str]]:
 
 def tallied(folder: Path) -> dict[str, object]:
     """What was counted, by all shards together. Who was met twice by a source, the later time first, counts twice."""
-    total = Tally()
+    total = CrawlStats()
     layout = Layout(folder)
     for number in range(layout.shards):
         state = DiskState.read_only(layout.shard(number), shard=number)
-        total += Tally.restored(state.marked("tally"))
+        total += CrawlStats.restored(state.marked("tally"))
         state.close()
     return {name: getattr(total, name) for name in total.__struct_fields__ if name != "sources"}
 

@@ -18,11 +18,11 @@ from tests.system.crawled import Asked, asked, rows, small_world
 
 from periplus.assembly import Layout, open_crawl, seeds_from
 from periplus.config import Config
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
 from periplus.crawl.sharding import Crawl, PageBudget
 from periplus.crawl.sharding.processes import WorkerProcess
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
@@ -55,8 +55,8 @@ def test_a_limit_is_reached_and_not_passed(lab: RunningLab, tmp_path: Path, work
     assert pages_of(lab) == 7
     if workers < 3:
         last = crawl_of(tmp_path, asked(lab, workers, crawl__limit=100_000)).run()
-        assert sum(status.census.done for status in last) == pages_of(lab) < 1000
-        assert not any(status.census.queued for status in last)
+        assert sum(status.frontier.done for status in last) == pages_of(lab) < 1000
+        assert not any(status.frontier.queued for status in last)
 
 
 def test_shards_of_a_collection_are_all_there_or_none(lab: RunningLab, tmp_path: Path) -> None:
@@ -113,9 +113,9 @@ def test_a_time_is_kept(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     crawl = crawl_of(tmp_path, what)
     last = crawl.run()
     assert not crawl.is_interrupted
-    assert any(status.census.queued for status in last)
+    assert any(status.frontier.queued for status in last)
     assert len(rows(tmp_path, "fetches")) >= pages_of(lab) > 0
-    assert sum(status.tally.pages for status in last) == pages_of(lab)
+    assert sum(status.crawl.pages for status in last) == pages_of(lab)
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -147,8 +147,8 @@ def test_stop_may_come_from_a_signal_handler(lab: RunningLab, tmp_path: Path, wo
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert crawl.is_interrupted
-    assert any(status.census.queued for status in last)
-    assert sum(status.tally.fetches for status in last) == len(rows(tmp_path, "fetches"))
+    assert any(status.frontier.queued for status in last)
+    assert sum(status.crawl.fetches for status in last) == len(rows(tmp_path, "fetches"))
 
 
 def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,9 +250,9 @@ class Talker:
     def status(self) -> Status:
         is_quiet = self._unacknowledged == 0 and self._taken == self._told
         is_idle, other = self._taken == self.BATCHES, 1 - self.number
-        census = Census(0, 0, 0, 0, 0, 0, 0, self._taken)
+        census = FrontierStats(0, 0, 0, 0, 0, 0, 0, self._taken)
         numbers = {other: self.BATCHES} if is_idle and is_quiet else {}
-        return Status(self.number, census, Tally(), is_idle, is_quiet, sent=numbers, taken=numbers)
+        return Status(self.number, census, CrawlStats(), is_idle, is_quiet, sent=numbers, taken=numbers)
 
     def step(self, timeout: float) -> None:
         time.sleep(0.001)
@@ -273,4 +273,4 @@ class Talker:
 def test_two_who_say_very_much_at_once_do_not_wait_for_each_other() -> None:
     """Thirty megabytes each way, far more than a pipe holds: everything arrives, in order."""
     last = Crawl(cast("MakeShard", Talker), 2).run()
-    assert [status.census.done for status in last] == [Talker.BATCHES] * 2
+    assert [status.frontier.done for status in last] == [Talker.BATCHES] * 2

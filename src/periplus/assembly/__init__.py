@@ -6,13 +6,13 @@ write to begin with. `resizing` gives a collection another number of shards, aft
 `resize_plan` is what the folder says of that.
 """
 
-from .layout import Layout, marked
+from .layout import Layout, meta_of
 from .opening import budget, check_ordering, open_crawl, settle
 from .resize_plan import MAX_SHARDS, Plan, check_whole, plan_of, request, requested
 from .resizing import Resized, Step, resize
 from .resting import bring_to_rest
 from .seeds import seeds_from, with_scheme
-from .shards import ShardMaker, open_shard, weigher_of
+from .shards import ShardMaker, open_shard, weights_of
 
 __all__ = [
     "MAX_SHARDS",
@@ -25,7 +25,7 @@ __all__ = [
     "budget",
     "check_ordering",
     "check_whole",
-    "marked",
+    "meta_of",
     "open_crawl",
     "open_shard",
     "plan_of",
@@ -34,6 +34,6 @@ __all__ = [
     "resize",
     "seeds_from",
     "settle",
-    "weigher_of",
+    "weights_of",
     "with_scheme",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
+from periplus.crawl.machine import ShardMeta
 from periplus.store import DiskState, is_begun
 from periplus.store.tables import Spooled
 
@@ -39,6 +40,10 @@ class Layout(Struct, frozen=True):
         """What a shard remembers, if it lies on a machine's own disk, where other collections may lie, too."""
         name = f"{self.folder.resolve().name}-{xxh3_64_hexdigest(str(self.folder.resolve()).encode())}"
         return disk / name / self.shard(number).name
+
+    def log(self, number: int) -> Path:
+        """The inputs of a shard since its last commit."""
+        return self.shard(number) / "log"
 
     def spool(self, number: int) -> Path:
         """Rows of a shard that are on their way to Parquet."""
@@ -76,10 +81,10 @@ class Layout(Struct, frozen=True):
     def spooled(self) -> tuple[Spooled, ...]:
         """How far each shard that has begun has committed its rows."""
         return tuple(
-            Spooled(number, self.spool(number), mark)
+            Spooled(number, self.spool(number), None if meta is None else meta.tables)
             for number in range(self.shards)
             if is_begun(self.shard(number))
-            for mark in [marked(self.shard(number), "tables")]
+            for meta in [meta_of(self.shard(number))]
         )
 
     @property
@@ -88,10 +93,10 @@ class Layout(Struct, frozen=True):
         return len(list((self.folder / "state").glob("shard-*")))
 
 
-def marked(folder: Path, name: str) -> bytes | None:
-    """What a shard that may be open elsewhere has kept by a name, as of its last commit."""
+def meta_of(folder: Path) -> ShardMeta | None:
+    """What a shard that may be open elsewhere has committed of itself."""
     state = DiskState.read_only(folder)
     try:
-        return state.marked(name)
+        return state.meta(ShardMeta)
     finally:
         state.close()

@@ -16,9 +16,9 @@ from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.store import is_begun, known_ranks, listed_priorities, listed_ranks
 from periplus.store.warc import merge_indexes
 
-from .layout import Layout, marked
+from .layout import Layout, meta_of
 from .resize_plan import check_whole
-from .shards import ORDERING, ShardMaker, learning_name
+from .shards import ShardMaker, learning_name
 
 
 def open_crawl(
@@ -100,8 +100,9 @@ def check_ordering(config: Config, layout: Layout) -> None:
     asked = learning_name(config)
     for number in range(layout.shards):
         folder = layout.shard(number)
-        if is_begun(folder) and marked(folder, "commits"):
-            before = (marked(folder, ORDERING) or b"").decode()
+        meta = meta_of(folder) if is_begun(folder) else None
+        if meta is not None and meta.commits:
+            before = meta.ordering
             if before != asked:
                 was = before or "an ordering that does not learn from links"
                 hint = f"use --order {before}" if before else "use --order breadth_first, largest_site or random"
@@ -132,7 +133,8 @@ def budget(config: Config, layout: Layout) -> float:
         return config.watch.visits_a_day
     folders = [layout.shard(number) for number in range(layout.shards)]
     begun = [folder for folder in folders if is_begun(folder)]
-    pages = sum(int.from_bytes(marked(folder, "pages") or b"", "big") for folder in begun)
+    metas = [meta_of(folder) for folder in begun]
+    pages = sum(meta.frontier.pages_done for meta in metas if meta is not None)
     return max(pages / 7, 1440.0)
 
 

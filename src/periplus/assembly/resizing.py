@@ -32,7 +32,7 @@ from msgspec.structs import replace
 from periplus.config import Config
 from periplus.crawl.placement import Placement
 from periplus.crawl.sitemaps.nodes import Nodes
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.model import ConfigError, Site, Url
 from periplus.policy.sitemaps import TreeSpending
 from periplus.store import DiskState, is_begun
@@ -197,7 +197,7 @@ def _inherit(first: DiskState, last: DiskState, number: int, token: bytes) -> No
     took = msgspec.msgpack.decode(first.marked(_TOOK) or b"\x80", type=dict[bytes, list[int]]).get(token, [])
     if number in took:
         return
-    tally = Tally.restored(first.marked("tally")) + Tally.restored(last.marked("tally"))
+    tally = CrawlStats.restored(first.marked("tally")) + CrawlStats.restored(last.marked("tally"))
     pages = sum(int.from_bytes(state.marked("pages") or b"", "big") for state in (first, last))
     files = {name: kept for name in ("tables", "archive") if (kept := last.marked(name)) is not None}
     moved = {url for state in (first, last) for url in moved_of(state.marked(MOVED))}

@@ -4,49 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus import __version__
 from periplus.config import Config
-from periplus.crawl.clock import Pace, Ration, SystemClock, Timescale
-from periplus.crawl.courier import Courier
-from periplus.crawl.engine import Engine, commits_of
-from periplus.crawl.fetch import Address, AddressGuard, CurlWire, Resolver
-from periplus.crawl.frontier import AddressClaims, Foretelling, NextVisit, Watching
-from periplus.crawl.journal import Journal
-from periplus.crawl.placement import Placement
-from periplus.crawl.reading import PageReader
-from periplus.crawl.scheduler import CrawlScheduler
+from periplus.crawl.clock import RateLimiter, SystemClock, Timescale, TokenBucket
+from periplus.crawl.engine import Engine
+from periplus.crawl.fetch import AddressGuard, CurlWire, Resolver
+from periplus.crawl.frontier import AddressClaims
+from periplus.crawl.log import InputLog
+from periplus.crawl.machine import Machine, MachineSettings, ShardMeta
+from periplus.crawl.revisit import RevisitState, Watching
+from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
-from periplus.crawl.sitemaps import Forester, ForesterSettings
-from periplus.crawl.tally import Counting, Tally
-from periplus.model import Learning, Ranking, Site, State, Url
+from periplus.crawl.sitemaps import SitemapRules
+from periplus.model import CollectionError, Learning, Ranking, State, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
 from periplus.policy.refresh import DAY, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import Archive, DiskState, KnownRanks, Replica, WarcEnd, bring_home
+from periplus.store import Archive, DiskState, KnownRanks, Replica, bring_home
 from periplus.store.tables import Tables
-from periplus.urls import host_of
 
 from .layout import Layout
-from .seeds import LOCAL
-
-ORDERING = "ordering"
-"""The mark that says which ordering a state was begun with, if it learns from links."""
-_FORETOLD = 5
-"""So many visits are told before they are made."""
-_LOOKED_UP = 64
-"""So many seeds at most are looked up to learn whether they lie in a private network."""
 
 
 class ShardMaker(Struct, frozen=True):
-    """Makes the shards of a collection, here or in another process. `visits_a_day`: of one that comes back; 0: none.
+    """Makes the shards of a collection, here or in another process. `visits_a_day`: of a watch; 0: it is not one.
 
-    `epoch` grows whenever a shard is given to another process: who has an older one may not hold it any more.
+    `epoch` grows whenever a shard is given to another process: one with an older epoch may not hold it any more.
     """
 
     config: Config
@@ -61,18 +50,73 @@ class ShardMaker(Struct, frozen=True):
         return open_shard(self, Layout(self.folder), number, count)
 
 
+class LoggedSettings(Struct, frozen=True, array_like=True):
+    """Under which settings inputs were logged: they are applied again under the same."""
+
+    version: str
+    config: Config
+    seeds: tuple[Url, ...]
+    visits_a_day: float
+
+
 def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
     """Put a shard together and bring it to where the last process left it."""
-    clock = SystemClock(asked.scale)
+    engine = opened_engine(asked, layout, number, count)
+    try:
+        engine.submit_sitemaps()
+    except BaseException:
+        engine.close()
+        raise
+    return Shard(number, engine)
+
+
+def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) -> Engine:
+    """The engine of a shard, recovered. What was logged under other settings is first applied under those."""
     state = _state(asked, layout, number)
     try:
-        engine = _assemble(asked, layout, number, count, state, clock)
+        logged = _logged(asked, layout, number, state)
+        if logged is not None:
+            before = replace(asked, config=logged.config, seeds=logged.seeds, visits_a_day=logged.visits_a_day)
+            engine = _assemble(before, layout, number, count, state)
+            engine.recover()
+            engine.close()
+            state = _state(asked, layout, number)
+        engine = _assemble(asked, layout, number, count, state)
         engine.recover()
-        engine.submit()
     except BaseException:
         state.close()
         raise
-    return Shard(number, engine)
+    return engine
+
+
+def _logged(asked: ShardMaker, layout: Layout, number: int, state: State) -> LoggedSettings | None:
+    """The settings of the log, if there are inputs in it that were applied under others than these."""
+    meta = state.meta(ShardMeta)
+    header = _log(asked, layout, number).header(0 if meta is None else meta.commits)
+    if header is None or header == _header(asked):
+        return None
+    try:
+        logged = msgspec.msgpack.decode(header, type=LoggedSettings)
+    except msgspec.MsgspecError as error:
+        raise _written_by("another version of Periplus", layout) from error
+    if logged.version != __version__:
+        raise _written_by(f"Periplus {logged.version}", layout)
+    return logged
+
+
+def _written_by(version: str, layout: Layout) -> CollectionError:
+    return CollectionError(
+        f"the crawl of {layout.folder} was interrupted, and its log was written by {version}",
+        hint="run the same command with that version once; then this one continues",
+    )
+
+
+def _header(asked: ShardMaker) -> bytes:
+    return msgspec.msgpack.encode(LoggedSettings(__version__, asked.config, asked.seeds, asked.visits_a_day))
+
+
+def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
+    return InputLog(layout.log(number), layout.warc, _header(asked))
 
 
 def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
@@ -85,48 +129,48 @@ def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
     return DiskState(home, shard=number, duplicates=asked.config.duplicates)
 
 
-def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state: State, clock: SystemClock) -> Engine:
-    config, seeds = asked.config, asked.seeds
-    journal = Journal(layout.shard(number) / "journal", layout.warc)
-    tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=state.marked("tables"))
-    events = Counting(Tally.restored(state.marked("tally")), tables)
-    scope = Scope(seeds, config.scope)
+def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state: State) -> Engine:
+    config, clock = asked.config, SystemClock(asked.scale)
+    meta = state.meta(ShardMeta) or ShardMeta()
+    log = _log(asked, layout, number)
+    tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=meta.tables)
+    archive = _archive(config, layout, number, state, log, meta)
+    machine = open_machine(asked, layout, number, count, state)
+    return Engine(
+        config.engine,
+        machine=machine,
+        wire=_wire(config, asked.seeds, clock),
+        archive=archive,
+        tables=tables,
+        state=state,
+        log=log,
+        clock=clock,
+        limiter=_limiter(asked, machine, clock, number, count),
+        outbound=Outbound(number, count, state.exchange),
+        claims=AddressClaims(count) if count > 1 else None,
+        speed=clock.speed,
+    )
+
+
+def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, state: State) -> Machine:
+    """The machine of a shard, as it was committed."""
+    config = asked.config
+    scope = Scope(asked.seeds, config.scope)
     by = config.ordering.by
-    ordering = config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
-    state.mark(ORDERING, learning_name(config).encode())
-    weigher = weigher_of(config, layout)
-    claims = AddressClaims(count) if count > 1 else None
-    scheduler = CrawlScheduler(
-        state,
-        guard=standard_chain(scope, config.filters, recall=_Recall(state)),
-        ordering=ordering,
-        events=events,
+    settings = MachineSettings(
+        shard=number,
+        shards=count,
         agent=config.identity.token,
-        random=Random(f"{config.crawl.random_seed}/{number}"),  # noqa: S311 - chance, not secrets
+        random_seed=f"{config.crawl.random_seed}/{number}",
+        learning_ordering=learning_name(config),
         politeness=config.politeness,
         retries=config.retries,
         frontier=config.frontier,
         balance=config.balance,
-        register=claims,
         refresh=config.refresh,
         churn=config.churn,
-        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
-        weigh=weigher,
-        pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
-    )
-    courier = Courier(
-        number,
-        count,
-        scheduler=scheduler,
-        screen=screening_chain(scope, config.filters),
-        scope=scope,
-        state=state,
-        events=events,
-    )
-    wire = _wire(config, seeds, clock)
-    placement = Placement(count)
-    forester = Forester(
-        ForesterSettings(
+        reading=config.reading,
+        sitemaps=SitemapRules(
             config.sitemaps,
             config.forest,
             config.authority,
@@ -135,48 +179,29 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
             config.difference,
             config.scores,
         ),
-        state=state,
-        scheduler=scheduler,
-        deliver=courier.deliver,
-        is_ours=lambda site: placement.owner(site) == number,
-        events=events,
+        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
+    )
+    return Machine(
+        settings,
+        state,
+        ordering=config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None),
+        scope=scope,
+        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
+        screen=screening_chain(scope, config.filters),
+        weights=weights_of(config, layout),
         rank_of=_rank_of(config, layout),
-    )
-    watches = asked.visits_a_day > 0
-    foretelling = Foretelling(state, config.refresh, weigher)
-
-    def next_visits() -> Sequence[NextVisit]:
-        return foretelling.next(scheduler.refresher.price, clock.now(), _FORETOLD) if watches else ()
-
-    return Engine(
-        config.engine,
-        scheduler=scheduler,
-        wire=wire,
-        archive=_archive(config, layout, number, state, journal),
-        tables=tables,
-        events=events,
-        state=state,
-        journal=journal,
-        reader=PageReader(config.reading, keeps_links=scheduler.keeps_links, records=state.records, watches=watches),
-        clock=clock,
-        courier=courier,
-        forester=forester,
-        warc_folder=layout.warc,
-        pace=_pace(asked, scheduler, clock, number, count),
-        speed=clock.speed,
-        claims=claims,
-        next_visits=next_visits,
+        archive=layout.warc,
     )
 
 
-def weigher_of(config: Config, layout: Layout, state: State | None = None) -> Weigher:
-    """How much pages matter; in the means by which a `state` was last watched, if there is one."""
+def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None) -> Weigher:
+    """How much pages matter; measured by the mean weight of the last watch, if there was one."""
     name = config.refresh.weight
     kept = layout.weights(name)
     ranks = KnownRanks.load(kept).get if name != "equal" and kept.is_file() else None
-    mean = None if state is None else state.marked("mean weight")
-    # a page of which sitemaps say nothing is like others of its site; one that no link leads to is not
-    return Weigher(config.refresh.weights, ranks, float(mean or 1.0), unknown=1.0 if name == "priority" else 0.0)
+    mean = 1.0 if saved is None else saved.mean_weight
+    # a page without a priority is like others of its site; one that no link leads to is not
+    return Weigher(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
 
 
 def learning_name(config: Config) -> str:
@@ -187,66 +212,39 @@ def learning_name(config: Config) -> str:
 
 
 def _rank_of(config: Config, layout: Layout) -> RankOf:
-    """What listed pages are worth, as far as that was reckoned when the crawl was begun."""
+    """What listed pages are worth, as far as that was computed when the crawl was begun."""
     if config.scores.score == "priority" or not layout.listed_ranks.is_file():
         return lambda _url: None
     return KnownRanks.load(layout.listed_ranks).get
 
 
-class _Recall:
-    """What guards have learnt of a site, as it was kept."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    def __call__(self, site: Site) -> bytes:
-        kept = self._state.sites.get([site])[0]
-        return b"" if kept is None else kept.traps
-
-
-def _archive(config: Config, layout: Layout, number: int, state: State, journal: Journal) -> Archive:
-    """Opened after the last record that either the state or the journal knows of."""
-    kept = state.marked("archive")
-    end = WarcEnd() if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
+def _archive(config: Config, layout: Layout, number: int, state: State, log: InputLog, meta: ShardMeta) -> Archive:
+    """Opened after the last record that either the state or the log knows of."""
     return Archive(
         layout.warc,
         config.archive,
         shard=number,
         software=f"periplus/{__version__}",
         fields={"http-header-user-agent": config.identity.agent, "robots": "obey"},
-        end=journal.mend(commits_of(state), end),
+        end=log.repair(meta.commits, meta.archive),
         payloads=state.payloads,
     )
 
 
-def _pace(asked: ShardMaker, scheduler: CrawlScheduler, clock: SystemClock, number: int, count: int) -> Pace | Ration:
-    """A share of the visits a day, or of a rate of requests."""
+def _limiter(
+    asked: ShardMaker, machine: Machine, clock: SystemClock, number: int, count: int
+) -> RateLimiter | TokenBucket:
+    """A part of the visits a day, or of a rate of requests."""
     if asked.visits_a_day:
-        return Ration(scheduler.refresher.spending.visits_a_day / DAY, clock.now())
-    return Pace(asked.config.crawl.rate, clock.now(), number, count)
+        return TokenBucket(machine.revisits.visits_per_day / DAY, clock.now())
+    return RateLimiter(asked.config.crawl.rate, clock.now(), number, count)
 
 
 def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:
-    resolver = Resolver(config.dns, clock=clock)
     return CurlWire(
         config.wire,
         identity=config.identity,
         clock=clock,
-        resolver=resolver,
-        guard=AddressGuard([] if config.wire.proxy else _addresses(resolver, _typed(config, seeds))),
+        resolver=Resolver(config.dns, clock=clock),
+        guard=AddressGuard(seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private),
     )
-
-
-def _typed(config: Config, seeds: Sequence[Url]) -> Sequence[Url]:
-    """The seeds that a person meant one by one; in a list of many a name may lead into a network that nobody meant."""
-    if not config.crawl.seed_file:
-        return seeds
-    named = {host.partition(":")[0] for host in config.dns.hosts}
-    return [seed for seed in seeds if host_of(seed) in named or LOCAL.fullmatch(host_of(seed))]
-
-
-def _addresses(resolver: Resolver, seeds: Sequence[Url]) -> list[str]:
-    """Where the seeds lie: a person who begins in a private network means to crawl there."""
-    hosts = list(dict.fromkeys(host_of(seed) for seed in seeds))
-    answers = resolver.find_all(hosts[:_LOOKED_UP])
-    return [answer.ip for answer in answers.values() if isinstance(answer, Address)]

@@ -82,6 +82,7 @@ def audit(
     delay: options.Delay = None,
     contact: options.Contact = None,
     resolve: options.Resolve = None,
+    allow_private: options.AllowPrivate = None,
     proxy: options.Proxy = None,
     ca_file: options.CaFile = None,
     json: options.Json = False,
@@ -100,7 +101,7 @@ def audit(
         "sitemaps.submitted": sitemap or None,
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
-        **wire_settings(contact, delay, resolve, proxy, ca_file),
+        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
     with _crawled(what, out, asked) as collection:
         found = audited(collection, site, slow=slow, examples=examples)

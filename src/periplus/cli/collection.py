@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
 from periplus.config import Config
-from periplus.crawl.tally import Tally
+from periplus.crawl.machine import ShardMeta
+from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
 
@@ -152,12 +153,13 @@ def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
             state.close()
 
 
-def tally_of(layout: Layout) -> Tally:
+def tally_of(layout: Layout) -> CrawlStats:
     """Everything counted so far, as of the last commit."""
-    total = Tally()
+    total = CrawlStats()
     with states(layout) as opened:
         for state in opened.values():
-            total += Tally.restored(state.marked("tally"))
+            meta = state.meta(ShardMeta)
+            total += CrawlStats() if meta is None else meta.stats
     return total
 
 

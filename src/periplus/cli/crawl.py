@@ -11,7 +11,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS, open_crawl, settle
 from periplus.config import parse_duration
+from periplus.crawl.clock import SystemClock
 from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 from periplus.model import ConfigError, UsageError
 
@@ -57,6 +57,7 @@ def crawl(
     cluster: options.Cluster = None,
     config: options.SettingsFile = None,
     resolve: options.Resolve = None,
+    allow_private: options.AllowPrivate = None,
     proxy: options.Proxy = None,
     ca_file: options.CaFile = None,
     dry_run: options.DryRun = False,
@@ -79,7 +80,7 @@ def crawl(
         "budgets.max_depth": depth,
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
-        **wire_settings(contact, delay, resolve, proxy, ca_file),
+        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
     collection = planned(
         out, seeds=seeds or [], seed_lines=_lines(seed_file) if seed_file else (), settings=config, options=asked
@@ -105,13 +106,15 @@ def run(
     most: int = MAX_SHARDS,
     tell: Callable[[Progress], None] = lambda _progress: None,
 ) -> Summary:
-    """Crawl, and show it. The collection is held by the caller. `tell`: who else wants to know how it goes.
+    """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called with all progress.
 
-    `gather`: who brings its shards together, if not this machine; `most`: how many there can be.
+    `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards. Times and
+    rates are taken from a `SystemClock`, as the shards do: setting the machine's clock changes none of them.
     """
     folder, config = collection.folder, collection.config
     before = tally_of(collection.layout)
-    began_at = time.time()
+    clock = SystemClock()
+    began_at = clock.now()
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
     progress = Progress(before, shards=collection.workers)
     tune_garbage_collection()
@@ -128,12 +131,12 @@ def run(
             with _stoppable(crawl, display, console):
                 for statuses in until_asked(crawl, collection.layout, most, console):
                     if statuses:
-                        progress = meter.read(statuses, time.time())
+                        progress = meter.read(statuses, clock.now())
                         display.show(progress)
                         tell(progress)
-            asked = None if crawl.is_interrupted else resized(collection, began_at, console)
+            asked = None if crawl.is_interrupted else resized(collection, lambda: clock.now() - began_at, console)
     settle(folder)
-    return summary_of(collection, progress, before, time.time() - began_at, is_interrupted=crawl.is_interrupted)
+    return summary_of(collection, progress, before, clock.now() - began_at, is_interrupted=crawl.is_interrupted)
 
 
 def exit_code(summary: Summary) -> int:
@@ -193,13 +196,19 @@ def duration(option: str, text: str | None) -> float | None:
 
 
 def wire_settings(
-    contact: str | None, delay: str | None, resolve: list[str] | None, proxy: str | None, ca_file: Path | None
+    contact: str | None,
+    delay: str | None,
+    resolve: list[str] | None,
+    allow_private: list[str] | None,
+    proxy: str | None,
+    ca_file: Path | None,
 ) -> dict[str, object]:
-    """What every command that asks sites has: who asks, how politely, and by which way."""
+    """The settings of the options that all commands with requests have: contact, politeness, addresses, proxy, TLS."""
     return {
         "crawl.contact": contact,
         "politeness.delay": duration("--delay", delay),
         "dns.hosts": addresses(resolve or []),
+        "wire.allow_private": allow_private or None,
         "wire.proxy": proxy,
         "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
     }

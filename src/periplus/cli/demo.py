@@ -47,7 +47,7 @@ OPTIONS: dict[str, object] = {
     "crawl.for": 45.0,
     "crawl.workers": WORKERS,
     "politeness.delay": DELAY,
-    "politeness.patience": 1.0,
+    "politeness.slow_factor": 1.0,
     "retries.max_attempts": 2,
     "retries.backoff": 1.0,
     "wire.timeout": 8.0,

@@ -1,4 +1,4 @@
-"""What a crawl is told to do, before it does it; and what it has done, when it has: for people, and as JSON."""
+"""The plan of a crawl before it starts, and the summary when it ends: for people, and as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 
 from .collection import Collection
 from .live import by_source, count, lasting, pace, size, top
@@ -18,6 +18,7 @@ from .progress import Progress
 from .reasons import explained
 
 _SEEDS_SHOWN = 10
+_PRIVATE = "private-address"
 
 
 class Plan(Struct, frozen=True):
@@ -130,7 +131,7 @@ def _plan_lines(plan: Plan) -> list[str]:
 
 
 def summary_of(
-    collection: Collection, progress: Progress, before: Tally, seconds: float, *, is_interrupted: bool
+    collection: Collection, progress: Progress, before: CrawlStats, seconds: float, *, is_interrupted: bool
 ) -> Summary:
     """What was done."""
     tally = progress.tally
@@ -232,6 +233,8 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append((f"  {count(summary.known)} URLs known: {by_source(summary.sources, summary.known)}", ""))
     if errors:
         lines.append((f"  {count(errors)} errors: {top(summary.errors, 5)}", "yellow"))
+    if private := summary.excluded.get(_PRIVATE):
+        lines.append((f"  {count(private)} URLs not fetched: {_PRIVATE}, {explained(_PRIVATE)}", "yellow"))
     if summary.queued:
         lines.append((f"  {count(summary.queued)} URLs wait in the queue", ""))
     return lines

@@ -7,13 +7,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from periplus.crawl.machine import ShardMeta
 from periplus.model import UsageError
-from periplus.store import WarcEnd
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
 from periplus.store.tables import Spooled
 
@@ -71,9 +70,9 @@ def _committed(collection: Collection) -> Committed:
     layout = collection.layout
     with states(layout) as opened:
         for number, state in opened.items():
-            spooled.append(Spooled(number, layout.spool(number), state.marked("tables")))
-            if (end := state.marked("archive")) is not None:
-                ends.append(msgspec.msgpack.decode(end, type=WarcEnd))
+            meta = state.meta(ShardMeta) or ShardMeta()
+            spooled.append(Spooled(number, layout.spool(number), meta.tables))
+            ends.append(meta.archive)
     return Committed(tuple(spooled), tuple(ends))
 
 

@@ -14,11 +14,13 @@ from heapq import nlargest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.assembly import weigher_of, with_scheme
+from periplus.assembly import weights_of, with_scheme
 from periplus.config import Config
-from periplus.crawl.frontier import Freshness, RobotsGate
+from periplus.crawl.frontier import RobotsGate
+from periplus.crawl.machine import ShardMeta
 from periplus.crawl.placement import owner_of
-from periplus.crawl.tally import Tally
+from periplus.crawl.revisit import Freshness
+from periplus.crawl.stats import CrawlStats
 from periplus.model import (
     Discovery,
     Lane,
@@ -66,7 +68,7 @@ class CollectionFacts(Struct, frozen=True):
     collection: str
     seeds: int
     shards: int
-    tally: Tally
+    tally: CrawlStats
     known: int
     queued: int
     sites: int
@@ -132,12 +134,13 @@ class UrlFacts(Struct, frozen=True):
 
 def of_collection(collection: Collection) -> CollectionFacts:
     """All shards as one."""
-    tally, known, queued, sites = Tally(), 0, 0, 0
+    tally, known, queued, sites = CrawlStats(), 0, 0, 0
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
     with states(collection.layout) as opened:
         for state in opened.values():
-            tally += Tally.restored(state.marked("tally"))
+            meta = state.meta(ShardMeta)
+            tally += CrawlStats() if meta is None else meta.stats
             known, queued, sites = known + len(state.records), queued + len(state.queues), sites + len(state.sites)
             retired.update(each.retired for each in state.sites if each.retired)
             largest += nlargest(LARGEST, _ranked(state, state.sites))
@@ -231,7 +234,8 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     with states(collection.layout) as opened:
         if number in opened:
             state = opened[number]
-            weigh = weigher_of(config, collection.layout, state)
+            meta = state.meta(ShardMeta)
+            weigh = weights_of(config, collection.layout, None if meta is None else meta.revisits)
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
             refusal = (

@@ -12,8 +12,10 @@ from itertools import chain
 from msgspec import Struct
 
 from periplus.content import Churn, ChurnSettings
-from periplus.crawl.frontier import Foretelling, Freshness, Gauge, NextVisit, waiting_again
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.frontier import SiteRecords
+from periplus.crawl.machine import ShardMeta
+from periplus.crawl.revisit import Freshness, FreshnessEstimator, NextVisit, UpcomingVisits, queued_revisits
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import Lane, Site, SiteState, State, UrlRecord
 from periplus.policy.refresh import (
     KindEvidence,
@@ -101,9 +103,10 @@ def _of_shard(state: State, now: float) -> Freshness:
         kept = state.sites.get([site])[0]
         return unpack_site(b"" if kept is None else kept.signals)
 
-    waiting = waiting_again(state)
-    gauge = Gauge(state.records, evidence_of, chain(state.calendar, waiting), 0.0)
-    return gauge.read(len(state.calendar) + len(waiting), price_of(state) or 0.0, now)
+    queued = queued_revisits(state)
+    estimator = FreshnessEstimator(state.records, evidence_of, 1)
+    estimator.begin(chain(state.calendar, queued))
+    return estimator.read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
 
 
 def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
@@ -134,7 +137,7 @@ def _header(kept: SiteState) -> Iterable[SignalFacts]:
 def _index(state: State, site: Site) -> Iterable[SignalFacts]:
     """What indexes say of files: those are then read at once, so that it says nothing of pages that they do not."""
     first = IndexTrust().silent.changes
-    trusts = [node.trust for node in Nodes(state).of_site(site)]
+    trusts = [node.trust for node in SitemapStore(state).of_site(site)]
     right, wrong = sum(trust.right for trust in trusts), sum(trust.wrong for trust in trusts)
     untold = sum(max(trust.silent.changes - first, 0.0) for trust in trusts)
     if right or wrong:
@@ -167,7 +170,9 @@ def of_page(
     page = unpack_page(record.evidence)
     price = price_of(state)
     is_waiting = record.due_at is None and _waits(state, record)
-    visit = Foretelling(state, settings, weigh).of(record, price or 1.0, now, is_waiting=is_waiting)
+    visit = UpcomingVisits(state, SiteRecords(state.sites), settings, weigh).of(
+        record, price or 1.0, now, is_waiting=is_waiting
+    )
     is_due = price is not None and (is_waiting or record.due_at is not None)
     return PageFreshness(
         rate=visit.rate,
@@ -183,8 +188,8 @@ def of_page(
 
 def price_of(state: State) -> float | None:
     """What a visit must be worth, of a collection that was watched."""
-    kept = state.marked("price")
-    return None if kept is None else float(kept.split()[-1])
+    meta = state.meta(ShardMeta)
+    return meta.revisits.price if meta is not None and meta.revisits.total else None
 
 
 def _waits(state: State, record: UrlRecord) -> bool:

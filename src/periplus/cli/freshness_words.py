@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from periplus.crawl.frontier import Freshness, NextVisit
+from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.policy.refresh import DAY
 
 from .freshness import PageFreshness, SignalFacts, SiteFreshness

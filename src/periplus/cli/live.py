@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 
 from .progress import Progress
 
@@ -40,7 +40,7 @@ class Display:
             if console.is_terminal
             else None
         )
-        self._last = Progress(Tally())
+        self._last = Progress(CrawlStats())
         self._said_at = 0.0
         self._is_drawing = False
         self._is_stopping = False
@@ -107,7 +107,7 @@ class View(Struct, frozen=True):
 
     rows: Callable[[Progress], list[Row]]
     plain: Callable[[Progress], str]
-    work: Callable[[Tally], int]
+    work: Callable[[CrawlStats], int]
     wide: int = WIDE
 
 
@@ -179,7 +179,7 @@ def _pages(progress: Progress) -> Text:
     return Text(f"{facts}  same {count(tally.same)}  dup {count(tally.copies)}")
 
 
-def _errors(tally: Tally) -> Text:
+def _errors(tally: CrawlStats) -> Text:
     total = sum(tally.errors.values())
     if not total:
         return Text("no errors", style="dim")

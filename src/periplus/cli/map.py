@@ -59,6 +59,7 @@ def map(  # noqa: A001 - the verb
     contact: options.Contact = None,
     config: options.SettingsFile = None,
     resolve: options.Resolve = None,
+    allow_private: options.AllowPrivate = None,
     proxy: options.Proxy = None,
     ca_file: options.CaFile = None,
     json: options.Json = False,
@@ -75,7 +76,7 @@ def map(  # noqa: A001 - the verb
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
         "crawl.workers": None if out is not None and Layout(out).shards else 1,
-        **wire_settings(contact, delay, resolve, proxy, ca_file),
+        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
     with _folder(out) as folder:
         collection = planned(folder, seeds=[site], settings=config, options=asked)

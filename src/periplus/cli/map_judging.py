@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from periplus.crawl.frontier import RobotsGate, rest_after
+from periplus.crawl.frontier import RobotsGate, delay_after
 from periplus.crawl.placement import owner_of
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.insight.listed import Listed
 from periplus.model import Discovery, Reject, Rewrite, Site, SiteState, Source, State, Url
 from periplus.policy.filters import Sessions, standard_chain
@@ -127,7 +127,7 @@ class Judging:
 
     def _new_voice(self, sitemap: Url) -> Voice:
         state = self._opened.get(owner_of(site_of(sitemap), self._shards))
-        nodes = None if state is None else Nodes(state)
+        nodes = None if state is None else SitemapStore(state)
         node = None if nodes is None else nodes.get(sitemap)
         vouching = frozenset[Site]() if nodes is None or node is None else nodes.vouching(node)
         return Voice(sitemap, vouching, self._config.authority)
@@ -144,7 +144,7 @@ class Judging:
         slowest = Pace()
         for site, pages in self.pages.items():
             kept = self._kept(site)
-            rest = rest_after(politeness, kept.delay, kept.last_duration)
+            rest = delay_after(politeness, kept.delay, kept.last_duration)
             visits = math.ceil(pages / max(politeness.pages_per_visit * politeness.max_parallel, 1))
             if visits * rest > slowest.seconds or not slowest.site:
                 slowest = Pace(visits * rest, site, rest, kept.delay)

@@ -155,6 +155,15 @@ Resolve = Annotated[
         help="Where a name is, whatever DNS says; *.NAME: all below it. May be repeated.",
     ),
 ]
+AllowPrivate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-private",
+        metavar="HOST",
+        rich_help_panel=_HOW,
+        help="Allow this host to be in a private network: NAME, *.NAME or IP, with :PORT if needed. May be repeated.",
+    ),
+]
 Proxy = Annotated[
     str | None, typer.Option("--proxy", metavar="URL", rich_help_panel=_HOW, help="Fetch through this proxy.")
 ]

@@ -1,6 +1,8 @@
-"""How a crawl is going, in numbers that people ask for: all shards as one, rates over the last seconds, the time left.
+"""The progress of a crawl in numbers: all shards together, rates over the last seconds, the time left.
 
-Pure: the time of each reading is an argument. How it is shown is in `live`.
+Pure: the time of each reading is an argument. It comes from a clock that never runs backwards
+(`crawl.clock.SystemClock`, which the shards use too), so that elapsed times and rates are right when the machine's
+clock is set. `live` shows them.
 """
 
 from __future__ import annotations
@@ -11,28 +13,28 @@ from itertools import chain
 
 from msgspec import Struct
 
-from periplus.crawl.census import Census
-from periplus.crawl.frontier import Freshness, NextVisit
+from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.shard import Status
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import Site
 
 WINDOW = 10.0
-"""Rates are over so many seconds."""
+"""Seconds over which rates are measured: long enough to be steady, short enough to show a change."""
 _SAMPLES = 400
-_SURE_AFTER = 3.0
-"""Before so many seconds nobody can say how long it will take."""
+"""Maximum number of readings kept: a bound, far above what comes in the window."""
+_ESTIMATE_AFTER = 3.0
+"""Seconds before the first estimate of the time left: rates of the first seconds are too rough."""
 
 
 class Progress(Struct, frozen=True):
-    """All shards as one. `rate` is in pages a second; `left` in seconds, `None` where it cannot be told.
+    """All shards together. `rate` is in pages a second; `left` is in seconds, `None` if it cannot be estimated.
 
-    Where no pages are fetched, the rate is of what is (see `Meter`). `waited` is for how many seconds nobody was asked
-    anything, because every site that has something rested. `at` is when all this was so. Of a crawl that comes
-    back: `freshness`, and `next_visits`, the first first.
+    In a crawl that fetches no pages, the rate counts other work (see `Meter`). `waited` is for how many seconds no
+    request was made because every site with queued URLs had to rest. `elapsed` is the seconds since the crawl began,
+    `at` the POSIX time of the reading. Of a watched collection: `freshness`, and `next_visits`, the first one first.
     """
 
-    tally: Tally
+    tally: CrawlStats
     known: int = 0
     queued: int = 0
     sites: int = 0
@@ -58,12 +60,12 @@ class Progress(Struct, frozen=True):
 
 
 class Meter:
-    """Makes a `Progress` of what the shards say. `limit` is how many pages may be fetched in all; 0: any number.
+    """Makes a `Progress` of the statuses of the shards. `limit` is how many pages may be fetched in all; 0: no limit.
 
-    `work` is what is counted where it is not pages.
+    `work` counts what the rate measures, by default pages. `began_at` is by the same clock as the `now` of `read`.
     """
 
-    def __init__(self, began_at: float, *, limit: int = 0, work: Callable[[Tally], int] | None = None) -> None:
+    def __init__(self, began_at: float, *, limit: int = 0, work: Callable[[CrawlStats], int] | None = None) -> None:
         self._began_at = began_at
         self._limit = limit
         self._work = work or (lambda tally: tally.pages)
@@ -71,9 +73,9 @@ class Meter:
         self._waited = 0.0
 
     def read(self, statuses: Sequence[Status], now: float) -> Progress:
-        """Everything up to now. `now` is POSIX time, as the shards reckon."""
-        total = _together([status.census for status in statuses])
-        tally = sum((status.tally for status in statuses), Tally())
+        """The progress up to now. `now` is POSIX time by a clock that never runs backwards."""
+        total = _together([status.frontier for status in statuses])
+        tally = sum((status.crawl for status in statuses), CrawlStats())
         if self._samples and total.resting and not (total.ready or total.visited):
             self._waited += now - self._samples[-1][0]
         self._samples.append((now, self._work(tally)))
@@ -93,7 +95,7 @@ class Meter:
             next_site=total.next_site,
             next_in=None if total.next_at is None else max(total.next_at - now, 0.0),
             rate=rate,
-            left=self._left(total, tally, rate) if elapsed >= _SURE_AFTER else None,
+            left=self._left(total, tally, rate) if elapsed >= _ESTIMATE_AFTER else None,
             elapsed=elapsed,
             waited=self._waited,
             shards=len(statuses),
@@ -106,10 +108,10 @@ class Meter:
         (then, before), (now, after) = self._samples[0], self._samples[-1]
         return (after - before) / (now - then) if now > then else 0.0
 
-    def _left(self, total: Census, tally: Tally, rate: float) -> float | None:
-        """As long as the longest queue takes at its site's pace, or all of them at the pace measured.
+    def _left(self, total: FrontierStats, tally: CrawlStats, rate: float) -> float | None:
+        """Seconds for the longest queue at its site's politeness delay, or for all of them at the measured rate.
 
-        New URLs are found on the way and others turn out to be none, so this is what it takes for what is known now.
+        It is an estimate for the URLs known now: new ones are found on the way, and some turn out not to be pages.
         """
         waiting = total.queued
         longest = total.longest
@@ -123,26 +125,26 @@ class Meter:
 
 
 def _freshness(statuses: Sequence[Status]) -> Freshness | None:
-    """Of all shards, as soon as each has said something."""
+    """Of all shards, as soon as each has reported it."""
     parts = [status.freshness for status in statuses if status.freshness is not None]
-    if len(parts) < len(statuses):  # of some shards nothing was heard yet
+    if len(parts) < len(statuses):  # some shards have not reported yet
         return None
     return sum(parts[1:], parts[0]) if parts else None
 
 
 def _next_visits(statuses: Sequence[Status]) -> tuple[NextVisit, ...]:
-    """The first of all shards, as many as one of them tells."""
+    """The first visits of all shards together, as many as one of them reports."""
     told = [status.next_visits for status in statuses]
     everyone = sorted(chain(*told), key=lambda visit: (not visit.is_waiting, visit.due_at, visit.url))
     return tuple(everyone[: max(map(len, told), default=0)])
 
 
-def _together(parts: Sequence[Census]) -> Census:
-    """Several shards as one."""
+def _together(parts: Sequence[FrontierStats]) -> FrontierStats:
+    """The censuses of several shards as one."""
     first = min(
         (part for part in parts if part.next_at is not None), key=lambda part: part.next_at or 0.0, default=None
     )
-    return Census(
+    return FrontierStats(
         known=sum(part.known for part in parts),
         queued=sum(part.queued for part in parts),
         sites=sum(part.sites for part in parts),

@@ -34,7 +34,7 @@ _WIRE: Final = {
 _ROBOTS: Final = {
     "robots": "the site's robots.txt asks crawlers to stay out",
     "robots-unreachable": "the site cannot be asked for its robots.txt, so nothing is fetched (RFC 9309)",
-    "private-address": "the address lies in a private network, which is nobody's business",
+    "private-address": "the address is in a private network; if it is yours, allow the host: --allow-private HOST",
 }
 _LISTED: Final = {
     "not-a-url": "a sitemap lists it, but it is no URL that can be fetched",

@@ -43,8 +43,11 @@ def until_asked(crawl: Crawl, layout: Layout, most: int, console: Console) -> It
         yield statuses
 
 
-def resized(collection: Collection, began_at: float, console: Console) -> Collection | None:
-    """The collection as it is after a request, for as long as it may still be crawled; `None`: nobody asked."""
+def resized(collection: Collection, elapsed: Callable[[], float], console: Console) -> Collection | None:
+    """Resize the collection if that was requested: the collection to continue with, or `None` without a request.
+
+    `elapsed` returns the seconds since the crawl began; if it has a duration, the rest of it is left to crawl.
+    """
     shards = requested(collection.layout)
     if shards is None:
         return None
@@ -57,7 +60,7 @@ def resized(collection: Collection, began_at: float, console: Console) -> Collec
     say(console, line_of(done, time.monotonic() - began))
     asked: dict[str, object] = {"crawl.workers": shards}
     if collection.config.crawl.duration:
-        asked["crawl.for"] = max(began_at + collection.config.crawl.duration - time.time(), 0.001)
+        asked["crawl.for"] = max(collection.config.crawl.duration - elapsed(), 0.001)
     return replace(collection, config=collection.config.with_options(asked))
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec import Struct
 
 from periplus.crawl.frontier import LANES
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import Lane, Site, SiteState, Sketches, Url, UrlRecord
 from periplus.policy.balance import BalanceSettings, Epoch, SiteBalance
 from periplus.policy.sitemaps import twin_key
@@ -101,7 +101,7 @@ def _epoch_facts(epoch: Epoch) -> EpochFacts:
 
 def sources_of(state: DiskState, site: Site) -> SourceFacts:
     """What each source brought of a site."""
-    files = {twin_key(node.url): node for node in Nodes(state).of_site(site)}
+    files = {twin_key(node.url): node for node in SitemapStore(state).of_site(site)}
     brought = {_LINKS: Brought(), _SITEMAPS: Brought(), _LINKS | _SITEMAPS: Brought()}
     first = {Lane.DISCOVERY: 0, Lane.SITEMAPS: 0}
     pages = (record for record in state.records.of_site(site) if _is_page(record.url, files))

@@ -86,6 +86,7 @@ def survey(
     workers: options.Workers = None,
     config: options.SettingsFile = None,
     resolve: options.Resolve = None,
+    allow_private: options.AllowPrivate = None,
     proxy: options.Proxy = None,
     ca_file: options.CaFile = None,
     tables_only: TablesOnly = False,
@@ -108,7 +109,7 @@ def survey(
         "crawl.workers": workers,
         "forest.sample_least": sample_least,
         "forest.sample_share": 0.0 if sample_share is None and sample_least is not None else sample_share,
-        **wire_settings(contact, delay, resolve, proxy, ca_file),
+        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
     if not found.urls and not Layout(out).settings.is_file():
         raise UsageError("no domains to survey", hint=f"give a list: periplus survey domains.txt -o {out}")

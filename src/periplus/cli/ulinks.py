@@ -102,6 +102,7 @@ def ulinks(
     delay: options.Delay = None,
     contact: options.Contact = None,
     resolve: options.Resolve = None,
+    allow_private: options.AllowPrivate = None,
     proxy: options.Proxy = None,
     ca_file: options.CaFile = None,
     json: options.Json = False,
@@ -116,7 +117,7 @@ def ulinks(
     else:
         wire: dict[str, object] = {
             "crawl.workers": 1,
-            **wire_settings(contact, delay, resolve, proxy, ca_file),
+            **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
         }
         found = [_of_site(what, wanted, wire, sitemap or [], looks=pages)]
     _say(found, is_json=json)

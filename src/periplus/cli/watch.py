@@ -21,7 +21,7 @@ from rich.text import Text
 
 from periplus.assembly import budget as budget_of
 from periplus.crawl.sharding import Gather
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.model import UsageError
 from periplus.policy.refresh import DAY
 from periplus.policy.refresh import objective as check_objective
@@ -172,7 +172,7 @@ def _print(line: msgspec.Struct) -> None:
 _ENDS = {"time": "done: the time is over", "interrupted": "stopped: everything is kept"}
 
 
-def _say_end(name: str, progress: Progress, before: Tally, ended: str) -> None:
+def _say_end(name: str, progress: Progress, before: CrawlStats, ended: str) -> None:
     folder = shlex.quote(name)
     lines = [
         (_ENDS[ended], "bold"),

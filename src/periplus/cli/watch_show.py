@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
-from periplus.crawl.frontier import Freshness, NextVisit
-from periplus.crawl.tally import Tally
+from periplus.crawl.revisit import Freshness, NextVisit
+from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
 from .freshness_words import share, when, why
@@ -82,7 +82,7 @@ class Watched(Struct, frozen=True):
         return self.same / self.visits if self.visits else None
 
 
-def since(before: Tally, now: Tally) -> Watched:
+def since(before: CrawlStats, now: CrawlStats) -> Watched:
     """The difference; never less than nothing, while some shards have not spoken yet."""
     errors = {reason: number - before.errors.get(reason, 0) for reason, number in now.errors.items()}
     return Watched(
@@ -94,7 +94,7 @@ def since(before: Tally, now: Tally) -> Watched:
     )
 
 
-def view_of(before: Tally, budget: float) -> View:
+def view_of(before: CrawlStats, budget: float) -> View:
     """How a watch is shown that began with this tally and may make so many visits a day."""
 
     def rows(progress: Progress) -> list[Row]:
@@ -173,7 +173,7 @@ def plain_line(progress: Progress, done: Watched) -> str:
     return f"{lasting(progress.elapsed)}: {', '.join(parts)}"
 
 
-def line_of(collection: str, progress: Progress, before: Tally, budget: float, ended: str = "") -> WatchLine:
+def line_of(collection: str, progress: Progress, before: CrawlStats, budget: float, ended: str = "") -> WatchLine:
     """The same for programs."""
     done, seen = since(before, progress.tally), _known(progress)
     low, high = interval(progress)

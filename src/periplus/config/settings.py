@@ -15,8 +15,9 @@ from msgspec import Struct, field
 from periplus.content import ChurnSettings
 from periplus.crawl.engine import EngineSettings
 from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
-from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings, WatchSettings
-from periplus.crawl.reading import ReadingSettings
+from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
+from periplus.crawl.links import ReadingSettings
+from periplus.crawl.revisit import WatchSettings
 from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import ConfigError, Ordering, Url
 from periplus.policy.balance import BalanceSettings

@@ -34,7 +34,7 @@ from periplus.policy.refresh import DAY, Bid
 from periplus.store import Archive
 from periplus.store.tables import Tables
 
-from .clock import Pace, Ration
+from .clock import RateLimiter, TokenBucket
 from .frontier import AddressClaims, AddressShares, ClaimsReport
 from .inputs import (
     Acknowledged,
@@ -132,7 +132,7 @@ class Engine:
         state: State,
         log: InputLog,
         clock: Clock,
-        limiter: Pace | Ration,
+        limiter: RateLimiter | TokenBucket,
         outbound: Outbound,
         claims: AddressClaims | None = None,
         speed: float = 1.0,
@@ -261,7 +261,7 @@ class Engine:
 
     def set_visit_budget(self, visits_per_day: float) -> None:
         """How many revisits a day may be made, if the collection is watched."""
-        if isinstance(self._limiter, Ration):
+        if isinstance(self._limiter, TokenBucket):
             now = self._clock.now()
             self._limiter.change(visits_per_day / DAY, now)
             self._apply([VisitBudgetSet(visits_per_day, now)])

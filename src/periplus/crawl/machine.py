@@ -68,9 +68,6 @@ from .router import ShardRouter
 from .sitemaps import SitemapRules, SitemapScheduler, SitemapState
 from .stats import CrawlStats
 
-_GAINING = 50_000
-"""URLs that have gained, beyond which the frontier learns of it without waiting for a commit: that bounds memory."""
-
 
 class ShardMeta(Struct):
     """All that is committed besides rows: one struct for each shard.
@@ -328,7 +325,7 @@ class Machine:
                 self.sitemaps.ended(outcome, now)
         elif task.purpose is Purpose.ROBOTS and task.ip is not None:
             self.sitemaps.discovery.robots_read(task, now)
-        if self._pipeline.gaining >= _GAINING:
+        if self._pipeline.gaining >= self._pipeline.max_gaining:
             self._pass_gains(now)
 
     def _pass_gains(self, now: float) -> None:

@@ -66,6 +66,9 @@ class Pipeline(Protocol):
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
         """Where an answer leads, but for links that were seen lately."""
 
+    max_gaining: int
+    """URLs that have gained, beyond which the frontier learns of it without waiting for a commit."""
+
     @property
     def gaining(self) -> int:
         """How many URLs `gains` would return."""
@@ -82,6 +85,9 @@ class Pipeline(Protocol):
 
 class PagePipeline:
     """The pipeline of a crawl. `worth`: what links make of URLs, as far as the ordering knows."""
+
+    max_gaining = 50_000
+    """That many take some megabytes."""
 
     def __init__(
         self,

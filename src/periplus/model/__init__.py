@@ -119,7 +119,6 @@ from .types import (
 from .work import Executor
 
 __all__ = [
-    "TreeUse",
     "FREQUENCY_CODES",
     "NO_HINTS",
     "Accept",
@@ -213,6 +212,7 @@ __all__ = [
     "State",
     "Stored",
     "Ticket",
+    "TreeUse",
     "Url",
     "UrlRecord",
     "UrlRecords",

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from periplus.cli.live import PLAIN_EVERY, Display, lasting, pace, plain, screen, size, top
 from periplus.cli.progress import Progress
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.model import Site
 
-TALLY = Tally(
+TALLY = CrawlStats(
     fetches=13_000,
     pages=12_431,
     new=11_902,
@@ -68,14 +68,14 @@ def test_every_fact_is_shown_at_every_width(width: int) -> None:
 
 def test_an_empty_crawl_can_be_shown() -> None:
     """The first moment has no numbers, no next site and no estimate."""
-    text = "\n".join(drawn(80, Progress(Tally())))
+    text = "\n".join(drawn(80, Progress(CrawlStats())))
     assert "pages" in text
     assert "no errors" in text
 
 
 def test_a_hostile_name_stays_text() -> None:
     """What looks like markup or is very long is shown as it is, within the width."""
-    hostile = Progress(Tally(), next_site=Site("[bold]x[/]" + "y" * 300), next_in=1.0)
+    hostile = Progress(CrawlStats(), next_site=Site("[bold]x[/]" + "y" * 300), next_in=1.0)
     lines = drawn(80, hostile)
     assert any("[bold]x" in line for line in lines)
     assert max(map(len, lines)) <= 80

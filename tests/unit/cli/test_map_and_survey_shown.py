@@ -18,7 +18,7 @@ from periplus.cli.progress import Progress
 from periplus.cli.survey_show import FILES, say_bad_lines
 from periplus.config import Config
 from periplus.crawl.sitemaps.nodes import Nodes
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.insight.listed import Listed
 from periplus.model import RobotsFile, Site, SiteState, Url
 from periplus.policy.sitemaps import Origin, SitemapNode
@@ -26,7 +26,7 @@ from periplus.store import MemoryState
 
 HOME = "http://a.test"
 PROGRESS = Progress(
-    Tally(fetches=1_612, downloaded=2_000_000, robots=1_000, files=398),
+    CrawlStats(fetches=1_612, downloaded=2_000_000, robots=1_000, files=398),
     known=1_398,
     queued=98,
     sites=1_151,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from periplus.cli.progress import WINDOW, Meter
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import Status
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.model import Site
 
 
 def status(pages: int, queued: int = 0, shard: int = 0, **census: object) -> Status:
     numbers = {"known": 10, "sites": 2, "ready": 0, "resting": 1, "visited": 0, "backing_off": 0, "done": pages}
-    return Status(shard, Census(**{**numbers, "queued": queued, **census}), Tally(pages=pages), False, True)  # type: ignore[arg-type]
+    return Status(shard, FrontierStats(**{**numbers, "queued": queued, **census}), CrawlStats(pages=pages), False, True)  # type: ignore[arg-type]
 
 
 def test_shards_are_one() -> None:

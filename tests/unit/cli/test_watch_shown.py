@@ -14,16 +14,16 @@ from periplus.cli.live import PLAIN_EVERY, screen
 from periplus.cli.progress import Meter, Progress
 from periplus.cli.watch import Teller
 from periplus.cli.watch_show import Foretold, WatchLine, line_of, plain_line, since, view_of
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.frontier import Freshness, NextVisit
 from periplus.crawl.shard import Status
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
 COMMANDS = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 NOW = 1e9
-BEFORE = Tally(fetches=100, pages=90, new=90, changed=4, same=6, errors={"http-404": 3, "timeout": 1})
-AFTER = Tally(fetches=160, pages=140, new=92, changed=24, same=26, errors={"http-404": 5, "timeout": 1})
+BEFORE = CrawlStats(fetches=100, pages=90, new=90, changed=4, same=6, errors={"http-404": 3, "timeout": 1})
+AFTER = CrawlStats(fetches=160, pages=140, new=92, changed=24, same=26, errors={"http-404": 5, "timeout": 1})
 VISITS = (
     NextVisit(Url("http://a.test/w"), NOW, "told", is_waiting=True, rate=1.0, signals={"sitemap": 1}),
     NextVisit(Url("http://a.test/b"), NOW + 600, "worth", rate=1.0),
@@ -39,8 +39,8 @@ PROGRESS = Progress(
     freshness=Freshness(1_000, 0.812, 0.017, 90_000.0, 0.0142),
     next_visits=VISITS,
 )
-CENSUS = Census(0, 0, 0, 0, 0, 0, 0, 0)
-EMPTY = Progress(Tally(), at=NOW)
+CENSUS = FrontierStats(0, 0, 0, 0, 0, 0, 0, 0)
+EMPTY = Progress(CrawlStats(), at=NOW)
 
 
 def drawn(width: int, progress: Progress = PROGRESS) -> list[str]:
@@ -78,7 +78,7 @@ def test_the_first_moment_can_be_shown() -> None:
     text = "\n".join(drawn(80, EMPTY))
     assert "not known yet" in text
     assert "none to compare yet" in text
-    assert plain_line(EMPTY, since(Tally(), Tally())) == "0 s: freshness not known yet, 0 visits, 0 new"
+    assert plain_line(EMPTY, since(CrawlStats(), CrawlStats())) == "0 s: freshness not known yet, 0 visits, 0 new"
 
 
 def test_a_plain_line_says_it_all() -> None:
@@ -96,7 +96,7 @@ def test_programs_are_told_the_same() -> None:
     assert (line.visits, line.changed, line.same, line.needless) == (40, 20, 20, 0.5)
     assert (line.new, line.errors, line.fetches, line.waiting) == (2, 2, 60, 7)
     assert [(visit.due_in, visit.reason) for visit in line.next_visits] == [(0.0, "told"), (600.0, "worth")]
-    first = line_of("docs", EMPTY, Tally(), 1440.0)
+    first = line_of("docs", EMPTY, CrawlStats(), 1440.0)
     assert (first.pages, first.fresh, first.needless, first.ended) == (0, None, None, "")
 
 
@@ -119,14 +119,14 @@ def test_shards_are_one_collection() -> None:
     """Freshness is the mean over pages; who waits comes first, then who is due first, as many as one shard tells."""
     later = NextVisit(Url("http://b.test/"), NOW + 5, "worth")
     parts = [
-        Status(0, CENSUS, Tally(), False, False, Freshness(100, 0.9, 0.01, 10.0, 1.0), VISITS),
-        Status(1, CENSUS, Tally(), False, False, Freshness(300, 0.5, 0.01, 30.0, 2.0), (later,)),
+        Status(0, CENSUS, CrawlStats(), False, False, Freshness(100, 0.9, 0.01, 10.0, 1.0), VISITS),
+        Status(1, CENSUS, CrawlStats(), False, False, Freshness(300, 0.5, 0.01, 30.0, 2.0), (later,)),
     ]
     progress = Meter(NOW).read(parts, NOW)
     assert progress.freshness is not None
     assert progress.freshness.fresh == pytest.approx(0.6)
     assert [visit.url for visit in progress.next_visits] == ["http://a.test/w", "http://b.test/"]
-    none = Meter(NOW).read([Status(0, CENSUS, Tally(), False, False)], NOW)
+    none = Meter(NOW).read([Status(0, CENSUS, CrawlStats(), False, False)], NOW)
     assert (none.freshness, none.next_visits) == (None, ())
 
 

@@ -8,11 +8,11 @@ from periplus import __version__
 from periplus.cluster.leases import INHERITED, LeasedCoordinator
 from periplus.cluster.memory import Remembered
 from periplus.cluster.messages import Lease
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import StatusReport
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 
 LEASE = 10.0
 KEY = 7
@@ -48,7 +48,7 @@ class Cluster:
         for number in numbers:
             claims = self.claims[number]
             status = Status(
-                number, Census(0, 0, 0, 0, 0, 0, 0, 0), Tally(), False, False, claims=claims.report()
+                number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, False, claims=claims.report()
             )  # fmt: skip
             renewal = self.coordinator.report(number, self.epochs[number], StatusReport(status), self.now)
             assert renewal is not None

@@ -11,11 +11,11 @@ from periplus import __version__
 from periplus.cluster.leases import DEPOSED, INHERITED, LeasedCoordinator
 from periplus.cluster.memory import Remembered, check, claim, load_memory, save_memory
 from periplus.cluster.messages import Lease, Renewal, Wait
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.coordinator import MAX_STARTS
 from periplus.crawl.sharding.messages import Orders, ShardFailure, StatusReport
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionError
 
 LEASE = 10.0
@@ -31,8 +31,8 @@ def status(
     is_idle: bool = True,
     is_quiet: bool = True,
 ) -> Status:
-    census = msgspec.structs.replace(Census(0, 0, 0, 0, 0, 0, 0, 0), done=done, queued=queued)
-    return Status(shard, census, Tally(), is_idle, is_quiet, None, (), sent or {}, taken or {})
+    census = msgspec.structs.replace(FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), done=done, queued=queued)
+    return Status(shard, census, CrawlStats(), is_idle, is_quiet, None, (), sent or {}, taken or {})
 
 
 class Cluster:

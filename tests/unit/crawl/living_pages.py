@@ -90,7 +90,7 @@ class LivingWeb:
             events=MemoryEventSink(),
             agent="Periplus",
             random=Random(1),
-            politeness=PolitenessSettings(delay=0.0, patience=0.0, ip_delay=0.0, lease=1e9),
+            politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=0.0, lease=1e9),
             refresh=self._settings,
             watching=Watching(self._budget) if is_watching else None,
             weigh=self._weigh,

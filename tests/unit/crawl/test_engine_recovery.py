@@ -44,7 +44,7 @@ class Collection:
             "wire.proxy": lab.base,
             "sitemaps.follow": False,
             "politeness.delay": 0.0,
-            "politeness.patience": 0.0,
+            "politeness.slow_factor": 0.0,
             "engine.checkpoint_interval": 1e6,
         }
         self.config = Config().with_options(options)
@@ -81,8 +81,8 @@ def test_what_was_noted_is_all_that_was(collection: Collection) -> None:
     again = collection.open()
     after = again.status()
     again.close()
-    assert replace(after.tally, excluded={}) == replace(before.tally, excluded={})  # refusals are decided anew
-    assert (after.census.known, after.census.done) == (before.census.known, before.census.done)
+    assert replace(after.tally, excluded={}) == replace(before.crawl, excluded={})  # refusals are decided anew
+    assert (after.frontier.known, after.frontier.done) == (before.frontier.known, before.frontier.done)
     assert collection.notes()[1] == []
 
 
@@ -98,7 +98,7 @@ def test_batches_that_nobody_kept_led_to_sites_and_their_files(collection: Colle
     after = again.status()
     again.close()
     assert asked
-    assert after.tally.fetches == before.tally.fetches
+    assert after.tally.fetches == before.crawl.fetches
 
 
 def test_a_page_at_which_processes_die_is_kept_but_not_read(
@@ -119,8 +119,8 @@ def test_a_page_at_which_processes_die_is_kept_but_not_read(
     after = again.status()
     again.close()
     assert f"{notes[index].outcome.task.url} is kept but not read" in caplog.text
-    assert (after.tally.fetches, after.tally.pages) == (before.tally.fetches, before.tally.pages)
-    assert after.census.known <= before.census.known
+    assert (after.tally.fetches, after.tally.pages) == (before.crawl.fetches, before.crawl.pages)
+    assert after.frontier.known <= before.frontier.known
 
 
 def test_notes_are_gone_through_at_their_own_time(collection: Collection) -> None:

@@ -69,7 +69,7 @@ class Crawl:
             events=self.events,
             agent="Periplus",
             random=Random(0),
-            politeness=PolitenessSettings(delay=0.0, patience=0.0, ip_delay=0.0),
+            politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=0.0),
         )
 
     def crash(self) -> None:

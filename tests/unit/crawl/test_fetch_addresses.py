@@ -1,4 +1,4 @@
-"""Which addresses may be visited: what strangers' links must never lead to, and what a seed opens."""
+"""Which addresses may be connected to: what links must never reach, and what an owner opens for which site."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.crawl.fetch import AddressGuard, special_block
+from periplus.crawl.fetch import AddressGuard, WireSettings, special_block
+from periplus.model import ConfigError, Site, Url
+from periplus.urls import canonical, site_of
+
+ANY_SITE = Site("www.example.org")
 
 REFUSED = [
     "0.0.0.0",
@@ -33,7 +37,9 @@ REFUSED = [
     "::127.0.0.1",
     "::ffff:127.0.0.1",
     "::ffff:10.0.0.1",
+    "::ffff:169.254.169.254",
     "64:ff9b::10.0.0.1",
+    "64:ff9b::a9fe:a9fe",
     "64:ff9b:1::1",
     "2002:0a00:0001::1",
     "2001:db8::1",
@@ -64,49 +70,136 @@ PUBLIC = [
     "64:ff9b::5db8:d70e",
     "2002:5db8:d70e::1",
 ]
+INTRANET = ["10.1.2.3", "100.64.0.1", "127.0.0.1", "172.16.0.1", "192.168.1.1", "::1", "fd12:3456::1"]
+"""Where an intranet may be."""
+
+
+def seed(text: str) -> Url:
+    found = canonical(text)
+    assert found
+    return found
 
 
 @pytest.mark.parametrize("ip", REFUSED)
-def test_special_addresses_are_nobodys_business(ip: str) -> None:
+def test_special_addresses_are_refused(ip: str) -> None:
     """Every special-purpose block is refused, however the address is written or wrapped."""
-    assert not AddressGuard().allows(ip)
+    assert not AddressGuard().allows(ANY_SITE, ip)
 
 
 @pytest.mark.parametrize("ip", PUBLIC)
-def test_public_addresses_may_be_visited(ip: str) -> None:
+def test_public_addresses_are_allowed(ip: str) -> None:
     """The neighbours of special blocks, and public addresses inside IPv6, are not refused with them."""
-    assert AddressGuard().allows(ip)
+    assert AddressGuard().allows(ANY_SITE, ip)
 
 
 @pytest.mark.parametrize(
     "text", ["", "localhost", "127.1", "2130706433", "0x7f.0.0.1", "1.2.3.4.5", "[::1]", "1.1.1.1 "]
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
-    """Only an address in its plain form is judged; everything else is not trusted."""
-    assert not AddressGuard().allows(text)
-    assert not AddressGuard([text]).allows(text)
+def test_text_that_is_not_an_address_is_refused(text: str) -> None:
+    """Only an address in its plain form is allowed, also for a site that is open."""
+    assert not AddressGuard().allows(ANY_SITE, text)
+    opened = AddressGuard([seed("http://www.example.org/")], hosts={ANY_SITE: "10.0.0.1"}, allow_private=[ANY_SITE])
+    assert opened.allows(ANY_SITE, "10.0.0.1")
+    assert not opened.allows(ANY_SITE, text)
 
 
-def test_a_seed_opens_its_own_block_and_no_other() -> None:
-    """Who crawls 10.1.2.3 crawls an intranet: 10.0.0.0/8, and neither this machine nor the cloud's secrets."""
-    guard = AddressGuard(["10.1.2.3"])
-    assert guard.allows("10.200.0.1")
-    assert guard.allows("::ffff:10.0.0.9")
-    assert not guard.allows("127.0.0.1")
-    assert not guard.allows("169.254.169.254")
-    assert not guard.allows("192.168.0.1")
+@pytest.mark.parametrize("host", ["10.1.2.3", "169.254.169.254", "0.0.0.0", "[::1]", "[fd00::1]", "[::ffff:10.0.0.9]"])
+@pytest.mark.parametrize("port", ["", ":8080"])
+def test_a_literal_seed_opens_its_address_for_its_own_site(host: str, port: str) -> None:
+    """Neither another site nor another port leads there, nor does the seed's site lead elsewhere."""
+    url = seed(f"http://{host}{port}/")
+    guard, ip = AddressGuard([url]), site_of(url).removesuffix(port).strip("[]")
+    assert guard.allows(site_of(url), ip)
+    assert guard.allows(site_of(seed(f"http://{host}{port}/other")), ip)
+    assert not guard.allows(site_of(seed(f"http://{host}:9999/")), ip)
+    assert not guard.allows(ANY_SITE, ip)
+    assert not guard.allows(site_of(url), "10.9.9.9")
+    assert guard.allows(site_of(seed(f"https://{host}/")), ip) is (port == "")
 
 
-def test_public_seeds_open_nothing() -> None:
-    """An ordinary crawl allows no special block."""
-    assert AddressGuard(["93.184.215.14", "2606:4700::1"]).allowed == frozenset()
+@pytest.mark.parametrize("name", ["localhost", "app.localhost"])
+def test_localhost_opens_loopback_for_its_own_site(name: str) -> None:
+    """Whatever a name server says that localhost is."""
+    guard = AddressGuard([seed(f"http://{name}:8000/")])
+    site = Site(f"{name}:8000")
+    assert guard.allows(site, "127.0.0.1")
+    assert guard.allows(site, "::1")
+    assert not guard.allows(site, "10.0.0.1")
+    assert not guard.allows(site, "169.254.169.254")
+    assert not guard.allows(Site(f"{name}:9200"), "127.0.0.1")
+    assert not guard.allows(ANY_SITE, "127.0.0.1")
+    assert not AddressGuard([seed("http://localhost.example.org/")]).allows(Site("localhost.example.org"), "127.0.0.1")
 
 
-def test_the_catch_all_cannot_be_opened() -> None:
-    """A seed in unassigned space does not open all of IPv6."""
-    guard = AddressGuard(["5f00::1"])
-    assert not guard.allows("5f00::1")
-    assert not guard.allows("fc00::1")
+@pytest.mark.parametrize("ip", REFUSED)
+def test_the_name_of_a_seed_opens_nothing(ip: str) -> None:
+    """What a name resolves to is for its owner to choose, not for the owner of the crawl."""
+    guard = AddressGuard([seed("http://www.example.org/"), seed("http://metadata.internal/")])
+    assert not guard.allows(ANY_SITE, ip)
+    assert not guard.allows(Site("metadata.internal"), ip)
+
+
+def test_the_table_opens_its_names_on_the_ports_of_seeds() -> None:
+    """A name with a fixed address was written down by the owner; other names at that address were not."""
+    table = {"a.test": "127.0.0.1", "*.lab.test": "10.0.0.1"}
+    guard = AddressGuard([seed("http://a.test:8080/"), seed("http://b.example:9000/")], hosts=table)
+    assert guard.allows(Site("a.test:8080"), "127.0.0.1")
+    assert guard.allows(Site("www.lab.test:8080"), "10.0.0.1")
+    assert not guard.allows(Site("a.test"), "127.0.0.1")
+    assert not guard.allows(Site("a.test:9000"), "127.0.0.1")
+    assert not guard.allows(Site("b.example:9000"), "127.0.0.1")
+    assert not guard.allows(Site("lab.test:8080"), "10.0.0.1")
+    alone = AddressGuard([seed("http://b.example:9000/")], hosts=table)
+    assert alone.allows(Site("a.test"), "127.0.0.1")
+    assert not alone.allows(Site("a.test:8080"), "127.0.0.1")
+
+
+@pytest.mark.parametrize("ip", INTRANET)
+def test_allow_private_opens_the_hosts_that_it_names(ip: str) -> None:
+    """On the default ports, on the port that it names, and where a seed with such a host is."""
+    allow = ["Intranet.example", "*.corp.example", "wiki.example:8080"]
+    guard = AddressGuard([seed("http://intranet.example:3000/")], allow_private=allow)
+    for site in ("intranet.example", "intranet.example:3000", "a.b.corp.example", "wiki.example:8080"):
+        assert guard.allows(Site(site), ip), site
+    for site in ("intranet.example:22", "corp.example", "a.corp.example:3000", "wiki.example", "evil-corp.example"):
+        assert not guard.allows(Site(site), ip), site
+
+
+_INTRANET_BLOCKS = {special_block(ip) for ip in INTRANET}
+
+
+@pytest.mark.parametrize("ip", [ip for ip in REFUSED if special_block(ip) not in _INTRANET_BLOCKS])
+def test_allow_private_opens_no_other_special_addresses(ip: str) -> None:
+    """Above all not the metadata service of a cloud, should the name come to lead there."""
+    assert not AddressGuard(allow_private=["intranet.example"]).allows(Site("intranet.example"), ip)
+
+
+def test_allow_private_takes_addresses() -> None:
+    """An address that a seed's pages link to: that one, on that port."""
+    guard = AddressGuard(allow_private=["10.0.0.7:8080", "fd00::1", "169.254.1.1:80"])
+    assert guard.allows(Site("10.0.0.7:8080"), "10.0.0.7")
+    assert guard.allows(Site("[fd00::1]"), "fd00::1")
+    assert guard.allows(Site("169.254.1.1"), "169.254.1.1")
+    assert not guard.allows(Site("10.0.0.7"), "10.0.0.7")
+    assert not guard.allows(Site("10.0.0.8:8080"), "10.0.0.8")
+    assert not guard.allows(ANY_SITE, "10.0.0.7")
+
+
+@pytest.mark.parametrize("text", ["", "*", "10.0.0.0/8", "http://intranet.example/", "*.10.0.0.1", "a b", "me@host"])
+def test_allow_private_is_checked_when_settings_are_read(text: str) -> None:
+    """Networks and wildcards for everything are refused: they would open a site that a stranger chose."""
+    with pytest.raises(ConfigError, match="allow_private"):
+        WireSettings(allow_private=(text,))
+
+
+def test_a_proxy_is_not_asked_for_its_own_localhost() -> None:
+    """Names are the proxy's to look up, but localhost would be the proxy itself, and addresses are known here."""
+    guard = AddressGuard([seed("http://localhost:8000/"), seed("http://10.0.0.1/")])
+    assert guard.allows_by_name(ANY_SITE)
+    assert guard.allows_by_name(Site("localhost:8000"))
+    assert guard.allows_by_name(Site("10.0.0.1"))
+    for site in ("localhost", "localhost:22", "a.localhost", "127.0.0.1:8000", "10.0.0.2", "[::1]:8000"):
+        assert not guard.allows_by_name(Site(site)), site
 
 
 @given(st.ip_addresses())

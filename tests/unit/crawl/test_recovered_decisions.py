@@ -68,7 +68,7 @@ def test_a_guess_that_was_refused_leads_to_the_next(tmp_path: Path) -> None:
         again.close()
         assert f"{HOME}/sitemap_index.xml" in asked
         assert sorted(web.asked) == asked
-    assert (after.tally.fetches, after.tally.pages) == (before.tally.fetches, before.tally.pages)
+    assert (after.tally.fetches, after.tally.pages) == (before.crawl.fetches, before.crawl.pages)
 
 
 def test_files_are_read_at_the_time_at_which_they_came(tmp_path: Path) -> None:

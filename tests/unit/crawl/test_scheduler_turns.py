@@ -46,7 +46,7 @@ def test_a_site_is_located_then_asked_for_its_rules_then_for_pages() -> None:
 
 def test_slow_sites_are_asked_less() -> None:
     """`patience` times the last answer's time, from its end."""
-    crawl = run(World.plain(1, 30), politeness=PolitenessSettings(delay=0.5, patience=4.0))
+    crawl = run(World.plain(1, 30), politeness=PolitenessSettings(delay=0.5, slow_factor=4.0))
     ends = {outcome.task.url: outcome for outcome in crawl.reported}
     for first, second in pairwise(crawl.starts):
         took = getattr(ends[first.task.url], "duration", 0.0)
@@ -57,7 +57,7 @@ def test_crawl_delay_is_kept_between_any_two_requests() -> None:
     """Also where visits take several pages, and from robots.txt itself on."""
     world = World.plain(1, 5)
     world.robots[S0] = "slow"
-    crawl = run(world, politeness=PolitenessSettings(pages_per_visit=3, patience=0.0))
+    crawl = run(world, politeness=PolitenessSettings(pages_per_visit=3, slow_factor=0.0))
     assert all(second.at - first.at >= 7.0 for first, second in pairwise(crawl.starts))
 
 
@@ -65,13 +65,13 @@ def test_a_visit_of_several_pages_rests_once() -> None:
     """k pages, then the delay (Castillo et al. 2004); a chain that is discovered page by page is no way around it."""
     world = World.plain(1, 12)
     world.links = dict(zip(world.urls, [[url] for url in world.urls[1:]] + [[]], strict=True))
-    crawl = Crawl(world, politeness=PolitenessSettings(delay=60.0, patience=0.0, ip_delay=0.0, pages_per_visit=4))
+    crawl = Crawl(world, politeness=PolitenessSettings(delay=60.0, slow_factor=0.0, ip_delay=0.0, pages_per_visit=4))
     crawl.seed()
     crawl.run()
     crawl.check_end()
     rests = sum(second.at - first.at >= 60.0 for first, second in pairwise(crawl.starts))
     assert rests == len(crawl.starts) - 2, "robots.txt and the first page; then the queue is empty after each page"
-    together = run(World.plain(1, 12), politeness=PolitenessSettings(delay=60.0, patience=0.0, pages_per_visit=4))
+    together = run(World.plain(1, 12), politeness=PolitenessSettings(delay=60.0, slow_factor=0.0, pages_per_visit=4))
     assert sum(second.at - first.at >= 60.0 for first, second in pairwise(together.starts)) == 3
 
 
@@ -110,7 +110,7 @@ def test_no_take_refuses_without_end() -> None:
     sites = [f"s{number}.test" for number in range(100)]
     world = World.plain(100, 1)
     world.robots = dict.fromkeys(map(Site, sites), "rules")
-    crawl = Crawl(world, weather=Weather(slots=1000), politeness=PolitenessSettings(patience=0.0))
+    crawl = Crawl(world, weather=Weather(slots=1000), politeness=PolitenessSettings(slow_factor=0.0))
     urls = [Url(f"https://{site}/private/{number}") for site in sites for number in range(100)]
     crawl.seed(urls)
     most = 0

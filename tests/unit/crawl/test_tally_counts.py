@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from periplus.crawl.tally import Counting, Tally
+from periplus.crawl.stats import Counting, CrawlStats
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
@@ -33,8 +33,8 @@ def task(purpose: Purpose = Purpose.PAGE, visited_at: float | None = None) -> Fe
     return FetchTask(URL, Site("a.test"), purpose, Lane.DISCOVERY, 0.0, visited_at=visited_at)
 
 
-def counted(*outcomes: FetchOutcome) -> Tally:
-    tally = Tally()
+def counted(*outcomes: FetchOutcome) -> CrawlStats:
+    tally = CrawlStats()
     for outcome in outcomes:
         tally.count(FetchEnded(outcome, 0.0))
     return tally
@@ -56,7 +56,7 @@ def test_pages_are_what_was_answered_well() -> None:
 
 def test_what_was_compared_is_the_same_or_changed() -> None:
     """A word or a clock is no change."""
-    tally = Tally()
+    tally = CrawlStats()
     for level in ChangeLevel:
         tally.count(ChangeSeen(URL, 0.0, level))
     assert (tally.changed, tally.same) == (1, 3)
@@ -78,7 +78,7 @@ def test_failures_redirects_and_refusals_go_by_reason() -> None:
 def test_a_counting_sink_passes_on_what_it_counts() -> None:
     """Discoveries by source, refusals by reason."""
     sink = MemoryEventSink()
-    counting = Counting(Tally(), sink)
+    counting = Counting(CrawlStats(), sink)
     found = Discovery(URL, Source.SITEMAP, 0.0)
     events: list[Event] = [Discovered(found, True), Discovered(found, False), Refused(found, "out-of-scope", "host")]
     counting.record(events)
@@ -94,5 +94,5 @@ def test_tallies_are_kept_and_added() -> None:
     total = one + other
     assert (total.fetches, total.pages, total.errors) == (4, 1, {"http-500": 2, "timeout": 1})
     assert one.encoded() == before
-    assert Tally.restored(total.encoded()) == total
-    assert Tally.restored(None) == Tally()
+    assert CrawlStats.restored(total.encoded()) == total
+    assert CrawlStats.restored(None) == CrawlStats()

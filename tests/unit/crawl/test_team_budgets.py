@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from periplus.crawl.census import Census
+from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import Orders, StatusReport
 from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.tally import Tally
+from periplus.crawl.stats import CrawlStats
 from periplus.policy.refresh import Bid
 
 DAY = 86_400.0
@@ -44,7 +44,7 @@ class Played(ProcessTeam):
 
     def report(self, number: int, bid: Bid | None) -> None:
         """A shard reports."""
-        status = Status(number, Census(0, 0, 0, 0, 0, 0, 0, 0), Tally(), False, True, bid=bid)
+        status = Status(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
         self.ends[number].send(StatusReport(status))
         self.poll(1.0)
 

@@ -16,7 +16,7 @@ from periplus.model import CollectionError
 
 VISITED = """(select * from fetches where purpose = 'page' and outcome <> 'excluded'
               qualify row_number() over (partition by url order by started_at desc) = 1)"""
-HURRIED = {"politeness.delay": 0.0, "politeness.patience": 0.0, "retries.backoff": 0.02}
+HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
 
 
 class Crawled(NamedTuple):

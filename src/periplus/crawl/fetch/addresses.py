@@ -1,24 +1,39 @@
-"""Which addresses are nobody's business: what a crawler that follows strangers' links must never connect to.
+"""Which addresses the crawler may connect to, and for which site.
 
-A link, a redirect or a name server can point anywhere: at this machine, at the owner's network, at the metadata service
-of a cloud. So every address is judged right before a connection is made to it, however the URL spelt it. Refused is
-every block of the IANA special-purpose registries (RFC 6890 and its updates) that is not globally reachable, multicast
-and reserved space, and all of IPv6 outside of 2000::/3 (global unicast, RFC 4291). An IPv6 address that carries an IPv4
-one (mapped RFC 4291, NAT64 RFC 6052, 6to4 RFC 3056) is what that one is.
+A link, a redirect, a sitemap or a name server can point anywhere: at this machine, at the network around it, at the
+metadata service of a cloud. So every address is checked right before a connection is made to it, however the URL spelt
+it. Special are all blocks of the IANA special-purpose registries (RFC 6890 and its updates) that are not globally
+reachable, multicast and reserved space, and all of IPv6 outside of 2000::/3 (global unicast, RFC 4291). An IPv6 address
+that carries an IPv4 address (mapped RFC 4291, NAT64 RFC 6052, 6to4 RFC 3056) is judged by that one.
 
-The exception is made by the owner: where a seed lies in such a block, the block is allowed as a whole (a person who
-crawls `http://10.1.2.3/` crawls an intranet, whose pages lie on other machines of 10.0.0.0/8), and no other one.
+A special address is refused unless the owner of the crawl has opened it, and it is only ever opened for one site (a
+host and a port), never for a network: that a seed lies at 10.0.0.1 lets no other site lead there. These open it:
+
+- a seed whose host is an address: that address, for the seed's own site;
+- a seed on `localhost` or a name below it: loopback addresses, for the seed's own site;
+- a name in the table of fixed addresses (`dns.hosts`, `--resolve`), on the ports that seeds with such names use;
+- an entry of `wire.allow_private` (`--allow-private`), a name or an address, with or without a port: a name may then
+  lead into a private network or to this machine, but never to link-local addresses, where clouds keep their secrets.
+
+What a name resolves to opens nothing: its DNS can change that at any time.
 
 Pure: names are looked up in `dns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
+from periplus.model import ConfigError, Site, Url
+from periplus.urls import canonical, site_of
+
+from .name_patterns import NamePatterns
+
+IpAddress = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _SPECIAL_4: Final = tuple(
@@ -56,14 +71,25 @@ _SPECIAL_6: Final = tuple(
     )
 )
 _NAT64: Final = IPv6Network("64:ff9b::/96")
+_LOOPBACK: Final[frozenset[Network]] = frozenset({IPv4Network("127.0.0.0/8"), IPv6Network("::1/128")})
+_INTRANET: Final = _LOOPBACK | {
+    IPv4Network("10.0.0.0/8"),
+    IPv4Network("100.64.0.0/10"),
+    IPv4Network("172.16.0.0/12"),
+    IPv4Network("192.168.0.0/16"),
+    IPv6Network("fc00::/7"),
+}
+"""Blocks that a name in `allow_private` may lead to: private networks, carrier-grade NAT and VPNs, this machine."""
 _REMEMBERED: Final = 4096
+"""Addresses whose block is cached: far more than a shard has connections to at a time."""
+_DEFAULT_PORTS: Final = ("80", "443")
+_ENTRY: Final = re.compile(r"(\*\.)?([^\s*/?#@]+)")
 
 
 def special_block(ip: str) -> Network | None:
-    """The block that makes an address special, or `None` where anybody may visit it. What is no address is special."""
-    try:
-        address = ip_address(ip.partition("%")[0])
-    except ValueError:
+    """The block that makes an address special, `None` for a public address. Text that is not an address is special."""
+    address = address_of(ip)
+    if address is None:
         return _SPECIAL_6[-1]
     if isinstance(address, IPv6Address):
         carried = _carried(address)
@@ -71,6 +97,21 @@ def special_block(ip: str) -> Network | None:
             return _special_6(address)
         address = carried
     return next((block for block in _SPECIAL_4 if address in block), None)
+
+
+def address_of(text: str) -> IpAddress | None:
+    """The address that a text is, without the zone of an IPv6 address; `None` if it is not an address."""
+    try:
+        return ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def literal_address(host: str) -> IpAddress | None:
+    """The address that the host of a URL is, in brackets or not; `None` for a name, which costs next to nothing."""
+    if not (host[-1:] == "]" or host[-1:].isdigit() or ":" in host):
+        return None
+    return address_of(host.strip("[]"))
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
@@ -85,18 +126,102 @@ def _special_6(address: IPv6Address) -> IPv6Network | None:
     return next((block for block in blocks if address in block), None)
 
 
-class AddressGuard:
-    """Says for every address whether it may be visited: the public ones, and the blocks where `seeds` lie.
+def _split(site: str) -> tuple[str, str]:
+    """The host of a site, an IPv6 address without its brackets, and its port; `""` is the default port."""
+    host, colon, port = site.rpartition(":")
+    if not colon or site.endswith("]"):
+        host, port = site, ""
+    return host.strip("[]").rstrip("."), port
 
-    `seeds` are addresses, not names: look names up first (`Resolver.find_all`).
+
+def is_localhost(host: str) -> bool:
+    """Whether a name always means this machine (RFC 6761 section 6.3)."""
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def private_entry(text: str) -> str:
+    """An entry of `allow_private` in the form of a `Site`, perhaps with `*.` before it. Raises `ConfigError`."""
+    address = address_of(text)
+    text = f"[{text}]" if isinstance(address, IPv6Address) else text.strip()
+    found = _ENTRY.fullmatch(text)
+    url = canonical(f"http://{found[2]}/") if found else None
+    if found is None or url is None or (found[1] and literal_address(_split(site_of(url))[0]) is not None):
+        raise ConfigError(
+            f"allow_private: {text!r} is not a host",
+            hint="Write a name or an address, with a port if it is not 80 or 443: "
+            "intranet.example, *.corp.example, 10.0.0.7:8080",
+        )
+    site: str = site_of(url)
+    if not site.endswith("]") and site.rpartition(":")[2] in _DEFAULT_PORTS:
+        site = site.rpartition(":")[0]
+    return f"{found[1] or ''}{site}"
+
+
+class AddressGuard:
+    """Decides for a site and an address whether a connection may be made. Public addresses are open to every site.
+
+    `seeds` are the seeds of the crawl, `hosts` its table of fixed addresses, `allow_private` what the owner has opened
+    besides; the module's docstring says what each of them opens.
     """
 
-    def __init__(self, seeds: Iterable[str] = ()) -> None:
-        self.allowed: frozenset[Network] = frozenset(
-            block for seed in seeds if (block := special_block(seed)) is not None and block.prefixlen > 0
-        )
-        self.allows = lru_cache(maxsize=_REMEMBERED)(self._allows)
+    def __init__(
+        self,
+        seeds: Iterable[Url] = (),
+        *,
+        hosts: Mapping[str, str] | None = None,
+        allow_private: Sequence[str] = (),
+    ) -> None:
+        entries = [private_entry(text) for text in allow_private]
+        self._table = NamePatterns(hosts or {})
+        self._allowed = NamePatterns(dict.fromkeys(entries, True))
+        self._literal: dict[str, IpAddress] = {}
+        self._localhost: set[str] = set()
+        self._allowed_seeds: set[str] = set()
+        table_ports: set[str] = set()
+        for entry in entries:
+            self._open_address(entry)
+        for seed in seeds:
+            self._open_seed(site_of(seed), table_ports)
+        self._table_ports = frozenset(table_ports or {""})
+        self._block = lru_cache(maxsize=_REMEMBERED)(special_block)
 
-    def _allows(self, ip: str) -> bool:
-        block = special_block(ip)
-        return block is None or block in self.allowed
+    def allows(self, site: Site, ip: str) -> bool:
+        """Whether a connection to an address may be made for a URL of this site."""
+        block = self._block(ip)
+        return block is None or self._is_opened(site, ip, block)
+
+    def allows_by_name(self, site: Site) -> bool:
+        """Whether a proxy, which looks names up itself, may be asked for a site: not for its own localhost."""
+        host, _ = _split(site)
+        if literal_address(host) is not None:
+            return self.allows(site, host)
+        return not is_localhost(host) or self.allows(site, "127.0.0.1")
+
+    def _open_seed(self, site: Site, table_ports: set[str]) -> None:
+        host, port = _split(site)
+        self._open_address(site)
+        if is_localhost(host):
+            self._localhost.add(site)
+        if self._table.find(host) is not None:
+            table_ports.add(port)
+        if self._allowed.find(host) is not None:
+            self._allowed_seeds.add(site)
+
+    def _open_address(self, site: str) -> None:
+        address = literal_address(_split(site)[0])
+        if address is not None:
+            self._literal[site] = address
+
+    def _is_opened(self, site: Site, ip: str, block: Network) -> bool:
+        """Whether the owner opened a special address for this site."""
+        address = address_of(ip)
+        if address is None or site in self._literal:
+            return address is not None and self._literal[site] == address
+        host, port = _split(site)
+        if port in self._table_ports and self._table.find(host) is not None:
+            return True  # the address is from the table, or was when the site was last looked up
+        if site in self._localhost:
+            return block in _LOOPBACK
+        if site in self._allowed_seeds or self._allowed.find(site) is not None:
+            return block in _INTRANET
+        return False

@@ -1,17 +1,17 @@
-"""Names to addresses: the system's resolver, asked in threads with a time limit, its answers kept for a while.
+"""Names to addresses: the system's resolver, called in threads with a time limit, and a cache of its answers.
 
-A site gets one address and keeps it while the answer holds, because politeness is reckoned by address: a name with
-sixteen of them is still one server's worth of patience. IPv4 is taken where there is any. The system's resolver tells
-no lifetime, so answers hold for a fixed time, and failures for a shorter one. On renewal the address stays if it is
-still named.
+A site gets one address and keeps it while the answer is valid, because politeness is counted by address: a name with
+sixteen addresses is still one server. IPv4 is preferred. The system's resolver does not report how long an answer is
+valid, so addresses are kept for a fixed time and failures for a shorter one. On renewal the address stays the same if
+it is still among the answers.
 
 Reasons of `NoAddress`:
 
-- `dns-not-found`: the name does not exist, has no address, or cannot be a name.
-- `dns-unavailable`: the name server failed, or could not be asked.
+- `dns-not-found`: the name does not exist, has no address, or is not a valid name.
+- `dns-unavailable`: the name server failed or could not be reached.
 - `dns-timeout`: no answer within the time limit.
 
-A fixed table goes before everything: `{"www.lab.test": "127.0.0.7", "*.lab.test": "127.0.0.1"}`.
+A fixed table goes before everything else: `{"www.lab.test": "127.0.0.7", "*.lab.test": "127.0.0.1"}`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ import contextlib
 import socket
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
-from ipaddress import ip_address
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Thread
 from typing import Final
 
 from msgspec import Struct, field
 
 from periplus.model import Clock, ConfigError
+
+from .addresses import literal_address
+from .name_patterns import NamePatterns
 
 LookUp = Callable[[str], Sequence[str]]
 """All addresses of a name. Raises as `socket.getaddrinfo` does."""
@@ -39,38 +41,39 @@ _NOT_FOUND: Final = {
 
 
 class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How names are looked up and how long answers hold. Times are in seconds."""
+    """How names are looked up and how long answers are kept. Times are in seconds."""
 
     hosts: dict[str, str] = field(default_factory=dict)
-    """Fixed addresses by name; `*.example.org` stands for every name below, the longest such entry wins."""
+    """Fixed addresses by name; `*.example.org` stands for every name below, the longest such entry wins. A private
+    address given here is allowed."""
     timeout: float = 10.0
-    """A lookup that takes longer has failed."""
+    """Time limit of a lookup."""
     lifetime: float = 3600.0
-    """How long an address holds."""
+    """How long an address is kept."""
     not_found_lifetime: float = 300.0
-    """How long it holds that a name does not exist."""
+    """How long it is remembered that a name does not exist."""
     failure_lifetime: float = 60.0
-    """How long it holds that nobody could be asked."""
+    """How long it is remembered that a lookup failed or timed out."""
     max_names: int = 20_000
-    """Answers kept; the least used go first."""
+    """Maximum number of answers in the cache; the least recently used go first."""
     threads: int = 16
-    """Lookups under way at once."""
+    """Maximum number of lookups at a time."""
 
     def __post_init__(self) -> None:
         for name, address in self.hosts.items():
-            if _literal(address) is None:
-                raise ConfigError(f"hosts: {address!r} is no address", hint=f'Write "{name}" = "192.0.2.1"')
+            if literal_address(address) is None:
+                raise ConfigError(f"hosts: {address!r} is not an address", hint=f'Write "{name}" = "192.0.2.1"')
 
 
 class Address(Struct, frozen=True, gc=False):
-    """Where a host is, until when."""
+    """The address of a host, and until when it is valid."""
 
     ip: str
     expires_at: float
 
 
 class NoAddress(Struct, frozen=True, gc=False):
-    """Why nobody knows where a host is, until when."""
+    """Why a host has no address, and until when that is remembered."""
 
     reason: str
     expires_at: float
@@ -81,29 +84,19 @@ Answer = Address | NoAddress
 
 
 def system_lookup(host: str) -> list[str]:
-    """Ask the system (hosts file, name servers, whatever it is configured for)."""
+    """Ask the system (hosts file, name servers, as it is configured), IPv4 addresses first."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in sorted(found, key=lambda entry: entry[0] != socket.AF_INET)]
 
 
-def _literal(host: str) -> str | None:
-    """The address that a host is, if it is one; IPv6 without its brackets."""
-    if not (host.endswith("]") or host.rpartition(".")[2].isdigit() or ":" in host):
-        return None
-    try:
-        return str(ip_address(host.strip("[]")))
-    except ValueError:
-        return None
-
-
 class Resolver:
-    """A cache in front of threads. Used from one thread; `on_answer` is called from others when there is news."""
+    """A cache in front of lookup threads. Used from one thread; lookup threads call `on_answer` when they are done."""
 
     def __init__(
         self, settings: ResolverSettings | None = None, *, clock: Clock, look_up: LookUp = system_lookup
     ) -> None:
         self._settings = settings or ResolverSettings()
-        self._hosts = {name.lower().rstrip("."): ip for name, ip in self._settings.hosts.items()}
+        self._table = NamePatterns({name: ip.strip("[]") for name, ip in self._settings.hosts.items()})
         self._clock = clock
         self._look_up = look_up
         self._answers: OrderedDict[str, Answer] = OrderedDict()
@@ -115,9 +108,10 @@ class Resolver:
         self.on_answer: Callable[[], object] = _nothing
 
     def known(self, host: str) -> Answer | None:
-        """The answer, if it needs no waiting."""
+        """The answer, if it is in the table or the cache."""
         now = self._clock.now()
-        fixed = _literal(host) or self._from_table(host)
+        literal = literal_address(host)
+        fixed = self._table.find(host) if literal is None else str(literal)
         if fixed is not None:
             return Address(fixed, now + self._settings.lifetime)
         answer = self._answers.get(host)
@@ -127,7 +121,7 @@ class Resolver:
         return answer
 
     def ask(self, host: str) -> None:
-        """Begin a lookup; the answer comes from `answered`. A host that was asked for already is not asked again."""
+        """Start a lookup; `answered` returns its answer. A lookup of the same host that is under way is shared."""
         if host in self._asked:
             return
         deadline = time.monotonic() + self._settings.timeout
@@ -139,7 +133,7 @@ class Resolver:
         self._questions.put(host)
 
     def answered(self) -> list[tuple[str, Answer]]:
-        """What has been answered, or has taken too long, since this was last called."""
+        """Lookups that ended or timed out since the last call."""
         done: list[tuple[str, Answer]] = []
         while self._news:
             host, found = self._news.popleft()
@@ -153,54 +147,20 @@ class Resolver:
         return done
 
     def next_deadline(self) -> float | None:
-        """When, by `time.monotonic`, the oldest lookup will have taken too long."""
+        """When the oldest lookup times out, by `time.monotonic`."""
         while self._deadlines and self._asked.get(self._deadlines[0][1]) != self._deadlines[0][0]:
             self._deadlines.popleft()
         return self._deadlines[0][0] if self._deadlines else None
 
-    def find_all(self, hosts: Iterable[str]) -> dict[str, Answer]:
-        """The answers, with a wait for them: for seeds, before a crawl begins."""
-        found: dict[str, Answer] = {}
-        waiting = deque(dict.fromkeys(hosts))
-        news = Event()
-        told, self.on_answer = self.on_answer, news.set
-        while waiting or self._asked:
-            while waiting and len(self._asked) < self._settings.threads:  # more would time out in the queue
-                host = waiting.popleft()
-                if (answer := self.known(host)) is not None:
-                    found[host] = answer
-                else:
-                    self.ask(host)
-            if self._asked:
-                news.wait(max(0.0, (self.next_deadline() or 0.0) - time.monotonic()))
-                news.clear()
-                found.update(self.answered())
-        self.on_answer = told
-        return found
-
-    def find(self, host: str) -> Answer:
-        """The answer for one host, with a wait for it."""
-        return self.find_all([host])[host]
-
     def close(self) -> None:
-        """Let the threads end; those that hang are left behind (they are daemons)."""
+        """Let the threads end. Threads that hang in a lookup are left behind; they are daemons."""
         for _ in self._threads:
             self._questions.put(None)
         self.on_answer = _nothing
 
-    def _from_table(self, host: str) -> str | None:
-        if not self._hosts:
-            return None
-        name = host.lower().rstrip(".")
-        found = self._hosts.get(name)
-        while found is None and "." in name:
-            name = name.partition(".")[2]
-            found = self._hosts.get(f"*.{name}")
-        return found
-
     def _work(self) -> None:
         while (host := self._questions.get()) is not None:
-            if host not in self._asked:  # it has waited too long for a free thread
+            if host not in self._asked:  # it timed out while it waited for a free thread
                 continue
             found: Sequence[str] | Exception
             try:
@@ -236,4 +196,4 @@ class Resolver:
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """The default of `on_answer`."""

@@ -1,4 +1,4 @@
-"""How much of our time and memory a server may take, and what we ask of it: the settings of the wire."""
+"""The settings of the wire: limits on time and memory for every transfer, and what requests contain."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from msgspec import Struct
 
 from periplus.model import ConfigError, Purpose
 
+from .addresses import private_entry
+
 STREAMED: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
-"""What is read while it arrives: lists, which may be long, and of which every line counts for itself."""
+"""Purposes whose answers are read while they arrive: long lists whose entries are independent of each other."""
 
 _MIB = 1 << 20
 
 
 class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The bounds of every transfer and of all of them together. Times are in seconds, sizes in bytes as sent."""
+    """Limits of each transfer and of all of them together. Times are in seconds, sizes in bytes as sent."""
 
     max_transfers: int = 256
     """Transfers and lookups under way at once."""
@@ -64,6 +66,9 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Authorities to trust, in PEM; where it is empty, those of the system."""
     proxy: str = ""
     """A proxy for everything, such as `http://127.0.0.1:3128`. Proxies named in the environment are not used."""
+    allow_private: tuple[str, ...] = ()
+    """Hosts that may be in a private network or on this machine: `intranet.example`, `*.corp.example`, `10.0.0.7:8080`.
+    Without a port: the default ports, and ports of seeds with such a host."""
 
     def __post_init__(self) -> None:
         for name in ("max_transfers", "max_page_bytes", "max_robots_bytes", "max_head_bytes", "max_head_fields"):
@@ -71,13 +76,15 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ConfigError(f"{name} must be at least 1", hint=f"Leave {name} out for the default")
         if min(self.timeout, self.connect_timeout, self.sitemap_timeout) <= 0:
             raise ConfigError("a time limit must be more than 0 seconds", hint="The defaults are 10, 30 and 120")
+        for entry in self.allow_private:
+            private_entry(entry)
 
     def max_time(self, purpose: Purpose) -> float:
-        """How long a transfer may take."""
+        """Time limit of a transfer, in seconds."""
         return self.sitemap_timeout if purpose in STREAMED else self.timeout
 
     def max_body(self, purpose: Purpose) -> int:
-        """How much of a body is kept."""
+        """Maximum size of a body, in bytes; the rest is cut off."""
         match purpose:
             case Purpose.ROBOTS:
                 return self.max_robots_bytes

@@ -1,29 +1,29 @@
-"""Why a fetch failed: libcurl's many codes as our few reasons, mapped here and nowhere else.
+"""Why a fetch failed: libcurl's many codes mapped to our few reasons, here and nowhere else.
 
 Reasons of `Failed`, besides those of `dns`:
 
-- `connect-refused`: nobody listens there.
+- `connect-refused`: no server listens on that port.
 - `connect-timeout`: no connection (TCP and TLS) within `connect_timeout`.
 - `connect-failed`: no connection for another reason: no route, no network.
 - `tls`: the handshake failed, or the certificate does not prove who the server is.
-- `timeout`: the whole took longer than `timeout`.
+- `timeout`: the transfer took longer than `timeout`.
 - `too-slow`: fewer bytes a second than `low_speed_limit` for `low_speed_time`, the wait for the first byte included.
 - `reset`: the connection broke.
-- `closed-early`: the server closed before the answer was whole, or before it began.
+- `closed-early`: the server closed the connection before the answer was complete, or before it began.
 - `too-many-headers`: more than `max_head_bytes` or `max_head_fields`.
-- `bad-response`: what came is no HTTP, or breaks its rules.
-- `bad-redirect`: a redirect that names no place we could go to.
+- `bad-response`: the answer is not HTTP, or breaks its rules.
+- `bad-redirect`: a redirect without a URL that can be fetched.
 - `unwanted-type`: a page of a type that is not in `accept_types`; its body was not downloaded. `detail` is the type.
 - `http2`: the server broke the rules of HTTP/2. A second attempt is made with HTTP/1.1.
-- `bad-url`: libcurl does not take the URL.
+- `bad-url`: libcurl does not accept the URL.
 - `proxy`: the proxy cannot be reached or refuses.
-- `over-budget`: all transfers together held `max_buffered_bytes`; not the server's fault.
-- `cancelled`: we stopped.
-- `other`: none of these; `detail` has libcurl's word.
+- `over-budget`: all transfers together reached `max_buffered_bytes`; not the server's fault.
+- `cancelled`: the crawl was stopped.
+- `other`: none of these; `detail` has libcurl's message.
 
 Reasons of `Excluded`:
 
-- `private-address`: the address is nobody's business (see `addresses`).
+- `private-address`: the address is private and was not opened for this site (see `addresses`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _REASONS: Final = {
     58: "tls",
     59: "tls",
     60: "tls",  # PEER_FAILED_VERIFICATION
-    61: "bad-response",  # BAD_CONTENT_ENCODING: a transfer coding that nobody asked for
+    61: "bad-response",  # BAD_CONTENT_ENCODING: a transfer coding that was not requested
     64: "tls",
     66: "tls",
     80: "tls",
@@ -84,7 +84,7 @@ def reason_of(code: int, message: str, os_error: int, *, is_connected: bool) -> 
 
 
 def _broken_off(message: str) -> str:
-    """The same codes for a broken connection and for what cannot be understood: only the words differ."""
+    """The same codes of libcurl stand for a broken connection and for invalid HTTP: only the messages differ."""
     if message.startswith(("Too large response headers", "Too many response headers")):
         return "too-many-headers"
     if "HTTP/2" in message:

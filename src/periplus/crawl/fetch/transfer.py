@@ -1,7 +1,7 @@
-"""One transfer at a time on one libcurl handle: what is set once, what is set for a task, and what becomes of it.
+"""One transfer at a time on one libcurl handle: options set once, options set for each task, and the outcome.
 
-Handles are made once and used again, callbacks and all, because a handle and its options cost as much as a small
-transfer. Connections are not the handle's: the multi keeps them by host, and hands one to whichever handle asks next.
+Handles are made once and reused with their callbacks, because setting up a handle costs as much as a small transfer.
+Connections do not belong to a handle: the multi keeps them by host and address and gives them to any handle.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from periplus.model import (
     Redirected,
     Url,
 )
-from periplus.urls import canonical
+from periplus.urls import canonical, site_of
 
 from .addresses import AddressGuard
 from .head import STOP, Head, WantedTypes
@@ -36,26 +36,27 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _OK: Final = 200
 _NOT_MODIFIED: Final = 304
 _MAX_REDIRECT_BYTES: Final = 64 * 1024
-"""Of the body of a redirect: read for the sake of the connection, and kept for the archive."""
+"""Bytes of the body of a redirect that are read, so that the connection can be reused, and kept for the archive."""
 _MAX_DETAIL: Final = 200
+"""Characters of a server's or libcurl's text that an outcome keeps: one line of a table."""
 _SUPPRESS_CONNECT_HEADERS: Final = 265
-"""An option of libcurl that pycurl has no name for: what a proxy says about its tunnel is not the answer."""
+"""CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl does not name: a proxy's answer to CONNECT is not the answer."""
 _MAX_IDLE: Final = 4
-"""Seconds after which a kept connection is not used again: servers let go of theirs after 5 and more."""
+"""Seconds after which an idle connection is not used again: common servers close idle connections after 5 or more."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
 _SELF_EVIDENT: Final = (None, "", "identity", "gzip", "x-gzip")
-"""Encodings of a body that its reader need not be told of: gzip shows in its first bytes."""
+"""Content codings that a reader recognises from the body: gzip shows in its first bytes."""
 
 
 class _Lent(socket.socket):
-    """A socket for libcurl: pycurl takes a duplicate of it and drops this one, which then closes without a word."""
+    """A socket for libcurl: pycurl duplicates it and drops this object, which then closes without a ResourceWarning."""
 
     def __del__(self) -> None:
         self.close()
 
 
 class Buffers:
-    """What all transfers together hold in memory, and may; `arrived` is what nobody has asked for yet."""
+    """Bytes that all transfers together hold in memory, with the maximum; `arrived` are parts not yet collected."""
 
     __slots__ = ("arrived", "held", "most", "unasked")
 
@@ -67,7 +68,7 @@ class Buffers:
 
 
 class Transfer:
-    """A handle and what it is fetching. `why` is our own reason for having stopped, empty where there is none."""
+    """A handle and the task it fetches. `why` is our own reason for stopping a transfer; empty if we did not."""
 
     def __init__(
         self, settings: WireSettings, requests: Requests, guard: AddressGuard, wanted: WantedTypes, buffers: Buffers
@@ -96,7 +97,7 @@ class Transfer:
             pycurl.PROXY: chosen.proxy,
             _SUPPRESS_CONNECT_HEADERS: 1,
             pycurl.PATH_AS_IS: 1,
-            pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses; to look through a cache of them costs more than it saves
+            pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses: searching a cache of names would cost more than it saves
             pycurl.HTTP_CONTENT_DECODING: 0,
             pycurl.MAXAGE_CONN: _MAX_IDLE,
             pycurl.PREREQFUNCTION: self._on_request,
@@ -121,7 +122,7 @@ class Transfer:
         return int(pycurl.CURL_HTTP_VERSION_2TLS if self._settings.http2 else pycurl.CURL_HTTP_VERSION_1_1)
 
     def begin(self, task: FetchTask, now: float) -> None:
-        """Set the handle for a task. What is the same as last time is left alone."""
+        """Set the handle up for a task. Options that did not change are left alone."""
         self.task = task
         self.started_at = self.ended_at = now
         self.why = ""
@@ -149,35 +150,35 @@ class Transfer:
             self._is_downgraded = is_downgraded
 
     def end(self, code: int, message: str, now: float) -> FetchOutcome:
-        """What became of it; the handle is free for the next."""
+        """Make the outcome; the handle is free for the next task."""
         self.ended_at = now
         outcome = self._outcome(code, message)
         self.release()
         return outcome
 
     def release(self) -> None:
-        """Let go of what was read."""
+        """Free the memory of the body."""
         self._buffers.held -= self._size
         self._size = 0
         self._parts = []
 
-    # What libcurl tells.
+    # Callbacks of libcurl.
 
     def _open_socket(self, _purpose: int, address: Any) -> socket.socket | int:
-        """Called with the very address that a connection is about to be made to."""
-        if not self._guard.allows(address.addr[0]):
+        """Called with the address that a connection is about to be made to; the last check of it."""
+        if not self._guard.allows(site_of(self.task.url), address.addr[0]):
             self.why = PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
         try:
             return _Lent(address.family, address.socktype, address.protocol)
-        except OSError:  # out of file descriptors, or a family that this machine does not speak: `connect-failed`
+        except OSError:  # out of file descriptors, or an address family without support here: `connect-failed`
             return int(pycurl.SOCKET_BAD)
 
     def _on_request(self, *_: object) -> int:
-        """Called when a request is about to be sent: more than once where a kept connection broke before a byte came.
+        """Called before a request is sent: more than once if a reused connection broke before the first byte came.
 
-        libcurl then asks again at once, up to five times. Once is fair, for the server had probably let go of the
-        connection (RFC 9110 section 9.2.2); whether and when to ask once more is for the scheduler to say.
+        libcurl then sends the request again at once, up to five times. Once is fair, because the server had probably
+        closed the idle connection (RFC 9110 section 9.2.2); further attempts are the scheduler's decision.
         """
         if self._requests_left:
             self._requests_left -= 1
@@ -186,7 +187,7 @@ class Transfer:
         return int(pycurl.PREREQFUNC_ABORT)
 
     def _is_welcome(self) -> bool:
-        """Whether the body is worth having, now that the head is there."""
+        """Whether the body is wanted, decided when the head is complete."""
         status = self._head.status
         if status in _REDIRECTS:
             self._limit = min(self._limit, _MAX_REDIRECT_BYTES)
@@ -199,7 +200,7 @@ class Transfer:
         return False
 
     def _may_stream(self) -> bool:
-        """Whether the body is of use while it arrives. In another encoding than gzip it must be decoded first."""
+        """Whether the body can be read while it arrives: not if it has to be decoded from something else than gzip."""
         encoding = self._head.value(b"content-encoding:")
         return self.task.purpose in STREAMED and (encoding and encoding.lower()) in _SELF_EVIDENT
 
@@ -220,7 +221,7 @@ class Transfer:
         return STOP if self._is_cut else None
 
     def _stream(self, part: bytes) -> int | None:
-        """Show a part, too. Those that nobody asks for stay in memory when the transfer is over: they have a bound."""
+        """Add a part to `arrived`. Parts stay in memory until they are collected, so they have a bound of their own."""
         buffers = self._buffers
         if buffers.unasked + len(part) > buffers.most:
             self.why = "over-budget"
@@ -230,7 +231,7 @@ class Transfer:
             buffers.arrived.append((self.task, part))
         return STOP if self._is_cut else None
 
-    # What it comes to.
+    # Outcomes.
 
     def _outcome(self, code: int, message: str) -> FetchOutcome:
         if self.why == PRIVATE_ADDRESS:
@@ -251,12 +252,12 @@ class Transfer:
         is_connected = getinfo(pycurl.REQUEST_SIZE) > 0
         reason = reason_of(code, message, getinfo(pycurl.OS_ERRNO), is_connected=is_connected)
         if reason == "closed-early" and self._size and self.task.attempt > 1:
-            # It did so before: a server that miscounts for good. What it sends is what browsers show.
+            # It closed early before, too: its Content-Length is always wrong, and browsers show what it sends.
             return self._answer(is_truncated=True)
         return self.failed(reason, message[:_MAX_DETAIL])
 
     def failed(self, reason: str, detail: str = "") -> Failed:
-        """No whole answer."""
+        """The outcome of a transfer without a complete answer."""
         return Failed(
             self.task,
             reason,
@@ -271,10 +272,10 @@ class Transfer:
         head, task = self._head, self.task
         status, headers = head.status, head.headers()
         if status < 200:
-            return self.failed("bad-response", "only an interim answer")
+            return self.failed("bad-response", "only an interim response")
         if status == _NOT_MODIFIED:
             if task.validators is None:
-                return self.failed("bad-response", "304 to a question that was not conditional")
+                return self.failed("bad-response", "304 to a request that was not conditional")
             return NotModified(task, headers, self.started_at, self._duration(), self._ip())
         parts = self._parts
         body = parts[0] if len(parts) == 1 else b"".join(parts)
@@ -286,7 +287,7 @@ class Transfer:
         return Fetched(task, status, headers, body, self.started_at, self._duration(), self._ip(), is_truncated)
 
     def _duration(self) -> float:
-        """By our clock: libcurl's begins when it turns to the handle, and a site would rest that much too little."""
+        """By our clock: libcurl's starts later, when it gets to the handle, and delays would be too short."""
         return max(0.0, self.ended_at - self.started_at)
 
     def _ip(self) -> str | None:
@@ -294,7 +295,7 @@ class Transfer:
 
 
 def redirect_target(location: str | None, base: Url) -> Url | None:
-    """Where a Location field leads. Octets beyond ASCII are taken as UTF-8, as browsers do, where they can be."""
+    """The URL that a Location field names. Bytes beyond ASCII are read as UTF-8 if they are valid, as browsers do."""
     if not location:
         return None
     if not location.isascii():

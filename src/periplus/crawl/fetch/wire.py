@@ -1,10 +1,15 @@
 """The wire itself: libcurl's multi interface behind the port `Wire`, one thread, no asyncio.
 
-Tasks without an address are looked up (`Located`), tasks with one are fetched from exactly there. What was started ends
-in exactly one outcome, whatever happens: an answer, a limit, a cancellation, the end of the wire.
+Tasks without an address are looked up (`Located`), tasks with one are fetched from exactly that address. Every task
+that was started ends in exactly one outcome: an answer, a limit, a cancellation, or the closing of the wire.
 
-A sitemap, a feed or an archive can be read while it arrives: `arrived` has what came of it. That is a preview. What the
-answer is worth is known from its outcome, which has the whole body: a transfer that breaks in the middle is `Failed`.
+The address is checked for the site of the task's URL (`AddressGuard`) when a task is looked up, when it is started, and
+when the connection is opened. The URL decides, not `task.site`: a robots.txt that another site redirected to is fetched
+on behalf of one site from the address of the other.
+
+A sitemap, a feed or an archive can be read while it arrives: `arrived` returns the parts received so far. They are a
+preview. Only the outcome, which has the whole body, says whether the answer is complete: a transfer that breaks is
+`Failed`.
 """
 
 from __future__ import annotations
@@ -16,10 +21,10 @@ from typing import Any, Final
 import pycurl
 
 from periplus.model import Clock, Excluded, Failed, FetchOutcome, FetchTask, InvariantError, Located
-from periplus.urls import host_of
+from periplus.urls import host_of, site_of
 
 from .addresses import AddressGuard
-from .dns import Answer, NoAddress, Resolver
+from .dns import Address, Answer, NoAddress, Resolver
 from .head import WantedTypes
 from .identity import Identity
 from .limits import WireSettings
@@ -29,6 +34,7 @@ from .request import Requests
 from .transfer import Buffers, Transfer
 
 _NAME_LIFETIME: Final = 3600.0
+"""Seconds for which a name stands for the address of its site behind a proxy: as long as a resolved address is kept."""
 
 
 class CurlWire:
@@ -50,7 +56,7 @@ class CurlWire:
         self._requests = Requests(identity, self._settings.accept_language)
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
-        self._idle = [self._make()]  # one beforehand, so that wrong settings are known now
+        self._idle = [self._make()]  # made now, so that wrong settings are reported now
         self._active: dict[Any, Transfer] = {}
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
         self._lookups = 0
@@ -63,38 +69,38 @@ class CurlWire:
 
     @property
     def under_way(self) -> int:
-        """Tasks that were started and have no outcome yet."""
+        """Number of tasks that were started and have no outcome yet."""
         return len(self._active) + self._lookups
 
     @property
     def free_slots(self) -> int:
-        """How many more tasks may be started now; none while memory is short."""
+        """How many more tasks may be started now; 0 while more than half of `max_buffered_bytes` is in use."""
         if self._is_closed or self._buffers.held * 2 > self._buffers.most:
             return 0
         return max(0, self._settings.max_transfers - self.under_way)
 
     @property
     def buffered_bytes(self) -> int:
-        """How much of unfinished bodies is in memory."""
+        """Bytes of unfinished bodies in memory."""
         return self._buffers.held
 
     def request_bytes(self, task: FetchTask) -> bytes:
-        """The request as it was or will be sent, for the archive."""
+        """The request as it is sent, for the archive."""
         return self._requests.head(task)
 
     def start(self, task: FetchTask) -> None:
-        """Begin. The outcome comes from `finished`."""
+        """Start a task. `finished` returns its outcome."""
         if self._is_closed or self.under_way >= self._settings.max_transfers:
             raise InvariantError("a task was started that there is no room for", hint="Ask free_slots first")
         if task.ip is None:
             self._locate(task)
-        elif not self._settings.proxy and not self._guard.allows(task.ip):
+        elif not self._may_connect(task, task.ip):
             self._done.append(Excluded(task, PRIVATE_ADDRESS, task.ip))
         else:
             self._fetch(task)
 
     def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds for something to end, or to have `arrived`, or for somebody to call `wake`."""
+        """Wait at most `timeout` seconds until a task ends, a part of a body has `arrived`, or `wake` is called."""
         until = time.monotonic() + timeout
         arrived = self._buffers.arrived
         is_over = bool(self._done or arrived)
@@ -110,10 +116,10 @@ class CurlWire:
         return done
 
     def arrived(self) -> list[tuple[FetchTask, bytes]]:
-        """What came since this was last asked of bodies that are read while they arrive, in order.
+        """Parts of bodies that are read while they arrive, received since the last call, in order.
 
-        That is of sitemaps, feeds and archives that were answered with 200, not encoded or gzipped. Ask after every
-        `finished`, before its outcomes are looked at: then an outcome comes after all that arrived of it.
+        These are sitemaps, feeds and archives that were answered with 200 and are not encoded, or gzipped. Call this
+        after every `finished` and before its outcomes are processed: then an outcome comes after all parts of its body.
         """
         buffers = self._buffers
         if not buffers.arrived:
@@ -122,12 +128,12 @@ class CurlWire:
         return parts
 
     def wake(self) -> None:
-        """Let `finished` return at once. May be called from any thread and any signal handler."""
+        """Make `finished` return at once. May be called from any thread and any signal handler."""
         if not self._is_closed:
             self._poller.wake()
 
     def cancel_all(self) -> None:
-        """End everything that is under way, as `cancelled`; the outcomes come from `finished`."""
+        """End everything that is under way as `cancelled`; `finished` returns the outcomes."""
         for handle, transfer in self._active.items():
             self._multi.remove_handle(handle)
             transfer.ended_at = self._clock.now()
@@ -141,7 +147,7 @@ class CurlWire:
         self._lookups = 0
 
     def close(self) -> None:
-        """Cancel everything and close every connection and the resolver; `finished` still gives the last outcomes."""
+        """Cancel everything and close every connection and the resolver; `finished` still returns the last outcomes."""
         if self._is_closed:
             return
         self.cancel_all()
@@ -153,17 +159,24 @@ class CurlWire:
         self._multi.close()
         self._poller.close()
 
-    # Finding out where.
+    # Addresses.
+
+    def _may_connect(self, task: FetchTask, ip: str) -> bool:
+        """Whether a task may be fetched from an address; behind a proxy, a name may stand for it."""
+        site = site_of(task.url)
+        if self._settings.proxy and not self._guard.allows_by_name(site):
+            return False
+        is_name = bool(self._settings.proxy) and ip == host_of(task.url)
+        return is_name or self._guard.allows(site, ip)
 
     def _locate(self, task: FetchTask) -> None:
         host = host_of(task.url)
         now = self._clock.now()
         answer = self._resolver.known(host)
+        if answer is None and self._settings.proxy:  # the proxy looks names up: the name stands for the address
+            answer = Address(host, now + _NAME_LIFETIME)
         if answer is not None:
             self._done.append(self._placed(task, answer, now))
-        elif self._settings.proxy:
-            # The proxy looks names up, and nobody tells us the address: the name stands for it.
-            self._done.append(Located(task, host, now + _NAME_LIFETIME))
         else:
             self._locating.setdefault(host, []).append((task, now))
             self._lookups += 1
@@ -173,7 +186,7 @@ class CurlWire:
         if isinstance(answer, NoAddress):
             took = max(0.0, self._clock.now() - started_at)
             return Failed(task, answer.reason, started_at, took, detail=answer.detail)
-        if not self._guard.allows(answer.ip):
+        if not self._may_connect(task, answer.ip):
             return Excluded(task, PRIVATE_ADDRESS, answer.ip)
         return Located(task, answer.ip, answer.expires_at)
 
@@ -189,7 +202,7 @@ class CurlWire:
         return Transfer(self._settings, self._requests, self._guard, self._wanted, self._buffers)
 
     def _collect(self) -> None:
-        """Take what has ended from libcurl and from the resolver."""
+        """Collect the transfers and lookups that have ended."""
         more = 1 if self._active else 0
         while more:
             more, well, badly = self._multi.info_read()

@@ -316,7 +316,7 @@ class Frontier:
     # report
 
     def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> bool:
-        """End a grant: the site rests, and what was seen is learnt. Whether it was open: late reports change nothing."""
+        """End a grant: the site rests, and what was seen is learnt. Whether it was open: a late report is ignored."""
         lease = self._leases.end(outcome.task)
         if lease is not None:
             self._end(lease, outcome, reading, now)

@@ -1,35 +1,35 @@
-"""A crawl in virtual time: the scheduler of the crawl itself, on stores in memory, against a web of arrays.
+"""A crawl in virtual time: the machine of the crawl itself, on stores in memory, against a web of arrays.
 
-Only the waiting is left out. `take` decides, the line says how long it lasts, `report` and `discover` learn; nothing
-here knows an ordering or a rule of politeness. Sites have been located and allow everything, unless the simulation is
-asked to begin as a real crawl does (`is_prepared=False`), with addresses and robots.txt.
+Only the waiting is left out. The machine grants requests, the line says how long each takes, and its answer is the next
+input; nothing here knows an ordering or a rule of politeness. Sites have been located and allow everything, unless the
+simulation is asked to begin as a real crawl does (`is_prepared=False`), with addresses and robots.txt.
 
-What a real crawl does between `take` and `discover` is done here as there, so that the same web, seed and latencies
-give the same crawl: an address is found at once, a page of a redirecting status (3xx) leads where its first link leads,
-links met before are not told again, and what they bring comes after what is new (`crawl.reading`). In one thing the
-simulation is ahead: a real crawl hands over what links met again have brought when it commits, every second or so.
+`SimulatedPages` stands for the pages: a page of a redirecting status (3xx) leads where its first link leads, links that
+were seen before are not reported again, and what they gain comes after what is new (as in `crawl.links`). In one thing
+the simulation is ahead: a real crawl passes on what links seen before have gained when it commits, every second or so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from random import Random
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
-from periplus.crawl.reading import redirection
-from periplus.crawl.scheduler import CrawlScheduler
+from periplus.crawl.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Input, PageBudgetSet
+from periplus.crawl.links import Share
+from periplus.crawl.machine import Machine, MachineSettings
+from periplus.crawl.pipeline import Processed, is_page, redirection
+from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
 from periplus.model import (
     Digests,
     Discovery,
     EventSink,
     Failed,
     Fetched,
-    FetchEnded,
     FetchOutcome,
     FetchTask,
     Guard,
@@ -44,7 +44,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.policy.filters import Chain
+from periplus.policy.filters import Chain, Scope, ScopeSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 
@@ -61,7 +61,8 @@ _SMALL = 100
 """Bytes of an answer that is no page."""
 _TOLD_EVERY = 5000
 _READ = Reading(Digests(0, 0, 0, 0))
-"""What a guard is told of every page: its text is its own."""
+"""What a guard learns of every page: its text is its own."""
+_NO_SITEMAPS = SitemapRules(SitemapSettings(follow=False, well_known=False, feeds=False, archives=False))
 
 Progress = Callable[[int, int], None]
 
@@ -84,11 +85,63 @@ class Trace(Struct, frozen=True):
         return self.page[self.is_ok]
 
 
-class Silence:
-    """Nobody wants to know."""
+class SimulatedPages:
+    """The pipeline of a simulation: links come from arrays. `reading` is what is made of every page that is there."""
 
-    def record(self, events: object) -> None:
-        """Let it pass."""
+    max_gaining = 1
+
+    def __init__(self, web: Web, names: Sequence[Url], pages: Mapping[Url, int], reading: Reading | None) -> None:
+        self._web = web
+        self._names = names
+        self._pages = pages
+        self._reading = reading
+        self._starts = web.starts.data
+        self._seen = bytearray(len(web))
+        self._again: list[int] = []
+        self._gain = 0.0
+        self.learns = self.keeps_links = False
+
+    def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:  # noqa: ARG002
+        """Every page that is there is read."""
+        return [Processed(answer, None, self._reading if is_page(answer.outcome) else None) for answer in answers]
+
+    def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
+        """The links of a page, but for those seen before; where those count as well, `gains` returns them."""
+        outcome = processed.answer.outcome
+        if outcome.task.purpose is not Purpose.PAGE:
+            return []
+        if isinstance(outcome, Redirected):
+            return [redirection(outcome, share(1))]
+        if not is_page(outcome):
+            return []
+        page = self._pages[outcome.task.url]
+        links = self._web.targets[self._starts[page] : self._starts[page + 1]].tolist()
+        seen, names = self._seen, self._names
+        gain = share(len(links)) if self.learns else 0.0
+        news = links if self.keeps_links else [link for link in links if not seen[link]]
+        if gain and not self.keeps_links:
+            self._again, self._gain = [link for link in links if seen[link]], gain
+        for link in news:
+            seen[link] = 1
+        url, depth = outcome.task.url, outcome.task.depth + 1
+        return [Discovery(names[link], Source.LINK, at, depth, url, gain=gain) for link in news]
+
+    @property
+    def gaining(self) -> int:
+        """How many URLs `gains` would return."""
+        return len(self._again)
+
+    def gains(self, at: float) -> list[Discovery]:
+        """What links that were seen before gain by the last page."""
+        again, self._again = self._again, []
+        return [Discovery(self._names[link], Source.LINK, at, gain=self._gain) for link in again]
+
+    def forget_links(self) -> None:
+        """Links that were seen before may be wanted now."""
+        self._seen = bytearray(len(self._web))
+
+    def flush(self) -> None:
+        """Nothing is kept."""
 
 
 class SimulatedCrawl:
@@ -121,37 +174,42 @@ class SimulatedCrawl:
         self._names = web.names()
         self._pages = {url: page for page, url in enumerate(self._names)}
         self._events = events
-        self._reading = None if guard is None else _READ
         self._state = MemoryState()
-        self.scheduler = CrawlScheduler(
-            self._state,
-            guard=guard or Chain([]),
-            ordering=ordering,
-            events=events or Silence(),
-            agent="periplus",
-            random=Random(f"{seed}/0"),  # noqa: S311 - chance, not secrets: that of the first shard
-            politeness=politeness or politeness_of(self._network),
-            retries=retries,
-            frontier=FrontierSettings(max_sites=len(web.sites) + 1),
-            allowance=limit,
-        )
-        self._learns, self._keeps_links = self.scheduler.learns, self.scheduler.keeps_links
         if is_prepared:
             self._prepare()
+        pages = SimulatedPages(web, self._names, self._pages, None if guard is None else _READ)
+        self.machine = Machine(
+            MachineSettings(
+                random_seed=f"{seed}/0",  # that of the first shard
+                politeness=politeness or politeness_of(self._network),
+                retries=retries or RetrySettings(),
+                frontier=FrontierSettings(max_sites=len(web.sites) + 1),
+                sitemaps=_NO_SITEMAPS,
+            ),
+            self._state,
+            ordering=ordering,
+            scope=Scope([], ScopeSettings()),
+            make_guard=lambda _recall: guard or Chain([]),
+            screen=Chain([]),
+            pipeline=pages,
+            is_observed=events is not None,
+        )
+        pages.learns = self.machine.frontier.scores.learns
+        pages.keeps_links = self.machine.frontier.scores.keeps_links
+        self._apply(PageBudgetSet(limit, 0.0))
         self._limit = min(limit or len(web), len(web))
         self._site, self._size, self._status = web.site.data, web.size.data, web.status.data
         self._starts = web.starts.data
         self._took = None if web.took is None else web.took.data
         self._speeds = web.bandwidth.tolist()
         self._latencies = web.latency.tolist()
-        self._met = bytearray(len(web))
         self._open: dict[str, int] = {}
         self.decisions = 0
 
     def _prepare(self) -> None:
         """Every site has been found and asked: nothing is to be done there but to fetch pages."""
         self._state.sites.put(
-            SiteState(site, ip=str(number), ip_expires_at=FOREVER, robots_expire_at=FOREVER)
+            SiteState(site, ip=str(number), ip_expires_at=math.inf, robots_expire_at=math.inf)
             for number, site in enumerate(self._web.sites)
         )
         for site in self._web.sites:
@@ -162,13 +220,14 @@ class SimulatedCrawl:
         slots = self._network.connections
         free = list(range(slots - 1, -1, -1))
         under_way: dict[int, tuple[FetchTask, float]] = {}
-        line, scheduler, now = line_of(self._network), self.scheduler, 0.0
+        line, frontier, now = line_of(self._network), self.machine.frontier, 0.0
         page, started_at, took, is_ok = [], [], [], []
-        self._tell(self._web.seeds.tolist(), Source.SEED, None, -1, now)
-        while not scheduler.is_idle:
+        seeds = tuple(Discovery(self._names[page], Source.SEED, now) for page in self._web.seeds.tolist())
+        self._apply(Discovered(seeds, now))
+        while not frontier.is_idle:
             if free and self._start(line, free, under_way, now):
                 continue
-            at = scheduler.next_at if free else None
+            at = frontier.next_at if free else None
             ends_at = line.next_at
             if ends_at < math.inf and (at is None or ends_at <= at):
                 now = ends_at
@@ -184,10 +243,10 @@ class SimulatedCrawl:
                     took.append(now - begun_at)
                     is_ok.append(self._status[number] == OK)
                     if progress is not None and not len(page) % _TOLD_EVERY:
-                        progress(scheduler.pages_done, self._limit)
+                        progress(frontier.pages_done, self._limit)
             elif at is not None:
                 now = max(now, at)
-            elif not scheduler.is_idle:  # else what waited last was given up, not fetched
+            elif not frontier.is_idle:  # else what waited last was given up, not fetched
                 raise InvariantError("nothing is under way and nothing will ever be, but the crawl is not over")
         return Trace(np.array(page, np.int32), np.array(started_at), np.array(took), np.array(is_ok, np.bool_), now)
 
@@ -200,7 +259,7 @@ class SimulatedCrawl:
     ) -> bool:
         """Begin what may begin. Whether an address was asked for: it is known at once, and more may begin."""
         wanting = []
-        for task in self.scheduler.take(len(free), now):
+        for task in self._apply(Granted(len(free), now)):
             if task.ip is None:
                 wanting.append(task)
                 continue
@@ -209,7 +268,7 @@ class SimulatedCrawl:
             self._begin(line, slot, task, now)
         for task in wanting:
             self.decisions += 1
-            self.scheduler.report(Located(task, str(self._place(task)), FOREVER), now)
+            self._apply(Answered((Answer(Located(task, str(self._place(task)), math.inf)),), now))
         return bool(wanting)
 
     def _place(self, task: FetchTask) -> int:
@@ -240,21 +299,22 @@ class SimulatedCrawl:
         return taken == 0
 
     def _end(self, task: FetchTask, started_at: float, now: float) -> int | None:
-        """Report what a task came to, and tell of what it leads to; the page, if it was one."""
+        """Answer a task; the page, if it was one."""
         page = self._pages.get(task.url, -1)
         status = self._status[page] if page >= 0 else OK if task.url in self._robots else _NOT_FOUND
         outcome = self._answer(task, status, page, started_at, now - started_at)
-        if self._events is not None:
-            self._events.record([FetchEnded(outcome, now)])
-        if task.purpose is not Purpose.PAGE:
-            self.scheduler.report(outcome, now)
-            return None
-        self.scheduler.report(outcome, now, self._reading if status == OK else None)
-        if status == OK:
-            self._lead_on(page, task, now)
-        elif isinstance(outcome, Redirected):
-            self.scheduler.discover([redirection(outcome, self.scheduler.pass_on(task.url, 1))], now)
-        return page
+        self._apply(Answered((Answer(outcome),), now))
+        return page if task.purpose is Purpose.PAGE else None
+
+    def _apply(self, given: Input) -> list[FetchTask]:
+        """Apply an input; the requests to begin."""
+        tasks = []
+        for effect in self.machine.apply(given):
+            if isinstance(effect, Fetch):
+                tasks.append(effect.task)
+            elif isinstance(effect, Emit) and self._events is not None:
+                self._events.record(effect.events)
+        return tasks
 
     def _answer(self, task: FetchTask, status: int, page: int, started_at: float, took: float) -> FetchOutcome:
         if status == NO_ANSWER:
@@ -265,30 +325,9 @@ class SimulatedCrawl:
         body = b"" if task.purpose is Purpose.PAGE else self._robots.get(task.url, b"")
         return Fetched(task, status, (), body, started_at, took, task.ip)
 
-    def _lead_on(self, page: int, task: FetchTask, now: float) -> None:
-        """The links of a page, but for those met before; where those count as well, they do so after the new ones."""
-        links = self._web.targets[self._starts[page] : self._starts[page + 1]].tolist()
-        met = self._met
-        gain = self.scheduler.pass_on(task.url, len(links)) if self._learns else 0.0
-        news = links if self._keeps_links else [link for link in links if not met[link]]
-        again = [link for link in links if met[link]] if gain and not self._keeps_links else []
-        for link in news:
-            met[link] = 1
-        if news:
-            self._tell(news, Source.LINK, task.url, task.depth, now, gain)
-        if again:
-            self._tell(again, Source.LINK, None, -1, now, gain)
-
-    def _tell(
-        self, pages: Iterable[int], source: Source, referrer: Url | None, depth: int, now: float, gain: float = 0.0
-    ) -> None:
-        names = self._names
-        found = [Discovery(names[page], source, now, depth + 1, referrer, gain=gain) for page in pages]
-        self.scheduler.discover(found, now)
-
 
 def politeness_of(network: NetworkSettings) -> PolitenessSettings:
     """The paper's politeness: w seconds between visits of a site, whatever the site is like."""
     return PolitenessSettings(
-        delay=network.delay, patience=0.0, ip_delay=0.0, pages_per_visit=network.pages_per_visit, lease=FOREVER
+        delay=network.delay, slow_factor=0.0, ip_delay=0.0, pages_per_visit=network.pages_per_visit, lease=FOREVER
     )

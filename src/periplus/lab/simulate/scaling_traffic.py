@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.crawl.courier import BATCH, WINDOWS
+from periplus.crawl.router import MAX_DISCOVERIES_PER_BATCH, WINDOWS
 
 from .scaling_web import ScalingWeb
 
@@ -28,7 +28,7 @@ class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """links of a page that its shard had not met lately, in the mean"""
     commit_interval: float = 1.0
     """seconds between two commits of a shard"""
-    batch: int = BATCH
+    batch: int = MAX_DISCOVERIES_PER_BATCH
     """discoveries in a batch at most"""
     windows: int = WINDOWS
     """batches that a shard lets be on their way at once, to all others together"""
