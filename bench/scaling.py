@@ -98,7 +98,9 @@ def _discovery_bytes() -> float:
 
 
 def _status(shard: int, done: int) -> Status:
-    census = FrontierStats(1_234_567, 654_321, 20_000, 12, 19_000, 64, 900, done, Site("www.example.org"), 1.8e9, 25_000.0)
+    census = FrontierStats(
+        1_234_567, 654_321, 20_000, 12, 19_000, 64, 900, done, Site("www.example.org"), 1.8e9, 25_000.0
+    )
     reasons = {f"http-{status}": 1000 + status for status in (403, 404, 410, 500, 503)} | {"timeout": 17, "dns": 3}
     tally = CrawlStats(700_000, 560_000, 550_000, 4, 5, 60_000, 20_000, 17_000_000_000, reasons, {"robots": 40_000})
     tally.refused.update({"scope": 3_000_000, "extension": 40_000, "trap-calendar": 2000, "too-long": 9})

@@ -319,7 +319,9 @@ class Crawl:
         several = 1 if asked else k
         starts = [at for at, _, _ in visits[-several:]] + [self.now]
         pauses = [starts[i + 1] - visits[-several:][i][1] for i in range(several)]
-        rests = [max(self.politeness.delay, asked, self.politeness.slow_factor * took) for _, _, took in visits[-several:]]
+        rests = [
+            max(self.politeness.delay, asked, self.politeness.slow_factor * took) for _, _, took in visits[-several:]
+        ]
         assert any(pause >= rest - 1e-6 for pause, rest in zip(pauses, rests, strict=True)), (
             f"{site} rested {pauses} s instead of {rests}"
         )

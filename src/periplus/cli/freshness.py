@@ -170,9 +170,8 @@ def of_page(
     page = unpack_page(record.evidence)
     price = price_of(state)
     is_waiting = record.due_at is None and _waits(state, record)
-    visit = UpcomingVisits(state, SiteRecords(state.sites), settings, weigh).of(
-        record, price or 1.0, now, is_waiting=is_waiting
-    )
+    upcoming = UpcomingVisits(state, SiteRecords(state.sites), settings, weigh)
+    visit = upcoming.of(record, price or 1.0, now, is_waiting=is_waiting)
     is_due = price is not None and (is_waiting or record.due_at is not None)
     return PageFreshness(
         rate=visit.rate,
