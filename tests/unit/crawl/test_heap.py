@@ -59,3 +59,13 @@ def test_moved_items_take_no_memory() -> None:
         item = chance.randrange(100)
         heap.put(item, chance.random() * 1e9, item)
         assert heap.weight <= 2 * len(heap) + 17
+
+
+def test_stale_entry_of_the_same_key_and_name() -> None:
+    """An item that was dropped may be followed by another of its name; items need not be comparable."""
+    heap: IndexedHeap[float, object] = IndexedHeap()
+    first, second = object(), object()
+    heap.put(first, 1.0, "a")
+    heap.drop(first)
+    heap.put(second, 1.0, "a")
+    assert [heap.pop(), heap.pop()] == [second, None]
