@@ -115,7 +115,7 @@ class Engine:
         self._claims = claims
         self.next_visits = next_visits
         self.batch_numbers, self.collect, self.wake = courier.numbers, courier.collect, wire.wake
-        self.set_address_shares = (claims or AddressClaims(1)).update
+        self.set_address_shares = (AddressClaims(1) if claims is None else claims).update
         self._copies = Copies(state, scheduler.comparer, knows_worth=scheduler.learns)
         self._unread: dict[Url, FileNote] = {}
         self._commits = commits_of(state)
