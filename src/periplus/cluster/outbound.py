@@ -110,7 +110,7 @@ class Outbound:
         self.received: SimpleQueue[Transfer] = SimpleQueue()
 
     def run(self, is_open: Callable[[], bool]) -> ShardStopped | ShardFailure:
-        """Send until the shard has ended and closed its files, perhaps for longer than a lease; returns its last message."""
+        """Send until the shard has closed its files, which may take longer than a lease; returns its last message."""
         while self._last is None or is_open():
             self._read()
             now = time.monotonic()
