@@ -94,6 +94,7 @@ class SiteState(Struct):
     did, and `churn` which parts of its pages are different at
     every visit (4 KB at most).
     `gains` is what visits have brought: pages worth having, and answers that cost little.
+    `visits_since_estimate` counts revisits of its pages since they were last estimated together.
     While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
     them, and `robots_tries` how often asking failed.
     """
@@ -122,6 +123,7 @@ class SiteState(Struct):
     quiet: int = 0
     churn: bytes = b""
     gains: bytes = b""
+    visits_since_estimate: int = 0
 
 
 class RobotsFile(Struct, frozen=True):

@@ -1,0 +1,44 @@
+"""Revisits: which pages are visited again, when, and what that teaches.
+
+The frontier uses one class, `Revisits` (`revisits`). It reports what happened, `visited` and `mentioned` above all, and
+asks for pages that are `due`; nothing here calls the frontier. Every decision follows from the records of pages and
+sites, the calendar, the inputs, a random generator that is passed in, and the `RevisitState` that each commit holds
+(`records`): after a crash the same inputs lead to the same decisions.
+
+In the order of reading: `change_history` keeps what visits and signals say of change rates, `visit_stats` what visits
+bring besides; `visit_value` makes of both what a visit is worth; `freshness` samples the collection and measures how
+fresh it is; `budget` has the visits a day and the price of a visit; `revisits` decides. `upcoming` lists the next
+visits with their reasons, `comparison` says how much a page differs from its last version. The formulas are in
+`policy.refresh`.
+"""
+
+from .budget import RevisitQuota, Watching, WatchSettings
+from .change_history import ChangeHistory
+from .comparison import Compared, PageComparer
+from .freshness import Freshness, FreshnessEstimator, queued_revisits
+from .records import RevisitState, SampleRows, SiteReader, SiteRecords
+from .revisits import Revisits
+from .upcoming import NextVisit, UpcomingVisits
+from .visit_stats import count_first_visit
+from .visit_value import VisitValuer
+
+__all__ = [
+    "ChangeHistory",
+    "Compared",
+    "Freshness",
+    "FreshnessEstimator",
+    "NextVisit",
+    "PageComparer",
+    "RevisitQuota",
+    "RevisitState",
+    "Revisits",
+    "SampleRows",
+    "SiteReader",
+    "SiteRecords",
+    "UpcomingVisits",
+    "VisitValuer",
+    "WatchSettings",
+    "Watching",
+    "count_first_visit",
+    "queued_revisits",
+]

@@ -1,0 +1,261 @@
+"""What visits and signals teach about pages and their sites: the evidence by which `policy.refresh` decides.
+
+Each page keeps 64 bytes of evidence in its record, each site what is known of its signals. A visit shows whether the
+page had changed. A sitemap, a feed or a ping that reports a change is a signal, and later visits show how far such
+signals can be trusted. Now and then all pages of a site are estimated together, which lets a page with few visits
+profit from the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import islice
+
+import numpy as np
+from msgspec.structs import replace
+
+from periplus.formats.headers import read_last_modified
+from periplus.model import (
+    ChangeLevel,
+    Discovery,
+    Fetched,
+    FetchOutcome,
+    NotModified,
+    Reading,
+    Redirected,
+    Site,
+    SiteState,
+    Source,
+    State,
+    Url,
+    UrlRecord,
+)
+from periplus.policy.refresh import (
+    PageEvidence,
+    SignalKind,
+    SiteEvidence,
+    learnt,
+    pages_of,
+    rate_of,
+    reckoned,
+    unpack_page,
+    unpack_site,
+)
+from periplus.policy.sitemaps import SignalSettings, is_signal
+from periplus.urls import site_of
+
+from .records import SiteRecords
+
+_SAMPLE = 20_000
+"""Maximum number of pages from which a site is estimated."""
+_ESTIMATE_AFTER, _ESTIMATE_SHARE = 10, 0.05
+"""A site is estimated again after this many revisits, or after revisits of this share of its pages, if that is more."""
+_REVISED_BY = 0.4
+"""A page is rescheduled when its estimated change rate moves by more than this, as a natural logarithm."""
+_MOVED, _QUIET, _SELDOM = 2, 20, 10
+"""Validators are trusted once they moved with this many changes, or stayed the same on this many visits without a
+change; and as long as they moved with this many changes for each change with which they did not."""
+_MAX_COUNT = 1 << 20
+"""Bound of the counters behind that trust."""
+_JUST_NOW = 3600.0
+"""Seconds: a page whose date is that close to the request most likely shows a clock."""
+_NOT_FOUND = (404, 410)
+_KINDS = {
+    Source.SITEMAP: SignalKind.SITEMAP,
+    Source.ARCHIVE: SignalKind.SITEMAP,
+    Source.FEED: SignalKind.FEED,
+    Source.PING: SignalKind.PING,
+}
+
+Revised = dict[Url, float]
+"""Pages whose estimated change rate has moved, with the new rate."""
+
+
+class ChangeHistory:
+    """Learns from visits and signals; decides nothing."""
+
+    def __init__(self, state: State, sites: SiteRecords, *, is_watching: bool) -> None:
+        self._is_watching = is_watching
+        self._state = state
+        self._sites = sites
+        self._signals = SignalSettings()
+
+    # visits
+
+    def visited(
+        self,
+        site: SiteState,
+        before: UrlRecord,
+        after: UrlRecord,
+        outcome: FetchOutcome,
+        reading: Reading | None,
+        now: float,
+    ) -> tuple[PageEvidence, Revised]:
+        """The evidence of a page after a visit, and the other pages of its site whose rate is estimated differently."""
+        page = unpack_page(before.evidence)
+        if reading is not None and reading.level is not None and before.validators is not None:
+            _count_validators(site, reading.level, is_same=before.validators == after.validators)
+        if is_page(outcome, reading):
+            return self._seen(site, page, after, reading, now)
+        if page.visited_at and (isinstance(outcome, Redirected) or after.status in _NOT_FOUND):
+            # the page is no longer there: a change, though not one to come back for
+            return learnt(page, unpack_site(site.signals), True, now)[0], {}
+        return page, {}
+
+    def _seen(
+        self, site: SiteState, page: PageEvidence, after: UrlRecord, reading: Reading | None, now: float
+    ) -> tuple[PageEvidence, Revised]:
+        if not page.visited_at:
+            return page.first_visited(now, _age(after, now)), {}
+        is_changed = reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR
+        page, evidence = learnt(page, unpack_site(site.signals), is_changed, now)
+        site.signals = evidence.pack()
+        return page, self._count_visit(site, now)
+
+    def _count_visit(self, site: SiteState, now: float) -> Revised:
+        """Estimate the site again after enough revisits."""
+        site.visits_since_estimate += 1
+        pages = unpack_site(site.signals).pages
+        if site.visits_since_estimate < max(_ESTIMATE_AFTER, _ESTIMATE_SHARE * min(pages, _SAMPLE)):
+            return {}
+        site.visits_since_estimate = 0
+        return self._estimate(site, now)
+
+    def trusts_validators(self, site: SiteState) -> bool:
+        """Whether an answer of 304 means that a page is unchanged; some servers send it whatever has changed.
+
+        True once validators have moved with changed pages and hardly ever failed to, or if pages do not change.
+        """
+        return site.stuck * _SELDOM <= site.moved and (site.moved >= _MOVED or site.quiet >= _QUIET)
+
+    # estimates of whole sites
+
+    def evidence_of(self, site: Site) -> SiteEvidence:
+        """What is known of the signals of a site, and of its pages together."""
+        return unpack_site(self._sites.get(site).signals)
+
+    def estimate_first(self, site: Site, now: float) -> Revised:
+        """Estimate a site that never was; the pages whose rate changes by that."""
+        state = self._sites.get(site)
+        if not self._is_watching or unpack_site(state.signals).pages:
+            return {}
+        revised = self._estimate(state, now)
+        self._sites.changed(state)
+        return revised
+
+    def _estimate(self, site: SiteState, now: float) -> Revised:
+        evidence, revised = self._estimated(site.site, unpack_site(site.signals), now)
+        site.signals = evidence.pack()
+        return revised
+
+    def estimated(self, site: Site, now: float) -> SiteEvidence:
+        """What the pages of a site say about it, without keeping it."""
+        return self._estimated(site, self.evidence_of(site), now)[0]
+
+    def _estimated(self, site: Site, known: SiteEvidence, now: float) -> tuple[SiteEvidence, Revised]:
+        kept = ((record.url, record.evidence) for record in self._state.records.of_site(site) if record.evidence)
+        some = list(islice(kept, _SAMPLE))
+        if not some:  # all of its pages failed or redirect
+            return known, {}
+        urls, packed = zip(*some, strict=True)
+        after, rates = reckoned(known, pages_of(b"".join(packed)), now)
+        if not self._is_watching:
+            return after, {}
+        before = np.array([rate_of(unpack_page(each), known) for each in packed])
+        moved = np.flatnonzero(np.abs(np.log(rates / before)) > _REVISED_BY)
+        return after, {urls[page]: float(rates[page]) for page in moved}
+
+    def records_of(self, revised: Mapping[Url, float]) -> list[UrlRecord]:
+        """The records of pages with their new rates."""
+        records = self._state.records.get(list(revised))
+        return [_with_rate(record, revised[record.url]) for record in records if record is not None and record.evidence]
+
+    # signals
+
+    def mentioned(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
+        """The record of a known page after a source mentioned it: with the date it gives, and the signal."""
+        lastmod = discovery.hints.lastmod
+        kind = _KINDS.get(discovery.source)
+        if kind is None or (lastmod is None and kind is not SignalKind.PING):
+            return known
+        if lastmod is None:
+            return _signalled(known, kind)
+        at, before = discovery.found_at, -math.inf if known.lastmod is None else known.lastmod.at
+        is_new = is_signal(before, lastmod, known.fetched_at, at, 0.0, self._signals)
+        if lastmod.at <= before:
+            return known
+        known = replace(known, lastmod=lastmod)
+        if not is_new:
+            return _signalled_late(known, kind, lastmod.at)
+        if known.evidence:
+            self._count_lag(site_of(known.url), kind, lastmod.at + lastmod.granularity.seconds / 2, at)
+        return _signalled(known, kind)
+
+    def _count_lag(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
+        evidence = self.evidence_of(site)
+        self._keep(site, evidence.with_kind(kind, evidence.of(kind).heard(named_at, now)))
+
+    def file_read(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
+        """A sitemap or feed was read again: of its `listed` pages, `moved` have a later date than before."""
+        kind = _KINDS[source]
+        evidence = self.evidence_of(site)
+        self._keep(site, evidence.with_kind(kind, evidence.of(kind).polled(listed, moved, is_generated=is_generated)))
+
+    def hub_read(self, site: Site, listed: int, added: int) -> None:
+        """A page that leads to new pages links to `listed` others, `added` of them newly.
+
+        Such links are hardly meant as signals of change: they are believed only once visits have confirmed them.
+        """
+        evidence = self.evidence_of(site)
+        hub = replace(evidence.of(SignalKind.HUB), is_doubted=True).polled(listed, added)
+        self._keep(site, evidence.with_kind(SignalKind.HUB, hub))
+
+    def _keep(self, site: Site, evidence: SiteEvidence) -> None:
+        state = self._sites.get(site)
+        state.signals = evidence.pack()
+        self._sites.changed(state)
+
+
+def is_page(outcome: FetchOutcome, reading: Reading | None) -> bool:
+    """Whether a visit found a page: it was fetched and read, or is unchanged."""
+    return isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched))
+
+
+def _count_validators(site: SiteState, level: ChangeLevel, *, is_same: bool) -> None:
+    """A page was fetched again in full: count whether its validators moved when it did."""
+    if level < ChangeLevel.MAJOR:
+        site.quiet = min(site.quiet + is_same, _MAX_COUNT)
+    elif is_same:
+        site.stuck = min(site.stuck + 1, _MAX_COUNT)
+    else:
+        site.moved = min(site.moved + 1, _MAX_COUNT)
+
+
+def _signalled(known: UrlRecord, kind: SignalKind) -> UrlRecord:
+    if not known.evidence:
+        return known
+    return replace(known, evidence=unpack_page(known.evidence).told(kind).pack())
+
+
+def _signalled_late(known: UrlRecord, kind: SignalKind, modified_at: float) -> UrlRecord:
+    """Add a signal about a change before the last visit: a source that is a day late still reports every change."""
+    page = unpack_page(known.evidence)
+    late = page.told_late(kind, modified_at)
+    return known if late is page else replace(known, evidence=late.pack())
+
+
+def _with_rate(record: UrlRecord, rate: float) -> UrlRecord:
+    """With another rate; a page that was visited once has none of its own, only that of its date and site."""
+    page = unpack_page(record.evidence)
+    return replace(record, evidence=replace(page, rate=rate).pack()) if page.ring else record
+
+
+def _age(record: UrlRecord, now: float) -> float | None:
+    """Seconds since the last change of a page that is seen for the first time, if it or a sitemap gives a date."""
+    if record.lastmod is not None:
+        modified_at: float | None = record.lastmod.at
+    else:
+        header = None if record.validators is None else record.validators.last_modified
+        modified_at = None if header is None else read_last_modified(header, now)
+    return None if modified_at is None or modified_at > now - _JUST_NOW else now - modified_at

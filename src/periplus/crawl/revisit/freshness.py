@@ -1,0 +1,195 @@
+"""How fresh the collection is, estimated from a sample of its pages.
+
+The sample is the pages with the smallest fingerprints. Those are independent of what pages say and how often they
+change, so they are as good as a random sample; and a page that is found later has the same chance to be in it. For each
+of them the probability that its copy is fresh is known (`policy.refresh`), which gives the share of fresh pages with a
+confidence interval.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+
+from msgspec import Struct
+
+from periplus.model import Lane, Site, State, Url, UrlRecord, UrlRecords
+from periplus.policy.refresh import SiteEvidence, fresh_chances, unpack_page
+from periplus.urls import fingerprint, site_of
+
+from .records import SampleRows
+
+_MEASURED = 2_000
+"""Pages in the sample that is measured: the 95 % interval is at most 2.2 percentage points to either side."""
+_EXPLORED = 1_000
+"""Pages in the sample from which visits by chance are drawn."""
+_MAX_ADDED = 256
+"""Pages that every commit lists until both samples, about 200 KB, are written in full: at most about 25 KB."""
+_ALL_BITS = (1 << 64) - 1
+
+
+class Freshness(Struct, frozen=True):
+    """The estimated state of a collection that is watched.
+
+    `fresh` is the expected share of `pages` whose copy is what the page says now, plus or minus `half` with 95 %
+    probability; `age` the mean of the seconds since pages were last seen; `price` what a visit must be worth.
+    """
+
+    pages: int
+    fresh: float
+    half: float
+    age: float
+    price: float
+
+    def __add__(self, other: Freshness) -> Freshness:
+        """Of two parts of a collection together."""
+        pages = self.pages + other.pages
+        if not self.pages or not other.pages:
+            return self if self.pages else other
+        mine, theirs = self.pages / pages, other.pages / pages
+        return Freshness(
+            pages,
+            mine * self.fresh + theirs * other.fresh,
+            math.hypot(mine * self.half, theirs * other.half),
+            mine * self.age + theirs * other.age,
+            mine * self.price + theirs * other.price,
+        )
+
+
+class PageSample:
+    """The `size` pages with the smallest fingerprints, multiplied by an odd `factor`: each factor is another sample."""
+
+    def __init__(self, size: int, factor: int = 1) -> None:
+        self._size = size
+        self._factor = factor
+        self._chosen: list[tuple[int, Url]] = []
+
+    def add(self, url: Url) -> bool:
+        """Consider a page for the sample; whether it is new there."""
+        place = fingerprint(url) * self._factor & _ALL_BITS, url
+        chosen = self._chosen
+        if len(chosen) == self._size and place >= chosen[-1]:
+            return False
+        at = bisect_left(chosen, place)
+        if at < len(chosen) and chosen[at] == place:
+            return False
+        insort(chosen, place)
+        del chosen[self._size :]
+        return True
+
+    @property
+    def urls(self) -> list[Url]:
+        """The pages in the sample."""
+        return [url for _, url in self._chosen]
+
+    def draw(self, random: Random) -> Url | None:
+        """One of them at random."""
+        return random.choice(self._chosen)[1] if self._chosen else None
+
+
+class FreshnessEstimator:
+    """Measures freshness on one sample of pages, and keeps another from which pages are explored.
+
+    If the explored pages were those that are measured, these would be fresher than the rest.
+    """
+
+    def __init__(self, records: UrlRecords, evidence_of: Callable[[Site], SiteEvidence], factor: int) -> None:
+        self._records = records
+        self._evidence_of = evidence_of
+        self.factor = factor
+        self._measured, self._explored = PageSample(_MEASURED), PageSample(_EXPLORED, factor)
+        self._added: dict[Url, None] = {}
+        self._rows: SampleRows | None = None
+        self._read: tuple[float, Freshness] | None = None
+
+    def add(self, url: Url) -> None:
+        """Consider a page that was visited for both samples."""
+        is_measured, is_explored = self._measured.add(url), self._explored.add(url)
+        if is_measured or is_explored:
+            self._added[url] = None
+            if len(self._added) > _MAX_ADDED:
+                self._rewrite()
+
+    def begin(self, urls: Iterable[Url]) -> None:
+        """Sample these pages, of a collection that has no sample yet."""
+        for url in urls:
+            self._measured.add(url)
+            self._explored.add(url)
+        self._rewrite()
+
+    def restore(self, rows: SampleRows, added: Iterable[Url]) -> None:
+        """Take both samples from a commit."""
+        for url in rows.measured:
+            self._measured.add(url)
+        for url in rows.explored:
+            self._explored.add(url)
+        for url in added:
+            self._measured.add(url)
+            self._explored.add(url)
+            self._added[url] = None
+
+    def _rewrite(self) -> None:
+        """Have the next commit write both samples as they are now; it does not depend on when commits come."""
+        self._added.clear()
+        self._rows = SampleRows(tuple(self._measured.urls), tuple(self._explored.urls))
+
+    @property
+    def added(self) -> tuple[Url, ...]:
+        """The pages added since the rows were made."""
+        return tuple(self._added)
+
+    def changed_rows(self) -> SampleRows | None:
+        """Both samples, if they must be written by this commit; each change is returned once."""
+        rows, self._rows = self._rows, None
+        return rows
+
+    @property
+    def urls(self) -> list[Url]:
+        """The pages that are measured."""
+        return self._measured.urls
+
+    def draw(self, random: Random) -> Url | None:
+        """A page to visit by chance."""
+        return self._explored.draw(random)
+
+    def read(self, pages: int, price: float, now: float, interval: float = 0.0) -> Freshness:
+        """How fresh `pages` pages are, measured at most once in `interval` seconds."""
+        if self._read is None or now >= self._read[0]:
+            self._read = now + interval, self._measure(pages, price, now)
+        return self._read[1]
+
+    def _measure(self, pages: int, price: float, now: float) -> Freshness:
+        found = self._records.get(self._measured.urls)
+        known = [record for record in found if record is not None and is_present(record)]
+        fresh, half = share_of(self._chances(known, now))
+        ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
+        present = round(pages * len(known) / max(len(found), 1))
+        return Freshness(present, fresh, half, max(math.fsum(ages) / max(len(ages), 1), 0.0), price)
+
+    def _chances(self, records: Sequence[UrlRecord], now: float) -> list[float]:
+        numbers: dict[Site, int] = {}
+        site = [numbers.setdefault(site_of(record.url), len(numbers)) for record in records]
+        pages = [unpack_page(record.evidence) for record in records]
+        return list(map(float, fresh_chances(pages, site, [self._evidence_of(each) for each in numbers], now)))
+
+
+def queued_revisits(state: State) -> list[Url]:
+    """The pages that wait with their sites to be visited again; they are not in the calendar."""
+    queues = state.queues
+    lanes = [(site, queues.length(site, lane)) for site, lane, _ in queues.waiting() if lane is Lane.REFRESH]
+    return [head.entry.url for site, length in lanes for head in queues.heads(site, Lane.REFRESH, length)]
+
+
+def is_present(record: UrlRecord) -> bool:
+    """Whether a page existed at its last visit, and neither redirected nor failed."""
+    return record.status in (200, 304) and bool(record.evidence)
+
+
+def share_of(chances: Sequence[float]) -> tuple[float, float]:
+    """The expected share of events that happen, and half of its 95 % interval, from the probability of each."""
+    if not chances:
+        return 0.0, 0.0
+    mean = math.fsum(chances) / len(chances)
+    return mean, 1.96 * math.sqrt(max(mean * (1.0 - mean), 0.25 / len(chances)) / len(chances))

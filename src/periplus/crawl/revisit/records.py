@@ -1,0 +1,56 @@
+"""What the package needs of the records of sites, and what it commits of itself."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from periplus.model import Site, SiteState, Url
+
+
+class SiteReader(Protocol):
+    """Returns the records of sites."""
+
+    def get(self, site: Site) -> SiteState:
+        """The record of a site; a fresh one if the site is not known."""
+
+
+class SiteRecords(SiteReader, Protocol):
+    """Returns the live records of sites and writes those that changed."""
+
+    def changed(self, state: SiteState) -> None:
+        """Mark a record, obtained from `get`, to be written by the next commit."""
+
+
+class SampleRows(Struct, frozen=True, array_like=True):
+    """The pages of both samples of the freshness estimator when they were last written in full."""
+
+    measured: tuple[Url, ...] = ()
+    explored: tuple[Url, ...] = ()
+
+
+class RevisitState(Struct, frozen=True, array_like=True):
+    """All that decides on later revisits and is not in a row of its own. It belongs to every commit.
+
+    `objective` and `total` (visits a day of all shards) say what `price` is the price of; `granted` is how many of the
+    `total` this shard may make, when there are `parts` shards. `weighting` names the weights whose mean is
+    `mean_weight`. `idle_since` is when a slot was last used or offered, `is_idle` whether it was then left unused.
+    `quota` are the counters of `RevisitQuota`. `waiting` is how many revisits were queued at the last call of `due`.
+    `factor` chooses the sample of pages to explore (0: there is no sample), and `added` are the pages that were sampled
+    since the `SampleRows` were written. A crawl that never watched has a `total` of 0.
+    """
+
+    objective: str = ""
+    total: float = 0.0
+    granted: float = 0.0
+    parts: int = 1
+    price: float = 1.0
+    weighting: str = ""
+    mean_weight: float = 1.0
+    idle_since: float | None = None
+    is_idle: bool = False
+    quota: tuple[float, float] = (0.0, 0.0)
+    waiting: int = 0
+    factor: int = 0
+    added: tuple[Url, ...] = ()

@@ -1,0 +1,73 @@
+"""What a visit to a page is worth: from its evidence, its weight, and the new pages it links to.
+
+Every kind of visit is valued in one currency: days of a fresh copy of a page of mean weight. `policy.refresh` has the
+formulas; this module feeds them from the records.
+"""
+
+from __future__ import annotations
+
+from periplus.model import Lane, SiteState, Url, UrlRecord
+from periplus.policy.refresh import (
+    Appraisal,
+    Appraiser,
+    Hub,
+    RefreshSettings,
+    Weigher,
+    new_page_worth,
+    objective,
+    unpack_page,
+    unpack_page_gains,
+    unpack_site,
+    unpack_site_gains,
+    worth_its_cost,
+)
+
+_UNKNOWN_SHARE = 0.5
+"""Share of a page that a change replaces, while no change was seen on its site."""
+
+
+class VisitValuer:
+    """Values visits under one price. `weights` says how much each page matters; a page of weight 0 is not revisited."""
+
+    def __init__(self, settings: RefreshSettings | None = None, weights: Weigher | None = None) -> None:
+        self.settings = settings or RefreshSettings()
+        self.appraiser = Appraiser(self.settings)
+        self.weights = weights or Weigher()
+        self._objective = objective(self.settings.objective)
+        self._uses_plain_weights = not self._objective.is_by_share and self.settings.unchanged_cost >= 1.0
+
+    def appraise(self, record: UrlRecord, site: SiteState, now: float) -> Appraisal:
+        """What a visit is worth now, and when it will be worth its price."""
+        page, evidence = unpack_page(record.evidence), unpack_site(site.signals)
+        weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
+        return self.appraiser.appraise(page, evidence, weight, now, hub)
+
+    def due_at(self, record: UrlRecord, site: SiteState, now: float) -> float:
+        """When a visit will be worth its price."""
+        page, evidence = unpack_page(record.evidence), unpack_site(site.signals)
+        weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
+        return self.appraiser.due_at(page, evidence, weight, now, hub)
+
+    def first_visit(self, url: Url, lane: Lane, site: SiteState) -> float:
+        """What the first visit to a page is worth."""
+        chance = unpack_site_gains(site.gains).chance(is_listed=lane is Lane.SITEMAPS)
+        return new_page_worth(self.weights(url), chance, unpack_site(site.signals).rate)
+
+    def hub(self, gains: bytes, site: SiteState) -> Hub | None:
+        """How many new pages a page links to, and what each is worth; `None` if it links to none.
+
+        Objectives that do not count days cannot compare new pages with fresh copies; they have no hubs.
+        """
+        new_a_day = unpack_page_gains(gains).new_a_day if gains and self._objective.counts_days else 0.0
+        if not new_a_day:
+            return None
+        return Hub(new_a_day, unpack_site_gains(site.gains).chance(is_listed=False))
+
+    def _weight(self, url: Url, gains: bytes, site: SiteState) -> float:
+        weight = self.weights(url)
+        if self._uses_plain_weights:
+            return weight
+        of_site = unpack_site_gains(site.gains)
+        if self._objective.is_by_share:
+            weight *= unpack_page_gains(gains).replaced or of_site.replaced or _UNKNOWN_SHARE
+        return worth_its_cost(weight, of_site.unchanged_share, self.settings.unchanged_cost)
