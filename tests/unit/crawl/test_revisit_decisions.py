@@ -16,6 +16,7 @@ from periplus.policy.refresh import (
     KindEvidence,
     RefreshSettings,
     SignalKind,
+    SiteEvidence,
     Weigher,
     unpack_page_gains,
     unpack_site,
@@ -207,9 +208,12 @@ def test_new_links_of_a_hub_are_signals_once_visits_confirm_them(links: Callable
 
 
 def test_signal_makes_a_page_due_sooner() -> None:
-    """A later date in a sitemap."""
+    """A later date in a sitemap that was right before."""
     web = RevisitedWeb({"/": ChangingPage(links=lambda _: list(unchanging(10)))}, visits_per_day=0.5)
     web.crawl("/")
+    trusted = KindEvidence(right=90.0, judged=100.0, polls=9)
+    known = SiteEvidence(rate=0.1, signals=0.1, pages=11).with_kind(SignalKind.SITEMAP, trusted)
+    web.site().signals = known.pack()
     web.now += DAY / 4
     web.turn()
     before = web.record("/p1").due_at

@@ -1,7 +1,7 @@
 """The records of sites: the only place that reads and writes them.
 
-`get` returns the same object for a site until the next `flush`, so everything that learns something about a site changes
-one record, and `changed` marks it for writing. Records of sites that are being crawled are pinned; the others are
+`get` returns the same object for a site until the next `flush`, so everything that learns about a site changes one
+record, and `changed` marks it for writing. Records of sites that are being crawled are pinned; the others are
 dropped after each flush, so memory does not grow with the number of sites known.
 """
 
