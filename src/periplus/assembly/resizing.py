@@ -31,7 +31,7 @@ from msgspec.structs import replace
 
 from periplus.config import Config
 from periplus.crawl.placement import Placement
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore as Nodes
 from periplus.crawl.stats import CrawlStats
 from periplus.model import ConfigError, Site, Url
 from periplus.policy.sitemaps import TreeSpending

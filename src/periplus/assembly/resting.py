@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager
 import msgspec
 
 from periplus.config import Config
-from periplus.crawl.journal import Journal
+from periplus.crawl.log import InputLog as Journal
 from periplus.model import CollectionError, Url
 from periplus.store import DiskState, bring_home, is_begun
 from periplus.store.tables.writer import places_of
