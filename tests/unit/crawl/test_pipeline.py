@@ -1,31 +1,41 @@
-"""Which pages are copies: of what was said before, by whom, and until it is gone."""
+"""What is made of answers: which pages are copies, how they compare with their last version, what is reported."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
 
-from periplus.content import version_of
-from periplus.crawl.copies import Answer, Copies
-from periplus.crawl.reading import PageReader
+from periplus.content import compared_of, version_of
+from periplus.crawl.frontier import SiteRecords
+from periplus.crawl.inputs import Answer
+from periplus.crawl.links import PageReader
+from periplus.crawl.pipeline import Deduplicator, PagePipeline
+from periplus.crawl.revisit import PageComparer
 from periplus.model import (
     ChangeLevel,
+    ChangeSeen,
     Fetched,
+    FetchEnded,
+    FetchOutcome,
     FetchTask,
     FirstSeen,
     Lane,
+    Located,
+    NotModified,
+    Page,
+    PageRead,
     Placement,
     Purpose,
     Reading,
     Redirected,
     Site,
     Source,
-    Standing,
     Url,
     UrlRecord,
 )
-from periplus.store import MemoryState
+from periplus.store import MemoryEventSink, MemoryState
 
 ONE, TWO = ("https://a.test/one", "https://a.test/two")
 
@@ -42,18 +52,29 @@ def text(seed: int, edits: int = 0) -> str:
     return " ".join(words)
 
 
-def read(url: str, said: str, *, head: str = "") -> Answer:
-    fetched = Fetched(task(url), 200, (("Content-Type", "text/html"),), f"{head}<p>{said}</p>".encode(), 5.0, 0.5)
-    [page] = PageReader().read([fetched])
-    return Answer(fetched, 5.0, page)
+Outcome = tuple[FetchOutcome, Page | None]
 
 
-def gone(url: str, status: int, *, is_known: bool = True) -> Answer:
-    return Answer(Fetched(task(url, is_known=is_known), status, (), b"", 6.0, 0.5), 6.0)
+def fetched(url: str, said: str, *, head: str = "") -> Fetched:
+    return Fetched(task(url), 200, (("Content-Type", "text/html"),), f"{head}<p>{said}</p>".encode(), 5.0, 0.5)
 
 
-def are_copies(copies: Copies, *answers: Answer) -> list[bool | None]:
-    return [None if reading is None else reading.is_copy for reading in copies.judge(answers)]
+def read(url: str, said: str, *, head: str = "") -> Outcome:
+    outcome = fetched(url, said, head=head)
+    return outcome, PageReader().read([outcome])[0]
+
+
+def gone(url: str, status: int, *, is_known: bool = True) -> Outcome:
+    return Fetched(task(url, is_known=is_known), status, (), b"", 6.0, 0.5), None
+
+
+def deduplicator(state: MemoryState, worth: Callable[[Sequence[Url]], list[float]] | None = None) -> Deduplicator:
+    comparer = PageComparer(SiteRecords(state.sites))
+    return Deduplicator(state, comparer, worth=worth or (lambda urls: [0.0] * len(urls)))
+
+
+def are_copies(pages: Deduplicator, *outcomes: Outcome) -> list[bool | None]:
+    return [None if reading is None else reading.is_copy for reading in pages.judge(outcomes, 5.0)]
 
 
 def placed(state: MemoryState, url: str) -> Placement:
@@ -62,96 +83,95 @@ def placed(state: MemoryState, url: str) -> Placement:
     return placement
 
 
-def test_who_says_nearly_the_same_later_is_a_copy() -> None:
-    """In one batch or in several; what has no page gets no reading, and answers keep their places."""
-    copies = Copies(MemoryState())
+def test_later_page_with_nearly_the_same_text_is_a_copy() -> None:
+    """In one batch or in several; an answer without a page has no reading, and readings keep their order."""
+    pages = deduplicator(MemoryState())
     failed = gone("https://a.test/x", 500, is_known=False)
-    assert are_copies(copies, read(ONE, text(1)), failed, read(TWO, text(1, edits=3))) == [False, None, True]
-    assert are_copies(copies, read("https://b.test/", text(1)), read("https://b.test/2", text(2))) == [True, False]
-    assert are_copies(copies, read(ONE, text(1))) == [False]
-    assert are_copies(copies) == []
+    assert are_copies(pages, read(ONE, text(1)), failed, read(TWO, text(1, edits=3))) == [False, None, True]
+    assert are_copies(pages, read("https://b.test/", text(1)), read("https://b.test/2", text(2))) == [True, False]
+    assert are_copies(pages, read(ONE, text(1))) == [False]
+    assert are_copies(pages) == []
 
 
-def test_hardly_a_sentence_is_repeated_only_word_by_word() -> None:
-    """And nothing is not repeated at all."""
-    copies = Copies(MemoryState())
-    assert are_copies(copies, read(ONE, "About us"), read(TWO, "About our site"), read(ONE, "About us")) == [False] * 3
-    assert are_copies(copies, read("https://b.test/", "About us")) == [True]
-    assert are_copies(copies, read(ONE, ""), read(TWO, "")) == [False, False]
+def test_very_short_page_is_a_copy_only_word_for_word() -> None:
+    """A page without any text is not a copy."""
+    pages = deduplicator(MemoryState())
+    assert are_copies(pages, read(ONE, "About us"), read(TWO, "About our site"), read(ONE, "About us")) == [False] * 3
+    assert are_copies(pages, read("https://b.test/", "About us")) == [True]
+    assert are_copies(pages, read(ONE, ""), read(TWO, "")) == [False, False]
 
 
-def test_a_reading_says_what_report_must_know() -> None:
-    """The digests of the page, whether it may be indexed, and what to keep of it to compare the next with."""
-    answer = read(ONE, text(1), head='<meta name="robots" content="noindex">')
-    page = answer.page
+def test_reading_of_a_page() -> None:
+    """The digests of the page, whether it may be indexed, and what is kept to compare the next version with."""
+    outcome = read(ONE, text(1), head='<meta name="robots" content="noindex">')
+    page = outcome[1]
     assert page is not None
-    told = Reading(page.digests, False, is_indexable=False, version=version_of(page))
-    assert Copies(MemoryState()).judge([answer]) == [told]
+    expected = Reading(page.digests, False, is_indexable=False, version=version_of(page))
+    assert deduplicator(MemoryState()).judge([outcome], 5.0) == [expected]
 
 
 @pytest.mark.parametrize(
     ("after", "level"),
     [(text(1), ChangeLevel.SAME), (text(2), ChangeLevel.MAJOR)],
 )
-def test_a_page_is_compared_with_what_it_said(after: str, level: ChangeLevel) -> None:
+def test_page_is_compared_with_its_last_version(after: str, level: ChangeLevel) -> None:
     """By what its record keeps of the last version."""
     state = MemoryState()
-    copies = Copies(state)
-    [first] = copies.judge([read(ONE, text(1))])
+    pages = deduplicator(state)
+    [first] = pages.judge([read(ONE, text(1))], 5.0)
     assert first is not None
     seen = (FirstSeen(Source.SEED, 0.0),)
     state.records.put([UrlRecord(Url(ONE), seen, digests=first.digests, version=first.version, visits=1)])
-    [second] = copies.judge([read(ONE, after)])
+    [second] = pages.judge([read(ONE, after)], 6.0)
     assert second is not None
     assert second.level is level
 
 
 @pytest.mark.parametrize("status", [301, 404, 410])
 def test_a_page_that_is_gone_leaves(status: int) -> None:
-    """What it said can then be said by another, also later in the same batch, but not before."""
+    """Another page may then have its text without being a copy, also later in the same batch, but not before."""
     state = MemoryState()
-    copies = Copies(state)
+    pages = deduplicator(state)
     leaving = gone(ONE, status)
     if status == 301:
-        leaving = Answer(Redirected(task(ONE, is_known=True), 301, Url(TWO), (), 6.0, 0.5), 6.0)
+        leaving = Redirected(task(ONE, is_known=True), 301, Url(TWO), (), 6.0, 0.5), None
     three = "https://a.test/three"
     batch = [read(ONE, text(1)), read(TWO, text(1)), leaving, read(three, text(1))]
-    assert are_copies(copies, *batch) == [False, True, None, False]
+    assert are_copies(pages, *batch) == [False, True, None, False]
     assert state.sketches.get([Url(ONE)]) == [None]
     assert placed(state, three).size == 2
 
 
-@pytest.mark.parametrize("answer", [gone(ONE, 503), gone(ONE, 404, is_known=False)])
-def test_a_page_that_may_come_back_stays(answer: Answer) -> None:
-    """A server in trouble says nothing of its pages; and of one that never was, nobody need be told."""
+@pytest.mark.parametrize("outcome", [gone(ONE, 503), gone(ONE, 404, is_known=False)])
+def test_page_that_may_come_back_stays(outcome: Outcome) -> None:
+    """An error of the server says nothing of the page; and a page that was never fetched cannot leave."""
     state = MemoryState()
-    are_copies(Copies(state), read(ONE, text(1)), answer)
+    are_copies(deduplicator(state), read(ONE, text(1)), outcome)
     assert placed(state, ONE).size == 1
 
 
 def test_one_by_one_is_as_all_at_once() -> None:
-    """Whoever goes through the same answers again after a crash, singly, puts every page where it was."""
+    """Replaying the same answers one by one gives the same clusters."""
     random = Random(5)
     urls = [f"https://{site}.test/{number}" for site in "ab" for number in range(8)]
     answers = [read(random.choice(urls), text(random.randrange(3), random.choice((0, 2, 40)))) for _ in range(60)]
     answers += [gone(random.choice(urls), 404) for _ in range(20)]
     random.shuffle(answers)
     together, singly = MemoryState(), MemoryState()
-    one, other = Copies(together), Copies(singly)
-    readings = one.judge(answers)
-    assert readings == [reading for answer in answers for reading in other.judge([answer])]
+    one, other = deduplicator(together), deduplicator(singly)
+    readings = one.judge(answers, 5.0)
+    assert readings == [reading for answer in answers for reading in other.judge([answer], 5.0)]
     assert any(reading is not None and reading.is_copy for reading in readings)
     known = [Url(url) for url in urls]
     assert together.sketches.get(known) == singly.sketches.get(known)
 
 
-def test_what_speaks_for_a_url_is_told() -> None:
-    """A sitemap that lists it before all, then a canonical link of another, then what links make of it."""
+def test_canonical_url_of_a_cluster() -> None:
+    """The one in a sitemap, before one that a canonical link names, before the one that links make worth most."""
     state = MemoryState()
     seen = (FirstSeen(Source.LINK, 1.0), FirstSeen(Source.SITEMAP, 2.0))
     state.records.put([UrlRecord(Url("https://a.test/listed/page"), seen), UrlRecord(Url(ONE), seen[:1])])
-    state.standings.put([(Url("https://a.test/worthy/page"), Standing(worth=3.0))])
-    copies = Copies(state, knows_worth=True)
+    pages = deduplicator(state, worth=lambda urls: [3.0 if "worthy" in url else 0.0 for url in urls])
     hint = f'<link rel="canonical" href="{TWO}">'
     expected = [
         (read(ONE, text(1)), ONE),
@@ -160,10 +180,104 @@ def test_what_speaks_for_a_url_is_told() -> None:
         (read(TWO, text(1)), TWO),
         (read("https://a.test/listed/page", text(1)), "https://a.test/listed/page"),
     ]
-    for answer, canonical in expected:
-        copies.judge([answer])
+    for outcome, canonical in expected:
+        pages.judge([outcome], 5.0)
         assert placed(state, ONE).canonical == canonical
-    forgetful = MemoryState()
-    forgetful.standings = state.standings
-    Copies(forgetful).judge([answer for answer, _ in expected])
-    assert placed(forgetful, ONE).canonical == TWO
+    unlisted = MemoryState()
+    deduplicator(unlisted).judge([outcome for outcome, _ in expected], 5.0)
+    assert placed(unlisted, ONE).canonical == TWO
+
+
+def story(number: int, quote: int, edition: int = 0) -> bytes:
+    """A page with a story that has editions, and a quotation that differs at every visit."""
+    words = " ".join(f"word{number}x{edition}x{place}." for place in range(80))
+    return f"<article><p>{words}</p><div class=q>Saying {quote * 7919 % 10_007}</div></article>".encode()
+
+
+def test_one_by_one_teaches_as_all_at_once() -> None:
+    """Replaying the same answers one by one finds the same levels and teaches the site the same."""
+    random, reader, day = Random(3), PageReader(watches=True), 86_400.0
+    outcomes: list[Outcome] = []
+    before = []
+    for number in range(40):
+        url = f"https://a.test/{number}"
+        first = Fetched(task(url), 200, (), story(number, number), 10.0, 0.5)
+        [page] = reader.read([first])
+        seen = (FirstSeen(Source.SEED, 0.0),)
+        before.append(
+            UrlRecord(
+                Url(url),
+                seen,
+                digests=page.digests,
+                version=version_of(page),
+                kept_at=10.0,
+                blocks=page.blocks,
+                visits=1,
+            )
+        )
+        known = task(url, is_known=True)
+        again = Fetched(known, 200, (), story(number, number + 300, random.randrange(3) // 2), day, 0.5)
+        is_unmodified = random.random() < 0.3
+        outcomes.append((NotModified(known, (), day, 0.5), None) if is_unmodified else (again, reader.read([again])[0]))
+    results = []
+    for portion in (1, 7, 40):
+        state = MemoryState()
+        state.records.put(before)
+        sites = SiteRecords(state.sites)
+        pages = Deduplicator(state, PageComparer(sites), worth=lambda urls: [0.0] * len(urls))
+        parts = [outcomes[start : start + portion] for start in range(0, 40, portion)]
+        readings = [reading for part in parts for reading in pages.judge(part, day)]
+        results.append((readings, sites.get(Site("a.test")).churn))
+    assert results[0] == results[1] == results[2]
+    levels = {reading.level for reading in results[0][0] if reading is not None}
+    assert {ChangeLevel.RAW_ONLY, ChangeLevel.MAJOR} <= levels
+    assert compared_of(results[0][1]) == 40
+
+
+class BrokenReader(PageReader):
+    """A reader with a bug: it raises at one page."""
+
+    def read(self, answers: Sequence[Fetched]) -> list[Page]:
+        if any(b"bug" in answer.body for answer in answers):
+            raise RuntimeError("a bug")
+        return super().read(answers)
+
+
+def pipeline(reader: PageReader | None = None) -> tuple[PagePipeline, MemoryEventSink]:
+    state, events = MemoryState(), MemoryEventSink()
+    comparer = PageComparer(SiteRecords(state.sites))
+    return (
+        PagePipeline(state, reader or PageReader(), comparer, events=events, worth=lambda urls: [0.0] * len(urls)),
+        events,
+    )
+
+
+def test_pipeline_reports_requests_pages_and_changes() -> None:
+    """Every request ended, every page that was read, and whether it changed; a DNS lookup is not a request."""
+    pages, events = pipeline()
+    known = task(TWO, is_known=True)
+    located = Located(FetchTask(Url(ONE), Site("a.test"), Purpose.ROBOTS, Lane.DISCOVERY, 0.0), "192.0.2.1", 9.0)
+    outcomes = [fetched(ONE, text(1)), NotModified(known, (), 5.0, 0.5), gone(ONE, 500)[0], located]
+    processed = pages.process([Answer(outcome) for outcome in outcomes], 7.0)
+    assert [event.outcome for event in events.events if isinstance(event, FetchEnded)] == outcomes[:3]
+    assert [event.page.url for event in events.events if isinstance(event, PageRead)] == [ONE]
+    changes = [(event.url, event.level) for event in events.events if isinstance(event, ChangeSeen)]
+    assert changes == [(TWO, ChangeLevel.SAME)]
+    assert [each.page is not None for each in processed] == [True, False, False, False]
+
+
+def test_answer_that_is_not_to_be_read_is_a_request_without_a_page() -> None:
+    """Processes died of reading it."""
+    pages, events = pipeline()
+    [processed] = pages.process([Answer(fetched(ONE, text(1)), is_read=False)], 7.0)
+    assert (processed.page, processed.reading) == (None, None)
+    assert [type(event) for event in events.events] == [FetchEnded]
+    assert pages.links(processed, 7.0, lambda _links: 0.0) == []
+
+
+def test_bug_at_one_page_spares_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    """Pages of one input are read together; when that raises, each is read by itself."""
+    pages, _ = pipeline(BrokenReader())
+    processed = pages.process([Answer(fetched(url, said)) for url, said in ((ONE, text(1)), (TWO, "bug"))], 7.0)
+    assert [each.page is not None for each in processed] == [True, False]
+    assert f"{TWO} could not be read" in caplog.text

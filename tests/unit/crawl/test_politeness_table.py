@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from periplus.crawl.fetch import reasons as wire
 from periplus.crawl.frontier import RetrySettings, reason_of, retry_for
-from periplus.crawl.frontier.politeness import MAX_DELAY, RETRIES, PolitenessSettings, back_off, delay_after, is_temporary
+from periplus.crawl.frontier.politeness import (
+    MAX_DELAY,
+    RETRIES,
+    PolitenessSettings,
+    back_off,
+    delay_after,
+    is_temporary,
+)
 from periplus.model import Failed, Fetched, FetchTask, Lane, Purpose, Site, Url
 
 ROOT = Path(__file__).resolve().parents[3]
