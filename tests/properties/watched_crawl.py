@@ -326,6 +326,17 @@ class Crawl:
         self.finals, self._attempts = self._counted.finals.copy(), self._counted.attempts.copy()
         self._restart()
 
+    def set_clock(self, now: float) -> None:
+        """The process ends, the clock is set, and the next process begins. Requests that were made just ended."""
+        self.commit()
+        self._stop()
+        self._open(None)
+        self.now = now
+        for visits in self._visits.values():
+            visits[:] = [(now, now, 0.0)] * len(visits)
+        self._last_at_ip = {ip: (now, site) for ip, (_, site) in self._last_at_ip.items()}
+        self._restart()
+
     def _stop(self) -> None:
         """Requests under way end now."""
         self.crashes += 1

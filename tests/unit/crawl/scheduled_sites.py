@@ -7,6 +7,10 @@ from periplus.model import Discovery, Lane, Queued, Site, SiteState, Url
 from periplus.store import MemoryState
 
 
+DELAY = 1.0
+"""Seconds for which sites rest."""
+
+
 class ByLevel:
     """Sites by level, then by the time at which they were ready."""
 
@@ -35,6 +39,7 @@ class ScheduledSites:
             ip_delay=self._ip_delay,
             capacity=self._capacity,
             max_wait=900.0,
+            delay_of=lambda _site: DELAY,
             shards=self._shards,
         )
 

@@ -229,7 +229,7 @@ def test_new_process_claims_its_addresses_again() -> None:
     shard.ask(active, 0.0)
     shard.reopen()
     shard.claims = AddressClaims(4)
-    shard.schedule.restart(5.0, lambda _active: 1.0)
+    shard.schedule.restart(5.0)
     assert shard.report().requested == (KEY,)
     assert shard.schedule.pop_ready(1e6) is None
     shard.set_shares(5.0, AddressShares(1, 1, 1, ((KEY, 3),)))

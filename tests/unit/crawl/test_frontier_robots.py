@@ -5,31 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.properties.simulated_web import World
+from tests.properties.simulated_web import ScriptedRobots
 from tests.properties.watched_crawl import START, Crawl
 
 from periplus.crawl.frontier import PolitenessSettings
-from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Purpose, Redirected, Site, Source, Url
+from periplus.model import Discovery, Purpose, Site, Source, Url
 
 S0, S1, S2 = Site("s0.test"), Site("s1.test"), Site("s2.test")
-
-
-class Scripted(World):
-    """A web whose robots.txt files give these answers, one after another."""
-
-    def __init__(self, sites: int, pages: int, answers: dict[str, list[int | str]]) -> None:
-        plain = World.plain(sites, pages)
-        self.__dict__.update(plain.__dict__)
-        self._answers = answers
-
-    def _robots(self, task: FetchTask, now: float) -> FetchOutcome:
-        answers = self._answers.get(task.url, [404])
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(answer, int):
-            return Fetched(task, answer, (), b"", now, 0.1, task.ip)
-        if answer.startswith("https:"):
-            return Redirected(task, 302, Url(answer), (), now, 0.1, task.ip)
-        return Fetched(task, 200, (), answer.encode(), now, 0.1, task.ip)
 
 
 def robots(site: str) -> str:
@@ -41,7 +23,7 @@ PAGE = "<!doctype html><html><body>Welcome</body></html>"
 
 
 def crawl_of(answers: dict[str, list[int | str]], sites: int = 3, pages: int = 2, **settings: object) -> Crawl:
-    crawl = Crawl(Scripted(sites, pages, answers), **settings)  # type: ignore[arg-type]
+    crawl = Crawl(ScriptedRobots(sites, pages, answers), **settings)  # type: ignore[arg-type]
     crawl.seed(crawl.world.urls)
     crawl.run(5_000)
     crawl.check_end()
@@ -60,7 +42,9 @@ def test_rules_found_elsewhere_hold_for_the_site_that_sent_us() -> None:
     """RFC 9309 section 2.3.1.2: in the context of the first authority; the other site keeps its own."""
     crawl = crawl_of({robots("s0.test"): [robots("rules.test")], robots("rules.test"): [FORBIDS]}, sites=2)
     assert reasons(crawl, S0) == {"robots-unreachable"}, "the name does not exist"
-    world = Scripted(2, 2, {robots("s0.test"): ["https://s1.test/common.txt"], "https://s1.test/common.txt": [FORBIDS]})
+    world = ScriptedRobots(
+        2, 2, {robots("s0.test"): ["https://s1.test/common.txt"], "https://s1.test/common.txt": [FORBIDS]}
+    )
     crawl = Crawl(world)
     crawl.seed(world.urls)
     crawl.run()
@@ -125,7 +109,7 @@ def test_the_rest_of_a_site_is_not_cut_short_by_another_attempt() -> None:
 
 def test_the_file_is_asked_for_again_when_a_day_has_passed() -> None:
     """And the new rules hold for what is still waiting."""
-    crawl = Crawl(Scripted(1, 1, {robots("s0.test"): [404, FORBIDS]}))
+    crawl = Crawl(ScriptedRobots(1, 1, {robots("s0.test"): [404, FORBIDS]}))
     crawl.seed()
     crawl.run()
     crawl.now += 23 * 3600.0
@@ -142,7 +126,7 @@ def test_the_file_is_asked_for_again_when_a_day_has_passed() -> None:
 
 def test_rules_that_were_known_hold_while_the_site_cannot_be_asked() -> None:
     """A day later 503: yesterday's rules are obeyed, and pages are fetched."""
-    crawl = Crawl(Scripted(1, 1, {robots("s0.test"): ["User-agent: *\nDisallow: /no\n", 503]}))
+    crawl = Crawl(ScriptedRobots(1, 1, {robots("s0.test"): ["User-agent: *\nDisallow: /no\n", 503]}))
     crawl.seed()
     crawl.run()
     crawl.now = START + 90_000.0
@@ -171,7 +155,7 @@ def test_a_delay_that_is_learnt_elsewhere_counts_from_then_on(pages_per_visit: i
 def test_delegated_requests_do_not_exceed_the_capacity() -> None:
     """A site summoned for a delegated request is parked when there is no room for its own URLs."""
     answers: dict[str, list[int | str]] = {robots(f"s{n}.test"): [robots(f"s{n + 1}.test")] for n in range(29)}
-    crawl = Crawl(Scripted(30, 3, answers), capacity=2)
+    crawl = Crawl(ScriptedRobots(30, 3, answers), capacity=2)
     crawl.seed(crawl.world.urls)
     most = 0
     while not crawl.frontier.is_idle:
