@@ -1,20 +1,18 @@
-"""The courier: to whom a discovery goes, when a batch leaves and is acknowledged, and what is told of moved seeds."""
+"""To which shard a discovery goes, when a batch leaves and is acknowledged, and how moved seeds extend the scope."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
+from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
 from periplus.config import Config
-from periplus.crawl.courier import BATCH, WINDOW, Courier
 from periplus.crawl.placement import owner_of
-from periplus.crawl.scheduler import CrawlScheduler
-from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Site, Source, Url
+from periplus.crawl.router import FULL, MAX_DISCOVERIES_PER_BATCH, WINDOW, Outbound, ShardRouter
+from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Refused, Site, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
-from periplus.policy.ordering import ordering
 from periplus.store import DiskState, MemoryEventSink
 
 SEED = Url("http://seed.test/")
@@ -28,30 +26,47 @@ def link(host: str, number: int = 0) -> Discovery:
 
 
 class Shard:
-    """Shard 0 of 2, as far as its courier needs one."""
+    """Shard 0 of 2, as far as its router needs one. `moved` are the places that an earlier process committed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, moved: list[Url] | None = None) -> None:
         self.state = DiskState(folder)
         self.events = MemoryEventSink()
         scope = Scope([SEED])
         filters = Config().filters
-        self.scheduler = CrawlScheduler(
-            self.state,
-            guard=standard_chain(scope, filters, recall=lambda site: b""),
-            ordering=ordering("breadth_first"),
+        guard = standard_chain(scope, filters, recall=lambda site: b"")
+        self._opened = OpenedFrontier(self.state, FrontierOptions(guard=guard, events=self.events))
+        self.frontier = self._opened.frontier
+        self.router = ShardRouter(
+            0,
+            2,
+            frontier=self.frontier,
+            exchange=self.state.exchange,
+            screen=screening_chain(scope, filters),
+            scope=scope,
             events=self.events,
-            agent="Periplus",
-            random=Random(0),
+            moved=moved or (),
         )
-        self.courier = Courier(
-            0, 2, scheduler=self.scheduler, screen=screening_chain(scope, filters), scope=scope, state=self.state,
-            events=self.events,
-        )  # fmt: skip
+        self.outbound = Outbound(0, 2, self.state.exchange)
 
     def commit(self) -> None:
-        self.courier.before_commit()
+        self.router.flush()
+        self._opened.commit()
         self.state.commit()
-        self.courier.after_commit()
+        self.outbound.committed(self.router.moved)
+
+    def receive(self, batch: Batch) -> None:
+        """As an engine does."""
+        if batch.number <= self.state.exchange.taken(batch.sender):
+            self.outbound.came_again(batch)
+        self.frontier.discover(self.router.receive(batch), 0.0)
+
+    def acknowledged(self, number: int) -> None:
+        self.outbound.acknowledged(1, number)
+        self.state.exchange.acknowledged(1, number)
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.router.is_quiet and self.outbound.is_quiet
 
 
 @pytest.fixture
@@ -62,73 +77,110 @@ def shard(tmp_path: Path) -> Iterator[Shard]:
 
 
 def test_own_discoveries_stay_and_others_leave_after_the_commit(shard: Shard) -> None:
-    """What is not committed has not happened, so nobody may hear of it; until it is acknowledged it is not quiet."""
-    shard.courier.deliver([link(OWN), link(FOREIGN)], 0.0)
+    """What is not committed could be lost, so no other shard may have it; until it is acknowledged we are not quiet."""
+    shard.router.deliver([link(OWN), link(FOREIGN)], 0.0)
     assert len(shard.state.records) == 1
-    assert shard.courier.collect() == ([], [], {})
-    assert not shard.courier.is_quiet
+    assert shard.outbound.collect() == ([], [], {})
+    assert not shard.is_quiet
     shard.commit()
-    _, [batch], _ = shard.courier.collect()
+    _, [batch], _ = shard.outbound.collect()
     assert batch == Batch.of(0, 1, 1, (link(FOREIGN),))
-    assert shard.courier.collect() == ([], [], {})
-    assert not shard.courier.is_quiet
-    shard.courier.acknowledged(1, 1)
-    assert shard.courier.is_quiet
+    assert shard.outbound.collect() == ([], [], {})
+    assert not shard.is_quiet
+    assert shard.outbound.numbers() == ({1: 1}, {})
+    shard.acknowledged(1)
+    assert shard.is_quiet
 
 
-def test_what_no_shard_would_want_does_not_travel(shard: Shard) -> None:
-    """It is refused here, with a row."""
-    shard.courier.deliver([link("elsewhere.example"), link("h1.elsewhere.example")], 0.0)
+def test_unacknowledged_batches_are_offered_again_by_the_next_process(shard: Shard, tmp_path: Path) -> None:
+    """The other shard may not have received them."""
+    shard.router.deliver([link(FOREIGN)], 0.0)
     shard.commit()
-    assert shard.courier.collect()[1] == []
+    shard.outbound.collect()
+    shard.state.close()
+    again = Shard(tmp_path)
+    again.commit()
+    assert again.outbound.collect()[1] == [Batch.of(0, 1, 1, (link(FOREIGN),))]
+    again.state.close()
+
+
+def test_discoveries_out_of_scope_are_refused_here(shard: Shard) -> None:
+    """No shard would want them: they do not travel, and each refusal is an event."""
+    shard.router.deliver([link("elsewhere.example"), link("h1.elsewhere.example")], 0.0)
+    shard.commit()
+    assert shard.outbound.collect()[1] == []
     assert len(shard.events.events) == 2
 
 
-def test_what_waits_for_a_commit_is_bounded(shard: Shard) -> None:
-    """A batch goes to the state when it is full; no more than some are under way, and the rest follows."""
-    for start in range(0, (WINDOW + 6) * BATCH, 500):
-        shard.courier.deliver([link(FOREIGN, start + number) for number in range(500)], 0.0)
-        assert sum(map(len, shard.courier._foreign.values())) < BATCH
+def test_batches_under_way_are_bounded(shard: Shard) -> None:
+    """A batch goes to the state when it is full; at most `WINDOW` are offered, and the rest follows."""
+    size = MAX_DISCOVERIES_PER_BATCH
+    for start in range(0, (WINDOW + 6) * size, 500):
+        shard.router.deliver([link(FOREIGN, start + number) for number in range(500)], 0.0)
+        assert sum(map(len, shard.router._foreign.values())) < size
     shard.commit()
-    first = shard.courier.collect()[1]
+    first = shard.outbound.collect()[1]
     assert [batch.number for batch in first] == list(range(1, WINDOW + 1))
-    shard.courier.acknowledged(1, WINDOW)
+    shard.acknowledged(WINDOW)
     shard.commit()
-    rest = shard.courier.collect()[1]
+    rest = shard.outbound.collect()[1]
     assert [batch.number for batch in rest] == list(range(WINDOW + 1, WINDOW + 7))
-    assert sum(len(batch.discoveries) for batch in first + rest) == (WINDOW + 6) * BATCH
+    assert sum(len(batch.discoveries) for batch in first + rest) == (WINDOW + 6) * size
 
 
-def test_a_batch_is_taken_once_and_acknowledged_after_the_commit(shard: Shard) -> None:
+def test_router_is_full_when_too_many_batches_wait(shard: Shard) -> None:
+    """Nothing more should be fetched before another shard has acknowledged some."""
+    for number in range(FULL):
+        assert not shard.router.is_full
+        shard.router.deliver([link(FOREIGN, number)], 0.0)
+        shard.router.flush()
+    assert shard.router.is_full
+    shard.acknowledged(1)
+    assert not shard.router.is_full
+
+
+def test_batch_is_taken_once_and_acknowledged_after_the_commit(shard: Shard) -> None:
     """One that comes again changes nothing, and is acknowledged again: the first receipt was lost."""
     batch = Batch.of(1, 0, 1, (link(OWN),))
-    shard.scheduler.discover(shard.courier.take(batch), 0.0)
-    assert shard.courier.collect()[2] == {}
+    shard.receive(batch)
+    assert shard.outbound.collect()[2] == {}
     shard.commit()
-    assert shard.courier.collect()[2] == {1: 1}
+    assert shard.outbound.collect()[2] == {1: 1}
     shard.commit()
-    assert shard.courier.collect()[2] == {}
-    shard.scheduler.discover(shard.courier.take(batch), 0.0)
+    assert shard.outbound.collect()[2] == {}
+    shard.receive(batch)
     shard.commit()
-    assert shard.courier.collect()[2] == {1: 1}
+    assert shard.outbound.collect()[2] == {1: 1}
     assert len(shard.state.records) == 1
 
 
-def test_where_a_seed_has_moved_is_told_once_a_life(shard: Shard, tmp_path: Path) -> None:
-    """To all others, with the next parcel; also after a restart, for whoever did not hear."""
+def test_batch_that_overtook_another_is_not_taken(shard: Shard) -> None:
+    """It comes again, after the one before it."""
+    second = Batch.of(1, 0, 2, (link(OWN, 2),))
+    shard.receive(second)
+    assert len(shard.state.records) == 0
+    shard.receive(Batch.of(1, 0, 1, (link(OWN, 1),)))
+    shard.receive(second)
+    assert len(shard.state.records) == 2
+
+
+def test_moved_seed_extends_the_scope_of_all_shards(shard: Shard, tmp_path: Path) -> None:
+    """The new place is sent once in each process, after the commit that has it; only a seed extends the scope."""
     seed = FetchTask(SEED, Site("seed.test"), Purpose.PAGE, Lane.DISCOVERY, 0.0, source=Source.SEED)
     linked = FetchTask(SEED, Site("seed.test"), Purpose.PAGE, Lane.DISCOVERY, 0.0)
-    assert not shard.courier.redirected(Redirected(linked, 301, HOME, (), 0.0, 0.0))
-    assert shard.courier.redirected(Redirected(seed, 301, HOME, (), 0.0, 0.0))
-    assert not shard.courier.redirected(Redirected(seed, 301, HOME, (), 0.0, 0.0))
-    assert not shard.courier.is_quiet
-    assert shard.courier.collect()[0] == [HOME]
-    assert shard.courier.collect()[0] == []
-    assert not shard.courier.widen([HOME])
+    assert not shard.router.follow_seed(Redirected(linked, 301, HOME, (), 0.0, 0.0))
+    assert shard.router.follow_seed(Redirected(seed, 301, HOME, (), 0.0, 0.0))
+    assert not shard.router.follow_seed(Redirected(seed, 301, HOME, (), 0.0, 0.0))
+    assert shard.outbound.collect()[0] == []
     shard.commit()
+    assert not shard.is_quiet
+    assert shard.outbound.collect()[0] == [HOME]
+    assert shard.outbound.collect()[0] == []
+    assert not shard.router.extend_scope([HOME])
     shard.state.close()
-    again = Shard(tmp_path)
-    assert again.courier.collect()[0] == [HOME]
-    again.courier.deliver([link("a.new-home.example"), link("b.new-home.example"), link("c.new-home.example")], 0.0)
-    assert [event for event in again.events.events if hasattr(event, "rule")] == []
+    again = Shard(tmp_path, moved=shard.router.moved)
+    again.commit()
+    assert again.outbound.collect()[0] == [HOME]
+    again.router.deliver([link("a.new-home.example"), link("b.new-home.example"), link("c.new-home.example")], 0.0)
+    assert [event for event in again.events.events if isinstance(event, Refused)] == []
     again.state.close()
