@@ -1,4 +1,4 @@
-"""Reading sitemaps while they arrive: the same values as at once, never more than was asked for, always an end."""
+"""Reading sitemaps a little at a time: the same values as at once, never more than the limit, always an end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from periplus.crawl.intake import INTAKE_LIMITS, Intake, Part, Value
+from periplus.crawl.sitemaps.parser import ARCHIVE, PARSER_LIMITS, IncrementalSitemapParser, Part, Value
+from periplus.formats import metadata_archive
+from periplus.formats.metadata_archive import ArchiveEntry
 from periplus.formats.sitemap import Child, Entry, Kind, Limits, read
 from periplus.model import EntryColumns, Problem
 
@@ -30,13 +31,8 @@ def urlset(count: int) -> bytes:
     return HEAD + b"".join(map(record, range(count))) + b"</urlset>"
 
 
-def cut(data: bytes, places: list[int]) -> list[bytes]:
-    marks = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
-    return [data[start:end] for start, end in pairwise(marks)]
-
-
 def values_of(parts: list[Part]) -> list[Value]:
-    """Each by itself, those that came by columns, too."""
+    """Each value by itself, also those in columns."""
     values: list[Value] = []
     for part in parts:
         if isinstance(part, EntryColumns):
@@ -46,30 +42,17 @@ def values_of(parts: list[Part]) -> list[Value]:
     return values
 
 
-def drained(intake: Intake, limit: int = 1_000) -> list[Value]:
-    """All that can be had without waiting, so many at a time."""
+def taken(parser: IncrementalSitemapParser, limits: list[int]) -> list[Value]:
+    """All values; at each `take` at most the next of these limits."""
     values: list[Value] = []
-    while intake.is_ready:
-        some = values_of(intake.take(limit))
+    turns = 0
+    while not parser.is_over:
+        limit = limits[turns % len(limits)]
+        some = values_of(parser.take(limit))
         assert len(some) <= limit
         values += some
-    return values
-
-
-def taken(intake: Intake, chunks: list[bytes], limits: list[int]) -> list[Value]:
-    """All values, while chunks arrive; after each, some are taken."""
-    values: list[Value] = []
-    for number, chunk in enumerate(chunks):
-        intake.feed(chunk)
-        limit = limits[number % len(limits)]
-        some = values_of(intake.take(limit))
-        assert len(some) <= limit
-        values += some
-    intake.close()
-    values += drained(intake, max(limits) + 1)
-    assert intake.is_over
-    assert not intake.is_ready
-    assert intake.take(9) == []
+        turns += 1
+    assert parser.take(9) == []
     return values
 
 
@@ -111,106 +94,77 @@ packings = st.sampled_from(
 )
 
 
-@given(
-    documents,
-    packings,
-    st.lists(st.integers(0, 300_000), max_size=12),
-    st.lists(st.integers(1, 700), min_size=1, max_size=5),
-)
-@example(b"", bytes, [], [1])
-@example(urlset(2_000), gzip.compress, list(range(0, 12_000, 100)), [1_000_000])
-def test_neither_portions_nor_limits_matter(
-    data: bytes, packing: Callable[[bytes], bytes], places: list[int], limits: list[int]
-) -> None:
-    """Any cutting into chunks and any number taken at a time give the values that reading at once gives."""
+@given(documents, packings, st.lists(st.integers(1, 5_000), min_size=1, max_size=5))
+@example(b"", bytes, [1])
+@example(urlset(2_000), gzip.compress, [1_000_000])
+def test_limits_do_not_matter(data: bytes, packing: Callable[[bytes], bytes], limits: list[int]) -> None:
+    """Any number taken at a time gives the values that reading at once gives."""
     data = packing(data)
-    intake, at_once = Intake(BASE), read(data, BASE, INTAKE_LIMITS)
-    assert taken(intake, cut(data, places), limits) == list(at_once)
-    assert (intake.kind, intake.lastmod) == (at_once.kind.value if at_once.kind else "", at_once.lastmod)
+    parser, at_once = IncrementalSitemapParser(BASE, data), read(data, BASE, PARSER_LIMITS)
+    assert taken(parser, limits) == list(at_once)
+    assert (parser.kind, parser.lastmod) == (at_once.kind.value if at_once.kind else "", at_once.lastmod)
 
 
 @given(documents, packings)
 def test_every_byte_may_come_alone(data: bytes, packing: Callable[[bytes], bytes]) -> None:
-    """However slowly a server sends, and however often the reader is asked meanwhile."""
+    """However a body is cut into chunks."""
     data = packing(data[:600])
     chunks = [part for byte in data for part in (bytes([byte]), b"")]
     assert list(read(chunks, BASE)) == list(read(data, BASE))
 
 
 @pytest.mark.parametrize("packing", [bytes, gzip.compress])
-def test_entries_are_had_before_the_file_ends(packing: Callable[[bytes], bytes]) -> None:
-    """That is what it is for: most of what has arrived is told before the rest has."""
-    data: bytes = packing(urlset(20_000))
-    intake = Intake(BASE)
-    for start in range(0, len(data) * 9 // 10, 5_000):
-        intake.feed(data[start : start + 5_000])
-    values = drained(intake)
-    assert len(values) > 10_000
-    assert all(isinstance(value, Entry) for value in values)
-    assert (intake.kind, intake.is_over, intake.is_ready) == (Kind.URLSET.value, False, False)
-    assert intake.take(9) == []
+def test_entries_are_taken_before_all_is_read(packing: Callable[[bytes], bytes]) -> None:
+    """A long file is not parsed at once: other sites have their turn in between."""
+    parser = IncrementalSitemapParser(BASE, packing(urlset(50_000)))
+    values = values_of(parser.take(1_000))
+    assert len(values) == 1_000
+    assert (parser.kind, parser.is_over) == (Kind.URLSET.value, False)
+    assert parser._length < 20_000
 
 
 def test_children_come_as_entries_do() -> None:
     """An index is read in the same way."""
-    intake = Intake(BASE)
-    intake.feed(b"<sitemapindex><sitemap><loc>http://example.com/a.xml</loc></sitemap></sitemapindex>")
-    intake.close()
-    [child] = [value for value in drained(intake) if not isinstance(value, Problem)]
+    body = b"<sitemapindex><sitemap><loc>http://example.com/a.xml</loc></sitemap></sitemapindex>"
+    parser = IncrementalSitemapParser(BASE, body)
+    [child] = [value for value in taken(parser, [9]) if not isinstance(value, Problem)]
     assert child == Child("http://example.com/a.xml")
-    assert intake.kind == Kind.INDEX.value
+    assert parser.kind == Kind.INDEX.value
 
 
-def test_what_is_not_worth_it_waits_for_more() -> None:
-    """A few bytes are not read alone; when there will be no more, they are."""
-    intake = Intake(BASE)
-    intake.feed(urlset(3))
-    assert (intake.is_ready, intake.take(9), intake.waiting) == (False, [], len(urlset(3)))
-    intake.close()
-    assert (intake.is_ready, len(values_of(intake.take(9))), intake.waiting) == (True, 3, 0)
+def test_empty_file_has_a_problem() -> None:
+    """It ends, too, and says that it is empty."""
+    parser = IncrementalSitemapParser(BASE, b"")
+    assert not parser.is_over
+    assert [value.reason for value in taken(parser, [9]) if isinstance(value, Problem)] == ["empty"]
 
 
-def test_nothing_is_an_empty_file() -> None:
-    """A file of which nothing arrives ends, too, and says that it is empty."""
-    intake = Intake(BASE)
-    assert (intake.is_ready, intake.is_over) == (False, False)
-    intake.close()
-    assert [value.reason for value in drained(intake) if isinstance(value, Problem)] == ["empty"]
-    assert intake.is_over
+def test_web_page_is_not_read_to_its_end() -> None:
+    """A page in place of a sitemap is recognised by its first bytes."""
+    parser = IncrementalSitemapParser(BASE, b"<!DOCTYPE html><html>" + b" " * 10_000_000)
+    assert [value.reason for value in values_of(parser.take(9)) if isinstance(value, Problem)] == ["html"]
+    assert values_of(parser.take(9)) == []
+    assert parser.is_over
 
 
-def test_an_abort_ends_it_at_once() -> None:
-    """Nothing is told any more, nothing is kept, and what still arrives does not matter."""
-    intake = Intake(BASE)
-    intake.feed(urlset(20_000))
-    assert len(values_of(intake.take(1))) == 1
-    intake.abort()
-    assert (intake.is_over, intake.is_ready, intake.take(9), intake.waiting) == (True, False, [], 0)
-    intake.feed(urlset(20_000))
-    intake.close()
-    intake.abort()
-    assert (intake.is_over, intake.take(9), intake.waiting) == (True, [], 0)
-
-
-def test_what_is_no_sitemap_is_not_read_to_its_end() -> None:
-    """A page in its place is known by its first bytes, and the rest of it is not kept."""
-    intake = Intake(BASE)
-    intake.feed(b"<!DOCTYPE html><html>" + b" " * 40_000)
-    assert [value.reason for value in drained(intake) if isinstance(value, Problem)] == ["html"]
-    assert intake.is_over
-    intake.feed(b"x" * 100_000)
-    assert intake.waiting == 0
-
-
-def test_a_turn_is_short_where_there_is_nothing_to_find() -> None:
-    """Megabytes without an entry are not read in one go: others have their turn in between."""
-    intake = Intake(BASE)
-    intake.feed(HEAD + b"<!-- " + b"x" * 20_000_000)
+def test_take_is_short_where_there_is_nothing_to_find() -> None:
+    """Megabytes without an entry are not read by one `take`."""
+    parser = IncrementalSitemapParser(BASE, HEAD + b"<!-- " + b"x" * 20_000_000)
     turns = 0
-    while intake.is_ready:
-        assert intake.take(100) == []
+    while not parser.is_over:
+        assert [value for value in parser.take(100) if not isinstance(value, Problem)] == []
         turns += 1
     assert turns > 10
+
+
+def test_archive_of_metadata_goes_by_its_name() -> None:
+    """The pages that it describes are entries, as if a sitemap had listed them."""
+    described = [ArchiveEntry(f"p{number:04}.html", 1_700_000_000.0 + number, 100) for number in range(1_200)]
+    [archive] = metadata_archive.write(described, segment=2_000)
+    parser = IncrementalSitemapParser(f"https://example.com/{archive.name}", archive.body)
+    values = taken(parser, [700])
+    assert parser.kind == ARCHIVE
+    assert [value.url for value in values if isinstance(value, Entry)] == [f"/{each.path}" for each in described]
 
 
 def bomb(size: int, filling: bytes) -> bytes:
@@ -223,15 +177,13 @@ def bomb(size: int, filling: bytes) -> bytes:
     [(b"\0", "not-a-sitemap"), (b" ", "empty"), (b"<url><loc>http://a/</loc></url>", "ratio-limit")],
 )
 def test_a_bomb_ends_in_a_problem(filling: bytes, reason: str) -> None:
-    """What unpacks to far more than was sent is given up, within bounded memory."""
+    """A body that unpacks to far more than was sent is given up, within bounded memory."""
     data = bomb(4, filling)
     tracemalloc.start()
-    intake = Intake(BASE, replace(INTAKE_LIMITS, ratio_from=2**20))
-    intake.feed(data)
-    intake.close()
+    parser = IncrementalSitemapParser(BASE, data, replace(PARSER_LIMITS, ratio_from=2**20))
     found = set()
-    while not intake.is_over:
-        some = intake.take(500)
+    while not parser.is_over:
+        some = parser.take(500)
         found |= {value.reason for value in some if isinstance(value, Problem)}
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -240,33 +192,26 @@ def test_a_bomb_ends_in_a_problem(filling: bytes, reason: str) -> None:
 
 
 def test_a_file_that_lists_too_much_ends_there() -> None:
-    """Bytes and URLs of one file have a bound."""
+    """Bytes and URLs of one file are bounded."""
     for limits, reason in ((Limits(size=50_000), "size-limit"), (Limits(urls=700), "url-limit")):
-        intake = Intake(BASE, limits)
-        values = taken(intake, cut(urlset(2_000), [50_000]), [10_000])
+        values = taken(IncrementalSitemapParser(BASE, urlset(2_000), limits), [10_000])
         assert reason in {value.reason for value in values if isinstance(value, Problem)}
         assert 0 < sum(isinstance(value, Entry) for value in values) <= 700
 
 
 def test_fifty_thousand_entries_cost_little_more_than_at_once() -> None:
-    """By CPU time, in packets as they come from afar; generous, for machines are noisy."""
+    """By CPU time; generous, for machines are noisy."""
     data = urlset(50_000)
-    packets = [data[start : start + 1_448] for start in range(0, len(data), 1_448)]
 
     def at_once() -> int:
-        return len(list(read(data, BASE, INTAKE_LIMITS)))
+        return len(list(read(data, BASE, PARSER_LIMITS)))
 
-    def by_packets() -> int:
-        intake, count = Intake(BASE), 0
-        for packet in packets:
-            intake.feed(packet)
-            count += len(drained(intake))
-        intake.close()
-        return count + len(drained(intake))
+    def by_turns() -> int:
+        return len(taken(IncrementalSitemapParser(BASE, data), [4_000]))
 
     best: dict[Callable[[], int], float] = {}
-    for run in (at_once, by_packets) * 4:
+    for run in (at_once, by_turns) * 4:
         started = time.process_time()
         assert run() == 50_000
         best[run] = min(best.get(run, 99.0), time.process_time() - started)
-    assert best[by_packets] < 3 * best[at_once]
+    assert best[by_turns] < 3 * best[at_once]
