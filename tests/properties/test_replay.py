@@ -35,8 +35,8 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
     "random": ({"crawl.ordering": "random"}, 0.0),
     "watch": ({"refresh.shortest": 60.0}, 40_000.0),
 }
-LONGEST = 400.0
-"""Virtual seconds after which a run ends, if it has not."""
+LONGEST, MAX_INPUTS = 3000.0, 160
+"""Virtual seconds, and inputs, after which a run ends, if it has not."""
 
 
 def config_of(options: dict[str, object]) -> Config:
@@ -64,6 +64,8 @@ class Witness:
     def look(self, given: Input, granted: list[FetchTask]) -> None:
         photograph = self.collection.photograph(self.folder / f"{len(self.seen):05d}")
         self.seen.append(Moment(given, granted, photograph, self.collection.rows()))
+        if len(self.seen) >= MAX_INPUTS:
+            self.collection.clock.at = START + LONGEST
 
 
 @pytest.mark.parametrize("name", CASES)
