@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +39,13 @@ class Kept:
     def __init__(self, folder: Path, scratch: Path, tables: Path, spooled: Sequence[Spooled]) -> None:
         self.folder = folder
         self._scratch = scratch
-        self._origin = _origin_of(tables, spooled)
+        self._tables = tables
+        self._spooled = tuple(spooled)
+
+    @cached_property
+    def _origin(self) -> Origin:
+        """Looked up when it is needed: questions about one table need not know the others to be whole."""
+        return _origin_of(self._tables, self._spooled)
 
     @property
     def is_current(self) -> bool:
