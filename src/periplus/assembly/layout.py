@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
+from periplus.model import CollectionDamaged
 from periplus.store import DiskState, is_begun
+from periplus.store.state.begun import lost_state, was_begun
 from periplus.store.tables import Spooled
+from periplus.store.tables.writer import surviving_mark
+
+log = logging.getLogger(__name__)
+
+
+class ShardCommit(Struct, frozen=True):
+    """How far a shard had come when it last committed: the marks of its tables and of its archive."""
+
+    shard: int
+    tables: bytes | None
+    archive: bytes | None
 
 
 class Layout(Struct, frozen=True):
@@ -75,12 +89,36 @@ class Layout(Struct, frozen=True):
     @property
     def spooled(self) -> tuple[Spooled, ...]:
         """How far each shard that has begun has committed its rows."""
-        return tuple(
-            Spooled(number, self.spool(number), mark)
-            for number in range(self.shards)
-            if is_begun(self.shard(number))
-            for mark in [marked(self.shard(number), "tables")]
-        )
+        return tuple(Spooled(commit.shard, self.spool(commit.shard), commit.tables) for commit in self.commits())
+
+    def commits(self) -> list[ShardCommit]:
+        """How far each shard that has begun had come when it last committed.
+
+        A shard whose state is lost or damaged is read from its files, as far as they go, and a warning is logged.
+        """
+        found = (self._commit_of(number) for number in range(self.shards))
+        return [commit for commit in found if commit is not None]
+
+    def _commit_of(self, number: int) -> ShardCommit | None:
+        try:
+            self.check_begun(number)
+            if not is_begun(self.shard(number)):
+                return None
+            return ShardCommit(number, *(marked(self.shard(number), name) for name in ("tables", "archive")))
+        except CollectionDamaged as error:
+            log.warning("%s; tables and archive are read as far as they go (%s)", error, error.hint)
+            return ShardCommit(number, surviving_mark(self.tables, self.spool(number), number), None)
+
+    def check_begun(self, number: int) -> None:
+        """Raise `CollectionDamaged` if a shard has written something before and has no state any more."""
+        home = self.shard(number)
+        if not is_begun(home) and (was_begun(home) or self.has_files(number)):
+            raise lost_state(home)
+
+    def has_files(self, number: int) -> bool:
+        """Whether there are WARC or Parquet files of a shard."""
+        names = ((self.warc, f"periplus-{number:02d}-*.warc.gz"), (self.tables, f"*/{number:02d}-*.parquet"))
+        return any(next(folder.glob(name), None) is not None for folder, name in names)
 
     @property
     def shards(self) -> int:

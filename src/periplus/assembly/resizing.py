@@ -97,6 +97,7 @@ def _checked(layout: Layout, shards: int) -> int:
     if not before:
         raise ConfigError(f"{layout.folder} was not crawled yet", hint="say how many with crawl --workers")
     for number in range(before):
+        layout.check_begun(number)
         with opened(layout, number):
             pass
     return before
@@ -142,6 +143,8 @@ class _Resizing:
         places = sorted(all_moved(self._layout))
         with opened(self._layout, 0) as first:
             files = first.marked(_gone(number)) or b"\x80"
+        if not msgspec.msgpack.decode(files):
+            self._layout.check_begun(number)
         with opened(self._layout, number) as state:
             if state.marked("commits") is not None:
                 return  # it has crawled since: a file that says otherwise came back with the power

@@ -139,6 +139,7 @@ def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
     try:
         for number in range(layout.shards):
             folder = layout.shard(number)
+            layout.check_begun(number)
             if is_begun(folder):
                 opened[number] = DiskState.read_only(folder, shard=number)
         yield opened

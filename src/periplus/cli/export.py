@@ -18,7 +18,7 @@ from periplus.store.export import STREAMS, Committed, Exported, export_folder, e
 from periplus.store.tables import Spooled
 
 from . import options
-from .collection import Collection, existing, states
+from .collection import Collection, existing
 from .live import count, top
 
 NOTHING_WRITTEN = 1
@@ -67,13 +67,10 @@ def export(
 
 def _committed(collection: Collection) -> Committed:
     """How far the shards had come: also of a crawl that runs, or was killed."""
-    spooled, ends = [], []
     layout = collection.layout
-    with states(layout) as opened:
-        for number, state in opened.items():
-            spooled.append(Spooled(number, layout.spool(number), state.marked("tables")))
-            if (end := state.marked("archive")) is not None:
-                ends.append(msgspec.msgpack.decode(end, type=WarcEnd))
+    commits = layout.commits()
+    ends = (msgspec.msgpack.decode(commit.archive, type=WarcEnd) for commit in commits if commit.archive is not None)
+    spooled = (Spooled(commit.shard, layout.spool(commit.shard), commit.tables) for commit in commits)
     return Committed(tuple(spooled), tuple(ends))
 
 

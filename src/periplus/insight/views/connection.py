@@ -142,10 +142,12 @@ class Views:
             yield
         except (duckdb.Error, pa.ArrowException) as error:
             used = {*names, *self._there} & {view.name for view in TABLES}
-            found = damaged_files(self.tables, used)
-            if not found:
-                raise
-            raise CollectionDamaged(f"{found[0]} is damaged", hint=repair_hint(found[0])) from error
+            if found := damaged_files(self.tables, used):
+                raise CollectionDamaged(f"{found[0]} is damaged", hint=repair_hint(found[0])) from error
+            if found := self.kept.damaged():
+                hint = "run the same command again: it is computed again from the tables"
+                raise CollectionDamaged(f"{found[0]} is damaged", hint=hint) from error
+            raise
 
     def rows(self, sql: str, parameters: Sequence[object] | dict[str, object] = ()) -> list[dict[str, Any]]:
         """The same as values, for answers of few rows."""

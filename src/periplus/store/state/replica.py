@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import mmap
 import os
 import shutil
 import tempfile
@@ -48,6 +49,9 @@ MOST_DELTAS = 2_000
 """So many files are one, whatever their size: whoever restores opens each."""
 ROWS_AT_ONCE = 50_000
 """Whoever restores commits after so many rows, which take memory until then."""
+
+SMALLEST_PAGE = 4096
+"""Bytes of a page of LMDB, at least: a state that comes from another machine may have larger ones than ours."""
 
 _STAMP = b"replica"
 _TRIES = 20
@@ -292,9 +296,10 @@ def is_copied(home: Path) -> bool:
 
 
 def has_state(home: Path) -> bool:
-    """Whether a state lies in a folder itself. LMDB takes an empty file for a new one."""
+    """Whether a state with a commit lies in a folder itself. LMDB begins with two pages that hold nothing."""
     path = home / DATA
-    return path.is_file() and path.stat().st_size > 0
+    pages = SMALLEST_PAGE if was_begun(home) else mmap.PAGESIZE
+    return path.is_file() and path.stat().st_size > 2 * pages
 
 
 def is_begun(home: Path) -> bool:
