@@ -29,6 +29,7 @@ VERBS = (
     "changes",
     "info",
     "export",
+    "repair",
     "query",
     "report",
     "audit",

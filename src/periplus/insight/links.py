@@ -53,7 +53,7 @@ class LinkBatch(Struct, frozen=True):
 
 def read_links(path: Path, newest: Newest | None) -> Iterator[LinkBatch]:
     """The links of a file, a row group at a time: that is how long a dictionary lives."""
-    with parquet_of(path), pq.ParquetFile(path) as file:
+    with parquet_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         for number in range(file.num_row_groups):
             group = file.read_row_group(number, columns=_COLUMNS)
             for batch in group.unify_dictionaries().combine_chunks().to_batches():

@@ -153,6 +153,27 @@ class Environment:
             raise
         self.changed = defaultdict(dict)
 
+    def verify(self) -> int:
+        """Read every row of every table; how many there are. What does not fit together is `CollectionDamaged`."""
+        total = 0
+        for name in self._names():
+            table = self.table(name)
+            found, last = 0, b""
+            for key, _ in table.walk():
+                if key <= last:
+                    raise CollectionDamaged(f"the keys of {name} in {self._folder} are out of order")
+                found, last = found + 1, key
+            if found != len(table):
+                raise CollectionDamaged(f"{name} in {self._folder} has {found} of {len(table)} rows")
+            total += found
+        return total
+
+    def _names(self) -> list[str]:
+        try:
+            return [bytes(key).decode() for key in self.transaction().cursor().iternext(values=False)]
+        except (lmdb.Error, UnicodeDecodeError) as error:
+            raise CollectionDamaged(f"the tables of {self._folder} cannot be listed: {error}") from error
+
     def log_to(self, log: Log) -> None:
         """From now on every commit is given to this log first."""
         self._log, self.changed = log, defaultdict(dict)

@@ -57,7 +57,7 @@ def scan_spools(
 
 def scan_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Every row of one Parquet file, a batch at a time."""
-    with parquet_of(path), pq.ParquetFile(path) as file:
+    with parquet_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         yield from file.iter_batches(columns=list(columns))
 
 

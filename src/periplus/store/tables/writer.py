@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 
 from periplus.model import CollectionDamaged, CollectionError, Event
 
@@ -57,6 +58,11 @@ class Tables:
         if self._rows.weight > self._settings.bytes_in_memory:
             with self._writing():
                 self._spill()
+
+    def append(self, table: str, batch: pa.RecordBatch) -> None:
+        """Add rows of one table that are made already."""
+        with self._writing():
+            self._tables[table].append(batch)
 
     def checkpoint(self) -> bytes:
         """Make every row durable that was recorded; the answer is to be committed before this is called again.
@@ -145,6 +151,16 @@ def surviving_mark(folder: Path, spool: Path, shard: int) -> bytes:
     for name in SCHEMAS:
         number = 1 + max((number_of(Path(path)) for path in listed if _table_of(path) == name), default=0)
         places[name] = Place(number, *whole_batches(spool_path(spool, name, number)))
+    return msgspec.msgpack.encode(places)
+
+
+def usable_mark(mark: bytes | None, spool: Path) -> bytes:
+    """A mark without the rows that are no longer whole in the spools."""
+    places = places_of(mark)
+    for name, place in places.items():
+        length, rows = whole_batches(spool_path(spool, name, place.number))
+        if length < place.length:
+            places[name] = Place(place.number, length, rows)
     return msgspec.msgpack.encode(places)
 
 
