@@ -144,6 +144,9 @@ def test_a_damaged_table(docs: Path, run: Run, damage: Damage, table: str) -> No
             assert refused.returncode == 3, (command, refused)
             assert f"{table}/00-000001.parquet" in refused.stderr
             assert f"periplus repair {docs}" in refused.stderr
+    exported = run("export", str(docs), "--format", "parquet", "-o", str(docs.with_name("tables")))
+    assert exported.returncode == 3, exported
+    assert f"periplus repair {docs}" in exported.stderr
     assert run("repair", str(docs), "--dry-run").returncode == 3
     repaired = run("repair", str(docs), "--json")
     assert repaired.returncode == 0, repaired
@@ -261,7 +264,9 @@ def test_an_archive_that_was_cut_short(docs: Path, run: Run) -> None:
     answers = list(archived_answers(docs / "warc", 0))
     halve(path)
     short = path.read_bytes()
-    assert run("crawl", HOME, "--workers", "1", "-o", str(docs)).returncode == 3
+    refused = run("crawl", HOME, "--workers", "1", "-o", str(docs))
+    assert refused.returncode == 3
+    assert f"periplus repair {docs}" in refused.stderr
     repaired = run("repair", str(docs))
     assert repaired.returncode == 0, repaired
     assert (docs / "damaged" / "1" / "warc" / path.name).read_bytes() == short
@@ -280,3 +285,18 @@ def test_a_collection_in_use_is_left_alone(docs: Path, run: Run) -> None:
         refused = run("repair", str(docs))
     assert refused.returncode == 3
     assert "in use by process" in refused.stderr
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_was_computed_is_computed_again(docs: Path, run: Run, damage: Damage) -> None:
+    """Damage to what `query` keeps for itself costs time, never an answer."""
+    question = ("query", str(docs), "select * from urls order by url", "--json")
+    before = run(*question)
+    assert before.returncode == 0, before
+    damage(docs / "insight" / "urls.parquet")
+    again = run(*question)
+    if again.returncode == 3:
+        assert "run the same command again" in again.stderr
+        again = run(*question)
+    assert again.stdout == before.stdout or damage is flip
+    assert again.returncode == 0

@@ -76,7 +76,7 @@ class Inspection(Struct, frozen=True):
 
 
 def inspect(layout: Layout, shards: int) -> Inspection:
-    """Look at every part of a collection that was begun with so many shards."""
+    """Look at every part of a collection of `shards` shards."""
     states = [_state_part(layout, number) for number in range(shards)]
     lost = {part.shard for part in states if part.problem}
     commits = {

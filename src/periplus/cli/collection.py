@@ -21,7 +21,7 @@ from periplus.config import Config
 from periplus.crawl.tally import Tally
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
-from periplus.store.folder_lock import FolderLocked, lock_folder
+from periplus.store.folder_lock import FolderLock, FolderLocked
 
 SEED_FILE = "seeds.txt"
 SEEDS_IN_SETTINGS = 200
@@ -121,7 +121,7 @@ def held(folder: Path) -> Iterator[None]:
     """Hold the folder against other crawls. The lock is on the folder itself, and ends with the process."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        descriptor = lock_folder(folder, _LOCK)
+        lock = FolderLock(folder, _LOCK)
     except FolderLocked as error:
         raise CollectionInUse(
             str(error), hint=f"wait until it ends, or stop it; periplus info {folder} looks without disturbing it"
@@ -129,7 +129,7 @@ def held(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        os.close(descriptor)
+        lock.close()
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """A lock on a folder itself, so that deleting a lock file does not let a second process in.
 
-The lock is an `flock` on a descriptor of the folder; the system releases it when the process ends, however it ends. A
-small file inside names the process that holds it, for messages only. Some network file systems cannot lock a folder:
-there that file is locked instead.
+Two locks are held: an `flock` on a descriptor of the folder, which lasts whatever is deleted inside, and one on a small
+file inside that names the process. The second is for network file systems, where a lock on a folder is known to this
+machine alone, and one on a file to all. The system releases both when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -23,42 +23,44 @@ class FolderLocked(PeriplusError):  # noqa: N818 - reads as what is the case
         self.owner = owner
 
 
-def lock_folder(folder: Path, note: str) -> int:
-    """Lock a folder for this process alone, until the returned descriptor is closed. `note` names the holder."""
-    held = _locked(folder, note, fcntl.LOCK_EX)
-    with suppress(OSError):
-        (folder / note).write_text(f"{os.getpid()}\n", "ascii")
-    return held
+class FolderLock:
+    """Holds a folder until it is closed: for this process alone, or shared with other readers.
 
+    `note` is the name of the file inside that names the process. A reader that finds none locks the folder alone.
+    """
 
-def share_folder(folder: Path, note: str) -> int:
-    """Keep writers out until the returned descriptor is closed; other readers may share it."""
-    return _locked(folder, note, fcntl.LOCK_SH)
+    def __init__(self, folder: Path, note: str, *, shared: bool = False) -> None:
+        self._descriptors: list[int] = []
+        how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
+        try:
+            self._hold(os.open(folder, os.O_RDONLY | os.O_CLOEXEC), how, is_folder=True)
+            with suppress(*((FileNotFoundError,) if shared else ())):
+                flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+                self._hold(os.open(folder / note, flags | os.O_CLOEXEC, 0o644), how)
+        except BlockingIOError as error:
+            self.close()
+            raise FolderLocked(folder, _owner(folder / note)) from error
+        except BaseException:
+            self.close()
+            raise
+        if not shared:
+            os.ftruncate(self._descriptors[-1], 0)
+            os.pwrite(self._descriptors[-1], f"{os.getpid()}\n".encode(), 0)
 
+    def _hold(self, descriptor: int, how: int, *, is_folder: bool = False) -> None:
+        self._descriptors.append(descriptor)
+        try:
+            fcntl.flock(descriptor, how)
+        except BlockingIOError:
+            raise
+        except OSError:
+            if not is_folder:  # some file systems cannot lock a folder at all: there the file has to do
+                raise
 
-def _locked(folder: Path, note: str, how: int) -> int:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise FolderLocked(folder, _owner(folder / note)) from error
-    except OSError:
-        os.close(descriptor)
-        return _locked_file(folder, note, how)
-    return descriptor
-
-
-def _locked_file(folder: Path, note: str, how: int) -> int:
-    """Lock the file with the holder's name, where the file system cannot lock folders."""
-    flags = os.O_RDONLY if how == fcntl.LOCK_SH else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(folder / note, flags | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise FolderLocked(folder, _owner(folder / note)) from error
-    return descriptor
+    def close(self) -> None:
+        """Release the folder."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
 
 def _owner(note: Path) -> str:

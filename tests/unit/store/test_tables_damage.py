@@ -79,7 +79,7 @@ def test_a_writer_refuses_to_go_on_without_a_lost_file(tmp_path: Path, lose: Cal
 
 
 def test_a_lost_list_is_named(tmp_path: Path) -> None:
-    """Without it nobody knows which files there were."""
+    """Without it the files that should be there are not known."""
     mark = written(tmp_path)
     (tmp_path / "tables" / "manifest-03.json").unlink()
     with pytest.raises(CollectionDamaged, match=r"manifest-03\.json is missing"):

@@ -25,7 +25,7 @@ import lmdb
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse, InvariantError
 
 from ..damage import repair_hint
-from ..folder_lock import FolderLocked, lock_folder, share_folder
+from ..folder_lock import FolderLock, FolderLocked
 from .redo import Changes
 from .seal import SEAL, break_seal, check_seal, seal
 
@@ -44,7 +44,7 @@ DATA, _LOCKS = "data.mdb", "lock.mdb"
 """What LMDB calls its files."""
 
 _OWNER = "owner.lock"
-"""The file that names the process which holds the folder. It is not the lock: that is on the folder itself."""
+"""The file that names the process which holds the folder, and is locked together with the folder itself."""
 
 MAX_TABLES = 32
 CHUNK = 256
@@ -230,9 +230,9 @@ class Environment:
             transaction.abort()
 
     def _unlock(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
 
 class Table:
@@ -335,21 +335,21 @@ def remove_files(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _lock(folder: Path) -> int:
-    """Hold the folder for as long as the descriptor is open: the system releases it when the process dies."""
+def _lock(folder: Path) -> FolderLock:
+    """Hold the folder until the lock is closed; the system releases it when the process dies."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        return lock_folder(folder, _OWNER)
+        return FolderLock(folder, _OWNER)
     except FolderLocked as error:
         raise CollectionInUse(str(error), hint="wait until it ends, or stop it") from error
 
 
-def _hold_still(folder: Path) -> int:
-    """A reader that cannot register in LMDB's lock file keeps writers out meanwhile; -1: it can register."""
+def _hold_still(folder: Path) -> FolderLock | None:
+    """A reader that cannot register in LMDB's lock file keeps writers out meanwhile; `None`: it can register."""
     if not _is_unwritable(folder):
-        return -1
+        return None
     try:
-        return share_folder(folder, _OWNER)
+        return FolderLock(folder, _OWNER, shared=True)
     except FolderLocked as error:
         raise CollectionInUse(
             f"process {error.owner} writes in {folder}, where this one cannot register as a reader",

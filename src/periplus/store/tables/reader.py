@@ -137,3 +137,9 @@ def damaged_files(folder: Path, tables: Iterable[str] = tuple(SCHEMAS)) -> list[
         for path, expected in (read_manifest(folder, shard) or {}).items()
         if path.partition("/")[0] in wanted and not is_intact(folder / path, expected)
     ]
+
+
+def check_digests(folder: Path, tables: Iterable[str]) -> None:
+    """Raise `CollectionDamaged` if a finished file of these tables has not the bytes that were written."""
+    for path in damaged_files(folder, tables):
+        raise CollectionDamaged(f"{path} is damaged", hint=repair_hint(path))
