@@ -97,6 +97,7 @@ def _checked(layout: Layout, shards: int) -> int:
     if not before:
         raise ConfigError(f"{layout.folder} was not crawled yet", hint="say how many with crawl --workers")
     for number in range(before):
+        layout.check_begun(number)
         with opened(layout, number):
             pass
     return before
@@ -141,7 +142,9 @@ class _Resizing:
         """A shard that comes: where seeds have moved to, and where one of that number that went had come to."""
         places = sorted(all_moved(self._layout))
         with opened(self._layout, 0) as first:
-            files = first.marked(_gone(number)) or b"\x80"
+            files = first.marked(gone_name(number)) or b"\x80"
+        if not msgspec.msgpack.decode(files):
+            self._layout.check_begun(number)
         with opened(self._layout, number) as state:
             if state.marked("commits") is not None:
                 return  # it has crawled since: a file that says otherwise came back with the power
@@ -204,7 +207,7 @@ def _inherit(first: DiskState, last: DiskState, number: int, token: bytes) -> No
     first.mark(MOVED, msgspec.msgpack.encode(sorted(moved)))
     first.mark("tally", tally.encoded())
     first.mark("pages", pages.to_bytes(8, "big"))
-    first.mark(_gone(number), msgspec.msgpack.encode(files))
+    first.mark(gone_name(number), msgspec.msgpack.encode(files))
     first.mark(_TOOK, msgspec.msgpack.encode({token: [*took, number]}))
     first.commit()
 
@@ -225,7 +228,7 @@ def _sum(one: Moved, other: Moved) -> Moved:
     return Moved(one.sites + other.sites, one.urls + other.urls, one.rows + other.rows)
 
 
-def _gone(number: int) -> str:
+def gone_name(number: int) -> str:
     """The mark of what is kept of a shard that went."""
     return f"gone {number}"
 
