@@ -332,7 +332,8 @@ class Schedule:
         if ip is not None:
             address = self._address(ip)
             address.next_at = max(address.next_at, now + address.pause)
-            self._changed_addresses[address.key] = None
+            if address.is_exclusive:
+                self._changed_addresses[address.key] = None
             if address is not active.address:
                 self._file(address)
         active.under_way += 1
