@@ -57,7 +57,7 @@ class Talker:
             watchdog=Watchdog(),
         )
         self._inbox.epoch = 1
-        Thread(target=self._outbound.run, daemon=True).start()
+        Thread(target=self._outbound.run, args=(lambda: True,), daemon=True).start()
 
     def deliver(self, transfer: Transfer) -> int:
         """From the other."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.crawl.shard import Status
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.exchange import Request
@@ -82,7 +82,7 @@ def make_due(folder: Path, urls: Iterable[str]) -> None:
 def make_files_due(folder: Path) -> None:
     """Let time pass, as far as the files that sites publish are concerned."""
     state = DiskState(Layout(folder).shard(0))
-    nodes = Nodes(state)
+    nodes = SitemapStore(state)
     for node in [node for site in state.sites for node in nodes.of_site(site.site)]:
         nodes.put(replace(node, due_at=0.0))
     state.commit()

@@ -10,7 +10,7 @@ from tests.lab.crawling import crawl, rows
 from tests.lab.scripted_web import ScriptedWeb, page
 
 from periplus.assembly import Layout
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.formats import metadata_archive
 from periplus.formats.metadata_archive import ArchiveEntry
 from periplus.model import Site
@@ -69,7 +69,7 @@ def let_a_day_pass(folder: Path) -> None:
     assert site is not None
     site.robots_expire_at = 0.0
     state.sites.put([site])
-    nodes = Nodes(state)
+    nodes = SitemapStore(state)
     oldest = min(nodes.of_site(Site("a.test")), key=lambda node: node.url)
     nodes.put(replace(oldest, due_at=0.0))
     state.commit()

@@ -9,7 +9,7 @@ from tests.lab.crawling import crawl, make_files_due, rows
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page, sitemap_index, urlset
 
 from periplus.assembly import Layout
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import Site
 from periplus.policy.sitemaps import SitemapNode
 from periplus.store import DiskState
@@ -27,7 +27,7 @@ def site(**said: str | bytes) -> dict[str, str | bytes]:
 
 def nodes(folder: Path) -> dict[str, SitemapNode]:
     state = DiskState.read_only(Layout(folder).shard(0))
-    found: dict[str, SitemapNode] = {node.url: node for node in Nodes(state).of_site(Site("a.test"))}
+    found: dict[str, SitemapNode] = {node.url: node for node in SitemapStore(state).of_site(Site("a.test"))}
     state.close()
     return found
 

@@ -11,7 +11,7 @@ import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 
 from periplus.assembly import Layout
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World
 from periplus.lab.web.log import Visit
 from periplus.model import Site
@@ -36,7 +36,7 @@ def files(folder: Path) -> list[SitemapNode]:
     """Every file that the crawl knows of."""
     state = DiskState.read_only(Layout(folder).shard(0))
     try:
-        nodes = Nodes(state)
+        nodes = SitemapStore(state)
         hosts = {Site(node["site"]) for node in rows(folder, "select distinct site from fetches")}
         return [node for host in hosts for node in nodes.of_site(host)]
     finally:

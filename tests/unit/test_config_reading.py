@@ -60,7 +60,11 @@ def test_settings_are_read_by_room() -> None:
         ("[wire]\nmax_transfers = 0", "[wire] max_transfers must be at least 1", ""),
         ('[scope]\nkind = "hots"', "[scope] no such scope: 'hots'", "'host'"),
         ('[crawl]\nordering = "breadth"', "[crawl] no such ordering: 'breadth'", "breadth_first"),
-        ('[crawl]\ncontact = "me (at home)"', "[crawl] 'me (at home)' cannot stand in a User-Agent", "mailbox"),
+        (
+            '[crawl]\ncontact = "me (at home)"',
+            "[crawl] contact: 'me (at home)' cannot be used in a User-Agent",
+            "mailbox",
+        ),
         ('[patterns]\nexclude = ["re:("]', "[patterns] no regular expression", "re:"),
         ("[traps]\nwindow = 100", "[traps] window = 100", "1 to 64"),
         ("[crawl\n", "at line 1", "settings are TOML"),

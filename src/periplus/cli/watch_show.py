@@ -34,9 +34,10 @@ class Foretold(Struct, frozen=True):
 class WatchLine(Struct, frozen=True):
     """What `--json` says, every few seconds and at the end.
 
-    `fresh` is the share of `pages` that are likely what they say now, between `fresh_low` and `fresh_high` with 95 %
-    probability; `age` the mean seconds since pages were last seen; `price` what a visit must be worth.
-    All of these are null until they are known. `visits`, `changed`, `same`, `new`, `errors` and `fetches` are of
+    `at` is POSIX time by the clock of the crawl, `seconds` how long the command has run; neither jumps when the
+    machine's clock is set. `fresh` is the share of `pages` that are likely what they say now, between `fresh_low` and
+    `fresh_high` with 95 % probability; `age` the mean seconds since pages were last seen; `price` what a visit must be
+    worth. All of these are null until they are known. `visits`, `changed`, `same`, `new`, `errors` and `fetches` are of
     this run, `needless` is the share of `visits` that found nothing changed. `ended` is empty until the last line.
     """
 

@@ -119,11 +119,8 @@ class ShardActor:
             self._inbox.epoch = lease.epoch
             loop = Thread(target=self._work, args=(lease, outbound, watchdog), daemon=True, name="loop")
             loop.start()
-            last = outbound.run()
+            last = outbound.run(loop.is_alive)
             self._inbox.epoch = 0
-            while loop.is_alive():  # it closes its files, which may take longer than a lease
-                self._renew(lease, watchdog)
-                loop.join(1.0)
             watchdog.stop()
             self._report_end(lease, last)
         except BaseException:
@@ -149,13 +146,6 @@ class ShardActor:
                 if time.monotonic() > until:
                     raise
                 time.sleep(_RETRY)
-
-    def _renew(self, lease: Lease, watchdog: Watchdog) -> None:
-        asked_at = time.monotonic()
-        renewal = self._ask("report", self._number, lease.epoch, None)
-        if renewal is None:
-            os._exit(LOST_LEASE)
-        watchdog.renew(renewal.lease, asked_at)
 
     def _begin(self, watchdog: Watchdog) -> Lease | None:
         while True:

@@ -109,9 +109,9 @@ class Outbound:
         self.posts: SimpleQueue[Posted] = SimpleQueue()
         self.received: SimpleQueue[Transfer] = SimpleQueue()
 
-    def run(self) -> ShardStopped | ShardFailure:
-        """Send until the shard has ended; returns its last message."""
-        while self._last is None:
+    def run(self, is_open: Callable[[], bool]) -> ShardStopped | ShardFailure:
+        """Send until the shard has closed its files, which may take longer than a lease; returns its last message."""
+        while self._last is None or is_open():
             self._read()
             now = time.monotonic()
             for other, transfer in self._links.due(now):

@@ -199,7 +199,7 @@ class RayTeam:
         return self._overview is not None and self._overview.are_stopped
 
     def stop(self, grace: float) -> None:
-        """Let every shard end its requests and commit everything; one that dies meanwhile is not waited for."""
+        """Let every shard end its requests and commit everything; the next run recovers one that dies meanwhile."""
         self._stop = grace
         until = time.monotonic() + 6 * grace
         while time.monotonic() < until and not self._has_stopped:

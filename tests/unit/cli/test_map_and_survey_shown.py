@@ -17,7 +17,7 @@ from periplus.cli.map_show import MapSummary, say_files, say_rows, say_summary
 from periplus.cli.progress import Progress
 from periplus.cli.survey_show import FILES, say_bad_lines
 from periplus.config import Config
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.crawl.stats import CrawlStats
 from periplus.insight.listed import Listed
 from periplus.model import RobotsFile, Site, SiteState, Url
@@ -48,7 +48,7 @@ def listed(path: str, *, files: int = 1, refused: str = "", priority: float | No
 def state() -> MemoryState:
     """A site with an index of two files, one of which is not there, and rules."""
     state = MemoryState()
-    nodes = Nodes(state)
+    nodes = SitemapStore(state)
     index, child = Url(f"{HOME}/i.xml"), Url(f"{HOME}/s.xml")
     vouching = (Site("a.test"),)
     nodes.put(SitemapNode(index, index, Origin.ROBOTS, 1.0, kind="index", children=2, read_at=1.0, vouching=vouching))
@@ -101,8 +101,8 @@ def test_a_loop_of_files_ends() -> None:
     """Two that lead to each other have a way, and are shown."""
     state = MemoryState()
     one, other = Url(f"{HOME}/1.xml"), Url(f"{HOME}/2.xml")
-    Nodes(state).put(SitemapNode(one, one, Origin.ROBOTS, 1.0, other))
-    Nodes(state).put(SitemapNode(other, one, Origin.ROBOTS, 2.0, one))
+    SitemapStore(state).put(SitemapNode(one, one, Origin.ROBOTS, 1.0, other))
+    SitemapStore(state).put(SitemapNode(other, one, Origin.ROBOTS, 2.0, one))
     assert set(MapFiles([state]).way(one)) == {one, other}
     assert len(MapFiles([state])) == 2
 

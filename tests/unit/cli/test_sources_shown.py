@@ -12,7 +12,7 @@ from rich.console import Console
 from periplus.cli.live import by_source
 from periplus.cli.sources import BalanceFacts, Brought, SourceFacts, balance_of, sources_of
 from periplus.cli.sources_show import _WHY, balance_line, balance_table, source_lines
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Site, SiteState, Source, Url, UrlRecord
 from periplus.policy.balance import BalanceSettings, Move, SiteBalance
 from periplus.policy.sitemaps import Origin, SitemapNode
@@ -48,7 +48,7 @@ def test_sources_are_counted_apart_and_together(state: DiskState) -> None:
             record("sitemap.xml#file", (Source.SITEMAP, 1.0)),
         ]
     )
-    Nodes(state).put(SitemapNode(MAP, MAP, Origin.ROBOTS, 1.0, entries=700, read_at=2.0))
+    SitemapStore(state).put(SitemapNode(MAP, MAP, Origin.ROBOTS, 1.0, entries=700, read_at=2.0))
     facts = sources_of(state, SITE)
     assert (facts.links_only, facts.sitemaps_only, facts.both) == (Brought(2, 1, 1), Brought(1, 1, 1), Brought(3, 1, 1))
     assert (facts.first_by_links, facts.first_by_sitemaps) == (1, 1)

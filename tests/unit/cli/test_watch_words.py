@@ -25,7 +25,7 @@ from periplus.cli.freshness_words import (
 from periplus.content import Churn
 from periplus.content.blocks import Block, pack
 from periplus.crawl.frontier import Freshness, NextVisit, foretold
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
 from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, SiteGains
 from periplus.policy.sitemaps import IndexTrust, Origin, SitemapNode
@@ -199,7 +199,7 @@ def test_a_site_tells_of_its_headers_and_indexes_as_they_were_judged() -> None:
         gains = gains.compared(is_moved=True, is_changed=True, is_unconditional=True)
     index = SitemapNode(Url("http://a.test/i.xml"), Url("http://a.test/i.xml"), Origin.ROBOTS, 0.0, due_at=0.0)
     state = MemoryState()
-    Nodes(state).put(replace(index, trust=IndexTrust(right=1, wrong=19)))
+    SitemapStore(state).put(replace(index, trust=IndexTrust(right=1, wrong=19)))
     facts = of_site(SiteState(Site("a.test"), gains=gains.pack()), state)
     assert facts is not None
     assert [(each.kind, each.verdict, round(each.judged)) for each in facts.signals] == [

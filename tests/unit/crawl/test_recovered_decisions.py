@@ -15,7 +15,7 @@ from periplus.assembly import Layout, ShardMaker, open_shard, seeds_from
 from periplus.config import Config
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.shard import Shard
-from periplus.crawl.sitemaps.nodes import Nodes
+from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import Discovery, Source, Url
 from periplus.store import DiskState
 
@@ -86,7 +86,7 @@ def test_files_are_read_at_the_time_at_which_they_came(tmp_path: Path) -> None:
         time.sleep(0.5)
         crawled.open().close()
     state = DiskState.read_only(crawled.layout.shard(0))
-    node = Nodes(state).get(Url(f"{HOME}/s.xml"))
+    node = SitemapStore(state).get(Url(f"{HOME}/s.xml"))
     [record] = state.records.get([Url(f"{HOME}/p1")])
     state.close()
     assert node is not None

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.unit.crawl.revisited_pages import DAY, ChangingPage, RevisitedWeb
 
-from periplus.crawl.revisit import FreshnessEstimator
+from periplus.crawl.revisit import FreshnessEstimator, Watching
 from periplus.model import Site, Source, Url
 from periplus.policy.refresh import RefreshSettings, SiteEvidence, Weigher
 from periplus.store import MemoryState
@@ -71,24 +72,54 @@ INPUTS = st.one_of(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(INPUTS, min_size=5, max_size=60), st.data())
 def test_replay_after_a_crash_leads_to_the_same_rows(inputs: list[Input], data: st.DataObject) -> None:
-    """Commits at any moments; the process dies at the end, and the inputs since the last commit come again."""
-    commits = data.draw(st.sets(st.integers(0, len(inputs) - 1)))
+    """Commits and crashes at any moments; after each crash the inputs since the last commit come again."""
+    moments = st.sets(st.integers(0, len(inputs) - 1))
+    commits, crashes = data.draw(moments), data.draw(moments)
     plain, crashed = new_web(), new_web()
     committed, since, now = crashed.commit(), 0, crashed.now
     for number, make in enumerate(inputs):
         make(plain)
         make(crashed)
+        if number in crashes:
+            crashed.recover(committed)
+            crashed.now = now
+            for again in inputs[since : number + 1]:
+                again(crashed)
+        assert crashed.rows() == plain.rows()
         if number in commits:
             committed, since, now = crashed.commit(), number + 1, crashed.now
-    assert crashed.rows() == plain.rows()
-    crashed.recover(committed)
-    crashed.now = now
-    for make in inputs[since:]:
-        make(crashed)
-    assert crashed.rows() == plain.rows()
     crashed.commit()
     plain.commit()
     assert crashed.sample == plain.sample
+
+
+def test_every_field_of_a_commit_is_restored() -> None:
+    """And is then what the next commit holds."""
+    web = new_web()
+    web.commit()
+    assert web.saved is not None
+    assert web.saved.weighting == "equal /p1*=3.0 */news=0.0"
+    odd = replace(
+        web.saved,
+        granted=17.25,
+        price=0.123456789,
+        mean_weight=1.625,
+        idle_since=web.now - 7.5,
+        is_idle=True,
+        quota=(123.0, 456.0),
+        waiting=9,
+        factor=0x1234567,
+        added=(Url("http://a.test/p3"), Url("http://a.test/p9")),
+    )
+    web.saved = odd
+    web.open(Watching(40.0))
+    assert web.revisits.snapshot() == odd
+    assert web.revisits.price == odd.price
+    assert web.weights.mean == odd.mean_weight
+    assert web.revisits.quota.counts == odd.quota
+    bid = web.revisits.bid(web.now)
+    assert bid is not None
+    assert (bid.visits_a_day, bid.pages) == (17.25, len(web.state.calendar) + 9)
 
 
 @settings(max_examples=25, deadline=None)

@@ -81,7 +81,8 @@ _INTRANET: Final = _LOOPBACK | {
 }
 """Blocks that a name in `allow_private` may lead to: private networks, carrier-grade NAT and VPNs, this machine."""
 _REMEMBERED: Final = 4096
-"""Addresses whose block is cached: far more than a shard has connections to at a time."""
+"""Verdicts in each of the two caches, of addresses and of sites with special addresses: far more than a shard has
+connections at a time."""
 _DEFAULT_PORTS: Final = ("80", "443")
 _ENTRY: Final = re.compile(r"(\*\.)?([^\s*/?#@]+)")
 
@@ -184,6 +185,7 @@ class AddressGuard:
             self._open_seed(site_of(seed), table_ports)
         self._table_ports = frozenset(table_ports or {""})
         self._block = lru_cache(maxsize=_REMEMBERED)(special_block)
+        self._is_opened = lru_cache(maxsize=_REMEMBERED)(self._opens)
 
     def allows(self, site: Site, ip: str) -> bool:
         """Whether a connection to an address may be made for a URL of this site."""
@@ -212,7 +214,7 @@ class AddressGuard:
         if address is not None:
             self._literal[site] = address
 
-    def _is_opened(self, site: Site, ip: str, block: Network) -> bool:
+    def _opens(self, site: Site, ip: str, block: Network) -> bool:
         """Whether the owner opened a special address for this site."""
         address = address_of(ip)
         if address is None or site in self._literal:

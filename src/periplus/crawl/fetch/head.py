@@ -1,7 +1,7 @@
-"""The head of an answer, line by line as it comes, within bounds. Pure.
+"""The head of an answer, read line by line within limits. Pure.
 
-Interim answers (1xx, RFC 9110 section 15.2) come as heads of their own before the real one, trailers after the body.
-All of them count against the bounds, and only the real head is kept.
+Interim responses (1xx, RFC 9110 section 15.2) have heads of their own before the final one, trailers follow the body.
+All of them count against the limits, and only the final head is kept.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import Final
 from periplus.formats.headers import read_content_type
 
 STOP: Final = -1
-"""What a callback tells libcurl to end a transfer."""
+"""A callback returns this to make libcurl end a transfer."""
 
 _STATUS: Final = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})")
 _MAX_KNOWN_TYPES: Final = 1024
+"""Content-Type values whose verdict is cached; the cache is emptied when it is full."""
 
 
 class Head:
-    """What was said before the body. `feed` is libcurl's header callback, so it is as short as it can be.
+    """The status and fields of an answer. `feed` is libcurl's header callback, so it is as short as it can be.
 
-    When the head is whole, `is_welcome` is asked whether the body is; if not, `feed` answers `STOP`.
+    When the head is complete, `is_welcome` decides whether the body is wanted; if not, `feed` returns `STOP`.
     """
 
     __slots__ = ("_is_welcome", "_lines", "_max_bytes", "_max_fields", "is_too_large", "lines", "size", "status")
@@ -34,7 +35,7 @@ class Head:
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew, for another answer."""
+        """Start over for another answer."""
         self.status = 0
         self.size = 0
         self.is_too_large = False
@@ -42,7 +43,7 @@ class Head:
         self._lines: list[bytes] = []
 
     def feed(self, line: bytes) -> int | None:
-        """Take a line, its end included."""
+        """Read a line, including its line break."""
         self._lines.append(line)
         self.size += len(line)
         if len(line) > 2 and self.size <= self._max_bytes:
@@ -50,7 +51,7 @@ class Head:
         return self._look(line)
 
     def _look(self, line: bytes) -> int | None:
-        """A line that is no ordinary one: it ends a head, or is one too many."""
+        """Handle a line that is empty or very short, or that exceeds the size limit."""
         if self.size > self._max_bytes or len(self._lines) > self._max_fields:
             self.is_too_large = True
             return STOP
@@ -65,13 +66,13 @@ class Head:
         return None if self._is_welcome() else STOP
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Names and values in order, as sent; octets beyond ASCII as Latin-1."""
+        """Names and values in order, as sent; bytes beyond ASCII as Latin-1."""
         text = b"".join(self.lines[1:]).replace(b"\r\n", b"\n").decode("latin-1")
         parts = [line.partition(":") for line in text.split("\n")]
         return tuple([(name.rstrip(), value.strip()) for name, colon, value in parts if colon])
 
     def value(self, name: bytes) -> str | None:
-        """The first value of a field, by its name in lower case with the colon."""
+        """The first value of a field. `name` is in lower case and ends with the colon."""
         length = len(name)
         for line in self.lines:
             if line[:length].lower() == name:
@@ -80,7 +81,7 @@ class Head:
 
 
 class WantedTypes:
-    """Whether a body is worth downloading, from the type that its server gives it."""
+    """Decides from the Content-Type of an answer whether its body is downloaded."""
 
     def __init__(self, types: tuple[str, ...]) -> None:
         lowered = [one.lower() for one in types]
@@ -90,7 +91,7 @@ class WantedTypes:
         self._known: dict[str, bool] = {}
 
     def wants(self, content_type: str | None) -> bool:
-        """A body without a type, or with one that cannot be understood, is wanted: its bytes will tell."""
+        """Whether a body of this type is wanted. It is if the type is missing or invalid: its bytes will show."""
         if content_type is None or self._all:
             return True
         known = self._known.get(content_type)

@@ -1,7 +1,7 @@
-"""Who we say we are: one honest name, the same for every server, and a way to reach whoever runs the crawl.
+"""The identity of the crawler: one name, the same for every server, and a way to contact its owner.
 
-RFC 9110 sections 10.1.5 (User-Agent) and 10.1.2 (From); RFC 9309 section 2.2.1 wants the name that robots.txt knows us
-by to be part of the name that servers see.
+RFC 9110 sections 10.1.5 (User-Agent) and 10.1.2 (From). RFC 9309 section 2.2.1 asks that the product token used in
+robots.txt is part of the User-Agent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAILBOX: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 
 
 class Identity(Struct, frozen=True, forbid_unknown_fields=True):
-    """The crawler as servers see it. `contact` is an address of a page or a mailbox, so that owners can complain."""
+    """The crawler as servers see it. `contact` is a mailbox or the URL of a page for site owners to complain to."""
 
     contact: str = ""
     product: str = "Periplus"
@@ -30,14 +30,16 @@ class Identity(Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if not is_valid_agent(self.product):
             raise ConfigError(
-                f"no robots.txt can name a crawler called {self.product!r}",
+                f"product: {self.product!r} cannot be used in a robots.txt",
                 hint="Use letters, dashes and underscores only",
             )
         if not _TOKEN.fullmatch(self.version):
-            raise ConfigError(f"{self.version!r} cannot stand in a User-Agent", hint="Give a version such as 1.0")
+            raise ConfigError(
+                f"version: {self.version!r} cannot be used in a User-Agent", hint="Give a version such as 1.0"
+            )
         if not _CONTACT.fullmatch(self.contact):
             raise ConfigError(
-                f"{self.contact!r} cannot stand in a User-Agent",
+                f"contact: {self.contact!r} cannot be used in a User-Agent",
                 hint="Give a mailbox or the URL of a page, in ASCII, without blanks and brackets",
             )
 
@@ -48,11 +50,11 @@ class Identity(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def token(self) -> str:
-        """The product token: the name that groups of a robots.txt are searched for."""
+        """The product token, by which the groups of a robots.txt are matched."""
         return self.product
 
     @property
     def mailbox(self) -> str:
-        """What may stand in a From field; empty where the contact is no mailbox."""
+        """The value of the From field; empty if the contact is not a mailbox."""
         contact = self.contact.removeprefix("mailto:")
         return contact if _MAILBOX.fullmatch(contact) else ""

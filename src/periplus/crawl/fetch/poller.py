@@ -1,8 +1,8 @@
-"""Waiting for sockets: what libcurl watches, and a way to end the wait from elsewhere.
+"""Waits for libcurl's sockets, and lets other threads end the wait.
 
-libcurl names the sockets that it wants watched and the time when it wants to be called (`CURLMOPT_SOCKETFUNCTION`,
-`CURLMOPT_TIMERFUNCTION`). The work of a turn then depends on the sockets where something happened, not on how many
-there are, and there is no limit of 1,024 as with `select`.
+libcurl reports the sockets to watch and the time of its next timeout (`CURLMOPT_SOCKETFUNCTION`,
+`CURLMOPT_TIMERFUNCTION`). The cost of a turn then depends on the number of sockets with events, not on the number of
+open sockets, and there is no limit of 1,024 as with `select`.
 """
 
 from __future__ import annotations
@@ -23,57 +23,57 @@ _WANTED: Final = {pycurl.POLL_NONE: 0, pycurl.POLL_IN: _IN, pycurl.POLL_OUT: _OU
 
 
 class Poller:
-    """Drives one `CurlMulti`. Nothing here knows what the transfers are about.
+    """Drives one `CurlMulti`, whatever its transfers are.
 
-    A connection is watched and let go with every request. Letting go costs a system call that is nearly always undone
-    by the next request on it, so it is put off until something happens on the socket that nobody waits for.
+    libcurl starts and stops to watch a connection with every request. To stop costs a system call that the next request
+    nearly always reverses, so a socket is only unregistered when it has an event that no transfer waits for.
     """
 
     def __init__(self, multi: Any) -> None:
         self._multi = multi
         self._sockets = select.epoll() if hasattr(select, "epoll") else _Poll()
-        self._bell, self._button = os.pipe()
-        os.set_blocking(self._bell, False)
-        os.set_blocking(self._button, False)
-        self._sockets.register(self._bell, _IN)
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self._sockets.register(self._wake_read, _IN)
         self._watched: set[int] = set()
         self._call_at: float | None = None
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
 
     def wake(self) -> None:
-        """End the wait that is under way, or else the next. May be called from any thread and any signal handler."""
-        with contextlib.suppress(BlockingIOError):  # it rings already
-            os.write(self._button, b"\0")
+        """End the current wait, or else the next one. May be called from any thread and any signal handler."""
+        with contextlib.suppress(BlockingIOError):  # the pipe is full, so the wait ends anyway
+            os.write(self._wake_write, b"\0")
 
     def turn(self, until: float) -> bool:
-        """Wait till something happens, until a time of `time.monotonic` at most, and see to it. `True`: woken."""
+        """Wait for events, at most until a time of `time.monotonic`, and handle them. Returns `True` after `wake`."""
         if self._call_at is not None:
             until = min(until, self._call_at)
         woken = False
         for fd, events in self._sockets.poll(max(0.0, until - time.monotonic())):
             if fd in self._watched:
                 self._multi.socket_action(fd, _bits(events))
-            elif fd == self._bell:
+            elif fd == self._wake_read:
                 woken = True
-                self._silence()
+                self._drain_wakes()
             else:
-                self._let_go(fd)
+                self._unregister(fd)
         if self._call_at is not None and self._call_at <= time.monotonic():
             self._call_at = None
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         return woken
 
     def close(self) -> None:
-        """Let go of everything. The multi must be closed before."""
+        """Close everything. The multi must be closed before."""
         self._sockets.close()
-        button, self._button = self._button, -1  # a late ring must not reach whoever gets the number next
-        os.close(self._bell)
-        os.close(button)
+        wake_write, self._wake_write = self._wake_write, -1  # a late `wake` must not write to a reused descriptor
+        os.close(self._wake_read)
+        os.close(wake_write)
 
-    def _silence(self) -> None:
+    def _drain_wakes(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            while os.read(self._bell, 4096):
+            while os.read(self._wake_read, 4096):
                 pass
 
     def _set_timer(self, milliseconds: int) -> None:
@@ -89,13 +89,13 @@ class Poller:
         except FileNotFoundError:
             self._sockets.register(fd, _WANTED[what])
 
-    def _let_go(self, fd: int) -> None:
-        with contextlib.suppress(OSError, KeyError):  # it is closed, and so forgotten, already
+    def _unregister(self, fd: int) -> None:
+        with contextlib.suppress(OSError, KeyError):  # it is closed, and so unregistered, already
             self._sockets.unregister(fd)
 
 
 class _Poll:
-    """`select.poll` with the manners of `select.epoll`, for systems that have no such thing."""
+    """`select.poll` with the interface of `select.epoll`, for systems without epoll."""
 
     def __init__(self) -> None:
         self._poll = select.poll()
@@ -104,15 +104,15 @@ class _Poll:
         self.unregister = self._poll.unregister
 
     def poll(self, timeout: float) -> list[tuple[int, int]]:
-        """What happened within so many seconds."""
+        """Events within `timeout` seconds."""
         return self._poll.poll(math.ceil(timeout * 1000))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _bits(events: int) -> int:
-    """What happened, in libcurl's words; an error or a hang-up lets it read and find out."""
+    """Events as libcurl's flags; after an error or a hang-up it reads, and finds out."""
     ready = 0
     if events & ~_OUT:
         ready |= pycurl.CSELECT_IN

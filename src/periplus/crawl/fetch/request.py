@@ -1,10 +1,10 @@
-"""What we say to a server, down to the byte: the archive keeps the request beside the answer.
+"""Requests as they are sent, to the byte: the archive keeps each request beside its answer.
 
-Every field is set by us, so that the bytes can be written down again from the task alone. Where a server speaks HTTP/2
-the same fields travel in frames; the archive has them in the form of HTTP/1.1, as is usual (RFC 9113 section 8.3 maps
-one to the other).
+Every field is set here, so that the bytes of a request can be reproduced from its task. Over HTTP/2 the same fields
+travel in frames; the archive has them in the form of HTTP/1.1, as is usual (RFC 9113 section 8.3 maps one to the
+other).
 
-User name and password in a URL are not sent: a crawler that logs in with what it found on a page is a burglar.
+The user name and password of a URL are not sent: a crawler must not log in with what it found on a page.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .identity import Identity
 from .limits import STREAMED
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-"""What `content.decode_body` can take off again."""
+"""Content codings that `content.decode_body` can decode."""
 
 STREAMED_ENCODING = "gzip"
-"""Of what is read while it arrives: the reader of sitemaps takes off gzip, which shows in the first bytes."""
+"""For answers that are read while they arrive: the reader of sitemaps recognises gzip by its first bytes."""
 
 _ACCEPT = {
     Purpose.PAGE: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
@@ -32,7 +32,7 @@ _ACCEPT = {
 
 
 class Requests:
-    """The requests of one crawler: everything but the task is the same for all of them."""
+    """Makes the requests of one crawler: only the task differs between them."""
 
     def __init__(self, identity: Identity, accept_language: str = "") -> None:
         tail = []
@@ -46,9 +46,9 @@ class Requests:
         }
 
     def fields(self, task: FetchTask) -> list[str]:
-        """The lines of the head below Host. The same list for every unconditional task of a purpose: do not change it.
+        """The header lines after Host. Unconditional tasks of a purpose share one list: do not change it.
 
-        Both validators are sent where both are known; RFC 9110 section 13.1.3 lets the entity tag win.
+        Both validators are sent if both are known; by RFC 9110 section 13.1.3 the entity tag wins.
         """
         fields = self._fields[task.purpose]
         known = task.validators
@@ -62,7 +62,7 @@ class Requests:
         return fields
 
     def head(self, task: FetchTask) -> bytes:
-        """The whole request as it goes over HTTP/1.1."""
+        """The whole request as it is sent over HTTP/1.1."""
         lines = [f"GET {target_of(task.url)} HTTP/1.1", f"Host: {site_of(task.url)}", *self.fields(task), "", ""]
         return "\r\n".join(lines).encode("latin-1")
 
@@ -77,12 +77,12 @@ def target_of(url: Url) -> str:
 
 
 def without_credentials(url: Url) -> str:
-    """The URL that we ask for. Nearly always the same one."""
+    """The URL without user name and password; nearly always it has none."""
     if "@" not in url:
         return url
     return f"{url[: url.index('//') + 2]}{site_of(url)}{target_of(url)}"
 
 
 def _is_sendable(value: str) -> bool:
-    """Nothing that could end a line, or that libcurl would not take; without its validator a request is a plain one."""
+    """Whether a validator can be sent: nothing that could end a line, or that libcurl would refuse."""
     return value.isascii() and value.isprintable()

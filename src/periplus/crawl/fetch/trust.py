@@ -1,8 +1,8 @@
-"""Whose certificates are believed: a file of the owner's choice, or what the system trusts.
+"""The certificate authorities to trust: a file that the owner names, or those of the system.
 
-The libcurl inside a Python wheel was built on another machine and may look for authorities where there are none, so the
-file is always named: the one that Python's own TLS would use (which obeys `SSL_CERT_FILE`), a usual place of the common
-systems, or that of the package certifi.
+The libcurl inside a Python wheel was built on another machine and may look for the authorities in the wrong place, so
+the file is always given: the one that Python's TLS would use (which honours `SSL_CERT_FILE`), a usual path of common
+systems, or the one of the package certifi.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _USUAL: Final = (
 
 @cache
 def authorities(chosen: str = "") -> str:
-    """The file to trust."""
+    """The path of the file of trusted authorities. Raises `ConfigError` if the chosen one cannot be used."""
     if chosen:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(chosen)

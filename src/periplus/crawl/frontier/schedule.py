@@ -331,8 +331,8 @@ class Schedule:
         """A request begins now, to this address; without one the site is only looked up."""
         if ip is not None:
             address = self._address(ip)
-            address.next_at = max(address.next_at, now + address.pause)
             if address.is_exclusive:
+                address.next_at = max(address.next_at, now + address.pause)
                 self._changed_addresses[address.key] = None
             if address is not active.address:
                 self._file(address)

@@ -177,7 +177,7 @@ class ProcessTeam:
         """Start a worker. It gets its orders first, then what its predecessor may not have committed."""
         number = worker.number
         if not self._coordinator.start(number):
-            self._raise()
+            self._raise_failure()
         worker.begin(*self._spawn(number))
         worker.send_orders(self._coordinator.orders(number))
         worker.deliver(Delivery(tuple(self._places), tuple(worker.unacknowledged.values())))
@@ -199,7 +199,7 @@ class ProcessTeam:
             there.close()
         return here, process
 
-    def _raise(self) -> None:
+    def _raise_failure(self) -> None:
         if self._coordinator.failure is not None:
             raise self._coordinator.failure.error()
 
@@ -230,7 +230,7 @@ class ProcessTeam:
                 self._coordinator.stopped(worker.number, status)
             case ShardFailure():
                 self._coordinator.fail(message)
-                self._raise()
+                self._raise_failure()
 
     def _carry(self, sender: WorkerProcess, output: ShardOutput) -> None:
         """Bring a shard's output to the others: new places to all of them, before any later batch."""

@@ -1,0 +1,135 @@
+"""How much a page has changed, leaving out what its site has shown to be noise."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from periplus.content import ChurnSettings, RawPage, compared_of, instants_of, read_pages, version_of
+from periplus.crawl.frontier.site_records import SiteRecords
+from periplus.crawl.revisit import PageComparer
+from periplus.model import ChangeLevel, FirstSeen, Page, Site, Source, Url, UrlRecord
+from periplus.store import MemoryState
+
+DAY = 86_400.0
+SITE = Site("a.test")
+
+
+def url(number: int) -> Url:
+    return Url(f"https://a.test/{number}")
+
+
+def html(number: int, quote: int, edition: int = 0, title: str = "") -> bytes:
+    """A page with a story that has editions, and a quotation."""
+    story = " ".join(f"word{number}x{edition}x{place}." for place in range(80))
+    saying = f"Saying {quote * 7919 % 10_007}"
+    return f"<title>{title}</title><article><p>{story}</p><div class=q>{saying}</div></article>".encode()
+
+
+def read(number: int, body: bytes, *, wants_blocks: bool = True) -> Page:
+    return read_pages([RawPage(body, url(number), "text/html", wants_blocks=wants_blocks)])[0]
+
+
+def kept(page: Page, at: float) -> UrlRecord:
+    seen = (FirstSeen(Source.SEED, 0.0),)
+    return UrlRecord(
+        page.url, seen, digests=page.digests, version=version_of(page), kept_at=at, blocks=page.blocks, visits=1
+    )
+
+
+class Memory:
+    """The record of one site, and a comparer that learns there."""
+
+    def __init__(self, settings: ChurnSettings | None = None) -> None:
+        self.sites = SiteRecords(MemoryState().sites)
+        self.comparer = PageComparer(self.sites, settings)
+
+    @property
+    def churn(self) -> bytes:
+        return self.sites.get(SITE).churn
+
+    def level(self, old: Page, new: Page, apart: float = DAY) -> ChangeLevel | None:
+        return self.comparer.compare(kept(old, 1000.0), new, 1000.0 + apart).level
+
+    def taught(self, pairs: int, apart: float = DAY) -> list[ChangeLevel | None]:
+        return [self.level(read(n, html(n, n)), read(n, html(n, n + 500)), apart) for n in range(pairs)]
+
+
+def test_noise_counts_until_it_is_known() -> None:
+    """The first comparisons find changes, later ones none; a change of the story always counts."""
+    site = Memory()
+    assert site.taught(8) == [ChangeLevel.MAJOR] * 5 + [ChangeLevel.RAW_ONLY] * 3
+    assert site.level(read(9, html(9, 1)), read(9, html(9, 2, edition=1))) is ChangeLevel.MAJOR
+    assert site.level(read(9, html(9, 1)), read(9, html(9, 2, title="Other"))) is ChangeLevel.MAJOR
+    assert site.level(read(9, html(9, 1)), read(9, html(9, 1))) is ChangeLevel.SAME
+    assert compared_of(site.churn) == 11
+
+
+def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
+    """Until the sample of a site is complete; then they are judged by what it has taught."""
+    site = Memory(ChurnSettings(sample=4, instant=60.0))
+    assert site.taught(4, apart=30.0) == [ChangeLevel.RAW_ONLY] * 4
+    assert (compared_of(site.churn), instants_of(site.churn)) == (4, 4)
+    edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
+    assert site.level(*edited, apart=30.0) is ChangeLevel.MAJOR
+    young = Memory(ChurnSettings(sample=4, instant=60.0))
+    assert young.level(*edited, apart=61.0) is ChangeLevel.MAJOR
+    assert young.level(*edited, apart=60.0) is ChangeLevel.RAW_ONLY
+    assert instants_of(young.churn) == 1
+    assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
+
+
+def test_304_right_after_a_visit_counts_for_the_sample() -> None:
+    """Otherwise such a site would be fetched twice in a row forever. Later ones teach that content stayed."""
+    site = Memory()
+    record = kept(read(1, html(1, 1)), 1000.0)
+    site.comparer.unmodified(record, 1030.0)
+    site.comparer.unmodified(replace(record, blocks=b""), 1030.0)
+    site.comparer.unmodified(record, 1000.0 + DAY)
+    site.comparer.unmodified(replace(record, blocks=b""), 1000.0 + DAY)
+    site.comparer.unmodified(None, 5.0)
+    assert (compared_of(site.churn), instants_of(site.churn)) == (3, 2)
+
+
+def test_page_after_a_304_is_in_a_row_with_it() -> None:
+    """What differs is noise, also where parts were not known."""
+    site = Memory()
+    record = replace(kept(read(1, html(1, 1)), 1000.0), status=304, fetched_at=DAY, blocks=b"")
+    new = read(1, html(1, 2))
+    assert site.comparer.compare(record, new, DAY + 5.0) == (ChangeLevel.RAW_ONLY, new.blocks)
+    assert site.comparer.compare(replace(record, status=200), new, DAY + 5.0) == (ChangeLevel.MAJOR, new.blocks)
+    assert compared_of(site.churn) == 0
+
+
+def test_page_without_a_version_has_no_level() -> None:
+    """Without blocks it has the level as it seems, and teaches nothing."""
+    site = Memory()
+    new = read(1, html(1, 2))
+    assert site.comparer.compare(None, new, 5.0) == (None, new.blocks)
+    bare = replace(kept(read(1, html(1, 1)), 1.0), blocks=b"")
+    assert site.comparer.compare(bare, new, DAY) == (ChangeLevel.MAJOR, new.blocks)
+    assert site.churn == b""
+
+
+def test_same_bytes_keep_their_blocks() -> None:
+    """The visit teaches that they stayed."""
+    site = Memory()
+    old = read(1, html(1, 1))
+    again = read(1, html(1, 1), wants_blocks=False)
+    assert site.comparer.compare(kept(old, 1.0), again, DAY) == (ChangeLevel.SAME, old.blocks)
+    assert compared_of(site.churn) == 1
+
+
+def test_lessons_are_written_with_the_site() -> None:
+    """At the next flush; a comparison that teaches nothing does not mark the site."""
+    store = MemoryState().sites
+    sites = SiteRecords(store)
+    comparer = PageComparer(sites)
+    old, new = read(1, html(1, 1)), read(1, html(1, 2))
+    comparer.compare(None, new, DAY)
+    sites.flush()
+    assert store.get([SITE]) == [None]
+    comparer.compare(kept(old, 1.0), new, DAY)
+    sites.flush()
+    [site] = store.get([SITE])
+    assert site is not None
+    assert compared_of(site.churn) == 1
