@@ -29,6 +29,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
+from periplus.crawl.machine import ShardMeta
 from periplus.crawl.stats import CrawlStats
 from periplus.lab.web import World
 from periplus.lab.web.log import RequestLog, Visit
@@ -123,7 +124,7 @@ def _is_ours(frame: FrameType | None) -> bool:
     depth = 0
     while frame is not None and depth < 4:
         name = frame.f_globals.get("__name__", "")
-        if name.startswith(("periplus.store", "periplus.crawl.journal", "periplus.assembly")):
+        if name.startswith(("periplus.store", "periplus.crawl.log", "periplus.assembly")):
             return True
         frame, depth = frame.f_back, depth + 1
     return False
@@ -240,7 +241,7 @@ def tallied(folder: Path) -> dict[str, object]:
     layout = Layout(folder)
     for number in range(layout.shards):
         state = DiskState.read_only(layout.shard(number), shard=number)
-        total += CrawlStats.restored(state.marked("tally"))
+        total += (state.meta(ShardMeta) or ShardMeta()).stats
         state.close()
     return {name: getattr(total, name) for name in total.__struct_fields__ if name != "sources"}
 

@@ -1,43 +1,44 @@
-"""Shards come to rest: what was noted is gone through, rows are in Parquet, and no batch is on its way any more.
+"""Brings the shards of a collection to rest: the log is applied, rows are in Parquet, and every batch has arrived.
 
 All of it is what any crawl does, without fetching. It can be stopped anywhere and done again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
-import msgspec
-
 from periplus.config import Config
-from periplus.crawl.log import InputLog as Journal
+from periplus.crawl.log import InputLog
+from periplus.crawl.machine import ShardMeta
+from periplus.crawl.placement import Placement
 from periplus.model import CollectionError, Url
 from periplus.store import DiskState, bring_home, is_begun
 from periplus.store.tables.writer import places_of
 
 from .layout import Layout
-from .opening import budget
 from .shards import ShardMaker, open_shard
 
-MOVED = "moved"
-"""The mark of the places that seeds have moved to."""
 _BATCHES = 64
-"""So many batches are delivered between two commits."""
+"""Batches that are delivered between two commits: enough to be fast, few enough to bound memory."""
 _ROUNDS = 100
-"""What is delivered may lead to more batches, but not for ever."""
+"""Times that batches are delivered to all shards, at most: each delivery may lead to more, but not forever."""
 
 
 def bring_to_rest(
     config: Config, layout: Layout, seeds: Sequence[Url], tell: Callable[[int], None] = lambda _shard: None
 ) -> None:
-    """Let every shard go through what it noted, and every batch arrive, without fetching anything."""
+    """Let every shard apply its log, finish its sitemaps and receive every batch. Fetches nothing.
+
+    `tell` is called with the number of each shard.
+    """
     count = layout.shards
-    maker = ShardMaker(config, layout.folder, tuple(seeds), _visits(config, layout))
+    maker = ShardMaker(config, layout.folder, tuple(seeds), _visits(layout))
     for number in range(count):
         tell(number)
-        if not _is_at_rest(layout, number):
+        if not _is_at_rest(layout, number, count):
             with closing(open_shard(maker, layout, number, count)) as shard:
+                shard.finish_reading()
                 shard.stop(0.0)
     for _ in range(_ROUNDS):
         delivered = [_deliver_to(number, maker, layout, count) for number in range(count)]
@@ -46,34 +47,31 @@ def bring_to_rest(
     raise CollectionError(f"batches between the shards of {layout.folder} do not come to an end")
 
 
-def _visits(config: Config, layout: Layout) -> float:
-    """What a collection that was watched noted is gone through as one that is."""
-    return budget(config, layout) if any(_marks(layout, "price")) else 0.0
+def _visits(layout: Layout) -> float:
+    """Visits a day of the last watch: a collection that was watched comes to rest as one that is."""
+    return max((meta.revisits.total for meta in metas(layout, layout.shards)), default=0.0)
 
 
-def _marks(layout: Layout, name: str) -> Iterator[bytes | None]:
-    for number in range(layout.shards):
-        with _read(layout, number) as state:
-            yield None if state is None else state.marked(name)
-
-
-def _is_at_rest(layout: Layout, number: int) -> bool:
-    """Whether nothing is in the journal, nor in the spools."""
+def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
+    """Whether a shard has applied its log, has nothing under way or half read, and all its rows are in Parquet."""
     with _read(layout, number) as state:
         if state is None:
             return True
-        commits = int.from_bytes(state.marked("commits") or b"", "big")
-        rows = sum(place.rows for place in places_of(state.marked("tables")).values())
-    notes = Journal(layout.shard(number) / "journal", layout.warc).read(commits)
-    return not rows and next(notes, None) is None
+        meta = state.meta(ShardMeta) or ShardMeta()
+        rows = sum(place.rows for place in places_of(meta.tables).values())
+        owner = Placement(count).owner
+        is_all_sent = all(owner(site) == number for site in state.listings.sites())
+    inputs = InputLog(layout.log(number), layout.warc).read(meta.commits)
+    is_reading = bool(meta.sitemaps.unfinished) or not is_all_sent
+    return not (rows or meta.frontier.leases or is_reading) and next(inputs, None) is None
 
 
 def _deliver_to(receiver: int, maker: ShardMaker, layout: Layout, count: int) -> bool:
-    """Give a shard all that others have for it; whether there was anything."""
+    """Deliver to a shard all that others have for it; whether there was anything."""
     senders = [number for number in range(count) if number != receiver and _has_for(layout, number, receiver)]
     if not senders:
         return False
-    places = sorted(all_moved(layout))
+    places = sorted(all_moved(metas(layout, count)))
     with closing(open_shard(maker, layout, receiver, count)) as shard, ExitStack() as held:
         shard.extend_scope(places)
         for number in senders:
@@ -91,14 +89,18 @@ def _has_for(layout: Layout, sender: int, receiver: int) -> bool:
         return state is not None and receiver in state.exchange.receivers()
 
 
-def all_moved(layout: Layout) -> set[Url]:
-    """Places that seeds have moved to, as far as any shard knows."""
-    return {url for mark in _marks(layout, MOVED) for url in moved_of(mark)}
+def all_moved(shards: Iterable[ShardMeta]) -> set[Url]:
+    """The places that seeds have moved to, as far as any of these shards knows."""
+    return {url for meta in shards for url in meta.moved}
 
 
-def moved_of(mark: bytes | None) -> list[Url]:
-    """The places in a mark."""
-    return msgspec.msgpack.decode(mark or b"\x90", type=list[Url])
+def metas(layout: Layout, count: int) -> Iterator[ShardMeta]:
+    """What each of the first `count` shards has committed of itself, where it has."""
+    for number in range(count):
+        with _read(layout, number) as state:
+            meta = None if state is None else state.meta(ShardMeta)
+        if meta is not None:
+            yield meta
 
 
 # states, one at a time
@@ -106,7 +108,7 @@ def moved_of(mark: bytes | None) -> list[Url]:
 
 @contextmanager
 def opened(layout: Layout, number: int) -> Iterator[DiskState]:
-    """What a shard remembers, for us alone; from wherever it lies."""
+    """The state of a shard, for this process alone; brought home if it is on another disk."""
     bring_home(layout.shard(number))
     with closing(DiskState(layout.shard(number), shard=number)) as state:
         yield state
@@ -114,7 +116,7 @@ def opened(layout: Layout, number: int) -> Iterator[DiskState]:
 
 @contextmanager
 def _read(layout: Layout, number: int) -> Iterator[DiskState | None]:
-    """As of the last commit; `None`: the shard was not begun."""
+    """The last commit of a shard; `None`: the shard has not begun."""
     if not is_begun(layout.shard(number)):
         yield None
         return

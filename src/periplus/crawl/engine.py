@@ -397,6 +397,13 @@ class Engine:
         wait = (now - began_at) / self._settings.checkpoint_share
         self._commit_at = now + max(self._settings.checkpoint_interval, wait)
 
+    def finish_reading(self) -> None:
+        """Read every sitemap that has arrived to its end, and pass on what it lists of other shards' sites."""
+        while self._machine.sitemaps.is_reading:
+            self._apply([Tick(self._clock.now())])
+            if self._is_checkpoint_due():
+                self.checkpoint()
+
     def stop(self, grace: float) -> None:
         """Start nothing more, wait for what is under way at most `grace` seconds, and make everything durable."""
         self.is_stopping = True

@@ -138,6 +138,10 @@ class Shard:
         """Let a `step` that waits return at once; may be called by a signal handler."""
         self._engine.wake()
 
+    def finish_reading(self) -> None:
+        """Read every sitemap that has arrived to its end."""
+        self._engine.finish_reading()
+
     def stop(self, grace: float) -> None:
         """End the requests under way within `grace` seconds, and commit everything."""
         self._engine.stop(grace)

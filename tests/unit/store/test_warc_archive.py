@@ -64,7 +64,7 @@ def open_archive(folder: Path, end: WarcEnd | None = None, *, shard: int = 0, **
 
 def archived(folder: Path, *answers: Answer, **settings: Any) -> list[Stored]:
     archive = open_archive(folder, **settings)
-    stored = [archive.write(answer, REQUEST) for answer in answers]
+    stored = [archive.write(answer, REQUEST)[0] for answer in answers]
     archive.close()
     return stored
 

@@ -193,6 +193,11 @@ class SitemapScheduler:
             said = self._priorities[site] = Priorities.unpack(self._records.get(site).priorities)
         return said
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether a file was not read to its end, or what one lists of other shards' sites was not all sent."""
+        return bool(self._reading) or any(not self._is_ours(site) for site in self._hungry)
+
     def wants_step(self, now: float) -> bool:
         """Whether `step` has something to do: a file to read, one that is due, or a queue to fill."""
         if self._reading or self._hungry or self._has_time_for_postponed:

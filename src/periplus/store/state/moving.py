@@ -1,12 +1,12 @@
-"""Whole sites from one state to others, when the number of shards changes.
+"""Moves whole sites from one state to others, when the number of shards changes.
 
 Keys begin with the number that a state gave a site, and another state gives it another: rows are rewritten on their
-way. `copy` brings everything of the sites that are to go; `clear` removes it from the state that it came from. Both may
+way. `copy` copies everything of the sites that are to go; `clear` removes it from the state that it came from. Both may
 be interrupted anywhere and done again from the beginning: what was copied before is recognised or written once more,
-what was removed is not there. Who calls them commits in between, and keeps that the copy is whole before `clear`
-begins. Rows are drawn and committed some thousands at a time, so that memory does not grow with sites.
+what was removed is not there. The caller commits in between, and records that the copy is complete before `clear`
+begins. Rows are read and committed some thousands at a time, so that memory does not grow with the number of sites.
 
-What becomes of each table is in `TABLES`; whoever adds a table to the state says so there.
+What becomes of each table is in `TABLES`; a table that is added to the state is added there, too.
 
 Four things are not quite as before. Links between pages of two sites that part are forgotten by orderings that look at
 all links, as are links between sites of different shards anyway. A cluster of pages that say the same becomes two when
@@ -32,7 +32,7 @@ from .rows import decode, in_chunks
 TABLES: Final = {
     "records": "by the number of a site",
     "queues": "by the number of a site; places keep their sequence",
-    "lengths": "counted anew",
+    "lengths": "counted again",
     "listings": "by the number of a site",
     "postponed": "in the order of times: all are looked at, as rows name the site",
     "calendar": "in the order of times: all are looked at, as rows name the URL",
@@ -48,20 +48,24 @@ TABLES: Final = {
     "payloads": "with the site of the URL that had it first: what is fetched again is mostly the same URL",
     "sketch-pages": "by the number of a site",
     "sketches": "as much of a cluster as goes along",
-    "sketch-bands": "made anew from clusters",
+    "sketch-bands": "made again from clusters",
     "site-ids": "stays: numbers are not used again",
     "site-names": "stays: numbers are not used again",
     "counters": "of each state its own",
-    "marks": "of each shard its own: the caller knows what they mean",
+    "marks": "of each state its own: `ShardMeta` and other typed values, which the caller understands",
     "outbox": "empty: the caller has everything delivered before",
     "numbers": "of each pair of shards: see `forget_shards`",
+    "visits": "dropped: see `park_sites`",
+    "addresses": "dropped: see `park_sites`",
+    "recent-links": "dropped: see `park_sites`",
+    "trees": "by the names of trees, which only the crawl can match with files: the caller copies them",
 }
 """Every table of a state, and how its rows go along with a site."""
 
 AT_ONCE: Final = 1_000
+"""Rows that are read together: enough to be fast, few enough to bound memory."""
 COMMIT_EVERY: Final = 50_000
-"""Rows: what is changed takes memory until it is committed."""
-_LINKS: Final = "links from"
+"""Changed rows after which a state is committed: they take memory until then."""
 
 
 class Moved(Struct):
@@ -72,10 +76,20 @@ class Moved(Struct):
     rows: int = 0
 
 
-class Move:
-    """Sites of one state that `owner` gives to others, of which those in `targets` are open.
+class CopiedLinks(Struct, frozen=True):
+    """Which links a state has received in the move `token`: for each sending shard, the number of its next chunk."""
 
-    `here` is what `owner` calls the state itself. `token` tells this move from others; `tell` hears of progress.
+    token: bytes
+    next_chunk: dict[int, int]
+
+
+class Move:
+    """Moves the sites of one state that belong elsewhere now, by `owner`, to those in `targets`, which are open.
+
+    `here` is the number of the state itself. `token` distinguishes this move from others; `tell` is called with the
+    progress. `had` says whether a site belonged to this state before. A state may also have a record of a site of
+    another shard, which names that site in its sitemaps or keeps its robots.txt there: such a record is not copied, or
+    it would replace what the shard of that site knows.
     """
 
     def __init__(
@@ -86,6 +100,7 @@ class Move:
         owner: Callable[[Site], int],
         token: bytes,
         tell: Callable[[Moved], None] = lambda _moved: None,
+        had: Callable[[Site], bool] = lambda _site: True,
     ) -> None:
         self._source = source
         self._here = here
@@ -93,12 +108,13 @@ class Move:
         self._owner = owner
         self._token = token
         self._tell = tell
+        self._had = had
         self._clusters: dict[int, dict[bytes, bytes]] = {number: {} for number in targets}
         self.moved = Moved()
 
     def copy(self) -> None:
-        """Bring every row of the sites that go to one of the targets there, and commit them."""
-        self._source.commit()  # nothing is held: tables say all
+        """Copy every row of the sites that go to one of the targets, and commit the targets."""
+        self._source.commit()  # what the parts of the state hold in memory is in its tables now
         for site, target in self._leaving():
             self._copy_site(site, target)
         self._copy_timed()
@@ -107,7 +123,7 @@ class Move:
         self._commit_targets(0)
 
     def clear(self) -> None:
-        """Remove every row of every site that is not to be here, and commit. Only when all of it has been copied."""
+        """Remove every row of every site that belongs elsewhere, and commit. Only when all of it has been copied."""
         for site, _ in self._sites():
             self._clear_site(site)
         for name, site_in in (("calendar", _site_of_url), ("payloads", _site_of_payload), *_NAMED):
@@ -116,7 +132,7 @@ class Move:
         self._clear_table("postponed", lambda row: self._source.names.name(row[:ID_LENGTH]))
         self._source.commit()
 
-    # who goes
+    # which sites go
 
     def _sites(self) -> Iterator[tuple[Site, int]]:
         """Every site that has a number here and belongs elsewhere, and where."""
@@ -133,7 +149,7 @@ class Move:
         owner = self._owner(site)
         return None if owner == self._here else self._targets.get(owner)
 
-    # what lies by the numbers of sites
+    # tables by the numbers of sites
 
     def _copy_site(self, site: Site, owner: int) -> None:
         target = self._targets[owner]
@@ -172,7 +188,7 @@ class Move:
         source.sketches.forget(site, lambda url: self._owner(site_of(url)) != self._here)
         self._commit_source()
 
-    # what lies by times, or by names
+    # tables by times, or by names
 
     def _copy_timed(self) -> None:
         for key, row in self._source.environment.table("postponed").walk():
@@ -192,11 +208,12 @@ class Move:
         self._copy_table("payloads", _site_of_payload, is_new=True)
 
     def _copy_table(self, name: str, site_in: Callable[[bytes], Site], *, is_new: bool = False) -> None:
-        """Rows whose key says the same everywhere. `is_new`: what is there already was first."""
+        """Copy rows whose key is the same in every state. `is_new`: a row that is there already is not replaced."""
         tables = {number: target.environment.table(name) for number, target in self._targets.items()}
         for key, row in self._source.environment.table(name).walk():
-            table = tables.get(self._owner(site_in(row)))
-            if table is not None and not (is_new and table.get(key) is not None):
+            site = site_in(row)
+            table = tables.get(self._owner(site))
+            if table is not None and self._had(site) and not (is_new and table.get(key) is not None):
                 table.put(key, row)
                 self._count(1)
 
@@ -210,7 +227,7 @@ class Move:
     # what an ordering has learnt
 
     def _copy_standings(self) -> None:
-        """Standings, then the links between those that stay together, by their new numbers."""
+        """Copy standings, then the links between URLs that stay together, by their new numbers."""
         there: dict[int, list[tuple[int, int]]] = {}
         for site, owner in self._leaving():
             target = self._targets[owner]
@@ -227,12 +244,12 @@ class Move:
             self._copy_links(self._targets[owner], np.array(pairs, np.int64))
 
     def _copy_links(self, target: DiskState, pairs: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> None:
-        """A chunk is there or not: the target keeps which was the last, with the links themselves."""
+        """Copy each chunk once: the target commits its number together with the links."""
         numbers = np.full(int(pairs[:, 0].max()) + 1, -1, np.int64)
         numbers[pairs[:, 0]] = pairs[:, 1]
-        mark = f"{_LINKS} {self._here}"
-        kept = target.marked(mark) or b""
-        done = int.from_bytes(kept.removeprefix(self._token), "big") if kept.startswith(self._token) else 0
+        copied = target.meta(CopiedLinks)
+        next_chunk = copied.next_chunk if copied is not None and copied.token == self._token else {}
+        done = next_chunk.get(self._here, 0)
         for chunk, links in self._source.standings.pairs():
             if chunk < done:
                 continue
@@ -241,10 +258,10 @@ class Move:
             renamed = renamed[(renamed >= 0).all(axis=1)]
             if len(renamed):
                 target.standings.link_numbers(renamed.astype(np.uint32))
-            target.mark(mark, self._token + (chunk + 1).to_bytes(8, "big"))
+            target.put_meta(CopiedLinks(self._token, next_chunk | {self._here: chunk + 1}))
             target.commit()
 
-    # how far it is
+    # progress
 
     def _count(self, rows: int, urls: int = 0) -> None:
         self.moved.rows += rows
@@ -262,8 +279,20 @@ class Move:
             self._source.commit()
 
 
+def park_sites(state: DiskState) -> None:
+    """Drop what is only true of the sites that a state had: its active sites, their addresses, and links seen lately.
+
+    Sites are then admitted from their queues again, as those beyond the capacity are; what must survive that, such as
+    the time until which a site rests, is in `sites`.
+    """
+    for name in ("visits", "addresses", "recent-links"):
+        table = state.environment.table(name)
+        for key, _ in table.walk():
+            table.delete(key)
+
+
 def forget_shards(state: DiskState, shards: Iterable[int]) -> None:
-    """Batches to and from these shards are counted from the beginning: there are others by their numbers, or none."""
+    """Count batches to and from these shards from 1 again: other shards have their numbers now, or none has."""
     numbers = state.environment.table("numbers")
     for shard in shards:
         for direction in (b">", b"<"):
