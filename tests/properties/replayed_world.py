@@ -77,11 +77,15 @@ class RichWorld(World):
     def _file(self, task: FetchTask, now: float) -> FetchOutcome:
         site = site_of(task.url)
         if task.url.endswith("/index.xml"):
-            children = "".join(f"<sitemap><loc>https://{site}/{name}.xml</loc></sitemap>" for name in ("a", "b", "gone"))
+            children = "".join(
+                f"<sitemap><loc>https://{site}/{name}.xml</loc></sitemap>" for name in ("a", "b", "gone")
+            )
             return self._fetched(task, now, 200, f"<sitemapindex>{children}</sitemapindex>".encode())
         half = self.listed.get(site, [])[:: 2 if task.url.endswith("/a.xml") else 1]
         if task.url.endswith(("/a.xml", "/b.xml")):
-            entries = "".join(f"<url><loc>{url}</loc><priority>0.{n % 9}</priority></url>" for n, url in enumerate(half))
+            entries = "".join(
+                f"<url><loc>{url}</loc><priority>0.{n % 9}</priority></url>" for n, url in enumerate(half)
+            )
             return self._fetched(task, now, 200, f"<urlset>{entries}</urlset>".encode())
         if task.url.endswith("/feed.xml"):
             items = "".join(f"<item><link>{url}</link></item>" for url in half[:2])
@@ -255,7 +259,10 @@ class Collection:
         }
         tables["counters"].pop(b"standings", None)  # how many chunks of links were written: one a commit
         chunks = list(self.state.recent_links)
-        for generation, numbers in (("old", (meta.links.old, meta.links.young)), ("young", (meta.links.young, 1 << 60))):
+        for generation, numbers in (
+            ("old", (meta.links.old, meta.links.young)),
+            ("young", (meta.links.young, 1 << 60)),
+        ):
             tables[f"links {generation}"] = {
                 url
                 for chunk in chunks

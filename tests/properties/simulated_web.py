@@ -1,4 +1,4 @@
-"""A small web in virtual time, decided by chance from a seed: what the tests of the scheduler crawl.
+"""A small random web in virtual time, made from a seed: what the tests of the frontier crawl.
 
 Sites share addresses, pages link and redirect, robots files are of all kinds, and so are failures.
 """
@@ -163,3 +163,21 @@ class World:
         if isinstance(outcome, Redirected):
             return [outcome.target]
         return self.links[outcome.task.url] if isinstance(outcome, Fetched) and outcome.status < 300 else []
+
+
+class ScriptedRobots(World):
+    """A web whose robots.txt files give these answers, one after another."""
+
+    def __init__(self, sites: int, pages: int, answers: dict[str, list[int | str]]) -> None:
+        plain = World.plain(sites, pages)
+        self.__dict__.update(plain.__dict__)
+        self._answers = answers
+
+    def _robots(self, task: FetchTask, now: float) -> FetchOutcome:
+        answers = self._answers.get(task.url, [404])
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, int):
+            return Fetched(task, answer, (), b"", now, 0.1, task.ip)
+        if answer.startswith("https:"):
+            return Redirected(task, 302, Url(answer), (), now, 0.1, task.ip)
+        return Fetched(task, 200, (), answer.encode(), now, 0.1, task.ip)

@@ -1,8 +1,8 @@
-"""Politeness and exactly once, over worlds of chance in virtual time: the watchman of `watched_crawl` breaks off.
+"""Politeness and exactly once, over random worlds in virtual time, checked by `watched_crawl`.
 
-What it watches at every request: none but as many as allowed are under way at a site, the site has rested, its address
-has been left alone, its robots.txt is known and allows it, the URL has not come to its end before. What it checks at
-the end: every URL came to one end and says which, within its attempts.
+At every request: no more than allowed are under way at the site, the site has rested, so has its address, its
+robots.txt is known and allows the request, and the URL has not ended before. At the end: every URL ended once, within
+its attempts, and its record says how.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties.simulated_web import World
-from tests.properties.watched_crawl import Crawl, Weather
+from tests.properties.watched_crawl import Crawl, Trouble
 
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
 from periplus.model import Fetched, Purpose
@@ -30,56 +30,64 @@ manners = st.builds(
     pages_per_visit=st.sampled_from((1, 1, 3)),
     max_parallel=st.sampled_from((1, 1, 3)),
 )
-weathers = st.builds(
-    Weather, lost=st.sampled_from((0.0, 0.1)), cancelled=st.sampled_from((0.0, 0.1)), slots=st.sampled_from((1, 2, 8))
+troubles = st.builds(
+    Trouble, lost=st.sampled_from((0.0, 0.1)), cancelled=st.sampled_from((0.0, 0.1)), slots=st.sampled_from((1, 2, 8))
 )
 
 
 @settings(max_examples=150)
-@given(worlds, manners, weathers)
+@given(worlds, manners, troubles)
 def test_every_request_is_polite_and_every_url_ends_once(
-    world: World, politeness: PolitenessSettings, weather: Weather
+    world: World, politeness: PolitenessSettings, trouble: Trouble
 ) -> None:
-    """Whatever sites answer, and whatever becomes of tasks."""
-    crawl = Crawl(world, politeness=politeness, weather=weather)
+    """Whatever sites answer, and whether tasks are lost or cancelled."""
+    crawl = Crawl(world, politeness=politeness, trouble=trouble)
     crawl.seed()
     crawl.run(5_000)
     crawl.check_end()
 
 
 @settings(max_examples=50)
-@given(worlds, st.integers(1, 3), weathers)
-def test_more_sites_than_places(world: World, capacity: int, weather: Weather) -> None:
-    """Sites that find no place on the workbench are visited in the end, also when errands lead to them."""
-    crawl = Crawl(world, capacity=capacity, weather=weather)
+@given(worlds, st.integers(1, 3), troubles)
+def test_more_sites_than_capacity(world: World, capacity: int, trouble: Trouble) -> None:
+    """Sites beyond the capacity are visited in the end, also when delegated requests lead to them."""
+    crawl = Crawl(world, capacity=capacity, trouble=trouble)
     crawl.seed()
     crawl.run(5_000)
     crawl.check_end()
 
 
+lives = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 10), st.booleans()), min_size=1, max_size=4)
+"""For each process: steps before its commit, steps after it, and whether it is killed or the machine loses power."""
+
+
 @settings(max_examples=50)
-@given(worlds, manners, st.lists(st.tuples(st.integers(1, 40), st.booleans()), min_size=1, max_size=4))
-def test_a_scheduler_that_dies_loses_nothing(
-    world: World, politeness: PolitenessSettings, lives: list[tuple[int, bool]]
+@given(worlds, manners, lives)
+def test_killed_process_loses_nothing(
+    world: World, politeness: PolitenessSettings, lives: list[tuple[int, int, bool]]
 ) -> None:
-    """Whoever opens the state anew finds all that waited; sites that may have been under way rest once more."""
+    """The next process has everything that was logged; sites rest once more before they are asked."""
     crawl = Crawl(world, politeness=politeness)
     crawl.seed()
-    for steps, is_saved in lives:
-        crawl.run(steps)
-        if is_saved:
-            crawl.scheduler.save()
-        crawl.crash()
+    crawl.commit()
+    for committed, logged, has_power in lives:
+        crawl.run(committed)
+        crawl.commit()
+        crawl.run(logged)
+        if has_power:
+            crawl.crash()
+        else:
+            crawl.lose_power()
     crawl.run(5_000)
     crawl.check_end()
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 2**32), manners, st.lists(st.tuples(st.integers(1, 30), st.booleans()), max_size=4))
-def test_what_had_arrived_but_was_not_committed_is_resumed(
-    seed: int, politeness: PolitenessSettings, lives: list[tuple[int, bool]]
+@given(st.integers(0, 2**32), manners, lives)
+def test_killed_process_loses_nothing_on_disk(
+    seed: int, politeness: PolitenessSettings, lives: list[tuple[int, int, bool]]
 ) -> None:
-    """On disk, killed between commits: with the outcomes noted since, nothing that had arrived is fetched again."""
+    """The same with stores on disk: what had arrived is not fetched again."""
     with TemporaryDirectory() as folder:
         opened: list[DiskState] = []
 
@@ -92,26 +100,28 @@ def test_what_had_arrived_but_was_not_committed_is_resumed(
         crawl = Crawl(World(seed, 4, 5), state=reopen(), politeness=politeness)
         crawl.seed()
         crawl.commit()
-        for steps, is_committed in lives:
-            crawl.run(steps)
-            if is_committed:
-                crawl.commit()
-            crawl.run(3)
-            crawl.crash(reopen)
+        for committed, logged, has_power in lives:
+            crawl.run(committed)
+            crawl.commit()
+            crawl.run(logged)
+            if has_power:
+                crawl.crash(reopen)
+            else:
+                crawl.lose_power(reopen)
         crawl.run(5_000)
-        crawl.check_end(is_counted=False)
+        crawl.check_end()
         opened[-1].check_invariants()
         opened[-1].close()
 
 
 @settings(max_examples=30)
-@given(worlds, weathers)
-def test_the_same_seed_is_the_same_crawl(world: World, weather: Weather) -> None:
-    """Chance comes from the given `Random` and from nowhere else."""
+@given(worlds, troubles)
+def test_same_seed_gives_same_crawl(world: World, trouble: Trouble) -> None:
+    """Chance comes from the given `Random` only."""
     runs = []
     for _ in range(2):
         world.asked.clear()
-        crawl = Crawl(world, weather=weather)
+        crawl = Crawl(world, trouble=trouble)
         crawl.seed()
         crawl.run(5_000)
         runs.append([(start.at, start.task.url, start.task.attempt) for start in crawl.starts])
@@ -119,24 +129,24 @@ def test_the_same_seed_is_the_same_crawl(world: World, weather: Weather) -> None
 
 
 @settings(max_examples=50)
-@given(worlds, st.integers(0, 12), weathers)
-def test_no_more_pages_than_allowed(world: World, allowance: int, weather: Weather) -> None:
-    """An allowance counts what arrived, not what was tried; when it is used up nothing begins, and nobody waits."""
-    crawl = Crawl(world, allowance=allowance, weather=weather)
+@given(worlds, st.integers(0, 12), troubles)
+def test_no_more_pages_than_the_budget(world: World, page_budget: int, trouble: Trouble) -> None:
+    """The budget counts what arrived, not what was tried; when it is used up, the frontier is idle."""
+    crawl = Crawl(world, page_budget=page_budget, trouble=trouble)
     crawl.seed()
     crawl.run(5_000)
-    assert crawl.scheduler.is_idle
+    assert crawl.frontier.is_idle
     pages = [out for out in crawl.reported if out.task.purpose is Purpose.PAGE and isinstance(out, Fetched)]
     good = sum(page.status < 400 for page in pages)
-    assert good <= allowance
-    if good < allowance:
+    assert good <= page_budget
+    if good < page_budget:
         crawl.check_end()
 
 
 @settings(max_examples=50)
 @given(worlds, manners)
-def test_nobody_looks_in_vain_for_long(world: World, politeness: PolitenessSettings) -> None:
-    """A scheduler that said when to come back has something to do then: to give a task, or to file what was aside."""
+def test_next_at_is_seldom_wrong(world: World, politeness: PolitenessSettings) -> None:
+    """At the time that `next_at` gives there is something to do: grant a task, or release what was postponed."""
     crawl = Crawl(world, politeness=politeness)
     crawl.seed()
     crawl.run(5_000)
@@ -148,10 +158,10 @@ def test_nobody_looks_in_vain_for_long(world: World, politeness: PolitenessSetti
 @settings(max_examples=30)
 @given(st.integers(0, 2**32))
 def test_a_crawl_ends_in_bounded_time(seed: int) -> None:
-    """So many attempts, each with so long a wait: no site can hold a crawl for ever."""
+    """Attempts and waits are bounded: no site can hold up a crawl forever."""
     world = World(seed, 5, 6)
     retries = RetrySettings(max_attempts=3, backoff=10.0, max_backoff=100.0)
-    crawl = Crawl(world, retries=retries, politeness=PolitenessSettings(lease=60.0), weather=Weather(lost=0.2))
+    crawl = Crawl(world, retries=retries, politeness=PolitenessSettings(lease=60.0), trouble=Trouble(lost=0.2))
     crawl.seed()
     began_at = crawl.now
     crawl.run(5_000)
@@ -162,9 +172,9 @@ def test_a_crawl_ends_in_bounded_time(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_larger_world(seed: int) -> None:
-    """The same rules with a hundred sites on twenty addresses, and a workbench of thirty."""
+    """The same rules with a hundred sites at twenty addresses, of which thirty may be active."""
     world = World(Random(seed).randrange(2**32), 100, 10, addresses=20)
-    crawl = Crawl(world, capacity=30, weather=Weather(slots=20))
+    crawl = Crawl(world, capacity=30, trouble=Trouble(slots=20))
     crawl.seed()
     crawl.run(100_000)
     crawl.check_end()

@@ -1,22 +1,27 @@
-"""A crawl of a simulated web, and a watchman who sees every request begin.
+"""A crawl of a simulated web that checks every request when it begins.
 
-`Crawl` drives a scheduler as an engine would, minus the waiting, and breaks off at the first request that should not
-have begun: too many at once, too soon after the last at its site or its address, before robots.txt is known or against
-it, or of a URL that has come to its end. `check_end` then looks whether every URL has.
+`Crawl` drives a frontier as an engine would, minus the waiting, and fails at the first request that should not have
+begun: too many at once, too soon after the last to its site or its address, before robots.txt is known or against it,
+or of a URL that has ended. `check_end` then checks that every URL has.
+
+Inputs since the last commit are logged. A process that is killed loses what was not committed; the next one applies
+the logged inputs again, and must come to the same tasks, events and numbers.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from copy import deepcopy
 from heapq import heapify, heappop, heappush
 from random import Random
 
 from msgspec import Struct
 from tests.properties.simulated_web import World
+from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
-from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings, reason_of, retry_for
-from periplus.crawl.scheduler import CrawlScheduler
+from periplus.crawl.frontier import Frontier, PolitenessSettings, RetrySettings, reason_of, retry_for
+from periplus.crawl.stats import frontier_stats
 from periplus.formats.robots import parse
 from periplus.model import (
     Digests,
@@ -27,7 +32,6 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
-    Located,
     Purpose,
     Reading,
     Redirected,
@@ -36,17 +40,17 @@ from periplus.model import (
     State,
     Url,
 )
-from periplus.policy.filters import Chain
-from periplus.policy.ordering import ordering
 from periplus.store import MemoryEventSink, MemoryState
 from periplus.urls import site_of
 
 AGENT = "Periplus"
 START = 1_000_000.0
+REBOOT = 60.0
+"""Seconds until a machine that lost power runs again."""
 
 
-class Weather(Struct, frozen=True):
-    """What happens to tasks on their way: shares of those that are lost and cancelled; how many are out at once."""
+class Trouble(Struct, frozen=True):
+    """What happens to tasks: the shares of those that are lost and cancelled; and how many may be under way."""
 
     lost: float = 0.0
     cancelled: float = 0.0
@@ -61,8 +65,38 @@ class Start(Struct, frozen=True):
     task: FetchTask
 
 
+class Taken(Struct, frozen=True):
+    """An input: a `take`, and what it granted."""
+
+    limit: int
+    at: float
+    tasks: list[FetchTask]
+
+
+class Reported(Struct, frozen=True):
+    """An input: an outcome."""
+
+    outcome: FetchOutcome
+    at: float
+
+
+class Found(Struct, frozen=True):
+    """An input: discoveries."""
+
+    discoveries: list[Discovery]
+    at: float
+
+
+class Counted(Struct, frozen=True):
+    """What was counted when a commit was made."""
+
+    events: int = 0
+    finals: Counter[Url] = Counter()
+    attempts: Counter[Url] = Counter()
+
+
 class Crawl:
-    """A crawl of a world from its first URLs, watched."""
+    """A crawl of a world from its first URLs, every request of which is checked."""
 
     def __init__(
         self,
@@ -72,19 +106,16 @@ class Crawl:
         politeness: PolitenessSettings | None = None,
         retries: RetrySettings | None = None,
         capacity: int = 50_000,
-        allowance: int | None = None,
-        weather: Weather | None = None,
+        page_budget: int | None = None,
+        trouble: Trouble | None = None,
         seed: int = 0,
     ) -> None:
         self.world = world
         self.state: State = state or MemoryState()
         self.politeness = politeness or PolitenessSettings()
         self.retries = retries or RetrySettings()
-        self._capacity = capacity
-        self._allowance = allowance
-        self._weather = weather or Weather()
-        self._chance = Random(f"weather {seed}")
-        self._seed = seed
+        self._trouble = trouble or Trouble()
+        self._chance = Random(f"trouble {seed}")
         self.now = START
         self.events = MemoryEventSink()
         self.starts: list[Start] = []
@@ -100,52 +131,66 @@ class Crawl:
         self._visits: dict[Site, list[tuple[float, float, float]]] = defaultdict(list)
         self._flying: Counter[Site] = Counter()
         self._last_at_ip: dict[str, tuple[float, Site]] = {}
-        self.journal: list[FetchOutcome] = []
-        self.scheduler = self.open()
-
-    def open(self) -> CrawlScheduler:
-        """A scheduler on the state as it is."""
-        return CrawlScheduler(
-            self.state,
-            guard=Chain([]),
-            ordering=ordering("breadth_first"),
-            events=self.events,
-            agent=AGENT,
-            random=Random(self._seed),
-            politeness=self.politeness,
-            retries=self.retries,
-            frontier=FrontierSettings(max_sites=self._capacity),
-            allowance=self._allowance,
+        self._options = FrontierOptions(
+            events=self.events, politeness=self.politeness, retries=self.retries, max_sites=capacity, seed=seed
         )
+        self._log: list[Taken | Reported | Found] = []
+        self._opened = OpenedFrontier(self.state, self._options)
+        self.frontier.page_budget = page_budget
+        self.commit()
+
+    @property
+    def frontier(self) -> Frontier:
+        """The frontier of this process."""
+        return self._opened.frontier
 
     def seed(self, urls: list[Url] | None = None) -> None:
         """Begin with these, or with the first page of each site."""
         firsts = {site_of(url): url for url in reversed(self.world.urls)}
         chosen = list(firsts.values()) if urls is None else urls
-        self.scheduler.discover([Discovery(url, Source.SEED, self.now) for url in chosen], self.now)
+        self.discover([Discovery(url, Source.SEED, self.now) for url in chosen])
+
+    # inputs
+
+    def discover(self, discoveries: list[Discovery]) -> None:
+        """Discover these now."""
+        self._log.append(Found(discoveries, self.now))
+        self.frontier.discover(discoveries, self.now)
+        self.frontier.check_invariants()
+
+    def _take(self, limit: int, at: float) -> list[FetchTask]:
+        tasks = self.frontier.take(limit, at)
+        self._log.append(Taken(limit, at, tasks))
+        assert len(tasks) <= limit
+        self.frontier.check_invariants()
+        return tasks
+
+    def _report(self, outcome: FetchOutcome) -> None:
+        self._log.append(Reported(outcome, self.now))
+        self.frontier.report(outcome, self.now, _reading(outcome))
+        self.frontier.check_invariants()
 
     # running
 
     def run(self, steps: int = 1_000_000) -> None:
-        """Until nothing is left to do, or so many steps."""
-        while steps and not self.scheduler.is_idle:
+        """Until nothing is left to do, or at most this many steps."""
+        while steps and not self.frontier.is_idle:
             self.step()
             steps -= 1
 
     def step(self) -> None:
         """Begin what may begin now, or go on to when something can happen; report what has ended by then."""
         before = len(self.events.events)
-        tasks = self.scheduler.take(self._weather.slots - len(self.under_way), self.now)
+        tasks = self._take(self._trouble.slots - len(self.under_way), self.now)
         self.takes += 1
-        self.scheduler.check_invariants()
         for task in tasks:
             self._begin(task)
-        is_stuck = self.scheduler.next_at is None and not self.under_way and not self.scheduler.is_idle
+        is_stuck = self.frontier.next_at is None and not self.under_way and not self.frontier.is_idle
         assert not is_stuck, "nothing is under way, nothing will ever be ready, and yet the crawl is not idle"
         is_fruitful = bool(tasks) or len(self.events.events) > before
         self.vain_takes += self._is_woken and not is_fruitful
         self._is_woken = False
-        if is_fruitful or self.scheduler.is_idle:
+        if is_fruitful or self.frontier.is_idle:
             return
         ended = self._wait()
         self._is_woken = not ended
@@ -153,10 +198,10 @@ class Crawl:
             self.finish(outcome)
 
     def _wait(self) -> list[FetchOutcome]:
-        """Go on to the next moment in which something can happen, and take what has ended by then."""
+        """Go on to the next moment in which something can happen, and return what has ended by then."""
         ends = [entry[0] for entry in self.under_way if entry[3] is not None]
-        next_at = self.scheduler.next_at if len(self.under_way) < self._weather.slots else None
-        if next_at is None and len(self.under_way) >= self._weather.slots and not ends:
+        next_at = self.frontier.next_at if len(self.under_way) < self._trouble.slots else None
+        if next_at is None and len(self.under_way) >= self._trouble.slots and not ends:
             next_at = min(entry[0] for entry in self.under_way)
         times = [*ends, *(() if next_at is None else (next_at,))]
         assert times, "nothing is under way, nothing will ever be ready, and yet the crawl is not idle"
@@ -173,23 +218,23 @@ class Crawl:
         return ended
 
     def _try_early(self, at: float) -> None:
-        """`next_at` is honest: before it there is nothing to be had."""
-        slots = self._weather.slots - len(self.under_way)
+        """Nothing is granted before `next_at`."""
+        slots = self._trouble.slots - len(self.under_way)
         if at - self.now > 0.002 and slots > 0:
             early = self.now + (at - self.now) * 0.999
-            assert self.scheduler.take(slots, early) == [], f"something could be had at {early}, before {at}"
+            assert self._take(slots, early) == [], f"a task was granted at {early}, before {at}"
             self.now = early
 
     def _begin(self, task: FetchTask) -> None:
-        self._watch(task)
+        self._check(task)
         fate = self._chance.random()
         outcome: FetchOutcome | None = self.world.answer(task, self.now)
         took = getattr(outcome, "duration", 0.0)
-        if fate < self._weather.lost:
+        if fate < self._trouble.lost:
             outcome, took = None, task.lease_ends_at - self.now
             if task.ip is not None:
                 self._visits[site_of(task.url)].append((self.now, task.lease_ends_at, 0.0))
-        elif fate < self._weather.lost + self._weather.cancelled:
+        elif fate < self._trouble.lost + self._trouble.cancelled:
             outcome = Failed(task, "cancelled", self.now, took)
         if task.ip is not None and outcome is not None:
             self._visits[site_of(task.url)].append((self.now, self.now + took, took))
@@ -198,14 +243,11 @@ class Crawl:
 
     def begin(self, limit: int) -> None:
         """Take some tasks, and begin them."""
-        tasks = self.scheduler.take(limit, self.now)
-        assert len(tasks) <= limit
-        self.scheduler.check_invariants()
-        for task in tasks:
+        for task in self._take(limit, self.now):
             self._begin(task)
 
     def end(self, number: int) -> None:
-        """One of the tasks under way ends, whenever it was to."""
+        """One of the tasks under way ends, at its time or later."""
         at, _, task, outcome = self.under_way.pop(number)
         heapify(self.under_way)
         self.now = max(self.now, at)
@@ -214,7 +256,7 @@ class Crawl:
             self.finish(outcome)
 
     def lose(self, number: int) -> FetchOutcome | None:
-        """Nobody hears of a task again before its lease is over; what would have been heard."""
+        """No outcome of a task arrives before its lease is over; the one that would have."""
         _, order, task, outcome = self.under_way.pop(number)
         self.under_way.append((task.lease_ends_at, order, task, None))
         heapify(self.under_way)
@@ -232,76 +274,113 @@ class Crawl:
             self.end(0)
 
     def finish(self, outcome: FetchOutcome) -> None:
-        """Report an outcome, and discover where it leads."""
+        """As an engine does: first the report, then the links."""
         if outcome.task.ip is not None:
             self._flying[site_of(outcome.task.url)] -= 1
         self._note(outcome)
-        if not isinstance(outcome, Located) and reason_of(outcome) != "cancelled":
-            self.journal.append(outcome)
-        self.tell(outcome)
-
-    def tell(self, outcome: FetchOutcome) -> None:
-        """As an engine would: first the report, then the links."""
-        reading = Reading(Digests(1, 1, 1, 1)) if isinstance(outcome, Fetched) else None
-        self.scheduler.report(outcome, self.now, reading)
-        self.scheduler.check_invariants()
+        self._report(outcome)
         task, found = outcome.task, self.world.found(outcome)
         source = Source.REDIRECT if isinstance(outcome, Redirected) else Source.LINK
-        links = [Discovery(url, source, self.now, task.depth + 1, task.url) for url in found]
-        self.scheduler.discover(links, self.now)
-        self.scheduler.check_invariants()
+        self.discover([Discovery(url, source, self.now, task.depth + 1, task.url) for url in found])
+
+    # processes end
 
     def commit(self) -> None:
-        """Make the state durable up to here."""
-        self.scheduler.save()
+        """Make everything durable."""
+        self._committed = self._opened.commit()
         self.state.commit()
-        self.journal.clear()
+        self._copy = deepcopy(self.state) if isinstance(self.state, MemoryState) else None
+        self._log.clear()
+        self._counted = Counted(len(self.events.events), self.finals.copy(), self._attempts.copy())
 
     def crash(self, reopen: Callable[[], State] | None = None) -> None:
-        """The process dies: whatever was under way is lost, and another begins with the state as it was kept.
+        """The process is killed: the next one applies the log to the last commit, and fetches again what was under way.
 
-        How long the last answers took may be forgotten, how long a site wants to be left alone is not.
+        `reopen` opens a state on disk again.
         """
-        self.crashes += 1
-        for visits in self._visits.values():
+        before = self._numbers()
+        self._stop()
+        self._open(reopen)
+        for each in self._log:
+            match each:
+                case Taken(limit=limit, at=at, tasks=tasks):
+                    assert self.frontier.take(limit, at) == tasks
+                case Reported(outcome=outcome, at=at):
+                    self.frontier.report(outcome, at, _reading(outcome))
+                case Found(discoveries=discoveries, at=at):
+                    self.frontier.discover(discoveries, at)
+        assert self._numbers() == before
+        self._restart()
+
+    def _numbers(self) -> tuple[object, ...]:
+        frontier = self.frontier
+        return frontier_stats(self.state, frontier), frontier.next_at, frontier.under_way, self.events.events[:]
+
+    def lose_power(self, reopen: Callable[[], State] | None = None) -> None:
+        """The machine stops: the log is lost as well, and what was done since the commit is done again."""
+        self._stop()
+        self._open(reopen)
+        self.now += REBOOT
+        for visits in self._visits.values():  # how long answers took since the commit is forgotten
             visits[:] = [(began_at, ended_at, 0.0) for began_at, ended_at, _ in visits]
+        self.finals, self._attempts = self._counted.finals.copy(), self._counted.attempts.copy()
+        self._restart()
+
+    def set_clock(self, now: float) -> None:
+        """The process ends, the clock is set, and the next process begins. Requests that were made just ended."""
+        self.commit()
+        self._stop()
+        self._open(None)
+        self.now = now
+        for visits in self._visits.values():
+            visits[:] = [(now, now, 0.0)] * len(visits)
+        self._last_at_ip = {ip: (now, site) for ip, (_, site) in self._last_at_ip.items()}
+        self._restart()
+
+    def _stop(self) -> None:
+        """Requests under way end now."""
+        self.crashes += 1
         for _, _, task, _ in self.under_way:
             if task.ip is not None:
                 began_at, _, _ = self._visits[site_of(task.url)].pop()
                 self._visits[site_of(task.url)].append((began_at, self.now, 0.0))
         self.under_way.clear()
         self._flying.clear()
-        if reopen is not None:
-            self.state = reopen()
-        self.scheduler = self.open()
-        self.scheduler.check_invariants()
-        if reopen is not None:
-            for outcome in self.journal:
-                if self.scheduler.resume(outcome.task, self.now):
-                    self.tell(outcome)
-            self.commit()
 
-    # watching
+    def _open(self, reopen: Callable[[], State] | None) -> None:
+        """Open what is committed; nothing since then is there."""
+        self.state = deepcopy(self._copy) if reopen is None else reopen()
+        del self.events.events[self._counted.events :]
+        self._opened = OpenedFrontier(self.state, self._options, self._committed)
+        self.frontier.check_invariants()
 
-    def _watch(self, task: FetchTask) -> None:
+    def _restart(self) -> None:
+        self.frontier.restart(self.now)
+        self.frontier.check_invariants()
+        assert not self.frontier.under_way
+        self.commit()
+
+    # checking
+
+    def _check(self, task: FetchTask) -> None:
         """Every rule of politeness, at the moment a request begins."""
         if task.purpose is Purpose.PAGE:
-            self._watch_page(task)
+            self._check_page(task)
         if task.ip is None:
             return
         site = site_of(task.url)
         self.starts.append(Start(self.now, site, task))
         self._flying[site] += 1
         assert self._flying[site] <= self.politeness.max_parallel, f"{site} is asked twice at once"
-        self._watch_rest(site)
+        self._check_rest(site)
         last_at, last_site = self._last_at_ip.get(task.ip, (0.0, site))
         is_together = self.politeness.max_parallel > 1 and last_site == site and last_at == self.now
         gap = self.politeness.between_requests_to_an_address
         assert is_together or self.now - last_at >= gap - 1e-6, f"{task.ip} is asked again after {self.now - last_at} s"
         self._last_at_ip[task.ip] = (self.now, site)
 
-    def _watch_page(self, task: FetchTask) -> None:
-        assert task.ip is not None, "a page was to be fetched from nowhere"
+    def _check_page(self, task: FetchTask) -> None:
+        assert task.ip is not None, "a page is fetched from an unknown address"
         assert self.finals[task.url] == 0, f"{task.url} is fetched again"
         self._attempts[task.url] += 1
         file = self.state.robots.get(task.site)
@@ -310,7 +389,7 @@ class Crawl:
         assert file.access != "none"
         assert file.access == "all" or parse(file.body).access(AGENT).allows(task.url)
 
-    def _watch_rest(self, site: Site) -> None:
+    def _check_rest(self, site: Site) -> None:
         visits = self._visits[site]
         k = self.politeness.pages_per_visit
         if self.politeness.max_parallel > 1 or len(visits) < k:
@@ -339,12 +418,9 @@ class Crawl:
         if not retry_for(reason).again or outcome.task.attempt >= self.retries.max_attempts:
             self.finals[outcome.task.url] += 1
 
-    def check_end(self, *, is_counted: bool = True) -> None:
-        """Every URL that was accepted has come to one end, and says which.
-
-        Not counted, where a state forgot refusals that it will make again.
-        """
-        assert self.scheduler.is_idle
+    def check_end(self) -> None:
+        """Every URL that was accepted has ended once, and its record says how."""
+        assert self.frontier.is_idle
         assert not self.under_way
         assert len(self.state.queues) == 0
         for event in self.events.events:
@@ -355,9 +431,13 @@ class Crawl:
         known = {record.url: record for site in self.world.sites for record in self.state.records.of_site(site)}
         assert len(known) == len(self.state.records)
         for url, record in known.items():
-            assert self.finals[url] == 1 or not is_counted, f"{url} ended {self.finals[url]} times: {record}"
+            assert self.finals[url] == 1, f"{url} ended {self.finals[url]} times: {record}"
             assert (record.visits > 0) or record.reason, f"{url} was forgotten: {record}"
         assert set(self.finals) <= set(known)
         most = self.retries.max_attempts + self.crashes
         cancelled = Counter(o.task.url for o in self.reported if reason_of(o) == "cancelled")
         assert all(count <= most + cancelled[url] for url, count in self._attempts.items())
+
+
+def _reading(outcome: FetchOutcome) -> Reading | None:
+    return Reading(Digests(1, 1, 1, 1)) if isinstance(outcome, Fetched) else None

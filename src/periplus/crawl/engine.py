@@ -351,14 +351,17 @@ class Engine:
         return answered
 
     def _replay(self, given: Input) -> None:
-        """Apply an input again. Requests were made already; rows of the tables are written again."""
+        """Apply an input again. Requests were made already; rows of the tables are written again.
+
+        Claims of the last process are void: those that hold now are made by `Restarted`, for all addresses.
+        """
         for effect in self._machine.apply(given):
             match effect:
                 case Emit(events=events):
                     self._tables.record(events)
-                case Claim(claimed=claimed, released=released):
+                case Claim(claimed=claimed, released=released) if isinstance(given, Restarted):
                     self._claim(claimed, released)
-                case Fetch():
+                case _:
                     pass
 
     def _replay_one_by_one(self, given: Answered, index: int) -> None:

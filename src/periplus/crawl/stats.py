@@ -133,7 +133,7 @@ def frontier_stats(state: State, frontier: Frontier) -> FrontierStats:
     """The numbers of a frontier now."""
     schedule = frontier.schedule
     resting = [active for active in schedule if active.stage is Stage.RESTING]
-    first = min(resting, key=lambda active: active.ready_at, default=None)
+    first = min(resting, key=lambda active: (active.ready_at, active.site), default=None)
     return FrontierStats(
         known=len(state.records),
         queued=len(state.queues) + frontier.scores.pooled,

@@ -1,12 +1,11 @@
-"""Who else is at an address: what a shard says of itself, what it is told, and how long it then waits there."""
+"""How shards share an address: what each reports, which share it is sent, and how long it then waits there."""
 
 from __future__ import annotations
 
-from periplus.crawl.frontier import ActiveSite, AddressClaims, AddressShares, ClaimsReport, Workbench
-from periplus.crawl.frontier.claims import key_of
-from periplus.crawl.frontier.workbench import LINGER
+from tests.unit.crawl.scheduled_sites import ScheduledSites
+
+from periplus.crawl.frontier import ActiveSite, AddressClaims, AddressShares, ClaimsReport, key_of
 from periplus.crawl.sharding import ClaimRegistry
-from periplus.model import Site, SiteState
 
 IP, OTHER = "192.0.2.1", "192.0.2.2"
 KEY = key_of(IP)
@@ -22,33 +21,48 @@ class Shards:
             self.registry.reset(number)
 
     def talk(self, number: int) -> AddressShares | None:
-        """One word of a shard, and the answer."""
+        """One report of a shard, and the answer."""
         answer = self.registry.receive(number, self.claims[number].report())
         if answer is not None:
             self.claims[number].update(answer)
         return answer
 
     def shares(self) -> list[int]:
-        """What each may do at the address."""
+        """The share of each at the address."""
         return [claims.share(KEY) for claims in self.claims]
 
 
-def bench(claims: AddressClaims) -> Workbench:
-    return Workbench(0.5, capacity=100, key=lambda active: (float(active.level), active.ready_at), register=claims)
+class Shard(ScheduledSites):
+    """Shard of four, with its claims: what an engine carries between the two."""
+
+    def __init__(self) -> None:
+        super().__init__(shards=4)
+        self.claims = AddressClaims(4)
+
+    def report(self) -> ClaimsReport:
+        """What has changed at the schedule, as the coordinator is told."""
+        claimed, released = self.schedule.claims()
+        for key in claimed:
+            self.claims.enter(key)
+        for key in released:
+            self.claims.leave(key)
+        return self.claims.report()
+
+    def set_shares(self, now: float, *shares: AddressShares) -> None:
+        """Messages of the coordinator."""
+        self.report()
+        for each in shares:
+            self.claims.update(each)
+            self.schedule.set_shares({key: self.claims.share(key) for key in self.claims.news()}, now)
+
+    def ask(self, active: ActiveSite, now: float) -> None:
+        """A request, answered at once; the site may be asked again right away."""
+        self.grant(active, now)
+        self.end(active, now)
 
 
-def put(there: Workbench, name: str, ip: str = IP) -> ActiveSite:
-    return there.admit(SiteState(Site(name), ip), 0)
-
-
-def ask(there: Workbench, active: ActiveSite, now: float) -> None:
-    """A request, answered at once; the site may be asked again right away."""
-    there.visit(active, active.state.ip, now)
-    there.rest(active, now)
-
-
-def test_who_is_alone_is_told_so_at_once() -> None:
-    """And asked no more questions: there is nothing more to say."""
+def test_shard_that_is_alone_gets_its_share_at_once() -> None:
+    """After that there is nothing more to send."""
     shards = Shards(8)
     shards.claims[3].enter(KEY)
     shards.talk(3)
@@ -56,8 +70,8 @@ def test_who_is_alone_is_told_so_at_once() -> None:
     assert shards.talk(3) is None
 
 
-def test_a_newcomer_waits_until_those_who_are_there_have_heard_of_it() -> None:
-    """They wait longer at once; only when all have said so, it may ask."""
+def test_newcomer_waits_until_the_others_have_confirmed() -> None:
+    """They wait longer at once; when all have confirmed that, the newcomer may ask."""
     shards = Shards(3)
     for number in range(3):
         shards.claims[number].enter(KEY)
@@ -66,15 +80,15 @@ def test_a_newcomer_waits_until_those_who_are_there_have_heard_of_it() -> None:
     shards.talk(0)
     assert shards.shares() == [3, 0, 0]
     shards.talk(1)
-    assert shards.shares() == [3, 0, 0]  # that the first has heard it was not said yet
+    assert shards.shares() == [3, 0, 0]  # the first has not confirmed it yet
     shards.talk(0)
     shards.talk(1)
     shards.talk(2)
     assert shards.shares() == [3, 3, 3]
 
 
-def test_those_who_stay_wait_less_when_one_has_left() -> None:
-    """Or has died, and begins again with nothing."""
+def test_others_wait_less_when_one_has_left() -> None:
+    """Or has died, and starts again with nothing."""
     for leaves in (True, False):
         shards = Shards(2)
         for number in (0, 1, 0, 0, 1):
@@ -92,8 +106,8 @@ def test_those_who_stay_wait_less_when_one_has_left() -> None:
         assert len(shards.registry) == 1
 
 
-def test_a_coordinator_that_came_back_says_nothing_before_it_has_heard_all() -> None:
-    """Of two who are there it heard one first: that is not alone."""
+def test_new_coordinator_sends_no_share_before_all_have_reported() -> None:
+    """Of two shards at an address, the first to report is not alone."""
     shards = Shards(2)
     for number in (0, 1):
         shards.claims[number].enter(KEY)
@@ -110,8 +124,8 @@ def test_a_coordinator_that_came_back_says_nothing_before_it_has_heard_all() -> 
     assert len(shards.registry) == 1
 
 
-def test_there_is_room_for_so_many_addresses() -> None:
-    """Those beyond get the share that is right whoever is there."""
+def test_registry_is_bounded() -> None:
+    """Addresses beyond the limit get the share that is safe whichever shards are there."""
     registry, claims = ClaimRegistry(4, limit=10), AddressClaims(4)
     for number in range(4):
         registry.reset(number)
@@ -124,8 +138,8 @@ def test_there_is_room_for_so_many_addresses() -> None:
     assert len(registry) == 10
 
 
-def test_a_message_holds_so_much_and_the_next_the_rest() -> None:
-    """However many addresses a shard comes to at once."""
+def test_messages_are_bounded() -> None:
+    """The next message has the rest, however many addresses a shard enters at once."""
     registry, claims = ClaimRegistry(1), AddressClaims(1)
     registry.reset(0)
     for key in range(5_000):
@@ -141,79 +155,90 @@ def test_a_message_holds_so_much_and_the_next_the_rest() -> None:
     assert all(claims.share(key) == 1 for key in range(5_000))
 
 
-def test_nobody_asks_at_an_address_before_it_knows_its_share() -> None:
-    """Then it waits as many times `ip_delay` as there are shards; what is left of a pause changes with their number."""
-    claims = AddressClaims(4)
-    there = bench(claims)
-    active = put(there, "a")
-    assert there.pop_ready(100.0) is None
-    claims.update(AddressShares(0, 1, 1, ((KEY, 1),)))
-    assert there.pop_ready(100.0) is active
-    ask(there, active, 100.0)
-    assert there.next_at == 100.5
-    claims.update(AddressShares(0, 2, 1, ((KEY, 4),)))
-    assert there.pop_ready(100.25) is None
-    assert there.next_at == 100.25 + 0.25 * 4
-    assert there.pop_ready(101.25) is active
-    ask(there, active, 101.25)
-    assert there.next_at == 101.25 + 4 * 0.5
-    claims.update(AddressShares(0, 3, 1, ((KEY, 2),)))
-    assert there.pop_ready(102.25) is None
-    assert there.next_at == 102.25 + 1.0 * 2 / 4
-    there.check_invariants()
+def test_address_is_not_asked_before_the_share_is_known() -> None:
+    """Then the pause is `ip_delay` times the number of shards; the rest of a pause changes with that number."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    assert shard.schedule.pop_ready(100.0) is None
+    shard.set_shares(100.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    assert shard.schedule.pop_ready(100.0) is active
+    shard.ask(active, 100.0)
+    assert shard.schedule.next_at == 100.5
+    shard.set_shares(100.25, AddressShares(0, 2, 1, ((KEY, 4),)))
+    assert shard.schedule.pop_ready(100.25) is None
+    assert shard.schedule.next_at == 100.25 + 0.25 * 4
+    assert shard.schedule.pop_ready(101.25) is active
+    shard.ask(active, 101.25)
+    assert shard.schedule.next_at == 101.25 + 4 * 0.5
+    shard.set_shares(102.25, AddressShares(0, 3, 1, ((KEY, 2),)))
+    assert shard.schedule.pop_ready(102.25) is None
+    assert shard.schedule.next_at == 102.25 + 1.0 * 2 / 4
+    shard.schedule.check_invariants()
 
 
 def test_other_addresses_do_not_wait() -> None:
     """A share is of one address."""
-    claims = AddressClaims(4)
-    there = bench(claims)
-    put(there, "a")
-    other = put(there, "b", OTHER)
-    claims.update(AddressShares(0, 2, 2, ((key_of(OTHER), 1),)))
-    assert there.pop_ready(1.0) is other
-    assert there.pop_ready(1.0) is None
+    shard = Shard()
+    shard.put("a", IP)
+    other = shard.put("b", OTHER)
+    shard.set_shares(1.0, AddressShares(0, 2, 2, ((key_of(OTHER), 1),)))
+    assert shard.schedule.pop_ready(1.0) is other
+    assert shard.schedule.pop_ready(1.0) is None
 
 
-def test_an_address_is_left_when_nobody_has_been_there_for_a_while() -> None:
-    """So that the others wait less; who comes back waits for its share anew, as others may have come meanwhile."""
-    claims = AddressClaims(4)
-    there = bench(claims)
-    active = put(there, "a")
-    claims.update(AddressShares(0, 1, 1, ((KEY, 1),)))
-    assert there.pop_ready(0.0) is active
-    there.visit(active, IP, 0.0)
-    there.leave(active)
-    for _ in range(2 * LINGER):
-        there.pop_ready(10.0)
-        assert claims.report().released == ()
-    there.pop_ready(10.0)
-    assert claims.report().released == (KEY,)
-    again = put(there, "a")
-    assert there.pop_ready(20.0) is None
-    assert claims.report().requested == (KEY,)
-    claims.update(AddressShares(0, 2, 3, ((KEY, 2),)))
-    assert there.pop_ready(20.0) is again
+def test_address_without_sites_is_released_at_the_second_review() -> None:
+    """So that the other shards wait less; a site that comes back waits for a new share."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    shard.set_shares(0.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    assert shard.schedule.pop_ready(0.0) is active
+    shard.grant(active, 0.0)
+    shard.empty(active, 0.0)
+    shard.schedule.review_addresses(10.0)
+    assert shard.report().released == ()
+    shard.schedule.review_addresses(20.0)
+    assert shard.report().released == (KEY,)
+    again = shard.put("a", IP)
+    assert shard.schedule.pop_ready(30.0) is None
+    assert shard.report().requested == (KEY,)
+    shard.set_shares(30.0, AddressShares(0, 2, 3, ((KEY, 2),)))
+    assert shard.schedule.pop_ready(30.0) is again
 
 
-def test_an_address_is_not_left_by_who_comes_back_in_time() -> None:
-    """A site that is visited every few seconds does not have to wait for its share every time."""
-    claims = AddressClaims(4)
-    there = bench(claims)
-    active = put(there, "a")
-    claims.update(AddressShares(0, 1, 1, ((KEY, 1),)))
-    for number in range(10 * LINGER):
+def test_address_is_kept_for_a_site_that_comes_back_in_time() -> None:
+    """A site that is visited between any two reviews does not wait for a share every time."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    shard.set_shares(0.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    for number in range(20):
         now = float(number)
-        if number % LINGER == 0:
-            active = active if number == 0 else put(there, "a")
-            assert there.pop_ready(now) is active
-            there.visit(active, IP, now)
-            there.leave(active)
-        there.pop_ready(now)
-        assert claims.report().released == ()
+        active = active if number == 0 else shard.put("a", IP)
+        assert shard.schedule.pop_ready(now) is active
+        shard.grant(active, now)
+        shard.empty(active, now)
+        shard.schedule.review_addresses(now + 0.9)
+        assert shard.report().released == ()
 
 
-def test_what_was_said_of_an_earlier_stay_does_not_count() -> None:
-    """The coordinator counts us out as soon as it hears that we have left."""
+def test_new_process_claims_its_addresses_again() -> None:
+    """Shares of the last process are void: other shards may have come since, and nothing is asked before."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    shard.set_shares(0.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    assert shard.schedule.pop_ready(0.0) is active
+    shard.ask(active, 0.0)
+    shard.reopen()
+    shard.claims = AddressClaims(4)
+    shard.schedule.restart(5.0)
+    assert shard.report().requested == (KEY,)
+    assert shard.schedule.pop_ready(1e6) is None
+    shard.set_shares(5.0, AddressShares(1, 1, 1, ((KEY, 3),)))
+    assert shard.schedule.next_at == 5.0 + 4 * 0.5
+    assert shard.schedule.pop_ready(7.0) is not None
+
+
+def test_share_of_an_earlier_claim_does_not_count() -> None:
+    """The coordinator removes a shard as soon as it reports that it has left."""
     claims = AddressClaims(4)
     claims.enter(KEY)
     claims.leave(KEY)

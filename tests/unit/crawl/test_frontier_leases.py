@@ -1,4 +1,4 @@
-"""Who has what, and until when."""
+"""Open leases: what is out, and until when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def lease(task: FetchTask) -> Lease:
 
 
 def test_a_lease_ends_once() -> None:
-    """A second report of one task finds nobody who waits for it."""
+    """A second report of the same task finds no lease."""
     leases = Leases()
     leases.grant(lease(TASK))
     assert leases.end(TASK) is not None
@@ -23,15 +23,15 @@ def test_a_lease_ends_once() -> None:
     assert leases.next_end is None
 
 
-def test_a_task_that_travelled_is_still_the_same() -> None:
-    """Tasks are compared by value: one that went through a journal ends its lease."""
+def test_tasks_are_compared_by_value() -> None:
+    """A task that was written to the log and read back ends its lease."""
     leases = Leases()
     leases.grant(lease(TASK))
     assert leases.end(replace(TASK)) is not None
 
 
-def test_what_is_over_is_over() -> None:
-    """A report after the lease, when another has the URL, does not end the other's."""
+def test_late_report_does_not_end_the_next_lease() -> None:
+    """A report after the end of its lease, when the URL was granted again, does not end the new lease."""
     leases = Leases()
     leases.grant(lease(TASK))
     assert leases.expired(9.9) == []
@@ -42,7 +42,7 @@ def test_what_is_over_is_over() -> None:
     assert leases.next_end == 20.0
 
 
-def test_leases_that_ended_well_take_no_room() -> None:
+def test_ended_leases_take_no_memory() -> None:
     """Memory grows with what is out, not with what was."""
     leases = Leases()
     for number in range(20_000):
@@ -50,3 +50,10 @@ def test_leases_that_ended_well_take_no_room() -> None:
         leases.grant(lease(task))
         leases.end(task)
     assert leases.weight < 100
+
+
+def test_all_leases_end_with_a_process() -> None:
+    """Whatever their time; the heap of ends is empty as well."""
+    leases = Leases([lease(TASK)])
+    assert [each.task for each in leases.end_all()] == [TASK]
+    assert (len(leases), leases.next_end, leases.end(TASK)) == (0, None, None)

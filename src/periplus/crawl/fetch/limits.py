@@ -10,8 +10,8 @@ from periplus.model import ConfigError, Purpose
 
 from .addresses import private_entry
 
-STREAMED: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
-"""Purposes whose answers are read while they arrive: long lists whose entries are independent of each other."""
+LISTS: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
+"""Purposes whose answers may be long lists of URLs: they have more time than pages."""
 
 _MIB = 1 << 20
 
@@ -81,7 +81,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def max_time(self, purpose: Purpose) -> float:
         """Time limit of a transfer, in seconds."""
-        return self.sitemap_timeout if purpose in STREAMED else self.timeout
+        return self.sitemap_timeout if purpose in LISTS else self.timeout
 
     def max_body(self, purpose: Purpose) -> int:
         """Maximum size of a body, in bytes; the rest is cut off."""

@@ -13,13 +13,13 @@ from periplus.model import FetchTask, Purpose, Url
 from periplus.urls import site_of
 
 from .identity import Identity
-from .limits import STREAMED
+from .limits import LISTS
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 """Content codings that `content.decode_body` can decode."""
 
-STREAMED_ENCODING = "gzip"
-"""For answers that are read while they arrive: the reader of sitemaps recognises gzip by its first bytes."""
+LIST_ENCODING = "gzip"
+"""For lists: the parser of sitemaps recognises gzip by its first bytes, whatever the header says."""
 
 _ACCEPT = {
     Purpose.PAGE: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
@@ -68,7 +68,7 @@ class Requests:
 
 
 def _accept_encoding(purpose: Purpose) -> str:
-    return f"Accept-Encoding: {STREAMED_ENCODING if purpose in STREAMED else ACCEPT_ENCODING}"
+    return f"Accept-Encoding: {LIST_ENCODING if purpose in LISTS else ACCEPT_ENCODING}"
 
 
 def target_of(url: Url) -> str:

@@ -27,13 +27,12 @@ from periplus.urls import canonical, site_of
 
 from .addresses import AddressGuard
 from .head import STOP, Head, WantedTypes
-from .limits import STREAMED, WireSettings
+from .limits import WireSettings
 from .reasons import PRIVATE_ADDRESS, reason_of
 from .request import Requests, without_credentials
 from .trust import authorities
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_OK: Final = 200
 _NOT_MODIFIED: Final = 304
 _MAX_REDIRECT_BYTES: Final = 64 * 1024
 """Bytes of the body of a redirect that are read, so that the connection can be reused, and kept for the archive."""
@@ -44,8 +43,6 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 _MAX_IDLE: Final = 4
 """Seconds after which an idle connection is not used again: common servers close idle connections after 5 or more."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
-_SELF_EVIDENT: Final = (None, "", "identity", "gzip", "x-gzip")
-"""Content codings that a reader recognises from the body: gzip shows in its first bytes."""
 
 
 class _Lent(socket.socket):
@@ -56,15 +53,13 @@ class _Lent(socket.socket):
 
 
 class Buffers:
-    """Bytes that all transfers together hold in memory, with the maximum; `arrived` are parts not yet collected."""
+    """Bytes that all transfers together hold in memory, with the maximum."""
 
-    __slots__ = ("arrived", "held", "most", "unasked")
+    __slots__ = ("held", "most")
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.held = 0
-        self.unasked = 0
-        self.arrived: list[tuple[FetchTask, bytes]] = []
 
 
 class Transfer:
@@ -127,7 +122,6 @@ class Transfer:
         self.started_at = self.ended_at = now
         self.why = ""
         self._is_cut = False
-        self._is_streamed = False
         self._requests_left = 2 if task.attempt == 1 else 1
         self._size = 0
         self._limit = self._limits[task.purpose]
@@ -192,17 +186,11 @@ class Transfer:
         if status in _REDIRECTS:
             self._limit = min(self._limit, _MAX_REDIRECT_BYTES)
         if not 200 <= status < 300 or self.task.purpose not in _OF_PAGES:
-            self._is_streamed = status == _OK and self._may_stream()
             return True
         if self._wanted.wants(self._head.value(b"content-type:")):
             return True
         self.why = "unwanted-type"
         return False
-
-    def _may_stream(self) -> bool:
-        """Whether the body can be read while it arrives: not if it has to be decoded from something else than gzip."""
-        encoding = self._head.value(b"content-encoding:")
-        return self.task.purpose in STREAMED and (encoding and encoding.lower()) in _SELF_EVIDENT
 
     def _on_body(self, part: bytes) -> int | None:
         room = self._limit - self._size
@@ -216,19 +204,6 @@ class Transfer:
         self._parts.append(part)
         self._size += len(part)
         buffers.held += len(part)
-        if self._is_streamed:
-            return self._stream(part)
-        return STOP if self._is_cut else None
-
-    def _stream(self, part: bytes) -> int | None:
-        """Add a part to `arrived`. Parts stay in memory until they are collected, so they have a bound of their own."""
-        buffers = self._buffers
-        if buffers.unasked + len(part) > buffers.most:
-            self.why = "over-budget"
-            return STOP
-        if part:
-            buffers.unasked += len(part)
-            buffers.arrived.append((self.task, part))
         return STOP if self._is_cut else None
 
     # Outcomes.

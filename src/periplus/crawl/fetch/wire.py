@@ -6,10 +6,6 @@ that was started ends in exactly one outcome: an answer, a limit, a cancellation
 The address is checked for the site of the task's URL (`AddressGuard`) when a task is looked up, when it is started, and
 when the connection is opened. The URL decides, not `task.site`: a robots.txt that another site redirected to is fetched
 on behalf of one site from the address of the other.
-
-A sitemap, a feed or an archive can be read while it arrives: `arrived` returns the parts received so far. They are a
-preview. Only the outcome, which has the whole body, says whether the answer is complete: a transfer that breaks is
-`Failed`.
 """
 
 from __future__ import annotations
@@ -100,32 +96,19 @@ class CurlWire:
             self._fetch(task)
 
     def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds until a task ends, a part of a body has `arrived`, or `wake` is called."""
+        """Wait at most `timeout` seconds until a task ends or `wake` is called."""
         until = time.monotonic() + timeout
-        arrived = self._buffers.arrived
-        is_over = bool(self._done or arrived)
+        is_over = bool(self._done)
         while not self._is_closed:
             deadline = self._resolver.next_deadline()
             latest = until if deadline is None else min(until, deadline)
             woken = self._poller.turn(0.0 if is_over else latest)
             self._collect()
-            is_over = bool(self._done or arrived) or woken or time.monotonic() >= until
+            is_over = bool(self._done) or woken or time.monotonic() >= until
             if is_over:
                 break
         done, self._done = self._done, []
         return done
-
-    def arrived(self) -> list[tuple[FetchTask, bytes]]:
-        """Parts of bodies that are read while they arrive, received since the last call, in order.
-
-        These are sitemaps, feeds and archives that were answered with 200 and are not encoded, or gzipped. Call this
-        after every `finished` and before its outcomes are processed: then an outcome comes after all parts of its body.
-        """
-        buffers = self._buffers
-        if not buffers.arrived:
-            return []
-        parts, buffers.arrived, buffers.unasked = buffers.arrived, [], 0
-        return parts
 
     def wake(self) -> None:
         """Make `finished` return at once. May be called from any thread and any signal handler."""

@@ -40,6 +40,7 @@ from periplus.model import (
     Reading,
     Redirected,
     Site,
+    SiteState,
     Source,
     State,
     Ticket,
@@ -145,6 +146,7 @@ class Frontier:
             ip_delay=self._politeness.between_requests_to_an_address,
             capacity=(settings or FrontierSettings()).max_sites,
             max_wait=self._retries.max_backoff,
+            delay_of=self._delay_of,
             shards=shards,
             is_crowded=saved.is_crowded,
             rests_until=saved.rests_until,
@@ -437,10 +439,10 @@ class Frontier:
 
     def _rested_at(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> float:
         ended_at = getattr(outcome, "started_at", now) + active.record.last_duration
-        return float(ended_at + self._delay(active))
+        return float(ended_at + self._delay_of(active.record))
 
-    def _delay(self, active: ActiveSite) -> float:
-        return delay_after(self._politeness, active.record.delay, active.record.last_duration)
+    def _delay_of(self, site: SiteState) -> float:
+        return delay_after(self._politeness, site.delay, site.last_duration)
 
     def _back_off(self, outcome: FetchOutcome, failures: int, now: float) -> float:
         return back_off(self._retries, outcome, failures, now, self._random)
@@ -471,7 +473,7 @@ class Frontier:
             active.under_way -= 1
             self._preflight.interrupted(active, lease.task)
         self._pages_out = 0
-        self.schedule.restart(now, self._delay)
+        self.schedule.restart(now)
         due_at = self._state.queues.next_release()
         while due_at is not None and due_at > now + self._retries.max_backoff:  # written by a clock that ran fast
             tickets = self._state.queues.release(math.inf, _RELEASED_TOGETHER)

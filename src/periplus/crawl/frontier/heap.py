@@ -5,7 +5,8 @@ stale, the heap is rebuilt. So every operation takes logarithmic time on average
 about twice the number of its items.
 
 Items of equal keys come in the order of their names, not in that of their arrival: the order then is a function of what
-is in the heap alone, and a frontier that was read back from disk decides as the one that was written.
+is in the heap alone, and a frontier that was read back from disk decides as the one that was written. A stale entry may
+have the key and the name of another item; a serial number keeps items themselves from being compared.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ T = TypeVar("T", bound=Hashable)
 
 
 class IndexedHeap(Generic[K, T]):
-    """Items by key, the smallest first; among equal keys by name. Names are unique and comparable."""
+    """Items by key, the smallest first; among equal keys by name. Names of the items in a heap differ, and compare."""
 
-    __slots__ = ("_entries", "_heap")
+    __slots__ = ("_entries", "_heap", "_serial")
 
     def __init__(self) -> None:
-        self._entries: dict[T, tuple[K, Any, T]] = {}
-        self._heap: list[tuple[K, Any, T]] = []
+        self._entries: dict[T, tuple[K, Any, int, T]] = {}
+        self._heap: list[tuple[K, Any, int, T]] = []
+        self._serial = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -46,7 +48,8 @@ class IndexedHeap(Generic[K, T]):
         before = self._entries.get(item)
         if before is not None and before[0] == key:
             return
-        entry = self._entries[item] = (key, name, item)
+        self._serial += 1
+        entry = self._entries[item] = (key, name, self._serial, item)
         heappush(self._heap, entry)
         if len(self._heap) > 2 * len(self._entries) + _SPARE:
             self._heap = list(self._entries.values())
@@ -61,7 +64,7 @@ class IndexedHeap(Generic[K, T]):
         """The smallest key."""
         heap, entries = self._heap, self._entries
         while heap:
-            if entries.get(heap[0][2]) is heap[0]:
+            if entries.get(heap[0][3]) is heap[0]:
                 return heap[0][0]
             heappop(heap)
         return None
@@ -71,9 +74,9 @@ class IndexedHeap(Generic[K, T]):
         heap, entries = self._heap, self._entries
         while heap:
             entry = heappop(heap)
-            if entries.get(entry[2]) is entry:
-                del entries[entry[2]]
-                return entry[2]
+            if entries.get(entry[3]) is entry:
+                del entries[entry[3]]
+                return entry[3]
         return None
 
     def pop_until(self, limit: K) -> T | None:
@@ -81,9 +84,9 @@ class IndexedHeap(Generic[K, T]):
         heap, entries = self._heap, self._entries
         while heap and heap[0][0] <= limit:
             entry = heappop(heap)
-            if entries.get(entry[2]) is entry:
-                del entries[entry[2]]
-                return entry[2]
+            if entries.get(entry[3]) is entry:
+                del entries[entry[3]]
+                return entry[3]
         return None
 
     def key(self, item: T) -> K | None:

@@ -28,6 +28,7 @@ from periplus.model import (
     Ordering,
     Queued,
     Site,
+    SiteState,
     SiteVisits,
     State,
 )
@@ -82,10 +83,11 @@ T = TypeVar("T")
 
 
 class Schedule:
-    """The active sites. `shards`: how many share the addresses. `is_crowded`: sites beyond the capacity wait.
+    """The active sites.
 
-    `rests_until`: before then no site is visited that was not active when the process began. Its address may just have
-    been asked by the process before.
+    `delay_of` is the time in seconds for which a site rests. `shards`: how many share the addresses. `is_crowded`:
+    sites beyond the capacity wait. `rests_until`: before then no site is visited that was not active when the process
+    began: its address may just have been asked by the process before.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class Schedule:
         ip_delay: float,
         capacity: int,
         max_wait: float,
+        delay_of: Callable[[SiteState], float],
         shards: int = 1,
         is_crowded: bool = True,
         rests_until: float = 0.0,
@@ -108,6 +111,7 @@ class Schedule:
         self._ip_delay = ip_delay
         self._capacity = capacity
         self._max_wait = max(max_wait, MAX_DELAY)
+        self._delay_of = delay_of
         self._shards = shards
         self.is_crowded = is_crowded
         self.rests_until = rests_until
@@ -267,10 +271,10 @@ class Schedule:
             self._admit(site, level, now)
 
     def _admit(self, site: Site, level: int, now: float) -> ActiveSite:
-        """A site rests until its time; one that lies too far ahead was written by a clock that ran fast."""
+        """A site rests until its time; one too far ahead was written by a clock that ran fast, maybe just now."""
         record = self._records.pin(site)
         if record.ready_at > now + self._max_wait:
-            record.ready_at = now
+            record.ready_at = now + self._delay_of(record)
         active = self._sites[site] = ActiveSite(record, level)
         active.count_all(self._state.queues)
         self._counts[Stage.PARKED] += 1
@@ -428,7 +432,7 @@ class Schedule:
                 self._changed_addresses[key] = None
                 self._file(address)
 
-    def restart(self, now: float, delay_of: Callable[[ActiveSite], float]) -> None:
+    def restart(self, now: float) -> None:
         """A new process: requests of the last one may just have arrived, so every site rests once more.
 
         Shares of addresses are void, and times too far ahead were written by a clock that ran fast.
@@ -438,14 +442,13 @@ class Schedule:
             if address.is_exclusive:
                 share = 1 if self._shards == 1 else 0
                 address.share, address.pause = share, self._pause(share)
-                latest = now + max(self._max_wait, self.longest_pause)
-                address.next_at = min(address.next_at, latest) if share else math.inf
+                address.next_at = min(address.next_at, now + self.longest_pause) if share else math.inf
                 self._claimed.append(address.key)
                 self._changed_addresses[address.key] = None
                 self._file(address)
         for active in list(self._sites.values()):
             at = active.record.ready_at if active.record.ready_at <= now + self._max_wait else now
-            active.record.ready_at = max(at, now + max(delay_of(active), self.longest_pause))
+            active.record.ready_at = max(at, now + max(self._delay_of(active.record), self.longest_pause))
             active.not_before = active.not_before if active.not_before <= now + self._max_wait else 0.0
             self.changed(active)
             if active.stage is not Stage.HELD:

@@ -1,35 +1,17 @@
-"""The conversation about robots.txt: through redirects, other sites, failures, and time."""
+"""How robots.txt is asked for: through redirects, at other sites, after failures, and again when it expires."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import pytest
-from tests.properties.simulated_web import World
+from tests.properties.simulated_web import ScriptedRobots
 from tests.properties.watched_crawl import START, Crawl
 
 from periplus.crawl.frontier import PolitenessSettings
-from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Purpose, Redirected, Site, Source, Url
+from periplus.model import Discovery, Purpose, Site, Source, Url
 
 S0, S1, S2 = Site("s0.test"), Site("s1.test"), Site("s2.test")
-
-
-class Told(World):
-    """A web whose robots files answer as they are told, one answer after another."""
-
-    def __init__(self, sites: int, pages: int, answers: dict[str, list[int | str]]) -> None:
-        plain = World.plain(sites, pages)
-        self.__dict__.update(plain.__dict__)
-        self._answers = answers
-
-    def _robots(self, task: FetchTask, now: float) -> FetchOutcome:
-        answers = self._answers.get(task.url, [404])
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(answer, int):
-            return Fetched(task, answer, (), b"", now, 0.1, task.ip)
-        if answer.startswith("https:"):
-            return Redirected(task, 302, Url(answer), (), now, 0.1, task.ip)
-        return Fetched(task, 200, (), answer.encode(), now, 0.1, task.ip)
 
 
 def robots(site: str) -> str:
@@ -41,7 +23,7 @@ PAGE = "<!doctype html><html><body>Welcome</body></html>"
 
 
 def crawl_of(answers: dict[str, list[int | str]], sites: int = 3, pages: int = 2, **settings: object) -> Crawl:
-    crawl = Crawl(Told(sites, pages, answers), **settings)  # type: ignore[arg-type]
+    crawl = Crawl(ScriptedRobots(sites, pages, answers), **settings)  # type: ignore[arg-type]
     crawl.seed(crawl.world.urls)
     crawl.run(5_000)
     crawl.check_end()
@@ -59,8 +41,10 @@ def asked(crawl: Crawl, site: Site) -> list[str]:
 def test_rules_found_elsewhere_hold_for_the_site_that_sent_us() -> None:
     """RFC 9309 section 2.3.1.2: in the context of the first authority; the other site keeps its own."""
     crawl = crawl_of({robots("s0.test"): [robots("rules.test")], robots("rules.test"): [FORBIDS]}, sites=2)
-    assert reasons(crawl, S0) == {"robots-unreachable"}, "nobody knows that name"
-    world = Told(2, 2, {robots("s0.test"): ["https://s1.test/common.txt"], "https://s1.test/common.txt": [FORBIDS]})
+    assert reasons(crawl, S0) == {"robots-unreachable"}, "the name does not exist"
+    world = ScriptedRobots(
+        2, 2, {robots("s0.test"): ["https://s1.test/common.txt"], "https://s1.test/common.txt": [FORBIDS]}
+    )
     crawl = Crawl(world)
     crawl.seed(world.urls)
     crawl.run()
@@ -68,8 +52,8 @@ def test_rules_found_elsewhere_hold_for_the_site_that_sent_us() -> None:
     assert (reasons(crawl, S0), reasons(crawl, S1)) == ({"robots"}, {""})
 
 
-def test_two_sites_that_lead_to_each_other_do_not_wait_for_each_other() -> None:
-    """Both are held for an answer of the other's; each runs the other's errands meanwhile. Five redirects: no file."""
+def test_two_sites_that_redirect_to_each_other_do_not_wait_for_each_other() -> None:
+    """Each is held for the other's answer and still makes the delegated request. Five redirects: no file."""
     crawl = crawl_of({robots("s0.test"): [robots("s1.test")], robots("s1.test"): [robots("s0.test")]}, sites=2)
     assert (reasons(crawl, S0), reasons(crawl, S1)) == ({""}, {""})
     for site in (S0, S1):
@@ -85,8 +69,8 @@ def test_a_ring_of_sites_ends() -> None:
     assert all(reasons(crawl, site) == {""} for site in (S0, S1, S2))
 
 
-def test_a_crowd_that_is_sent_to_one_site_gets_its_answers_politely() -> None:
-    """Forty sites whose rules lie at one: it is asked for each, with its rest between."""
+def test_many_sites_that_redirect_to_one_are_answered_politely() -> None:
+    """Forty sites whose rules are at one: it is asked for each, and rests in between."""
     answers: dict[str, list[int | str]] = {robots(f"s{n}.test"): [robots("s40.test")] for n in range(40)}
     crawl = crawl_of({**answers, robots("s40.test"): [FORBIDS]}, sites=41, pages=1)
     assert {reason for n in range(40) for reason in reasons(crawl, Site(f"s{n}.test"))} == {"robots"}
@@ -125,16 +109,16 @@ def test_the_rest_of_a_site_is_not_cut_short_by_another_attempt() -> None:
 
 def test_the_file_is_asked_for_again_when_a_day_has_passed() -> None:
     """And the new rules hold for what is still waiting."""
-    crawl = Crawl(Told(1, 1, {robots("s0.test"): [404, FORBIDS]}))
+    crawl = Crawl(ScriptedRobots(1, 1, {robots("s0.test"): [404, FORBIDS]}))
     crawl.seed()
     crawl.run()
     crawl.now += 23 * 3600.0
-    crawl.scheduler.discover([Discovery(Url("https://s0.test/2"), Source.LINK, crawl.now)], crawl.now)
+    crawl.discover([Discovery(Url("https://s0.test/2"), Source.LINK, crawl.now)])
     crawl.world.kinds[Url("https://s0.test/2")], crawl.world.links[Url("https://s0.test/2")] = "ok", []
     crawl.run()
     assert asked(crawl, S0) == [robots("s0.test")]
     crawl.now += 2 * 3600.0
-    crawl.scheduler.discover([Discovery(Url("https://s0.test/3"), Source.LINK, crawl.now)], crawl.now)
+    crawl.discover([Discovery(Url("https://s0.test/3"), Source.LINK, crawl.now)])
     crawl.run()
     assert len(asked(crawl, S0)) == 2
     assert {record.reason for record in crawl.state.records.of_site(S0)} == {"", "robots"}
@@ -142,14 +126,14 @@ def test_the_file_is_asked_for_again_when_a_day_has_passed() -> None:
 
 def test_rules_that_were_known_hold_while_the_site_cannot_be_asked() -> None:
     """A day later 503: yesterday's rules are obeyed, and pages are fetched."""
-    crawl = Crawl(Told(1, 1, {robots("s0.test"): ["User-agent: *\nDisallow: /no\n", 503]}))
+    crawl = Crawl(ScriptedRobots(1, 1, {robots("s0.test"): ["User-agent: *\nDisallow: /no\n", 503]}))
     crawl.seed()
     crawl.run()
     crawl.now = START + 90_000.0
     for path in ("yes", "no"):
         url = Url(f"https://s0.test/{path}")
         crawl.world.kinds[url], crawl.world.links[url] = "ok", []
-        crawl.scheduler.discover([Discovery(url, Source.LINK, crawl.now)], crawl.now)
+        crawl.discover([Discovery(url, Source.LINK, crawl.now)])
     crawl.run()
     ends = {record.url: record.reason for record in crawl.state.records.of_site(S0)}
     assert (ends[Url("https://s0.test/yes")], ends[Url("https://s0.test/no")]) == ("", "robots")
@@ -168,14 +152,14 @@ def test_a_delay_that_is_learnt_elsewhere_counts_from_then_on(pages_per_visit: i
     assert all(second - first >= 50.0 for first, second in pairwise(pages))
 
 
-def test_errands_do_not_fill_the_workbench() -> None:
-    """A site that was called in for an errand goes back to its queue when there is no room for its own URLs."""
+def test_delegated_requests_do_not_exceed_the_capacity() -> None:
+    """A site summoned for a delegated request is parked when there is no room for its own URLs."""
     answers: dict[str, list[int | str]] = {robots(f"s{n}.test"): [robots(f"s{n + 1}.test")] for n in range(29)}
-    crawl = Crawl(Told(30, 3, answers), capacity=2)
+    crawl = Crawl(ScriptedRobots(30, 3, answers), capacity=2)
     crawl.seed(crawl.world.urls)
     most = 0
-    while not crawl.scheduler.is_idle:
+    while not crawl.frontier.is_idle:
         crawl.step()
-        most = max(most, len(crawl.scheduler._rounds.bench))
+        most = max(most, len(crawl.frontier.schedule))
     crawl.check_end()
-    assert most <= 2 + 2, "two sites, and one on an errand for each"
+    assert most <= 2 + 2, "two sites, and for each one that was summoned"

@@ -1,4 +1,4 @@
-"""Sites take turns: whose is next, for how long each is left alone, and who is held up by whom."""
+"""Sites take turns: which is next, how long each rests, and which are given up."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 from tests.properties.simulated_web import World
-from tests.properties.watched_crawl import START, Crawl, Weather
+from tests.properties.watched_crawl import START, Crawl, Trouble
 
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings
-from periplus.crawl.scheduler import CrawlScheduler
+from periplus.crawl.stats import frontier_stats
 from periplus.model import Discovery, Excluded, FetchEnded, Located, Purpose, Site, Source, Url
 
 S0, S1 = Site("s0.test"), Site("s1.test")
@@ -32,12 +32,12 @@ def times(crawl: Crawl, site: Site, purpose: Purpose = Purpose.PAGE) -> list[flo
     return [start.at - START for start in crawl.starts if start.site == site and start.task.purpose is purpose]
 
 
-def test_a_site_is_located_then_asked_for_its_rules_then_for_pages() -> None:
-    """Nothing is asked of a site before its robots.txt."""
+def test_site_is_asked_for_address_then_robots_then_pages() -> None:
+    """Nothing else is fetched from a site before its robots.txt."""
     crawl = Crawl(World.plain(1, 1))
     crawl.seed()
     purposes = []
-    while not crawl.scheduler.is_idle:
+    while not crawl.frontier.is_idle:
         before = len(crawl.under_way)
         crawl.step()
         purposes += [(entry[2].purpose, entry[2].ip is None) for entry in crawl.under_way[before:]]
@@ -45,7 +45,7 @@ def test_a_site_is_located_then_asked_for_its_rules_then_for_pages() -> None:
 
 
 def test_slow_sites_are_asked_less() -> None:
-    """`patience` times the last answer's time, from its end."""
+    """`slow_factor` times the duration of the last answer, from its end."""
     crawl = run(World.plain(1, 30), politeness=PolitenessSettings(delay=0.5, slow_factor=4.0))
     ends = {outcome.task.url: outcome for outcome in crawl.reported}
     for first, second in pairwise(crawl.starts):
@@ -54,7 +54,7 @@ def test_slow_sites_are_asked_less() -> None:
 
 
 def test_crawl_delay_is_kept_between_any_two_requests() -> None:
-    """Also where visits take several pages, and from robots.txt itself on."""
+    """Also where visits take several pages, and after robots.txt itself."""
     world = World.plain(1, 5)
     world.robots[S0] = "slow"
     crawl = run(world, politeness=PolitenessSettings(pages_per_visit=3, slow_factor=0.0))
@@ -62,7 +62,7 @@ def test_crawl_delay_is_kept_between_any_two_requests() -> None:
 
 
 def test_a_visit_of_several_pages_rests_once() -> None:
-    """k pages, then the delay (Castillo et al. 2004); a chain that is discovered page by page is no way around it."""
+    """k pages, then the delay (Castillo et al. 2004), also where each page leads to the next."""
     world = World.plain(1, 12)
     world.links = dict(zip(world.urls, [[url] for url in world.urls[1:]] + [[]], strict=True))
     crawl = Crawl(world, politeness=PolitenessSettings(delay=60.0, slow_factor=0.0, ip_delay=0.0, pages_per_visit=4))
@@ -76,7 +76,7 @@ def test_a_visit_of_several_pages_rests_once() -> None:
 
 
 def test_back_off_of_one_of_several_requests_holds() -> None:
-    """With requests in parallel, the one that asks for the longest rest gets it, whoever comes last."""
+    """With parallel requests the longest back-off holds, whichever answer comes last."""
     world = World.plain(1, 6)
     world.kinds[world.urls[0]] = "503"
     crawl = Crawl(world, politeness=PolitenessSettings(max_parallel=3))
@@ -88,33 +88,33 @@ def test_back_off_of_one_of_several_requests_holds() -> None:
         assert not [start for start in crawl.starts if at < start.at < at + 30.0]
 
 
-def test_disallowed_urls_hold_nobody_up() -> None:
-    """Twenty thousand URLs that robots.txt forbids: others go on as if they were not there, and each is recorded."""
+def test_disallowed_urls_hold_up_no_other_site() -> None:
+    """Twenty thousand URLs that robots.txt forbids: other sites are as fast as without them, and each is recorded."""
     world = World.plain(2, 20)
     alone = times(run(world), S1)
     world = World.plain(2, 20)
     world.robots[S0] = "rules"
     crawl = Crawl(world)
     many = [Url(f"https://s0.test/private/{number}") for number in range(20_000)]
-    crawl.scheduler.discover([Discovery(url, Source.SEED, START) for url in many], START)
+    crawl.discover([Discovery(url, Source.SEED, START) for url in many])
     crawl.seed([url for url in world.urls if S1 in url])
     crawl.run(50_000)
     assert len(excluded(crawl)) == 20_000
     assert set(excluded(crawl).values()) == {"robots"}
     assert times(crawl, S1) == pytest.approx(alone, abs=1.0)
-    assert crawl.scheduler.is_idle
+    assert crawl.frontier.is_idle
 
 
-def test_no_take_refuses_without_end() -> None:
-    """Whoever waits for an answer gets it: a take refuses some, and says that it may be asked again at once."""
+def test_refusals_of_a_take_are_bounded() -> None:
+    """A `take` refuses a limited number of URLs and then returns; `next_at` says that there is more to do."""
     sites = [f"s{number}.test" for number in range(100)]
     world = World.plain(100, 1)
     world.robots = dict.fromkeys(map(Site, sites), "rules")
-    crawl = Crawl(world, weather=Weather(slots=1000), politeness=PolitenessSettings(slow_factor=0.0))
+    crawl = Crawl(world, trouble=Trouble(slots=1000), politeness=PolitenessSettings(slow_factor=0.0))
     urls = [Url(f"https://{site}/private/{number}") for site in sites for number in range(100)]
     crawl.seed(urls)
     most = 0
-    while not crawl.scheduler.is_idle:
+    while not crawl.frontier.is_idle:
         before = len(crawl.events.events)
         crawl.step()
         most = max(most, len(crawl.events.events) - before)
@@ -123,41 +123,41 @@ def test_no_take_refuses_without_end() -> None:
 
 
 def test_a_site_that_keeps_failing_is_given_up_and_drained() -> None:
-    """After `max_site_failures` in a row what waits is refused with the reason; URLs that come later, too."""
+    """After `max_site_failures` in a row what waits is refused with that reason, and so are URLs found later."""
     world = World.plain(1, 1000)
     world.kinds = dict.fromkeys(world.urls, "refused")
     crawl = run(world, retries=RetrySettings(max_site_failures=4))
     assert len(times(crawl, S0)) == 4
     assert set(excluded(crawl).values()) == {"connect-refused"}
     crawl.world.urls.append(Url("https://s0.test/late"))
-    crawl.scheduler.discover([Discovery(Url("https://s0.test/late"), Source.LINK, crawl.now)], crawl.now)
+    crawl.discover([Discovery(Url("https://s0.test/late"), Source.LINK, crawl.now)])
     crawl.run()
     assert excluded(crawl)[Url("https://s0.test/late")] == "connect-refused"
     assert len(times(crawl, S0)) == 4
     crawl.finals.clear()
-    crawl.seed(world.urls[:1])  # who is named by a person has another chance, with all others there
+    crawl.seed(world.urls[:1])  # a seed that is named again is retried, with everything at its site
     crawl.run()
     assert len(times(crawl, S0)) == 8
     assert set(excluded(crawl).values()) == {"connect-refused"}
 
 
-def test_what_waits_aside_for_a_site_that_is_given_up_is_refused_too() -> None:
-    """A postponed URL comes back to a site that is not visited any more."""
+def test_postponed_urls_of_a_site_that_is_given_up_are_refused() -> None:
+    """A postponed URL returns to a site that is not visited any more."""
     world = World.plain(1, 9)
     world.kinds = dict.fromkeys(world.urls, "timeout")
     crawl = run(world, retries=RetrySettings(max_site_failures=2, backoff=5000.0, max_backoff=5000.0))
     assert len(excluded(crawl)) == 9
 
 
-def test_a_site_with_too_many_bytes_is_visited_no_more() -> None:
-    """`max_bytes_per_site` counts what came; the rest is refused as `site-bytes`."""
+def test_site_is_given_up_after_max_bytes() -> None:
+    """`max_bytes_per_site` counts what was downloaded; the rest is refused as `site-bytes`."""
     crawl = run(World.plain(1, 30), politeness=PolitenessSettings(max_bytes_per_site=40))
     assert len(times(crawl, S0)) == 11
     assert set(excluded(crawl).values()) == {"site-bytes"}
 
 
-def test_private_addresses_end_a_site_however_they_are_met() -> None:
-    """When it is looked up, at robots.txt, or at a page: all that waits is refused, once each."""
+def test_private_address_ends_a_site() -> None:
+    """Found by the DNS lookup, at robots.txt, or at a page: everything that waits is refused, once each."""
     for place in ("name", "robots", "page"):
         world = World.plain(1, 5)
         match place:
@@ -170,58 +170,58 @@ def test_private_addresses_end_a_site_however_they_are_met() -> None:
         crawl = run(world)
         records = list(crawl.state.records.of_site(S0))
         assert {record.reason for record in records} == {"private-address"}
-        assert len(excluded(crawl)) == (4 if place == "page" else 5), "the wire told of one of them itself"
+        assert len(excluded(crawl)) == (4 if place == "page" else 5), "the wire reported one of them itself"
 
 
-def test_an_address_that_holds_for_no_time_is_not_asked_for_for_ever() -> None:
-    """A name server that allows no caching is asked again only after a while."""
+def test_address_without_lifetime_is_used_for_a_while() -> None:
+    """A name server that allows no caching is asked again only after `MIN_ADDRESS_AGE`."""
     world = World.plain(1, 5)
     world.names[S0] = "short"
     crawl = run(world)
     assert sum(isinstance(outcome, Located) for outcome in crawl.reported) <= 2
 
 
-def test_more_sites_than_places_all_are_visited() -> None:
-    """A workbench of three, fifty sites: each gets its turn, and never more than three are at hand."""
+def test_more_sites_than_capacity_are_all_visited() -> None:
+    """Fifty sites, a capacity of three: each gets its turn, and no more than three are active."""
     world = World.plain(50, 3)
     crawl = Crawl(world, capacity=3)
     crawl.seed(world.urls)
-    while not crawl.scheduler.is_idle:
+    while not crawl.frontier.is_idle:
         crawl.step()
-        census = crawl.scheduler.census()
-        assert census.ready + census.resting + census.visited <= 3
+        stats = frontier_stats(crawl.state, crawl.frontier)
+        assert stats.ready + stats.resting + stats.visited <= 3
     crawl.check_end()
     assert {start.site for start in crawl.starts} == set(world.sites)
 
 
-def test_the_allowance_is_no_busy_wait() -> None:
-    """With all that is allowed under way, `next_at` speaks of leases only, although other sites are ready."""
-    crawl = Crawl(World.plain(5, 5), allowance=2)
+def test_page_budget_under_way_is_not_a_busy_wait() -> None:
+    """With the whole budget under way, `next_at` is the end of a lease, although other sites are ready."""
+    crawl = Crawl(World.plain(5, 5), page_budget=2)
     crawl.seed()
     crawl.run()
-    assert crawl.scheduler.pages_done == 2
-    assert crawl.scheduler.is_idle
-    assert crawl.scheduler.next_at is None
+    assert crawl.frontier.pages_done == 2
+    assert crawl.frontier.is_idle
+    assert crawl.frontier.next_at is None
     assert crawl.takes < 40
 
 
-def test_a_failed_page_gives_its_allowance_back() -> None:
+def test_failed_page_returns_its_budget() -> None:
     """What did not arrive is not counted, or a crawl of one page would end with none."""
     world = World.plain(1, 3)
     world.kinds[world.urls[0]] = "404"
-    crawl = Crawl(world, allowance=2)
+    crawl = Crawl(world, page_budget=2)
     crawl.seed(world.urls)
     crawl.run()
-    assert crawl.scheduler.pages_done == 2
+    assert crawl.frontier.pages_done == 2
 
 
-def test_a_url_that_is_lost_again_and_again_is_given_up() -> None:
-    """What kills whoever fetches it must not do so for ever; and each loss is a row."""
+def test_url_that_is_lost_repeatedly_is_given_up() -> None:
+    """A URL that kills its fetcher is not tried forever; each loss is an event."""
     world = World.plain(1, 1)
-    crawl = Crawl(world, weather=Weather(lost=1.0))
+    crawl = Crawl(world, trouble=Trouble(lost=1.0))
     crawl.seed()
     crawl.run(200)
-    assert crawl.scheduler.is_idle
+    assert crawl.frontier.is_idle
     record = crawl.state.records.get(world.urls)[0]
     assert record is not None
     assert record.reason
@@ -229,10 +229,9 @@ def test_a_url_that_is_lost_again_and_again_is_given_up() -> None:
     assert len(lost) >= 3
 
 
-def test_a_state_with_nothing_in_it_is_idle() -> None:
-    """And says so before anything was asked."""
+def test_empty_state_is_idle() -> None:
+    """Before anything was asked."""
     crawl = Crawl(World.plain(0, 0))
-    assert isinstance(crawl.scheduler, CrawlScheduler)
-    assert crawl.scheduler.is_idle
-    assert crawl.scheduler.take(10, START) == []
-    assert crawl.scheduler.next_at is None
+    assert crawl.frontier.is_idle
+    assert crawl.frontier.take(10, START) == []
+    assert crawl.frontier.next_at is None

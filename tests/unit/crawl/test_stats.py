@@ -1,8 +1,10 @@
-"""The crawl in numbers: each event is counted once, for what it is, and survives being kept and added."""
+"""The crawl in numbers: each event is counted once, and numbers of shards are added."""
 
 from __future__ import annotations
 
-from periplus.crawl.stats import Counting, CrawlStats
+import msgspec
+
+from periplus.crawl.stats import CrawlStats
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
@@ -24,7 +26,6 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.store import MemoryEventSink
 
 URL = Url("https://a.test/")
 
@@ -34,15 +35,15 @@ def task(purpose: Purpose = Purpose.PAGE, visited_at: float | None = None) -> Fe
 
 
 def counted(*outcomes: FetchOutcome) -> CrawlStats:
-    tally = CrawlStats()
+    stats = CrawlStats()
     for outcome in outcomes:
-        tally.count(FetchEnded(outcome, 0.0))
-    return tally
+        stats.count(FetchEnded(outcome, 0.0))
+    return stats
 
 
 def test_pages_are_what_was_answered_well() -> None:
-    """Errors go by status; what is no page counts as a fetch only."""
-    tally = counted(
+    """Errors are counted by status; what is not a page counts as a fetch only."""
+    stats = counted(
         Fetched(task(), 200, (), b"12345", 0.0, 0.0),
         Fetched(task(visited_at=1.0), 200, (), b"123", 0.0, 0.0),
         NotModified(task(), (), 0.0, 0.0),
@@ -50,49 +51,47 @@ def test_pages_are_what_was_answered_well() -> None:
         Fetched(task(Purpose.ROBOTS), 404, (), b"1", 0.0, 0.0),
         Failed(task(Purpose.ROBOTS), "timeout", 0.0, 0.0),
     )
-    assert (tally.fetches, tally.pages, tally.new, tally.downloaded) == (6, 3, 1, 10)
-    assert tally.errors == {"http-404": 1}
+    assert (stats.fetches, stats.pages, stats.new, stats.downloaded) == (6, 3, 1, 10)
+    assert stats.errors == {"http-404": 1}
 
 
-def test_what_was_compared_is_the_same_or_changed() -> None:
-    """A word or a clock is no change."""
-    tally = CrawlStats()
+def test_comparisons_are_the_same_or_changed() -> None:
+    """A single word or a clock is not a change."""
+    stats = CrawlStats()
     for level in ChangeLevel:
-        tally.count(ChangeSeen(URL, 0.0, level))
-    assert (tally.changed, tally.same) == (1, 3)
+        stats.count(ChangeSeen(URL, 0.0, level))
+    assert (stats.changed, stats.same) == (1, 3)
 
 
 def test_failures_redirects_and_refusals_go_by_reason() -> None:
-    """What we would not fetch is no fetch."""
-    tally = counted(
+    """A URL that was excluded is not a fetch."""
+    stats = counted(
         Failed(task(), "timeout", 0.0, 0.0),
         Failed(task(), "timeout", 0.0, 0.0),
         Redirected(task(), 301, URL, (), 0.0, 0.0, body=b"123"),
         Redirected(task(Purpose.ROBOTS), 301, URL, (), 0.0, 0.0),
         Excluded(task(), "robots"),
     )
-    assert (tally.fetches, tally.redirects, tally.downloaded) == (4, 1, 3)
-    assert (tally.errors, tally.excluded) == ({"timeout": 2}, {"robots": 1})
+    assert (stats.fetches, stats.redirects, stats.downloaded) == (4, 1, 3)
+    assert (stats.errors, stats.excluded) == ({"timeout": 2}, {"robots": 1})
 
 
-def test_a_counting_sink_passes_on_what_it_counts() -> None:
-    """Discoveries by source, refusals by reason."""
-    sink = MemoryEventSink()
-    counting = Counting(CrawlStats(), sink)
+def test_discoveries_are_counted_by_source_and_refusals_by_reason() -> None:
+    """Whether the URL was new or not."""
+    stats = CrawlStats()
     found = Discovery(URL, Source.SITEMAP, 0.0)
     events: list[Event] = [Discovered(found, True), Discovered(found, False), Refused(found, "out-of-scope", "host")]
-    counting.record(events)
-    assert sink.events == events
-    assert (counting.tally.sources, counting.tally.refused) == ({"sitemap": 2}, {"out-of-scope": 1})
+    for event in events:
+        stats.count(event)
+    assert (stats.sources, stats.refused) == ({"sitemap": 2}, {"out-of-scope": 1})
 
 
-def test_tallies_are_kept_and_added() -> None:
-    """The sum of shards is as one; adding changes neither."""
+def test_stats_are_written_and_added() -> None:
+    """The sum of two shards is that of one that did both; adding changes neither."""
     one = counted(Fetched(task(), 500, (), b"1", 0.0, 0.0), Failed(task(), "timeout", 0.0, 0.0))
     other = counted(Fetched(task(), 500, (), b"1", 0.0, 0.0), Fetched(task(), 200, (), b"1", 0.0, 0.0))
-    before = one.encoded()
+    before = msgspec.msgpack.encode(one)
     total = one + other
     assert (total.fetches, total.pages, total.errors) == (4, 1, {"http-500": 2, "timeout": 1})
-    assert one.encoded() == before
-    assert CrawlStats.restored(total.encoded()) == total
-    assert CrawlStats.restored(None) == CrawlStats()
+    assert msgspec.msgpack.encode(one) == before
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(total), type=CrawlStats) == total

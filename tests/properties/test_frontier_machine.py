@@ -1,4 +1,4 @@
-"""The scheduler as a state machine: any verb at any time, in any order, by whoever calls it."""
+"""The frontier as a state machine: any call at any time, in any order."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import Crawl
 
 from periplus.crawl.frontier import PolitenessSettings
+from periplus.crawl.stats import frontier_stats
 from periplus.model import Discovery, FetchOutcome, Source
 
 some = st.integers(0, 1_000)
 
 
-class SchedulerMachine(RuleBasedStateMachine):
-    """Outcomes come early, late, never, or twice; processes die; and the watchman of `watched_crawl` looks on."""
+class FrontierMachine(RuleBasedStateMachine):
+    """Outcomes arrive early, late, never, or twice; processes are killed; `watched_crawl` checks every request."""
 
     crawl: Crawl
 
@@ -35,7 +36,7 @@ class SchedulerMachine(RuleBasedStateMachine):
     def discover(self, which: int) -> None:
         crawl = self.crawl
         url = crawl.world.urls[which % len(crawl.world.urls)]
-        crawl.scheduler.discover([Discovery(url, Source.LINK, crawl.now)], crawl.now)
+        crawl.discover([Discovery(url, Source.LINK, crawl.now)])
 
     @rule(limit=st.integers(0, 5))
     def take(self, limit: int) -> None:
@@ -55,14 +56,14 @@ class SchedulerMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.late)
     @rule()
-    def report_what_nobody_waits_for(self) -> None:
-        """A report that comes when its lease is over changes nothing."""
-        scheduler, outcome = self.crawl.scheduler, self.late.pop()
-        self.crawl.wait(max(0.0, outcome.task.lease_ends_at - self.crawl.now))
-        self.crawl.begin(0)
-        before = scheduler.census(), scheduler.next_at
-        scheduler.report(outcome, self.crawl.now)
-        assert (scheduler.census(), scheduler.next_at) == before
+    def report_late(self) -> None:
+        """A report after the end of the lease changes nothing."""
+        crawl, outcome = self.crawl, self.late.pop()
+        crawl.wait(max(0.0, outcome.task.lease_ends_at - crawl.now))
+        crawl.begin(0)
+        before = frontier_stats(crawl.state, crawl.frontier), crawl.frontier.next_at
+        assert not crawl.frontier.report(outcome, crawl.now)
+        assert (frontier_stats(crawl.state, crawl.frontier), crawl.frontier.next_at) == before
 
     @rule(seconds=st.sampled_from((0.01, 0.5, 3.0, 40.0, 1000.0, 90_000.0)))
     def wait(self, seconds: float) -> None:
@@ -70,20 +71,25 @@ class SchedulerMachine(RuleBasedStateMachine):
         soon = min((entry[0] for entry in crawl.under_way if entry[3] is None), default=crawl.now + seconds)
         crawl.wait(min(seconds, max(0.0, soon - crawl.now)))
 
-    @rule(is_saved=st.booleans())
-    def die(self, is_saved: bool) -> None:
-        if is_saved:
-            self.crawl.scheduler.save()
-        self.crawl.crash()
+    @rule()
+    def commit(self) -> None:
+        self.crawl.commit()
+
+    @rule(has_power=st.booleans())
+    def die(self, has_power: bool) -> None:
+        if has_power:
+            self.crawl.crash()
+        else:
+            self.crawl.lose_power()
         self.late.clear()
 
     @invariant()
     def everything_holds(self) -> None:
         if hasattr(self, "crawl"):
-            self.crawl.scheduler.check_invariants()
+            self.crawl.frontier.check_invariants()
 
     def teardown(self) -> None:
-        """Left alone with an ordinary wire, it comes to its end."""
+        """Without further trouble, the crawl ends."""
         if hasattr(self, "crawl"):
             while self.crawl.under_way:
                 self.crawl.end(0)
@@ -91,5 +97,5 @@ class SchedulerMachine(RuleBasedStateMachine):
             self.crawl.check_end()
 
 
-TestScheduler = SchedulerMachine.TestCase
-TestScheduler.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestFrontier = FrontierMachine.TestCase
+TestFrontier.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

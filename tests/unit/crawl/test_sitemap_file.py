@@ -1,13 +1,15 @@
-"""A file while it is read: what it lists goes to the listings of each site it may speak for, once, by score."""
+"""A sitemap while it is read: entries go to the listings of each site that it may list, once, by score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from periplus.crawl.intake import Intake
-from periplus.crawl.sitemaps import FileInProgress, unpack_slice
+import msgspec
+import pytest
+
+from periplus.crawl.sitemaps import SitemapFile, UnfinishedFile, unpack_slice
 from periplus.formats.sitemap import Entry, write
-from periplus.model import FetchTask, Lane, Purpose, Site, SitemapEntry, Source, Url
+from periplus.model import Fetched, FetchTask, Lane, Purpose, Site, SitemapEntry, Source, Stored, Url
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
@@ -27,14 +29,16 @@ NOW = 1_700_000_000.0
 A, B = Site("a.test"), Site("b.test")
 
 
-def begun(body: bytes, before: FileMemory | None = None, cross_host: str = "robots") -> FileInProgress:
-    """A file of which all has arrived."""
+def begun(
+    body: bytes, before: FileMemory | None = None, cross_host: str = "robots", stored: Stored | None = None
+) -> SitemapFile:
+    """A file that has arrived."""
     task = FetchTask(FILE, A, Purpose.SITEMAP, Lane.FILES, NOW + 60)
     said: dict[Site, Priorities] = {}
-    file = FileInProgress(
-        task,
+    return SitemapFile(
+        Fetched(task, 200, (), body, NOW, 0.1),
+        stored,
         SitemapNode(FILE, FILE, Origin.SUBMITTED, NOW),
-        Intake(FILE),
         voice=Voice(FILE, (), AuthoritySettings(cross_host=cross_host)),
         before=unpack(b"") if before is None else before,
         difference=DifferenceSettings(),
@@ -42,9 +46,6 @@ def begun(body: bytes, before: FileMemory | None = None, cross_host: str = "robo
         said=lambda site: said.setdefault(site, Priorities()),
         found_at=NOW,
     )
-    file.intake.feed(body)
-    file.intake.close()
-    return file
 
 
 def sitemap(urls: Sequence[str], priorities: Sequence[float] = ()) -> bytes:
@@ -56,24 +57,24 @@ def sitemap(urls: Sequence[str], priorities: Sequence[float] = ()) -> bytes:
     return body
 
 
-def read(file: FileInProgress, listings: MemoryListings | None) -> list[SitemapEntry]:
+def read(file: SitemapFile, listings: MemoryListings | None) -> list[SitemapEntry]:
     """All of it."""
     rows: list[SitemapEntry] = []
-    while not file.intake.is_over:
-        rows += file.take(100, listings)
+    while not file.is_over:
+        rows += file.take(listings)
     return rows
 
 
 def drained(listings: MemoryListings, site: Site) -> list[str]:
-    """All that is listed of a site, in the order in which it would be queued."""
+    """Everything listed of a site, in the order in which it would be queued."""
     urls: list[str] = []
     while packed := listings.take(site):
         urls += unpack_slice(packed).urls
     return urls
 
 
-def test_all_is_listed_in_the_order_of_scores_and_then_of_the_file() -> None:
-    """The best of a site come first; every entry is a row, as it was written."""
+def test_entries_are_listed_by_score_and_then_in_file_order() -> None:
+    """The best of a site come first; every entry is reported as it was written."""
     urls = [f"http://a.test/{number}" for number in range(5000)]
     priorities = [(number % 2) / 2 + 0.5 for number in range(5000)]
     file, listings = begun(sitemap(urls, priorities)), MemoryListings()
@@ -82,11 +83,11 @@ def test_all_is_listed_in_the_order_of_scores_and_then_of_the_file() -> None:
     assert [row.priority for row in rows] == priorities
     assert drained(listings, A) == urls[1::2] + urls[::2]
     assert file.entries == file.wanted == 5000
-    assert file.sites == {A}
+    assert list(file.sites) == [A]
 
 
-def test_only_what_is_new_is_listed() -> None:
-    """A second reading compares with the first, whatever the order; what was removed is known at the end."""
+def test_only_new_entries_are_listed() -> None:
+    """A second reading is compared with the first, whatever the order; removed entries are known at the end."""
     urls = [f"http://a.test/{number}" for number in range(3000)]
     first = begun(sitemap(urls))
     read(first, MemoryListings())
@@ -98,7 +99,7 @@ def test_only_what_is_new_is_listed() -> None:
 
 
 def test_each_site_gets_its_own_and_others_are_refused() -> None:
-    """A file speaks for its own host; for another one, where the rules let it. What is no URL is counted."""
+    """A file may list its own host, and others where the rules allow it. What is not a URL is counted."""
     urls = ["http://a.test/1", "http://b.test/1", "https://a.test/2", "http://[oops/", "http://b.test/2"]
     strict, listings = begun(sitemap(urls)), MemoryListings()
     assert len(read(strict, listings)) == 5
@@ -111,19 +112,19 @@ def test_each_site_gets_its_own_and_others_are_refused() -> None:
     read(free, listings)
     assert drained(listings, B) == ["http://b.test/1", "http://b.test/2"]
     assert free.wanted == 4
-    assert free.sites == {A, B}
+    assert list(free.sites) == [A, B]
 
 
-def test_where_only_rows_are_wanted_nothing_is_listed() -> None:
-    """Without listings all is read and counted as ever."""
+def test_nothing_is_listed_without_listings() -> None:
+    """Everything is read and counted all the same."""
     file = begun(sitemap(["http://a.test/1", "http://a.test/2"]))
     assert [row.url for row in read(file, None)] == ["http://a.test/1", "http://a.test/2"]
-    assert (file.entries, file.wanted, file.sites) == (2, 2, set())
+    assert (file.entries, file.wanted, file.sites) == (2, 2, {})
     assert file.source is Source.SITEMAP
 
 
-def test_entries_that_need_care_stand_among_the_others() -> None:
-    """What is told of a file is all of it in its order, whichever of its records are regular; titles, too."""
+def test_irregular_entries_keep_their_order() -> None:
+    """All entries are reported in the order of the file, whichever of them are regular; with titles."""
     entries = [Entry(f"http://a.test/{number}", priority=0.5) for number in range(3000)]
     entries[1500] = Entry("http://a.test/1500", title="one & only")
     [(_, body)] = write(entries, base="http://a.test/")
@@ -134,4 +135,37 @@ def test_entries_that_need_care_stand_among_the_others() -> None:
         SitemapEntry("http://a.test/odd"),
     ]
     assert sorted(drained(listings, A)) == sorted(row.url for row in rows)
-    assert file.problems["relative-url"] == len(file.told) == 1
+    assert file.problems["relative-url"] == len(file.reported) == 1
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_another_process_reads_on(steps: int) -> None:
+    """It skips what was read, without listing it again, and comes to the same entries, problems and comparison."""
+    urls = [f"http://a.test/{number}" for number in range(20_000)]
+    body = sitemap([*urls, "http://b.test/1"])
+    first, listings = begun(body), MemoryListings()
+    rows: list[SitemapEntry] = []
+    for _ in range(steps):
+        rows += first.take(listings)
+    assert not first.is_over
+    unfinished = msgspec.msgpack.decode(msgspec.msgpack.encode(first.unfinished()), type=UnfinishedFile)
+    assert (unfinished.steps, unfinished.outcome.body) == (steps, body)
+    second = begun(unfinished.outcome.body)
+    second.skip(unfinished.steps)
+    assert not second.sites
+    rows += read(second, listings)
+    assert [row.url for row in rows] == [*urls, "http://b.test/1"]
+    assert drained(listings, A) == urls
+    whole = begun(body)
+    read(whole, MemoryListings())
+    assert (second.entries, second.wanted, second.problems) == (whole.entries, whole.wanted, whole.problems)
+    assert second.end(is_whole=True).memory.pack() == whole.end(is_whole=True).memory.pack()
+
+
+def test_body_is_left_out_where_the_archive_has_it() -> None:
+    """A commit then holds where it is; a record that only refers to an earlier one has no body."""
+    body = sitemap(["http://a.test/1"])
+    stored = Stored("a.warc.gz", 0, 100, "digest")
+    assert begun(body, stored=stored).unfinished().outcome.body == b""
+    revisit = Stored("a.warc.gz", 0, 100, "digest", is_revisit=True)
+    assert begun(body, stored=revisit).unfinished().outcome.body == body

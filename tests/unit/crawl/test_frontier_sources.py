@@ -1,4 +1,4 @@
-"""A site with two sources of pages: one fetch of what both know, and credit to both."""
+"""A site with two sources of pages: what both list is fetched once and credited to both."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SITE = Site("s0.test")
 
 
 def crawl_of(world: World, linked: list[Url], listed: list[Url]) -> tuple[Crawl, tuple[Epoch, ...]]:
-    """Crawl to the end; and what was judged meanwhile."""
+    """Crawl to the end; the epochs of the balance."""
     crawl = Crawl(world)
     crawl.seed(linked)
-    crawl.scheduler.discover([Discovery(url, Source.SITEMAP, START, 1, score=1.0) for url in listed], START)
+    crawl.discover([Discovery(url, Source.SITEMAP, START, 1, score=1.0) for url in listed])
     crawl.run()
     crawl.check_end()
-    crawl.scheduler.save()
+    crawl.commit()
     [kept] = crawl.state.sites.get([SITE])
     assert kept is not None
     return crawl, SiteBalance.unpack(kept.balance).history

@@ -1,4 +1,4 @@
-"""What a failure means: the table, the waits, and their page in the docs."""
+"""What a failure means: the table of reasons, the waits, and their page in the docs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from periplus.crawl.fetch import reasons as wire
 from periplus.crawl.frontier import RetrySettings, reason_of, retry_for
-from periplus.crawl.frontier.retries import TABLE, back_off
+from periplus.crawl.frontier.politeness import (
+    MAX_DELAY,
+    RETRIES,
+    PolitenessSettings,
+    back_off,
+    delay_after,
+    is_temporary,
+)
 from periplus.model import Failed, Fetched, FetchTask, Lane, Purpose, Site, Url
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,27 +37,27 @@ def test_every_reason_is_in_the_docs() -> None:
     """docs/politeness.md has a row for each reason of the table, with what it means."""
     text = (ROOT / "docs" / "politeness.md").read_text()
     rows = dict(re.findall(r"^\| `([\w-]+)` \|(.*)$", text, re.MULTILINE))
-    assert set(TABLE) <= set(rows)
-    for reason, retry in TABLE.items():
+    assert set(RETRIES) <= set(rows)
+    for reason, retry in RETRIES.items():
         assert ("site" in rows[reason]) == retry.is_of_site, reason
 
 
 def test_the_wire_gives_no_reason_that_the_table_misses_by_a_letter() -> None:
-    """Each reason of the table that is not a status is one that somebody gives."""
+    """Each reason of the table that is not a status is documented as one that the wire returns."""
     given_by = (wire.__doc__ or "") + (ROOT / "docs" / "wire.md").read_text()
     ours = {"lost"}
-    assert [r for r in TABLE if not r.startswith("http-") and r not in ours and f"`{r}`" not in given_by] == []
+    assert [r for r in RETRIES if not r.startswith("http-") and r not in ours and f"`{r}`" not in given_by] == []
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 501, 505])
 def test_most_errors_are_final(status: int) -> None:
-    """The server has spoken: nothing is gained by asking again."""
+    """Asking again would give the same answer."""
     assert not retry_for(reason_of(answer(status))).again
 
 
 @pytest.mark.parametrize("status", [200, 204, 304, 300])
-def test_what_went_well_has_no_reason(status: int) -> None:
-    """An empty reason is success."""
+def test_success_has_no_reason(status: int) -> None:
+    """The reason is empty."""
     assert reason_of(answer(status)) == ""
 
 
@@ -76,17 +83,17 @@ def test_waiting_doubles_within_a_spread_up_to_the_cap(failures: int, seed: int)
 )
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_obeyed_up_to_the_cap(status: int, asked: str, least: float, most: float) -> None:
-    """As a number or a date; what is neither counts as not said."""
+    """As a number or a date; anything else is ignored."""
     assert least <= back_off(SETTINGS, answer(status, asked), 1, NOW, Random(0)) <= most
 
 
-def test_retry_after_of_other_answers_is_nothing_to_us() -> None:
-    """Only 429 and 503 say that the server wants to be left alone."""
+def test_retry_after_of_other_answers_is_ignored() -> None:
+    """Only 429 and 503 ask for a pause."""
     assert back_off(SETTINGS, answer(500, "600"), 1, NOW, Random(0)) <= 12.5
 
 
-def test_chance_is_the_given_one() -> None:
-    """The same seed, the same waits."""
+def test_same_seed_gives_the_same_waits() -> None:
+    """Chance comes from the given `Random` only."""
     outcome = Failed(TASK, "timeout", NOW, 30.0)
     first, second = ([back_off(SETTINGS, outcome, n, NOW, chance) for n in range(1, 6)] for chance in _twins())
     assert first == second
@@ -94,3 +101,20 @@ def test_chance_is_the_given_one() -> None:
 
 def _twins() -> tuple[Random, Random]:
     return Random(5), Random(5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "took", "expected"),
+    [(None, 0.1, 1.0), (None, 2.0, 10.0), (30.0, 2.0, 30.0), (1e9, 0.0, MAX_DELAY), (None, 1e9, MAX_DELAY)],
+)
+def test_site_rests_for_the_longest_of_three_times(asked: float | None, took: float, expected: float) -> None:
+    """Our delay, the one that robots.txt asks for, and five times the last answer; the last two up to an hour."""
+    assert delay_after(PolitenessSettings(), asked, took) == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"), [("connect-refused", True), ("robots-unreachable", True), ("http-404", False), ("", False)]
+)
+def test_temporary_reasons(reason: str, expected: bool) -> None:
+    """A site that could not be reached may be reached another time."""
+    assert is_temporary(reason) is expected

@@ -1,0 +1,78 @@
+"""A frontier with all that it needs, on any state; what is committed of it, and the frontier of the next process."""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+from msgspec import Struct
+
+from periplus.crawl.frontier import (
+    Frontier,
+    FrontierSettings,
+    FrontierState,
+    PolitenessSettings,
+    RetrySettings,
+    SiteRecords,
+)
+from periplus.crawl.revisit import Revisits, RevisitState
+from periplus.model import EventSink, Guard, Ordering, State
+from periplus.policy.filters import Chain
+from periplus.policy.ordering import ordering as ordering_named
+from periplus.store import MemoryEventSink
+
+
+class Committed(Struct):
+    """What a commit holds of a frontier besides the rows of its state."""
+
+    frontier: FrontierState = msgspec.field(default_factory=FrontierState)
+    revisits: RevisitState = RevisitState()
+
+
+class FrontierOptions(Struct, frozen=True):
+    """How a frontier is made; the next process makes it in the same way."""
+
+    guard: Guard = Chain([])
+    ordering: Ordering = ordering_named("breadth_first")
+    events: EventSink = MemoryEventSink()
+    politeness: PolitenessSettings = PolitenessSettings()
+    retries: RetrySettings = RetrySettings()
+    max_sites: int = 50_000
+    shards: int = 1
+    seed: int = 0
+
+
+class OpenedFrontier:
+    """A frontier on a state, as it was committed."""
+
+    def __init__(self, state: State, options: FrontierOptions, committed: bytes | None = None) -> None:
+        saved = Committed() if committed is None else msgspec.msgpack.decode(committed, type=Committed)
+        random = Random(options.seed)
+        self._records = SiteRecords(state.sites)
+        self._revisits = Revisits(state, self._records, random=random, saved=saved.revisits)
+        self.frontier = Frontier(
+            state,
+            records=self._records,
+            revisits=self._revisits,
+            guard=options.guard,
+            ordering=options.ordering,
+            events=options.events,
+            agent="Periplus",
+            random=random,
+            politeness=options.politeness,
+            retries=options.retries,
+            settings=FrontierSettings(max_sites=options.max_sites),
+            shards=options.shards,
+            saved=saved.frontier,
+        )
+
+    def commit(self) -> bytes:
+        """Write everything to the state, as a shard does; the rest, to be given to the next frontier."""
+        committed = Committed(self.frontier.flush(), self._revisits.snapshot())
+        self._records.flush()
+        return msgspec.msgpack.encode(committed)
+
+
+def open_frontier(state: State, options: FrontierOptions | None = None) -> Frontier:
+    """A frontier on a state, for tests in which no process ends."""
+    return OpenedFrontier(state, options or FrontierOptions(events=MemoryEventSink())).frontier

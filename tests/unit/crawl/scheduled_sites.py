@@ -1,0 +1,78 @@
+"""A schedule of sites of which URLs wait, without a frontier around it."""
+
+from __future__ import annotations
+
+from periplus.crawl.frontier import ActiveSite, Schedule, SiteRecords
+from periplus.model import Discovery, Lane, Queued, Site, SiteState, Url
+from periplus.store import MemoryState
+
+
+DELAY = 1.0
+"""Seconds for which sites rest."""
+
+
+class ByLevel:
+    """Sites by level, then by the time at which they were ready."""
+
+    def score(self, discovery: Discovery) -> float:
+        return -float(discovery.depth)
+
+    def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:
+        return float(level) if waiting else 1000.0, ready_at
+
+
+class ScheduledSites:
+    """A schedule on a state."""
+
+    def __init__(self, ip_delay: float = 0.5, capacity: int = 10_000, shards: int = 1) -> None:
+        self.state = MemoryState()
+        self._ip_delay, self._capacity, self._shards = ip_delay, capacity, shards
+        self.open()
+
+    def open(self) -> None:
+        """A schedule on the state as it was flushed."""
+        self.records = SiteRecords(self.state.sites)
+        self.schedule = Schedule(
+            self.state,
+            self.records,
+            ByLevel(),
+            ip_delay=self._ip_delay,
+            capacity=self._capacity,
+            max_wait=900.0,
+            delay_of=lambda _site: DELAY,
+            shards=self._shards,
+        )
+
+    def reopen(self) -> None:
+        """Another process continues."""
+        self.schedule.flush()
+        self.records.flush()
+        self.open()
+
+    def put(self, name: str, ip: str | None = None, ready_at: float = 0.0, level: int = 0) -> ActiveSite:
+        """A site of which a URL waits."""
+        site = Site(name)
+        if self.state.sites.get([site]) == [None]:
+            self.state.sites.put([SiteState(site, ip, ready_at=ready_at)])
+        entry = Queued(Url(f"https://{site}/"), site, Lane.DISCOVERY, level)
+        self.state.queues.push([entry])
+        self.schedule.queued([entry], 0.0)
+        active = self.schedule.get(site)
+        assert active is not None
+        return active
+
+    def grant(self, active: ActiveSite, now: float) -> None:
+        """A request to a site begins."""
+        self.schedule.grant(active, active.record.ip, now)
+
+    def end(self, active: ActiveSite, until: float) -> None:
+        """The request ends, and the site rests."""
+        active.under_way -= 1
+        self.schedule.place(active, until)
+
+    def empty(self, active: ActiveSite, now: float) -> None:
+        """The request ends, and nothing more waits at the site."""
+        active.under_way -= 1
+        self.state.queues.remove(self.state.queues.heads(active.site, Lane.DISCOVERY, 9))
+        active.count(Lane.DISCOVERY, -1)
+        self.schedule.place(active, now)
