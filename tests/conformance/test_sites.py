@@ -1,4 +1,4 @@
-"""What every `Sites`, `RobotsFiles` and `Payloads` promises, and the marks of every `State`."""
+"""What every `Sites`, `RobotsFiles` and `Payloads` promises."""
 
 from __future__ import annotations
 
@@ -79,11 +79,3 @@ def test_the_first_payload_is_kept(state: State) -> None:
     assert state.payloads.add_new(later) == first
     assert state.payloads.add_new(first) == first
     assert state.payloads.add_new(other) is None
-
-
-def test_marks_are_kept_by_name(state: State) -> None:
-    """The last value by each name, empty ones too."""
-    state.mark("warc", b"1")
-    state.mark("warc", b"2")
-    state.mark("tables", b"")
-    assert [state.marked(name) for name in ("warc", "tables", "nothing")] == [b"2", b"", None]

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
+from periplus.crawl.machine import ShardMeta
 from periplus.crawl.shard import Status
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World
@@ -74,7 +75,12 @@ def rows(folder: Path, question: str) -> list[dict[str, Any]]:
 def make_due(folder: Path, urls: Iterable[str]) -> None:
     """Give known URLs a place in the queue again."""
     state = DiskState(Layout(folder).shard(0), shard=0)
-    state.queues.push([Queued(Url(url), site_of(Url(url)), Lane.REFRESH, 0) for url in urls])
+    tickets = state.queues.push([Queued(Url(url), site_of(Url(url)), Lane.REFRESH, 0) for url in urls])
+    meta = state.meta(ShardMeta)
+    assert meta is not None
+    meta.frontier.is_crowded = True
+    meta.frontier.revisits_waiting += len(tickets)
+    state.put_meta(meta)
     state.commit()
     state.close()
 

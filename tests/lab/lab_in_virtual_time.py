@@ -20,7 +20,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from periplus.crawl.fetch import CurlWire
-from periplus.crawl.reading import PageReader
+from periplus.crawl.links import PageReader
 from periplus.lab.simulate.web import Web
 from periplus.lab.web import World
 from periplus.lab.web.exchange import Request

@@ -12,23 +12,27 @@ import pytest
 
 from periplus.content import sketch_of
 from periplus.model import (
+    AddressVisits,
     FirstSeen,
     ForestRow,
     Lane,
+    LinkChunk,
     Payload,
     Queued,
     RobotsFile,
     Site,
     SiteState,
+    SiteVisits,
     Sketched,
     Source,
     Stage,
     Standing,
+    TreeUse,
     Url,
     UrlRecord,
 )
 from periplus.store import DiskState
-from periplus.store.state.moving import TABLES, Move, Moved
+from periplus.store.state.moving import TABLES, CopiedLinks, Move, Moved, park_sites
 from periplus.urls import site_of
 
 SITES = [Site(name) for name in ("a.test", "b.test:81", "c" * 600 + ".test", "d.test")]
@@ -255,3 +259,44 @@ def test_every_table_is_known_to_moving(states: tuple[DiskState, DiskState]) -> 
     transaction = one.environment.transaction()
     tables = {name.decode() for name in transaction.cursor().iternext(values=False)}
     assert tables == TABLES.keys()
+
+
+def test_what_a_state_knows_of_other_shards_sites_replaces_nothing(states: tuple[DiskState, DiskState]) -> None:
+    """Only the shard that had a site gives its record; one that heard of it in a sitemap does not."""
+    one, other = states
+    mine, theirs = SITES[:2]
+    one.sites.put([SiteState(mine, pages=3), SiteState(theirs, priorities=b"heard")])
+    one.robots.put(RobotsFile(theirs, "all", b"", 1.0, 2.0))
+    other.sites.put([SiteState(theirs, pages=7, ready_at=5.0)])
+    Move(one, 0, {1: other}, lambda _site: 1, TOKEN, had=lambda site: site == mine).copy()
+    assert other.sites.get([mine, theirs]) == [SiteState(mine, pages=3), SiteState(theirs, pages=7, ready_at=5.0)]
+    assert other.robots.get(theirs) is None
+
+
+def test_links_are_copied_once(states: tuple[DiskState, DiskState]) -> None:
+    """The target commits with the links which of them it has; a later move starts at the first again."""
+    one, other = states
+    urls = urls_of(SITES[0])[:2]
+    one.standings.put([(url, Standing(1.0, Stage.DONE)) for url in urls])
+    one.standings.link([(urls[0], urls[1])])
+    for token in (b"first", b"first", b"second"):
+        Move(one, 0, {1: other}, lambda _site: 1, token).copy()
+        copied = other.meta(CopiedLinks)
+        assert copied == CopiedLinks(token, {0: 1})
+    assert len(other.standings.known().sources) == 2
+
+
+def test_parked_sites_leave_their_records(states: tuple[DiskState, DiskState]) -> None:
+    """Visits, addresses and links seen lately go; all that is asked of the ports of sites stays."""
+    one, _ = states
+    fill(one, 1, SITES)
+    before = told(one, SITES)
+    one.visits.put([SiteVisits(site, 1, 5.0, 3) for site in SITES])
+    one.addresses.put([AddressVisits(7, 5.0)])
+    one.recent_links.put([LinkChunk(0, b"")])
+    one.trees.put([TreeUse("a.test/map.xml", 2)])
+    one.commit()
+    park_sites(one)
+    assert [list(one.visits), list(one.addresses), list(one.recent_links)] == [[], [], []]
+    assert list(one.trees) == [TreeUse("a.test/map.xml", 2)]
+    assert told(one, SITES) == before

@@ -10,9 +10,12 @@ from pathlib import Path
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec import Struct
 
 from periplus.model import (
+    AddressVisits,
     Batch,
+    Delegation,
     Digests,
     Discovery,
     FirstSeen,
@@ -20,15 +23,18 @@ from periplus.model import (
     Granularity,
     Lane,
     Lastmod,
+    LinkChunk,
     Payload,
     Queued,
     RobotsFile,
     Site,
     SiteState,
+    SiteVisits,
     Source,
     Stage,
     Standing,
     State,
+    TreeUse,
     Url,
     UrlRecord,
     Validators,
@@ -85,6 +91,27 @@ forest_rows = st.builds(ForestRow, keys, sites, times, st.binary(max_size=4))
 memories = st.binary(max_size=3) | st.sampled_from([b"m" * 4080, b"n" * 4081, b"o" * 12_241])
 payloads = st.builds(Payload, st.sampled_from([b"1", b"2", b"3"]), urls, times, st.just("id"))
 discoveries = st.lists(st.builds(Discovery, urls, st.sampled_from(Source), times), max_size=3)
+
+
+address_keys = st.sampled_from([0, 1, 2**64 - 1])
+addresses = st.builds(AddressVisits, address_keys, times, st.integers(0, 3), st.booleans())
+delegations = st.lists(st.builds(Delegation, sites, urls, st.integers(0, 3)), max_size=2).map(tuple)
+visits = st.builds(SiteVisits, sites, st.integers(1, 4), times, st.integers(0, 255), times, delegated=delegations)
+trees = st.builds(TreeUse, keys, st.integers(0, 9), st.integers(0, 2**40), words)
+chunks = st.builds(LinkChunk, st.integers(0, 5), st.binary(max_size=3))
+
+
+class Counted(Struct):
+    """A value that a state keeps."""
+
+    number: int
+    names: list[str]
+
+
+class Named(Struct):
+    """A value of another type."""
+
+    word: int
 
 
 class States(RuleBasedStateMachine):
@@ -193,10 +220,31 @@ class States(RuleBasedStateMachine):
         batch = Batch.of(sender, 0, number, ())
         assert self.disk.exchange.is_new(batch) == self.memory.exchange.is_new(batch)
 
-    @rule(name=st.sampled_from(["", "x", "y" * 600]), value=st.binary(max_size=3))
-    def mark(self, name: str, value: bytes) -> None:
+    @rule(
+        value=st.builds(Counted, st.integers(0, 9), st.lists(st.text(max_size=3), max_size=2)) | st.builds(Named, words)
+    )
+    def put_meta(self, value: Counted | Named) -> None:
         for state in self.both:
-            state.mark(name, value)
+            state.put_meta(value)
+
+    @rule(batch=st.lists(visits, max_size=3), gone=st.lists(sites, max_size=2))
+    def put_visits(self, batch: list[SiteVisits], gone: list[Site]) -> None:
+        for state in self.both:
+            state.visits.put(batch)
+            state.visits.remove(gone)
+
+    @rule(batch=st.lists(addresses, max_size=3), gone=st.lists(address_keys, max_size=2))
+    def put_addresses(self, batch: list[AddressVisits], gone: list[int]) -> None:
+        for state in self.both:
+            state.addresses.put(batch)
+            state.addresses.remove(gone)
+
+    @rule(batch=st.lists(trees, max_size=3), chunk=chunks, gone=st.integers(0, 3))
+    def put_trees_and_links(self, batch: list[TreeUse], chunk: LinkChunk, gone: int) -> None:
+        for state in self.both:
+            state.trees.put(batch)
+            state.recent_links.put([chunk])
+            state.recent_links.remove(range(gone))
 
     @rule()
     def commit(self) -> None:
@@ -243,7 +291,11 @@ def _everything(state: State) -> list[object]:
         [state.robots.get(site) for site in SITES],
         len(state.exchange),
         [state.exchange.taken(shard) for shard in SHARDS],
-        [state.marked(name) for name in ("", "x", "y" * 600)],
+        [state.meta(Counted), state.meta(Named)],
+        sorted(state.visits, key=lambda row: row.site),
+        sorted(state.addresses, key=lambda row: row.key),
+        sorted(state.trees, key=lambda row: row.tree),
+        sorted(state.recent_links, key=lambda row: row.number),
         *_standings(state),
         *_forest(state),
     ]

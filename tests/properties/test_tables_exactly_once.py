@@ -35,7 +35,9 @@ from periplus.model import (
     Url,
 )
 from periplus.store.tables import SCHEMAS, Spooled, Tables, TableSettings, count_rows, read
-from periplus.store.tables.reader import files_of
+from periplus.store.tables.manifest import read_manifest
+from periplus.store.tables.reader import damaged_files, files_of
+from periplus.store.tables.writer import surviving_mark
 
 SMALL = TableSettings(rows_per_group=3, rows_per_file=8, bytes_in_memory=10_000)
 PREFIX = "periplus-tables-"
@@ -176,18 +178,34 @@ class CrashingTables(RuleBasedStateMachine):
             keys.clear()
 
     def check_nothing_is_beyond_the_mark(self) -> None:
-        """Those who read the Parquet files alone find no row that will come again."""
+        """Those who read the Parquet files alone find no row that will come again; and the manifest lists no other."""
+        assert damaged_files(self.root / "tables") == []
+        listed = read_manifest(self.root / "tables", 7) or {}
         spooled = [Spooled(7, self.root / "spool", self.mark)]
         for table in SCHEMAS:
             committed = files_of(self.root / "tables", table, spooled)
             assert sorted((self.root / "tables" / table).iterdir()) == committed
+            assert [path for path in sorted(listed) if path.startswith(f"{table}/")] == [
+                str(path.relative_to(self.root / "tables")) for path in committed
+            ]
 
     def check_rows(self) -> None:
         spooled = [Spooled(7, self.root / "spool", self.mark)]
+        self.check_what_survives_without_the_mark()
         for table, column in KEYS.items():
             rows = read(self.root / "tables", table, spooled=spooled, columns=[column])
             assert rows[column].to_pylist() == self.committed[table], table
             assert count_rows(self.root / "tables", table, spooled=spooled) == len(rows)
+
+    def check_what_survives_without_the_mark(self) -> None:
+        """If the mark is lost with the state, every committed row is still found once, before what came after."""
+        mark = surviving_mark(self.root / "tables", self.root / "spool", 7)
+        spooled = [Spooled(7, self.root / "spool", mark)]
+        for table, column in KEYS.items():
+            rows = read(self.root / "tables", table, spooled=spooled, columns=[column])[column].to_pylist()
+            committed = self.committed[table]
+            assert rows[: len(committed)] == committed, table
+            assert rows[len(committed) :] == self.pending[table][: len(rows) - len(committed)], table
 
     @invariant()
     def every_committed_row_is_there_once_and_in_order(self) -> None:

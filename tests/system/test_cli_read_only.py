@@ -62,7 +62,7 @@ def test_nobody_reads_what_is_being_written(tmp_path: Path) -> None:
     asking = "from pathlib import Path; from periplus.store import DiskState; DiskState.read_only(Path(%r))"
     command = [PROGRAM[0], "-c", asking % os.fspath(tmp_path / "shard")]
     said = subprocess.run(command, capture_output=True, text=True, preexec_fn=obedient, check=False)
-    assert "somebody writes" in said.stderr
+    assert "cannot register as a reader" in said.stderr
     state.close()
     said = subprocess.run(command, capture_output=True, text=True, preexec_fn=obedient, check=False)
     assert said.returncode == 0, said.stderr

@@ -113,9 +113,10 @@ def kill(process: BaseProcess) -> None:
 
 def wait_until_free(folder: Path) -> None:
     """Until shards that were about to be born when they lost their coordinator have ended, too."""
-    for lock in (folder / "state").glob("shard-*/owner.lock"):
-        with lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+    for shard in (folder / "state").glob("shard-*"):
+        descriptor = os.open(shard, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.close(descriptor)
 
 
 @contextmanager

@@ -6,8 +6,10 @@ write to begin with. `resizing` gives a collection another number of shards, aft
 `resize_plan` is what the folder says of that.
 """
 
+from .inspecting import Part
 from .layout import Layout, meta_of
 from .opening import budget, check_ordering, open_crawl, settle
+from .repairing import Repaired, repair
 from .resize_plan import MAX_SHARDS, Plan, check_whole, plan_of, request, requested
 from .resizing import Resized, Step, resize
 from .resting import bring_to_rest
@@ -17,7 +19,9 @@ from .shards import ShardMaker, open_shard, weights_of
 __all__ = [
     "MAX_SHARDS",
     "Layout",
+    "Part",
     "Plan",
+    "Repaired",
     "Resized",
     "ShardMaker",
     "Step",
@@ -29,6 +33,7 @@ __all__ = [
     "open_crawl",
     "open_shard",
     "plan_of",
+    "repair",
     "request",
     "requested",
     "resize",

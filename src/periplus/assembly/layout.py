@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
 from periplus.crawl.machine import ShardMeta
-from periplus.store import DiskState, is_begun
+from periplus.model import CollectionDamaged
+from periplus.store import DiskState, WarcEnd, is_begun
+from periplus.store.state.begun import lost_state, was_begun
 from periplus.store.tables import Spooled
+from periplus.store.tables.writer import surviving_mark
+
+log = logging.getLogger(__name__)
+
+
+class ShardCommit(Struct, frozen=True):
+    """How far the tables and the archive of a shard reached when it last committed."""
+
+    shard: int
+    tables: bytes | None
+    archive: WarcEnd | None
 
 
 class Layout(Struct, frozen=True):
@@ -80,12 +94,37 @@ class Layout(Struct, frozen=True):
     @property
     def spooled(self) -> tuple[Spooled, ...]:
         """How far each shard that has begun has committed its rows."""
-        return tuple(
-            Spooled(number, self.spool(number), None if meta is None else meta.tables)
-            for number in range(self.shards)
-            if is_begun(self.shard(number))
-            for meta in [meta_of(self.shard(number))]
-        )
+        return tuple(Spooled(commit.shard, self.spool(commit.shard), commit.tables) for commit in self.commits())
+
+    def commits(self) -> list[ShardCommit]:
+        """How far each shard that has begun had come when it last committed.
+
+        A shard whose state is lost or damaged is read from its files, as far as they go, and a warning is logged.
+        """
+        found = (self._commit_of(number) for number in range(self.shards))
+        return [commit for commit in found if commit is not None]
+
+    def _commit_of(self, number: int) -> ShardCommit | None:
+        try:
+            self.check_begun(number)
+            if not is_begun(self.shard(number)):
+                return None
+            meta = meta_of(self.shard(number)) or ShardMeta()
+            return ShardCommit(number, meta.tables, meta.archive)
+        except CollectionDamaged as error:
+            log.warning("%s; tables and archive are read as far as they go (%s)", error, error.hint)
+            return ShardCommit(number, surviving_mark(self.tables, self.spool(number), number), None)
+
+    def check_begun(self, number: int) -> None:
+        """Raise `CollectionDamaged` if a shard has written something before and has no state any more."""
+        home = self.shard(number)
+        if not is_begun(home) and (was_begun(home) or self.has_files(number)):
+            raise lost_state(home)
+
+    def has_files(self, number: int) -> bool:
+        """Whether there are WARC or Parquet files of a shard."""
+        names = ((self.warc, f"periplus-{number:02d}-*.warc.gz"), (self.tables, f"*/{number:02d}-*.parquet"))
+        return any(next(folder.glob(name), None) is not None for folder, name in names)
 
     @property
     def shards(self) -> int:

@@ -14,6 +14,8 @@ from periplus.crawl.frontier import robots_url
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.store import is_begun, known_ranks, listed_priorities, listed_ranks
+from periplus.store.tables import SCHEMAS
+from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes
 
 from .layout import Layout, meta_of
@@ -44,6 +46,7 @@ def open_crawl(
             hint=f"use --workers {layout.shards}, or first periplus cluster resize {folder} {workers}",
         )
     check_ordering(config, layout)
+    _check_parts(layout, workers)
     if not layout.shards:
         _found(layout, workers)
     if config.ordering.by:
@@ -61,6 +64,15 @@ def open_crawl(
         seconds=config.crawl.duration or None,
         gather=gather,
     )
+
+
+def _check_parts(layout: Layout, workers: int) -> None:
+    """Refuse to crawl where the state of a shard is lost, or a finished Parquet file is missing or too short."""
+    for number in range(workers):
+        layout.check_begun(number)
+    spooled = layout.spooled
+    for table in SCHEMAS:
+        files_of(layout.tables, table, spooled)
 
 
 def _rank_pages(config: Config, layout: Layout) -> None:

@@ -125,6 +125,7 @@ def _checked(layout: Layout, shards: int) -> int:
     if not before:
         raise ConfigError(f"{layout.folder} was not crawled yet", hint="say how many with crawl --workers")
     for number in range(before):
+        layout.check_begun(number)
         with opened(layout, number):
             pass
     return before
@@ -171,7 +172,10 @@ class _Resizing:
         """
         others = [meta for meta in metas(self._layout, self._plan.before) if meta.commits]
         with opened(self._layout, 0) as first:
-            ends = _resize_state(first).removed.get(number, FileEnds(WarcEnd(), None))
+            removed = _resize_state(first).removed
+        if number not in removed:
+            self._layout.check_begun(number)
+        ends = removed.get(number, FileEnds(WarcEnd(), None))
         with opened(self._layout, number) as state:
             if state.meta(ShardMeta) is None:
                 meta = ShardMeta(archive=ends.archive, tables=ends.tables, moved=sorted(all_moved(others)))

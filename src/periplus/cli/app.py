@@ -6,6 +6,7 @@ in use or damaged; 4 an audit found what it was told to fail on; 130 interrupted
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -28,6 +29,7 @@ VERBS = (
     "changes",
     "info",
     "export",
+    "repair",
     "query",
     "report",
     "audit",
@@ -91,6 +93,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not know all letters of the web
+    warnings = logging.StreamHandler(sys.stderr)
+    warnings.setFormatter(logging.Formatter("warning: %(message)s"))
+    logging.getLogger("periplus").addHandler(warnings)
     try:
         app()
     except KeyboardInterrupt:
@@ -101,6 +106,8 @@ def main() -> None:
         known = error if isinstance(error, PeriplusError) else _bug(error)
         say_error(known)
         sys.exit(known.exit_code)
+    finally:
+        logging.getLogger("periplus").removeHandler(warnings)
 
 
 def _bug(error: Exception) -> PeriplusError:

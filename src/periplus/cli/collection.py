@@ -7,7 +7,6 @@ two do not write there at once; whoever only reads needs none.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from periplus.crawl.machine import ShardMeta
 from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
+from periplus.store.folder_lock import FolderLock, FolderLocked
 
 SEED_FILE = "seeds.txt"
 SEEDS_IN_SETTINGS = 200
@@ -119,23 +119,18 @@ def existing(folder: Path) -> Collection:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Nobody else crawls into the folder meanwhile. The system lets go of the lock when the process ends."""
+    """Hold the folder against other crawls. The lock is on the folder itself, and ends with the process."""
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            owner = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
-            raise CollectionInUse(
-                f"{folder} is in use by process {owner or 'unknown'}",
-                hint=f"wait until it ends, or stop it; periplus info {folder} looks without disturbing it",
-            ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        lock = FolderLock(folder, _LOCK)
+    except FolderLocked as error:
+        raise CollectionInUse(
+            str(error), hint=f"wait until it ends, or stop it; periplus info {folder} looks without disturbing it"
+        ) from error
+    try:
         yield
     finally:
-        os.close(descriptor)
+        lock.close()
 
 
 @contextmanager
@@ -145,6 +140,7 @@ def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
     try:
         for number in range(layout.shards):
             folder = layout.shard(number)
+            layout.check_begun(number)
             if is_begun(folder):
                 opened[number] = DiskState.read_only(folder, shard=number)
         yield opened

@@ -11,13 +11,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from periplus.crawl.machine import ShardMeta
 from periplus.model import UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
 from periplus.store.tables import Spooled
 
 from . import options
-from .collection import Collection, existing, states
+from .collection import Collection, existing
 from .live import count, top
 
 NOTHING_WRITTEN = 1
@@ -66,13 +65,10 @@ def export(
 
 def _committed(collection: Collection) -> Committed:
     """How far the shards had come: also of a crawl that runs, or was killed."""
-    spooled, ends = [], []
     layout = collection.layout
-    with states(layout) as opened:
-        for number, state in opened.items():
-            meta = state.meta(ShardMeta) or ShardMeta()
-            spooled.append(Spooled(number, layout.spool(number), meta.tables))
-            ends.append(meta.archive)
+    commits = layout.commits()
+    ends = (commit.archive for commit in commits if commit.archive is not None)
+    spooled = (Spooled(commit.shard, layout.spool(commit.shard), commit.tables) for commit in commits)
     return Committed(tuple(spooled), tuple(ends))
 
 

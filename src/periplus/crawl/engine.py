@@ -327,6 +327,14 @@ class Engine:
     # durability
 
     def recover(self) -> int:
+        """Continue where the last process was: how many requests had ended since its last commit."""
+        answered = self.replay()
+        if self._commits:
+            self._replay(Restarted(self._clock.now()))
+        self.checkpoint()
+        return answered
+
+    def replay(self) -> int:
         """Apply what was logged since the last commit; how many requests had ended in it."""
         answered = 0
         deaths = self._log.deaths(self._commits)
@@ -340,9 +348,6 @@ class Engine:
                 self._replay(given)
         if index >= 0:
             self._log.tried(self._commits)
-        if index >= 0 or self._commits:
-            self._replay(Restarted(self._clock.now()))
-        self.checkpoint()
         return answered
 
     def _replay(self, given: Input) -> None:

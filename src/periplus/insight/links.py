@@ -20,7 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import files_of, parquet_of
+from periplus.store.tables.reader import files_of, parquet_of, scan_spools
 from periplus.urls import fingerprints
 
 from .columns import moments, plain
@@ -53,7 +53,7 @@ class LinkBatch(Struct, frozen=True):
 
 def read_links(path: Path, newest: Newest | None) -> Iterator[LinkBatch]:
     """The links of a file, a row group at a time: that is how long a dictionary lives."""
-    with parquet_of(path), pq.ParquetFile(path) as file:
+    with parquet_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         for number in range(file.num_row_groups):
             group = file.read_row_group(number, columns=_COLUMNS)
             for batch in group.unify_dictionaries().combine_chunks().to_batches():
@@ -62,7 +62,7 @@ def read_links(path: Path, newest: Newest | None) -> Iterator[LinkBatch]:
 
 def other_links(tables: Path, spooled: Sequence[Spooled], newest: Newest | None) -> Iterator[LinkBatch]:
     """The links that are in no file yet, and redirects."""
-    for batch in scan(tables / "nowhere", "links", spooled=spooled, columns=_COLUMNS):  # the spools alone
+    for batch in scan_spools("links", spooled, _COLUMNS):
         yield _batch(batch, newest)
     sources, targets = _redirects(tables, spooled)
     yield LinkBatch(sources, np.ones(len(sources), np.int64), targets, np.arange(len(targets), dtype=np.int32))

@@ -26,8 +26,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings
-from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import files_of, scan_file
+from periplus.store.tables import Spooled
+from periplus.store.tables.reader import files_of, scan_file, scan_spools
 
 from .alike import Claims, Pairs, alike, all_pairs, candidates
 from .sketched_pages import COLUMNS, Briefs, Facts, Hashes, Places, facts_of, joined, last_versions
@@ -77,7 +77,7 @@ class PartedPages:
     ) -> None:
         """Pages of files are read by jobs. The few that are in none may lie where only this machine sees them."""
         jobs = list(enumerate(files_of(tables, "pages", spooled), 1))
-        others = scan(tables / "nowhere", "pages", spooled=spooled, columns=COLUMNS)  # the spools alone
+        others = scan_spools("pages", spooled, COLUMNS)
         parts = [_sketch(folder / "briefs-0.npy", others, settings)]
         parts += workplace.executor.map(_sketch_file, jobs, (folder, settings))
         facts = joined(parts)

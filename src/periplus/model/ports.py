@@ -359,13 +359,13 @@ S = TypeVar("S")
 
 
 class Rows(Protocol[R]):
-    """A small table of typed rows, each known by one of its fields."""
+    """A small table of typed rows, each known by one of its fields: a name, or a number from 0 to 2^64 - 1."""
 
     def get(self, key: str | int) -> R | None:
         """The row of a key."""
 
     def put(self, rows: Iterable[R]) -> None:
-        """Write or overwrite these."""
+        """Write or overwrite these; of several with one key the last counts."""
 
     def remove(self, keys: Iterable[str | int]) -> None:
         """Delete the rows of these keys; those that are not there do not matter."""

@@ -186,7 +186,6 @@ class LinkChunk(Struct, frozen=True, array_like=True):
 
     number: int
     packed: bytes
-    visits_since_estimate: int = 0
 
 
 class RobotsFile(Struct, frozen=True):

@@ -41,7 +41,7 @@ class Collection:
         self.at += 1
         task = FetchTask(Url(url), Site(site_of(Url(url))), purpose, Lane.DISCOVERY, self.at + 60)
         outcome = Fetched(task, status, headers, body, self.at, 0.1, "192.0.2.1")
-        stored = self.archive.write(outcome, b"GET / HTTP/1.1\r\n\r\n")
+        stored, _ = self.archive.write(outcome, b"GET / HTTP/1.1\r\n\r\n")
         self.tables.record([FetchEnded(outcome, self.at, stored)])
         return stored
 

@@ -64,7 +64,7 @@ def open_archive(folder: Path, end: WarcEnd | None = None, *, shard: int = 0, **
 
 def archived(folder: Path, *answers: Answer, **settings: Any) -> list[Stored]:
     archive = open_archive(folder, **settings)
-    stored = [archive.write(answer, REQUEST) for answer in answers]
+    stored = [archive.write(answer, REQUEST)[0] for answer in answers]
     archive.close()
     return stored
 
@@ -111,6 +111,7 @@ def test_an_exchange_is_three_records_behind_a_warcinfo(tmp_path: Path) -> None:
     assert request[2].get_header("User-Agent") == "Periplus/0.1 (+mailto:me@example.org)"
     assert metadata[3] == (
         b"fetchTimeMs: 125\r\nhopsFromSeed: 0\r\nsource: link\r\nlane: discovery\r\npurpose: page\r\nredirects: 0\r\n"
+        b"attempt: 1\r\nseconds: 0.125\r\n"
     )
 
 

@@ -67,7 +67,7 @@ def written(tmp_path: Path) -> Iterator[tuple[Path, WarcEnd]]:
 def test_names_say_whose_and_when_and_sort(tmp_path: Path) -> None:
     """Shard, time of the first record, and a serial number."""
     archive = opened(tmp_path, shard=7)
-    stored = archive.write(page(0), b"")
+    stored, _ = archive.write(page(0), b"")
     archive.close()
     assert stored.file == "periplus-07-20270115080000-00001.warc.gz"
 
@@ -85,7 +85,7 @@ def test_a_new_archive_has_no_file_until_something_is_written(tmp_path: Path) ->
 def test_a_full_file_is_followed_by_the_next(tmp_path: Path, size: int, captures: int) -> None:
     """Every file begins with its own warcinfo and has its index; no record is split or lost."""
     archive = opened(tmp_path, size=size, captures=captures)
-    stored = [archive.write(page(number), b"") for number in range(6)]
+    stored = [archive.write(page(number), b"")[0] for number in range(6)]
     archive.close()
     paths = sorted(tmp_path.glob("*.warc.gz"))
     assert len(paths) == 3
@@ -102,7 +102,7 @@ def test_end_is_the_length_of_the_file(tmp_path: Path) -> None:
     """`end` moves with every write, and names the file that grows."""
     archive = opened(tmp_path)
     for number in range(3):
-        stored = archive.write(page(number), b"x")
+        stored, _ = archive.write(page(number), b"x")
         assert archive.end == WarcEnd(stored.file, (tmp_path / stored.file).stat().st_size)
     before = archive.end
     archive.close()
@@ -240,7 +240,7 @@ def test_files_that_the_state_does_not_know_are_set_aside(written: tuple[Path, W
     folder, end = written
     content = (folder / end.file).read_bytes()
     archive = opened(folder, None)
-    stored = archive.write(page(9), b"")
+    stored, _ = archive.write(page(9), b"")
     archive.close()
     assert stored.file != end.file
     assert all_urls(folder) == named(9)

@@ -86,7 +86,10 @@ RandomState = tuple[int, tuple[int, ...], float | None]
 
 
 class FrontierState(Struct, array_like=True):
-    """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number."""
+    """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
+
+    `is_crowded` and `rests_until` are those of its schedule.
+    """
 
     pages_done: int = 0
     page_budget: int | None = None
@@ -95,6 +98,7 @@ class FrontierState(Struct, array_like=True):
     leases: list[Lease] = []
     scores: ScoreState | None = None
     random: RandomState | None = None
+    rests_until: float = 0.0
 
 
 class Frontier:
@@ -145,6 +149,7 @@ class Frontier:
             delay_of=self._delay_of,
             shards=shards,
             is_crowded=saved.is_crowded,
+            rests_until=saved.rests_until,
         )
         for lease in saved.leases:
             self._visited(lease).under_way += 1
@@ -195,6 +200,7 @@ class Frontier:
             list(self._leases),
             self.scores.snapshot() if self.scores.learns else None,
             self._random.getstate(),
+            self.schedule.rests_until,
         )
 
     # discover

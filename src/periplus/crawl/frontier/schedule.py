@@ -86,7 +86,8 @@ class Schedule:
     """The active sites.
 
     `delay_of` is the time in seconds for which a site rests. `shards`: how many share the addresses. `is_crowded`:
-    sites beyond the capacity wait.
+    sites beyond the capacity wait. `rests_until`: before then no site is visited that was not active when the process
+    began: its address may just have been asked by the process before.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Schedule:
         delay_of: Callable[[SiteState], float],
         shards: int = 1,
         is_crowded: bool = True,
+        rests_until: float = 0.0,
     ) -> None:
         self._state = state
         self._records = records
@@ -112,6 +114,7 @@ class Schedule:
         self._delay_of = delay_of
         self._shards = shards
         self.is_crowded = is_crowded
+        self.rests_until = rests_until
         self._sites: dict[Site, ActiveSite] = {}
         self._nowhere = Address(_NO_ADDRESS, 1, 0.0)
         self._addresses: dict[int, Address] = {}
@@ -276,7 +279,7 @@ class Schedule:
         active.count_all(self._state.queues)
         self._counts[Stage.PARKED] += 1
         self._move(active, Move.ADMIT)
-        self._settle(active, record.ready_at)
+        self._settle(active, max(record.ready_at, self.rests_until))
         return active
 
     def summon(self, site: Site, now: float) -> ActiveSite:
@@ -434,6 +437,7 @@ class Schedule:
 
         Shares of addresses are void, and times too far ahead were written by a clock that ran fast.
         """
+        self.rests_until = now + self.longest_pause
         for address in self._places():
             if address.is_exclusive:
                 share = 1 if self._shards == 1 else 0

@@ -211,7 +211,9 @@ def transition_table() -> str:
     lines = [" " * width + "  " + "  ".join(f"{move.name:<{width}}" for move in moves)]
     for stage in Stage:
         cells = (TRANSITIONS[stage].get(move) for move in moves)
-        lines.append(f"{stage.name:<{width}}  " + "  ".join(f"{'-' if cell is None else cell.name:<{width}}" for cell in cells))
+        lines.append(
+            f"{stage.name:<{width}}  " + "  ".join(f"{'-' if cell is None else cell.name:<{width}}" for cell in cells)
+        )
     return "\n".join(line.rstrip() for line in lines)
 
 

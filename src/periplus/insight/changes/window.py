@@ -21,7 +21,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import files_of, parquet_of, scan_file
+from periplus.store.tables.reader import files_of, parquet_of, scan_file, scan_spools
 from periplus.store.tables.table import shard_of
 
 from ..columns import moments, plain
@@ -146,8 +146,7 @@ def _files(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[int, Iter
     for path in files_of(tables, "fetches", spooled):
         yield shard_of(path), scan_file(path, _COLUMNS), _is_full(path)
     for each in spooled:
-        nowhere = tables / "none"  # of a folder without files only the spool is read
-        yield each.shard, scan(nowhere, "fetches", spooled=[each], columns=_COLUMNS), False
+        yield each.shard, scan_spools("fetches", [each], _COLUMNS), False
 
 
 def _is_full(path: Path) -> bool:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,8 +28,9 @@ import pyarrow as pa
 from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Executor, UsageError
-from periplus.store.tables import Spooled, read
-from periplus.store.tables.reader import files_of
+from periplus.store.damage import repair_hint
+from periplus.store.tables import Spooled
+from periplus.store.tables.reader import damaged_files, files_of, read_spooled
 
 from .catalogue import MADE, TABLES, VIEWS
 from .kept import Kept
@@ -54,13 +55,14 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class Answer:
     """What was answered to somebody else's question: the columns' names, and row after row as it is read."""
 
-    def __init__(self, batches: pa.RecordBatchReader) -> None:
+    def __init__(self, batches: pa.RecordBatchReader, noticing: Callable[[], AbstractContextManager[None]]) -> None:
         self._batches = batches
+        self._noticing_damage = noticing
         self.names: list[str] = list(batches.schema.names)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Every row once, a few of them in memory at a time."""
-        with _somebody_elses():
+        with _as_usage_errors(), self._noticing_damage():
             for batch in self._batches:
                 yield from zip(*[column.to_pylist() for column in batch.columns], strict=True)
 
@@ -130,7 +132,22 @@ class Views:
     def ask(self, sql: str, parameters: Sequence[object] | dict[str, object] = ()) -> pa.RecordBatchReader:
         """What the collection answers to a question of ours."""
         self.prepare(sql)
-        return self._run(sql, parameters)
+        with self._noticing_damage():
+            return self._run(sql, parameters)
+
+    @contextmanager
+    def _noticing_damage(self, names: Iterable[str] = ()) -> Iterator[None]:
+        """Where DuckDB cannot read on, look whether a file of the tables in use is damaged, and name it."""
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException) as error:
+            used = {*names, *self._there} & {view.name for view in TABLES}
+            if found := damaged_files(self.tables, used):
+                raise CollectionDamaged(f"{found[0]} is damaged", hint=repair_hint(found[0])) from error
+            if found := self.kept.damaged():
+                hint = "run the same command again: it is computed again from the tables"
+                raise CollectionDamaged(f"{found[0]} is damaged", hint=hint) from error
+            raise
 
     def rows(self, sql: str, parameters: Sequence[object] | dict[str, object] = ()) -> list[dict[str, Any]]:
         """The same as values, for answers of few rows."""
@@ -143,7 +160,7 @@ class Views:
         Any other kind of statement is refused (`copy`, `attach`, `install`, `set`, `pragma` write, load or unlock).
         Then the database is locked: from here on it opens no file but those of the tables, and its settings stay.
         """
-        with _somebody_elses():
+        with _as_usage_errors():
             statements = self.database.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise UsageError(
@@ -152,8 +169,8 @@ class Views:
             )
         self.prepare(sql)
         self._lock()
-        with _somebody_elses():
-            return Answer(self._run(sql, ()))
+        with _as_usage_errors(), self._noticing_damage():
+            return Answer(self._run(sql, ()), self._noticing_damage)
 
     def _run(self, sql: str, parameters: Sequence[object] | dict[str, object]) -> pa.RecordBatchReader:
         return self.database.sql(sql, params=parameters or None).to_arrow_reader(_ROWS_AT_ONCE)
@@ -190,7 +207,7 @@ class Views:
 
     def _put_table(self, name: str) -> None:
         """The Parquet files of a table and, of a crawl that runs or was killed, the rows that are in none yet."""
-        rows = read(self.scratch, name, spooled=self.spooled)  # no files lie there: the spools alone
+        rows = read_spooled(name, self.spooled)
         self.database.register(f"spooled_{name}", rows)
         files = [str(path) for path in files_of(self.tables, name, self.spooled)]
         parts = [f"select * from spooled_{name}"] if rows.num_rows or not files else []
@@ -198,9 +215,11 @@ class Views:
             listed = ", ".join(_quoted(file) for file in files)
             parts.insert(0, f"select * from read_parquet([{listed}])")
         try:
-            self.database.execute(f'create or replace view "{name}" as {" union all ".join(parts)}')
+            with self._noticing_damage((name,)):
+                self.database.execute(f'create or replace view "{name}" as {" union all ".join(parts)}')
         except duckdb.Error as error:
-            raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint="restore its files") from error
+            hint = repair_hint(self.tables)
+            raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint=hint) from error
 
     def _put_made(self) -> None:
         from .making import make  # knows this class
@@ -223,7 +242,7 @@ def _quoted(text: str) -> str:
 
 
 @contextmanager
-def _somebody_elses() -> Iterator[None]:
+def _as_usage_errors() -> Iterator[None]:
     """What is wrong with a question that somebody else wrote, in DuckDB's words."""
     try:
         yield

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from periplus.store.tables import SCHEMAS, Spooled
+from periplus.store.tables.manifest import TableFile, finished_file, is_intact
 from periplus.store.tables.reader import files_of
 
 WAY: Final = 3
@@ -32,22 +34,54 @@ class Origin(msgspec.Struct, frozen=True):
     marks: dict[int, str]
 
 
+class Note(msgspec.Struct, frozen=True):
+    """What is written beside what was computed: from what, and what each file was then."""
+
+    origin: Origin
+    made: dict[str, TableFile]
+
+
 class Kept:
     """The folder of what was reckoned."""
 
     def __init__(self, folder: Path, scratch: Path, tables: Path, spooled: Sequence[Spooled]) -> None:
         self.folder = folder
         self._scratch = scratch
-        self._origin = _origin_of(tables, spooled)
+        self._tables = tables
+        self._spooled = tuple(spooled)
+
+    @cached_property
+    def _origin(self) -> Origin:
+        """Looked up when it is needed: questions about one table need not know the others to be whole."""
+        return _origin_of(self._tables, self._spooled)
 
     @property
     def is_current(self) -> bool:
-        """Whether it was made from the tables as they are."""
+        """Whether it was made from the tables as they are, and is all there."""
+        note = self._note()
+        return note is not None and note.origin == self._origin and all(map(self._has_size, note.made.items()))
+
+    def _note(self) -> Note | None:
         try:
-            note = msgspec.json.decode((self.folder / _NOTE).read_bytes(), type=Origin)
+            return msgspec.json.decode((self.folder / _NOTE).read_bytes(), type=Note)
         except (OSError, msgspec.MsgspecError):
-            return False
-        return note == self._origin
+            return None
+
+    def _has_size(self, made: tuple[str, TableFile]) -> bool:
+        path = self.path(made[0])
+        return path.is_file() and path.stat().st_size == made[1].size
+
+    def damaged(self) -> list[Path]:
+        """The files whose bytes are not those that were written. They are computed again the next time."""
+        note = self._note()
+        found = (
+            [self.path(name) for name, file in note.made.items() if not is_intact(self.path(name), file)]
+            if note
+            else []
+        )
+        if found:
+            (self.folder / _NOTE).unlink(missing_ok=True)
+        return found
 
     def path(self, name: str) -> Path:
         """Where something is kept."""
@@ -73,7 +107,8 @@ class Kept:
         for name in names:
             self.draft(name).replace(self.path(name))
         draft = self.folder / f".{_NOTE}.{os.getpid()}"
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(self._origin)))
+        note = Note(self._origin, {name: finished_file(self.path(name), 0) for name in names})
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(note)))
         draft.replace(self.folder / _NOTE)
 
 

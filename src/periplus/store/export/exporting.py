@@ -27,6 +27,7 @@ from periplus.model import UsageError
 
 from ..tables import SCHEMAS, Spooled, scan
 from ..tables.parquet import ParquetFile
+from ..tables.reader import check_digests
 from ..warc import WarcEnd
 from ..warc.names import WARC, read_name
 from .captures import latest_captures
@@ -71,6 +72,7 @@ def export_folder(collection: Path, form: str, folder: Path, committed: Committe
         raise _unknown(form, FOLDERS)
     prepare_folder(folder)
     if form == "parquet":
+        check_digests(collection / "tables", SCHEMAS)
         return Exported(sum(_compact(collection / "tables", table, folder, committed.spooled) for table in SCHEMAS))
     suffix = MARKDOWN if form == "markdown" else TEXT
     return _export_pages(collection, committed, lambda document: write_file(document, folder, suffix))
@@ -78,6 +80,7 @@ def export_folder(collection: Path, form: str, folder: Path, committed: Committe
 
 def _export_pages(collection: Path, committed: Committed, write: Callable[[Document], bool | None]) -> Exported:
     """Every page in turn. One that cannot be written is counted, and the others go on."""
+    check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
     for capture in latest_captures(collection / "tables", committed.spooled):
         document = read_document(collection / "warc", capture)

@@ -5,7 +5,8 @@ sites their numbers; `rows` says how values lie on disk, `places` and `times` wh
 `records`, `queues`, `standings`, `forest`, `calendar`, `sketches`, `sites` (robots files too) and `exchange`, each on
 tables of its own. Keys begin with the number of a site, so that the links of a page, which mostly stay on its site,
 land close together. Where the disk of a machine is not the place to lose a state with, `replica` copies every commit to
-another; `redo` is how the copy lies there. `moving` brings whole sites from one state to others.
+another; `redo` is how the copy lies there. `moving` brings whole sites from one state to others. `begun` tells a new
+shard from one whose state was lost, and `seal` notices a file that has changed since it was closed.
 """
 
 from .disk import DiskState

@@ -10,6 +10,7 @@ import msgspec
 from periplus.model import AddressVisits, CollectionDamaged, CollectionError, LinkChunk, SiteVisits, TreeUse
 from periplus.policy.duplicates import DuplicateSettings
 
+from .begun import lost_state, note_begun, was_begun
 from .calendar import DiskCalendar
 from .environment import DATA, MAP_SIZE, Environment
 from .exchange import DiskExchange
@@ -18,7 +19,7 @@ from .listings import DiskListings
 from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
-from .replica import Replica, finish_homecoming, followed, is_copied
+from .replica import Replica, finish_homecoming, followed, has_state, is_copied
 from .rows import damaged_row, encode
 from .sites import DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites
 from .sketches import DiskSketches
@@ -51,13 +52,17 @@ class DiskState:
     ) -> None:
         if replica is not None:
             self._set_up(replica.open(folder, map_size=map_size), shard, duplicates)
+            note_begun(replica.home)
             return
         if is_copied(folder):
             raise CollectionError(
                 f"the state of {folder} lies on the disk of a machine, and here only its copy",
                 hint="say where with [cluster] local_state, or bring it home first",
             )
+        if was_begun(folder) and not has_state(folder):
+            raise lost_state(folder)
         self._set_up(Environment(folder, map_size=map_size), shard, duplicates)
+        note_begun(folder)
 
     @classmethod
     def read_only(cls, folder: Path, *, shard: int = 0) -> Self:

@@ -12,10 +12,10 @@ What the flags are, and why, is in `docs/decisions/0009-one-state-per-shard.md`.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +24,10 @@ import lmdb
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse, InvariantError
 
+from ..damage import repair_hint
+from ..folder_lock import FolderLock, FolderLocked
 from .redo import Changes
+from .seal import SEAL, break_seal, check_seal, seal
 
 MAP_SIZE = 1 << 40
 """Address space, not disk: without a writable map the file is as long as what was written to it."""
@@ -39,6 +42,9 @@ MAX_KEY = 511
 
 DATA, _LOCKS = "data.mdb", "lock.mdb"
 """What LMDB calls its files."""
+
+_OWNER = "owner.lock"
+"""The file that names the process which holds the folder, and is locked together with the folder itself."""
 
 MAX_TABLES = 32
 CHUNK = 256
@@ -75,11 +81,22 @@ class Environment:
         try:
             self._lmdb = _open(folder, map_size, readonly)
             _check_length(folder, self._lmdb)
+            self._check_seal()
         except BaseException:
             self._unlock()
             raise
         if not readonly:
             self._lmdb.reader_check()
+
+    def _check_seal(self) -> None:
+        """Compare the file with what it was when it was closed; a writer breaks the seal."""
+        try:
+            check_seal(self._folder / DATA, is_reader=self._readonly)
+            if not self._readonly:
+                break_seal(self._folder / DATA)
+        except BaseException:
+            self._lmdb.close()
+            raise
 
     def table(self, name: str) -> Table:
         """The table of that name, made if there is none."""
@@ -91,7 +108,7 @@ class Environment:
                 self.changed.setdefault(name, {})  # a table without rows is looked for, too
             return Table(self, name, self._lmdb.open_db(name.encode(), transaction, create=not self._readonly))
         except (lmdb.NotFoundError, lmdb.ReadonlyError) as error:
-            raise CollectionDamaged(f"{self._folder} has no table {name}") from error
+            raise CollectionDamaged(f"{self._folder} has no table {name}", hint=repair_hint(self._folder)) from error
         except lmdb.Error as error:
             raise self.failed(error) from error
 
@@ -136,6 +153,27 @@ class Environment:
             raise
         self.changed = defaultdict(dict)
 
+    def verify(self) -> int:
+        """Read every row of every table; how many there are. What does not fit together is `CollectionDamaged`."""
+        total = 0
+        for name in self._names():
+            table = self.table(name)
+            found, last = 0, b""
+            for key, _ in table.walk():
+                if key <= last:
+                    raise CollectionDamaged(f"the keys of {name} in {self._folder} are out of order")
+                found, last = found + 1, key
+            if found != len(table):
+                raise CollectionDamaged(f"{name} in {self._folder} has {found} of {len(table)} rows")
+            total += found
+        return total
+
+    def _names(self) -> list[str]:
+        try:
+            return [bytes(key).decode() for key in self.transaction().cursor().iternext(values=False)]
+        except (lmdb.Error, UnicodeDecodeError) as error:
+            raise CollectionDamaged(f"the tables of {self._folder} cannot be listed: {error}") from error
+
     def log_to(self, log: Log) -> None:
         """From now on every commit is given to this log first."""
         self._log, self.changed = log, defaultdict(dict)
@@ -165,10 +203,13 @@ class Environment:
     def close(self) -> None:
         """Drop what is not committed, and let others have the folder."""
         self._abort()
-        self._is_broken = True
+        is_intact, self._is_broken = not self._is_broken, True
         if self._log is not None:
             self._log.close()
         self._lmdb.close()
+        if is_intact and not self._readonly:
+            with suppress(OSError):  # a full disk: the state is whole all the same, only not sealed
+                seal(self._folder / DATA)
         self._unlock()
 
     def failed(self, error: lmdb.Error) -> CollectionError | InvariantError:
@@ -189,9 +230,9 @@ class Environment:
             transaction.abort()
 
     def _unlock(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
 
 class Table:
@@ -290,40 +331,30 @@ class Table:
 
 def remove_files(folder: Path) -> None:
     """Remove a state that nobody has open."""
-    for name in (DATA, _LOCKS):
+    for name in (DATA, _LOCKS, SEAL):
         (folder / name).unlink(missing_ok=True)
 
 
-def _lock(folder: Path) -> int:
-    """Hold the folder for as long as the descriptor is open: the system lets go of it when a process dies."""
+def _lock(folder: Path) -> FolderLock:
+    """Hold the folder until the lock is closed; the system releases it when the process dies."""
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
-        os.close(descriptor)
-        raise CollectionInUse(
-            f"{folder} is in use by process {owner or 'unknown'}", hint="wait until it ends, or stop it"
-        ) from error
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    return descriptor
+        return FolderLock(folder, _OWNER)
+    except FolderLocked as error:
+        raise CollectionInUse(str(error), hint="wait until it ends, or stop it") from error
 
 
-def _hold_still(folder: Path) -> int:
-    """Who may only read cannot tell a writer what it looks at: so nobody may write meanwhile, nor it read then."""
+def _hold_still(folder: Path) -> FolderLock | None:
+    """A reader that cannot register in LMDB's lock file keeps writers out meanwhile; `None`: it can register."""
     if not _is_unwritable(folder):
-        return -1
-    descriptor = os.open(folder / "owner.lock", os.O_RDONLY | os.O_CLOEXEC)
+        return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
+        return FolderLock(folder, _OWNER, shared=True)
+    except FolderLocked as error:
         raise CollectionInUse(
-            f"somebody writes in {folder}, and we may not", hint="wait until that ends, or get leave to write there"
+            f"process {error.owner} writes in {folder}, where this one cannot register as a reader",
+            hint="wait until that ends, or get permission to write there",
         ) from error
-    return descriptor
 
 
 def _is_unwritable(folder: Path) -> bool:
@@ -370,9 +401,7 @@ def _check_length(folder: Path, environment: lmdb.Environment) -> None:
     """A file cut short would end the process with a bus error, at some later time."""
     if (folder / DATA).stat().st_size < _needed(environment):
         environment.close()
-        raise CollectionDamaged(
-            f"{folder / 'data.mdb'} is shorter than it should be", hint="restore it from a copy, or begin a new crawl"
-        )
+        raise CollectionDamaged(f"{folder / DATA} is shorter than it should be", hint=repair_hint(folder))
 
 
 def _translated(error: Exception, folder: Path) -> CollectionError | InvariantError:
@@ -387,7 +416,7 @@ def _translated(error: Exception, folder: Path) -> CollectionError | InvariantEr
         return CollectionError(f"no space is left for {folder}", hint="make room; the last commit is safe")
     if "already open" in str(error):
         return CollectionInUse(f"{folder} is open in this process")
-    return CollectionDamaged(f"{folder} cannot be read: {error}", hint="restore it from a copy, or begin a new crawl")
+    return CollectionDamaged(f"{folder} cannot be read: {error}", hint=repair_hint(folder))
 
 
 def _is_full(folder: Path) -> bool:

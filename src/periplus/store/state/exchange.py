@@ -95,6 +95,20 @@ class DiskExchange:
         self._numbers.put(direction + shard.to_bytes(4, "big"), number.to_bytes(8, "big"))
 
 
+def restart_exchange(environment: Environment, shard: int) -> None:
+    """Begin again with a shard that knows of no batches: what it has not acknowledged is numbered from 1."""
+    outbox, numbers = environment.table("outbox"), environment.table("numbers")
+    kept = 0
+    for key, row in outbox.walk(shard.to_bytes(4, "big")):
+        kept += 1
+        outbox.delete(key)
+        outbox.put(_key(shard, kept), row)
+    for direction in (b">", b"<"):
+        numbers.delete(direction + shard.to_bytes(4, "big"))
+    if kept:
+        numbers.put(b">" + shard.to_bytes(4, "big"), kept.to_bytes(8, "big"))
+
+
 def _number(encoded: bytes) -> int:
     return int.from_bytes(encoded, "big")
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import mmap
 import os
 import shutil
 import tempfile
@@ -36,6 +37,7 @@ from xxhash import xxh3_64_hexdigest
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
 
+from .begun import lost_state, was_begun
 from .environment import DATA, MAP_SIZE, Environment, Table, remove_files
 from .redo import FOLDER, Changes, Contents, RedoLog, Stamp, taken_over
 
@@ -48,6 +50,9 @@ MOST_DELTAS = 2_000
 ROWS_AT_ONCE = 50_000
 """Whoever restores commits after so many rows, which take memory until then."""
 
+SMALLEST_PAGE = 4096
+"""Bytes of a page of LMDB, at least: a state that comes from another machine may have larger ones than ours."""
+
 _STAMP = b"replica"
 _TRIES = 20
 _LOCAL, _HOME, _LEFT = "folding", "homecoming", "copy.left"
@@ -57,7 +62,7 @@ class Replica:
     """The copy of one state, for as long as a process holds it: in the folder `home` of its shard, under an `epoch`."""
 
     def __init__(self, home: Path, *, epoch: int = 0, smallest_fold: int = SMALLEST_FOLD) -> None:
-        self._home = home
+        self.home = home
         self._redo = RedoLog(home / FOLDER)
         self._epoch = epoch
         self._smallest_fold = smallest_fold
@@ -70,12 +75,14 @@ class Replica:
 
     def open(self, local: Path, *, map_size: int = MAP_SIZE) -> Environment:
         """The state as last committed by anybody, in a folder of this machine; held from now on."""
-        finish_homecoming(self._home)
+        finish_homecoming(self.home)
         self._environment = _opened(local, map_size)
         try:
             if self._redo.contents() is None:
+                if was_begun(self.home) and not has_state(self.home):
+                    raise lost_state(self.home)
                 self._found(local)
-            remove_files(self._home)
+            remove_files(self.home)
             self._claim()
             self._scratch = local / _LOCAL
             self._environment.log_to(self)
@@ -91,7 +98,7 @@ class Replica:
         stamp = Stamp.new(self._last + 1, self._epoch)
         self._sizes[stamp.commit] = self._redo.append(stamp, changes)
         if not self._is_held(stamp):
-            raise taken_over(self._home)
+            raise taken_over(self.home)
         self._last = stamp.commit
         _stamp_with(self._counters, stamp)
         self._fold_if_due()
@@ -125,7 +132,7 @@ class Replica:
             self._counters = _counters(self._environment)
             last = _stamp_of(self._counters)
             if last is None or (self._epoch and last.epoch > self._epoch):
-                raise taken_over(self._home)
+                raise taken_over(self.home)
             self._epoch = self._epoch or last.epoch
             if contents.last > last.commit:
                 self._redo.remove(contents.last)  # it was never written to its end
@@ -136,7 +143,7 @@ class Replica:
                 if self._is_held(stamp):
                     self._begin_with(stamp)
                     return
-        raise taken_over(self._home)
+        raise taken_over(self.home)
 
     def _begin_with(self, stamp: Stamp) -> None:
         self._redo.remove_drafts()
@@ -147,9 +154,9 @@ class Replica:
 
     def _found(self, local: Path) -> None:
         """The first image: of a state that lay in the collection until now, or of none."""
-        (self._home / FOLDER).mkdir(parents=True, exist_ok=True)
+        (self.home / FOLDER).mkdir(parents=True, exist_ok=True)
         scratch = _emptied(local / _LOCAL)
-        before = Environment(self._home if (self._home / DATA).is_file() else scratch / "none")
+        before = Environment(self.home if (self.home / DATA).is_file() else scratch / "none")
         try:
             stamp = Stamp.new(0, self._epoch)
             _stamp_with(_counters(before), stamp)
@@ -198,7 +205,7 @@ class Replica:
         error, self._folding = self._folding.exception(), None
         self._sizes = {number: size for number, size in self._sizes.items() if number > self._base}
         if error is not None:
-            log.warning("no new image of %s: %s", self._home, error)
+            log.warning("no new image of %s: %s", self.home, error)
 
 
 # what those who hold it, and those who read it, have in common
@@ -288,9 +295,16 @@ def is_copied(home: Path) -> bool:
     return any((home / FOLDER).glob("*.base")) or (home / _LEFT).is_dir()
 
 
+def has_state(home: Path) -> bool:
+    """Whether a state with a commit lies in a folder itself. LMDB begins with two pages that hold nothing."""
+    path = home / DATA
+    pages = SMALLEST_PAGE if was_begun(home) else mmap.PAGESIZE
+    return path.is_file() and path.stat().st_size > 2 * pages
+
+
 def is_begun(home: Path) -> bool:
     """Whether a shard has a state at all, here or copied."""
-    return (home / DATA).is_file() or is_copied(home)
+    return has_state(home) or is_copied(home)
 
 
 def bring_home(home: Path) -> None:

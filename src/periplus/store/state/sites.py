@@ -36,8 +36,9 @@ class DiskRows(Generic[R]):
         return None if row is None else self._decode(row)
 
     def put(self, rows: Iterable[R]) -> None:
-        """Write or overwrite these."""
-        self._table.put_many(sorted((_row_key(getattr(row, self._key)), encode(row)) for row in rows))
+        """Write or overwrite these; of several with one key the last counts."""
+        by_key = {_row_key(getattr(row, self._key)): encode(row) for row in rows}
+        self._table.put_many(sorted(by_key.items()))
 
     def remove(self, keys: Iterable[str | int]) -> None:
         """Delete the rows of these keys."""

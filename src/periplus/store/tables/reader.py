@@ -2,12 +2,13 @@
 
 A collection that came to rest is Parquet alone, and any tool reads it: `read_parquet('tables/fetches/*.parquet')`. Of
 one that was killed, some rows are still in the spools, and some Parquet files may be newer than the state that was
-committed; a `Spooled` for each shard tells which.
+committed; a `Spooled` for each shard says which. Which files there must be is in the manifests (`manifest`): every
+reader goes through `files_of`, which compares names and sizes with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
+from ..damage import repair_hint
+from .manifest import Files, check_size, is_intact, listing_shards, read_manifest, unlisted
 from .schemas import SCHEMAS
 from .spool import read_spool
-from .table import number_of, shard_of, spool_path
+from .table import number_of, parquet_path, shard_of, spool_path
 from .writer import places_of
 
 
@@ -38,6 +41,14 @@ def scan(
     chosen = list(columns) if columns is not None else SCHEMAS[table].names
     for path in files_of(folder, table, spooled):
         yield from scan_file(path, chosen)
+    yield from scan_spools(table, spooled, chosen)
+
+
+def scan_spools(
+    table: str, spooled: Sequence[Spooled], columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a table that are committed and not in a Parquet file yet."""
+    chosen = list(columns) if columns is not None else SCHEMAS[table].names
     for shard in spooled:
         place = places_of(shard.mark)[table]
         for batch, _ in read_spool(spool_path(shard.folder, table, place.number), 0, place.length):
@@ -46,19 +57,19 @@ def scan(
 
 def scan_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Every row of one Parquet file, a batch at a time."""
-    with parquet_of(path), pq.ParquetFile(path) as file:
+    with parquet_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         yield from file.iter_batches(columns=list(columns))
 
 
 @contextmanager
 def parquet_of(path: Path) -> Iterator[None]:
-    """What Arrow says of a file that is damaged, in our words. What the system says of it (an errno) stays."""
+    """Report what Arrow cannot read as damage. What the system says of a file (an errno) stays."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise CollectionDamaged(f"{path} is no whole Parquet file", hint="restore it, or remove it") from error
+        raise CollectionDamaged(f"{path} is damaged: {error}", hint=repair_hint(path)) from error
 
 
 def read(
@@ -69,6 +80,11 @@ def read(
     if columns is not None:
         schema = pa.schema([schema.field(name) for name in columns])
     return pa.Table.from_batches(scan(folder, table, spooled=spooled, columns=columns), schema).unify_dictionaries()
+
+
+def read_spooled(table: str, spooled: Sequence[Spooled]) -> pa.Table:
+    """The rows of a table that are in no Parquet file yet, in memory."""
+    return pa.Table.from_batches(scan_spools(table, spooled), SCHEMAS[table]).unify_dictionaries()
 
 
 def count_rows(folder: Path, table: str, *, spooled: Sequence[Spooled] = ()) -> int:
@@ -83,7 +99,47 @@ def _rows_in(path: Path) -> int:
 
 
 def files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[Path]:
-    """The Parquet files of a table, without those that a shard wrote after its last commit."""
+    """The Parquet files of a table, without those that a shard wrote after its last commit.
+
+    Every file that was finished must be there, as long as it was: else `CollectionDamaged` names it.
+    """
     ends = {shard.shard: places_of(shard.mark)[table].number for shard in spooled}
-    paths = sorted((folder / table).glob("[0-9]*.parquet"))
-    return [path for path in paths if shard_of(path) not in ends or number_of(path) < ends[shard_of(path)]]
+    present = sorted((folder / table).glob("[0-9]*.parquet"))
+    found: list[Path] = []
+    for shard in sorted({*ends, *listing_shards(folder), *map(shard_of, present)}):
+        listed = read_manifest(folder, shard)
+        if listed is None and ends.get(shard, 1) == 1:
+            found += [path for path in present if shard_of(path) == shard and shard not in ends]
+        else:
+            found += _listed(folder, table, shard, listed or {}, ends.get(shard))
+    return found
+
+
+def _listed(folder: Path, table: str, shard: int, listed: Files, end: int | None) -> list[Path]:
+    """The files of a shard up to a number, all of them there; all that are listed where the number is not known."""
+    if end is None:
+        end = 1 + max((number_of(Path(path)) for path in listed if path.startswith(f"{table}/")), default=0)
+    paths = [parquet_path(folder / table, shard, number) for number in range(1, end)]
+    for path in paths:
+        expected = listed.get(f"{table}/{path.name}")
+        if expected is None:
+            raise unlisted(folder, path, shard)
+        check_size(path, expected)
+    return paths
+
+
+def damaged_files(folder: Path, tables: Iterable[str] = tuple(SCHEMAS)) -> list[Path]:
+    """The finished files of these tables whose bytes are not those that were written. Reads all of them."""
+    wanted = set(tables)
+    return [
+        folder / path
+        for shard in listing_shards(folder)
+        for path, expected in (read_manifest(folder, shard) or {}).items()
+        if path.partition("/")[0] in wanted and not is_intact(folder / path, expected)
+    ]
+
+
+def check_digests(folder: Path, tables: Iterable[str]) -> None:
+    """Raise `CollectionDamaged` if a finished file of these tables has not the bytes that were written."""
+    for path in damaged_files(folder, tables):
+        raise CollectionDamaged(f"{path} is damaged", hint=repair_hint(path))

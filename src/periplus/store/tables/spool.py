@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from periplus.model import CollectionDamaged
 
+from ..damage import repair_hint
+
 _BUFFER = 1 << 20
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _sync = getattr(os, "fdatasync", os.fsync)
@@ -78,6 +80,17 @@ def read_spool(path: Path, start: int, end: int) -> Iterator[tuple[pa.RecordBatc
         raise damaged(path) from error
 
 
+def whole_batches(path: Path) -> tuple[int, int]:
+    """How many bytes from the beginning are whole batches, and how many rows these have."""
+    length = rows = 0
+    if path.exists() and path.stat().st_size:
+        with suppress(CollectionDamaged):
+            for batch, end in read_spool(path, 0, path.stat().st_size):
+                batch.validate()
+                length, rows = end, rows + batch.num_rows
+    return length, rows
+
+
 def sync_folder(folder: Path) -> None:
     """Make durable which files are in a folder."""
     descriptor = os.open(folder, os.O_RDONLY)
@@ -89,5 +102,4 @@ def sync_folder(folder: Path) -> None:
 
 def damaged(path: Path) -> CollectionDamaged:
     """What to say of a file that lacks what was committed."""
-    hint = "restore the file from a copy, or crawl into a new folder"
-    return CollectionDamaged(f"{path} has lost rows that were written", hint=hint)
+    return CollectionDamaged(f"{path} has lost rows that were written", hint=repair_hint(path))

@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 from msgspec import Struct
 
+from .manifest import Files, finished_file
 from .parquet import ParquetFile
 from .schemas import SCHEMAS
 from .spool import Spool, read_spool
@@ -56,6 +57,7 @@ class Table:
         self._settings = settings
         self._shard = shard
         self._spent: list[Path] = []
+        self._finished: Files = {}
         self._folder.mkdir(parents=True, exist_ok=True)
         self._spool_folder.mkdir(parents=True, exist_ok=True)
         self._remove_all_but(place)
@@ -97,6 +99,11 @@ class Table:
             self._write_groups(everything=True)
             self._finish()
         return self.place
+
+    def take_finished(self) -> Files:
+        """The Parquet files finished since this was last asked."""
+        finished, self._finished = self._finished, {}
+        return finished
 
     def forget(self, place: Place) -> None:
         """Nobody will come back to before this place: the spools until then have served."""
@@ -142,7 +149,9 @@ class Table:
 
     def _finish(self) -> None:
         """The Parquet file is whole. Its spool stays: the place committed last may still need it."""
-        self._opened().finish()
+        file = self._opened()
+        file.finish()
+        self._finished[f"{self._name}/{file.path.name}"] = finished_file(file.path, file.rows)
         self._spool.close()
         self._spent.append(self._spool.path)
         self._begin(Place(self._number + 1))

@@ -13,12 +13,16 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 
 from periplus.model import CollectionDamaged, CollectionError, Event
 
+from ..damage import repair_hint
+from .manifest import Files, check_size, manifest_path, read_manifest, unlisted, write_manifest
 from .rows import Rows
 from .schemas import SCHEMAS
-from .table import Place, Table, TableSettings
+from .spool import whole_batches
+from .table import Place, Table, TableSettings, number_of, parquet_path, spool_path
 
 Places = dict[str, Place]
 
@@ -35,11 +39,13 @@ class Tables:
         self, folder: Path, spool: Path, settings: TableSettings | None = None, *, shard: int, mark: bytes | None
     ) -> None:
         self._folder = folder
+        self._shard = shard
         self._settings = settings or TableSettings()
         self._rows = Rows()
         self._places = places_of(mark)
         self._is_broken = False
         with self._writing(), ExitStack() as opened:
+            self._files = _listed_at(folder, shard, self._places)
             self._tables = {
                 name: opened.enter_context(closing(Table(name, folder, spool, self._settings, shard, place)))
                 for name, place in self._places.items()
@@ -52,6 +58,11 @@ class Tables:
         if self._rows.weight > self._settings.bytes_in_memory:
             with self._writing():
                 self._spill()
+
+    def append(self, table: str, batch: pa.RecordBatch) -> None:
+        """Add rows of one table that are made already."""
+        with self._writing():
+            self._tables[table].append(batch)
 
     def checkpoint(self) -> bytes:
         """Make every row durable that was recorded; the answer is to be committed before this is called again.
@@ -75,7 +86,15 @@ class Tables:
                 table.forget(self._places[name])
             self._spill()
             self._places = {name: table.advance(everything=everything) for name, table in self._tables.items()}
+            self._list_finished()
         return msgspec.msgpack.encode(self._places)
+
+    def _list_finished(self) -> None:
+        """List what was finished before the caller commits a mark that counts on it."""
+        finished = {path: file for table in self._tables.values() for path, file in table.take_finished().items()}
+        if finished:
+            self._files |= finished
+            write_manifest(self._folder, self._shard, self._files)
 
     def _spill(self) -> None:
         for name, batch in self._rows.take():
@@ -94,6 +113,57 @@ class Tables:
         self._is_broken = False
 
 
+def _listed_at(folder: Path, shard: int, places: Places) -> Files:
+    """The files that a mark counts on, all of them there. What is listed beyond it is taken off the list."""
+    listed = read_manifest(folder, shard) or {}
+    for name, place in places.items():
+        for number in range(1, place.number):
+            path = parquet_path(folder / name, shard, number)
+            if f"{name}/{path.name}" not in listed:
+                raise unlisted(folder, path, shard)
+            check_size(path, listed[f"{name}/{path.name}"])
+    kept = {path: file for path, file in listed.items() if number_of(Path(path)) < places[_table_of(path)].number}
+    if len(kept) < len(listed):
+        _check_newest(folder, shard, listed, places)
+        write_manifest(folder, shard, kept)
+    return kept
+
+
+def _check_newest(folder: Path, shard: int, listed: Files, places: Places) -> None:
+    """A checkpoint finishes one file of a table at most: a list that is further ahead belongs to a later mark."""
+    for path in listed:
+        if number_of(Path(path)) > places[_table_of(path)].number:
+            listing = manifest_path(folder, shard)
+            raise CollectionDamaged(
+                f"{listing} lists {path}, which the state does not know of: the state is older than the tables",
+                hint=repair_hint(listing),
+            )
+
+
+def _table_of(path: str) -> str:
+    return path.partition("/")[0]
+
+
+def surviving_mark(folder: Path, spool: Path, shard: int) -> bytes:
+    """A mark made from the files alone, for a shard whose state is lost: every row that is there, once."""
+    listed = read_manifest(folder, shard) or {}
+    places: Places = {}
+    for name in SCHEMAS:
+        number = 1 + max((number_of(Path(path)) for path in listed if _table_of(path) == name), default=0)
+        places[name] = Place(number, *whole_batches(spool_path(spool, name, number)))
+    return msgspec.msgpack.encode(places)
+
+
+def usable_mark(mark: bytes | None, spool: Path) -> bytes:
+    """A mark without the rows that are no longer whole in the spools."""
+    places = places_of(mark)
+    for name, place in places.items():
+        length, rows = whole_batches(spool_path(spool, name, place.number))
+        if length < place.length:
+            places[name] = Place(place.number, length, rows)
+    return msgspec.msgpack.encode(places)
+
+
 def places_of(mark: bytes | None) -> Places:
     """How far each table had come at a mark; all of them at their beginning where there is none."""
     if mark is None:
@@ -101,5 +171,5 @@ def places_of(mark: bytes | None) -> Places:
     try:
         places = msgspec.msgpack.decode(mark, type=Places)
     except msgspec.MsgspecError as error:
-        raise CollectionDamaged("the mark of the tables cannot be read", hint="crawl into a new folder") from error
+        raise CollectionDamaged("the mark of the tables cannot be read", hint="periplus repair DIR") from error
     return {name: places.get(name, Place()) for name in SCHEMAS}

@@ -5,12 +5,13 @@ records `response` or `revisit`, `request` and `metadata`, all in one write, and
 state of the crawl keeps that end; after a crash the archive is opened there again, and what lies beyond is gone.
 `read_records` reads a file from end to end in bounded memory, ours or another's, and tells what is wrong with it;
 `read_record` reads one by its place. `write_index`, `merge_indexes` and `lookup` find captures by URL, and `original`
-the payload of a revisit.
+the payload of a revisit. `archived_answers` gives back what the wire once returned, in the order of writing.
 
 Fetching is done elsewhere, and so is the memory of which payloads were seen before: that is a port, `Payloads`. Bodies
 are kept as they came, their content codings on; `content` takes those off.
 """
 
+from .answers import archived_answers
 from .archive import Archive, WarcEnd, WarcSettings
 from .cdxj import CdxLine
 from .http import HttpMessage
@@ -26,6 +27,7 @@ __all__ = [
     "WarcEnd",
     "WarcRecord",
     "WarcSettings",
+    "archived_answers",
     "lookup",
     "merge_indexes",
     "original",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from periplus.model import CollectionDamaged, CollectionError
 
+from ..damage import repair_hint
+
 
 class AppendedFile:
     """Appends whole pieces: one is there entirely, or the file is as long as before."""
@@ -20,7 +22,7 @@ class AppendedFile:
         try:
             self._fd = os.open(path, flags, 0o644)
         except FileNotFoundError as error:
-            raise CollectionDamaged(f"{path} is missing", hint="put the file back where it was") from error
+            raise CollectionDamaged(f"{path} is missing", hint=_hint(path)) from error
         except OSError as error:
             raise CollectionError(f"{path} cannot be opened: {error.strerror}") from error
         self._cut_beyond(length)
@@ -55,10 +57,14 @@ class AppendedFile:
             os.close(self._fd)
             raise CollectionDamaged(
                 f"{self.path} has {size} bytes, and {length} were written",
-                hint="put back a whole copy of the file, or of the collection",
+                hint=_hint(self.path),
             )
         if size > length:
             os.ftruncate(self._fd, length)
+
+
+def _hint(path: Path) -> str:
+    return f"put back a whole copy of the file; without one, {repair_hint(path)}"
 
 
 def sync_folder(folder: Path) -> None:

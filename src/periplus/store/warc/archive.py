@@ -30,7 +30,8 @@ from .reading import WarcRecord, read_records
 from .records import Answer, Frame
 from .stamps import Dates, identifiers, timestamp
 
-_ORPHAN: Final = ".orphan"
+ORPHAN: Final = ".orphan"
+"""What the names of files end with that were there before the state knew of any."""
 
 
 class WarcSettings(Struct, frozen=True):
@@ -198,7 +199,7 @@ class Archive:
     def _set_aside(self) -> None:
         for name, path in files_of(self._folder, self._shard):
             self._serial = name.serial
-            path.rename(path.with_name(path.name + _ORPHAN))
+            path.rename(path.with_name(path.name + ORPHAN))
             index_of(path).unlink(missing_ok=True)
 
 

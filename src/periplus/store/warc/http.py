@@ -26,13 +26,15 @@ from periplus.formats.headers import Headers
 MAX_HEAD: Final = 1 << 20
 """Bytes of a message's header section."""
 
+ORIGINAL: Final = "X-Archive-Orig-"
+"""What the names of fields begin with that were sent otherwise than a record can hold them."""
+
 Fields = Sequence[tuple[str, str]]
 
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 _NO_TOKEN: Final = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]")
 _BREAK: Final = re.compile(r"[\r\n\0]")
 _LONGEST_CACHED_NAME: Final = 64
-_ORIGINAL: Final = "X-Archive-Orig-"
 _CODED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 
 
@@ -64,7 +66,7 @@ def response_head(status: int, fields: Fields, length: int | None) -> tuple[byte
     for name, value in fields:
         name = _stored_name(name)
         if len(name) == 14 and value != right and length is not None and name.lower() == "content-length":
-            name, is_wrong = _ORIGINAL + name, True
+            name, is_wrong = ORIGINAL + name, True
         lines.append(f"{name}: {value}")
     if is_wrong:
         lines.append(f"Content-Length: {right}")
@@ -113,7 +115,7 @@ def _stored_name(name: str) -> str:
 
 def _clean_name(name: str) -> str:
     name = _NO_TOKEN.sub("_", name) or "_"
-    return _ORIGINAL + name if name.lower() == "transfer-encoding" else name
+    return ORIGINAL + name if name.lower() == "transfer-encoding" else name
 
 
 _known_name = lru_cache(4096)(_clean_name)

@@ -102,6 +102,7 @@ def metadata(task: FetchTask, duration: float, frame: Frame) -> bytes:
     block = (
         f"fetchTimeMs: {round(duration * 1000)}\r\nhopsFromSeed: {task.depth}\r\nsource: {task.source.value}\r\n"
         f"lane: {task.lane.value}\r\npurpose: {task.purpose.value}\r\nredirects: {task.redirects}\r\n"
+        f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n"
     ).encode()
     return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block)
 

@@ -1,0 +1,88 @@
+"""`periplus repair`: check every part of a collection, and rebuild what can be rebuilt. The work is in `assembly`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from periplus.assembly import Part, Repaired, check_whole
+from periplus.assembly import repair as repair_collection
+from periplus.model import CollectionDamaged
+
+from . import options
+from .collection import Collection, existing, held
+from .live import count
+
+_NAMES = {"state": "state", "table": "tables", "spool": "tables", "archive": "archive", "index": "indexes"}
+"""What the kinds of parts are called in the summary."""
+
+OnlyCheck = Annotated[bool, typer.Option("--dry-run", help="Only report what is damaged; change nothing.")]
+
+
+def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: options.Json = False) -> None:
+    """Check every part of a collection, set damaged files aside and rebuild what the archive still holds.
+
+    Example: periplus repair docs
+    """
+    found = existing(collection)
+    check_whole(found.layout)
+    console = Console(stderr=True)
+    with held(found.folder):
+        repaired = repair_collection(
+            found.config,
+            found.layout,
+            _shards(found),
+            is_dry=dry_run,
+            say=lambda what: console.print(Text(what, style="dim"), soft_wrap=True),
+        )
+    if json:
+        typer.echo(msgspec.json.encode(repaired))
+    else:
+        _show(Console(), collection, repaired, is_dry=dry_run)
+    if repaired.remaining:
+        raise typer.Exit(CollectionDamaged.exit_code)
+
+
+def _shards(found: Collection) -> int:
+    """As many as it was begun with, whatever folders are left of them."""
+    return found.config.crawl.workers or found.layout.shards or 1
+
+
+def _show(console: Console, folder: Path, repaired: Repaired, *, is_dry: bool) -> None:
+    for kind in dict.fromkeys(_NAMES.values()):
+        parts = [part for part in repaired.parts if _NAMES[part.kind] == kind]
+        damaged = [part for part in parts if part.problem]
+        said = f"{len(damaged)} of {len(parts)} damaged" if damaged else f"whole ({len(parts)})"
+        console.print(Text(f"  {kind:10}{said}", style="yellow" if damaged else ""), soft_wrap=True)
+        for part in damaged:
+            console.print(Text(f"    {_words(part)}"), soft_wrap=True)
+    for verb, rows in (("saved", repaired.saved), ("rebuilt", repaired.rebuilt), ("lost", repaired.lost)):
+        told = ", ".join(f"{table} {count(number)}" for table, number in rows.items() if number)
+        if told:
+            console.print(Text(f"  rows {verb}: {told}"), soft_wrap=True)
+    for shard in repaired.new_states:
+        line = f"  shard {shard} has a new state: the next crawl begins there with an empty frontier,"
+        console.print(Text(f"{line} and keeps tables and archive"), soft_wrap=True)
+    if repaired.set_aside:
+        console.print(Text(f"  damaged files are in {repaired.set_aside}"), soft_wrap=True)
+    console.print(Text(_verdict(folder, repaired, is_dry=is_dry), style="bold"), soft_wrap=True)
+
+
+def _words(part: Part) -> str:
+    return part.problem if part.path in part.problem else f"{part.path} {part.problem}"
+
+
+def _verdict(folder: Path, repaired: Repaired, *, is_dry: bool) -> str:
+    if not repaired.remaining:
+        return "everything is whole" if not any(part.problem for part in repaired.parts) else "repaired"
+    if is_dry:
+        return f"damaged; nothing was changed: periplus repair {shlex.quote(str(folder))} repairs it"
+    return "not everything could be repaired; restore these files from a backup:\n" + "\n".join(
+        f"  {_words(part)}" for part in repaired.remaining
+    )

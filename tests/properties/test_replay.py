@@ -1,0 +1,121 @@
+"""A crash after any input, and inside a commit, costs nothing: replay gives the state of the run that was not killed.
+
+The run is photographed after every input: the folder as a crash would leave it. From each photograph a new process
+opens the last commit and applies the log; every row of its state then equals that of the run at that input, as far as
+it had come. From some of them the crawl goes on to its end; there all rows of the tables are equal, too.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.properties.replayed_world import IDENTIFIERS, START, Collection, Photograph, RichWorld
+
+from periplus.config import Config
+from periplus.crawl.inputs import Input
+from periplus.model import FetchTask
+
+BASE: dict[str, object] = {
+    "politeness.delay": 0.5,
+    "retries.backoff": 2.0,
+    "engine.checkpoint_interval": 4.0,
+    "scope.kind": "any",
+    "sitemaps.follow": True,
+}
+CASES: dict[str, tuple[dict[str, object], float]] = {
+    "breadth_first": ({}, 0.0),
+    "few_sites": ({"frontier.max_sites": 2, "politeness.max_parallel": 2, "politeness.pages_per_visit": 2}, 0.0),
+    "opic": ({"crawl.ordering": "opic"}, 0.0),
+    "batch": ({"crawl.ordering": "batch"}, 0.0),
+    "pagerank": ({"crawl.ordering": "partial"}, 0.0),
+    "random": ({"crawl.ordering": "random"}, 0.0),
+    "watch": ({"refresh.shortest": 60.0}, 40_000.0),
+}
+LONGEST, MAX_INPUTS = 3000.0, 160
+"""Virtual seconds, and inputs, after which a run ends, if it has not."""
+
+
+def config_of(options: dict[str, object]) -> Config:
+    return Config().with_options(BASE | options)
+
+
+class Moment(NamedTuple):
+    """An input, what was granted by it, and what a crash would leave after it."""
+
+    given: Input
+    granted: list[FetchTask]
+    photograph: Photograph
+    rows: dict[str, Any]
+
+
+class Witness:
+    """Photographs a run after every input, and keeps its rows then."""
+
+    def __init__(self, collection: Collection, folder: Path) -> None:
+        self.collection = collection
+        self.folder = folder
+        self.seen: list[Moment] = []
+        collection.machine.after = self.look
+
+    def look(self, given: Input, granted: list[FetchTask]) -> None:
+        photograph = self.collection.photograph(self.folder / f"{len(self.seen):05d}")
+        self.seen.append(Moment(given, granted, photograph, self.collection.rows()))
+        if len(self.seen) >= MAX_INPUTS:
+            self.collection.clock.at = START + LONGEST
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("seed", [3, 8])
+def test_a_crash_after_any_input_costs_nothing(
+    tmp_path: Path, name: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every photograph is replayed; some of them then get the rest of the inputs."""
+    monkeypatch.setattr("periplus.store.warc.archive.identifiers", IDENTIFIERS)
+    options, visits = CASES[name]
+    world = RichWorld(seed, 6, 5)
+    seeds = tuple(world.urls[::2])
+    run = Collection(tmp_path / "run", config_of(options), world, seeds, visits_a_day=visits)
+    run.begin()
+    witness = Witness(run, tmp_path / "photographs")
+    run.run(START + LONGEST)
+    assert len(witness.seen) > 60
+    run.machine.after = None
+    last = run.finish()
+    for number, moment in enumerate(witness.seen):
+        again = run.reopened(moment.photograph)
+        differ(again.rows(), moment.rows, f"after input {number}, {type(moment.given).__name__}")
+        if number % 25 == 7:
+            go_on(again, witness.seen[number + 1 :])
+            differ(again.finish(), last, f"at the end, after a crash at input {number}")
+        else:
+            again.engine.close()
+        shutil.rmtree(moment.photograph.folder)
+
+
+def go_on(collection: Collection, moments: Sequence[Moment]) -> None:
+    """Give a run the inputs of another: it grants the same requests."""
+    expected = iter(moments)
+
+    def check(given: Input, granted: list[FetchTask]) -> None:
+        moment = next(expected)
+        assert (given, granted) == (moment.given, moment.granted)
+
+    collection.machine.after = check
+    for moment in moments:
+        collection.feed(moment.given)
+    collection.machine.after = None
+
+
+def differ(found: dict[str, Any], expected: dict[str, Any], where: str) -> None:
+    for name, rows in expected.items():
+        other = found[name]
+        if other == rows:
+            continue
+        if isinstance(rows, dict):
+            for key in {**rows, **other}:
+                assert other.get(key) == rows.get(key), f"{where}: {name} {key!r}"
+        assert other == rows, f"{where}: {name}"

@@ -1,0 +1,53 @@
+"""What a machine does first in a new process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from periplus.assembly import Layout, ShardMaker, seeds_from
+from periplus.assembly.shards import open_machine
+from periplus.config import Config
+from periplus.crawl.inputs import Discovered, Effect, Fetch, Granted, Restarted
+from periplus.crawl.machine import Machine
+from periplus.model import Discovery, Site, Source, Url
+from periplus.store import MemoryState
+
+SEEDS = ("http://a.test/", "http://b.test/")
+IP_DELAY = 2.0
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> ShardMaker:
+    options = {"politeness.ip_delay": IP_DELAY, "politeness.delay": 0.5, "frontier.max_sites": 1}
+    return ShardMaker(Config().with_options(options), tmp_path, tuple(seeds_from(SEEDS)))
+
+
+def opened(maker: ShardMaker, state: MemoryState) -> Machine:
+    return open_machine(maker, Layout(maker.folder), 0, 1, state)
+
+
+def asked(effects: list[Effect]) -> list[Site]:
+    return [effect.task.site for effect in effects if isinstance(effect, Fetch)]
+
+
+def test_sites_that_were_not_active_rest_as_well(maker: ShardMaker) -> None:
+    """Of two sites one is active: after a restart neither is asked before the pause between requests to an address.
+
+    The other becomes active when the first leaves; and a process that is opened later knows of the pause, too.
+    """
+    state = MemoryState()
+    machine = opened(maker, state)
+    machine.apply(Discovered(tuple(Discovery(Url(url), Source.SEED, 10.0) for url in SEEDS), 10.0))
+    state.put_meta(machine.flush())
+    (visits,) = state.visits
+    state.visits.remove([visits.site])  # as when the number of shards has changed: all sites are parked
+    machine = opened(maker, state)
+    machine.apply(Restarted(100.0))
+    assert asked(machine.apply(Granted(9, 100.0))) == []
+    state.put_meta(machine.flush())
+    machine = opened(maker, state)
+    assert asked(machine.apply(Granted(9, 99.0 + IP_DELAY))) == []
+    assert len(asked(machine.apply(Granted(9, 100.0 + IP_DELAY)))) == 1
+    machine.check_invariants()
