@@ -47,7 +47,7 @@ def written(folder: Path, *answers: Answer, shard: int = 0, **settings: Any) -> 
     archive = Archive(
         folder, WarcSettings(**settings), shard=shard, software="test", fields={}, end=None, payloads=MemoryPayloads()
     )
-    found = [(each, archive.write(each, CONDITIONAL if each.task.validators else REQUEST)) for each in answers]
+    found = [(each, archive.write(each, CONDITIONAL if each.task.validators else REQUEST)[0]) for each in answers]
     archive.close()
     merge_indexes(folder)
     return found
