@@ -30,8 +30,8 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How gently sites are treated.
 
     `delay`: seconds between two visits of a site, at least. `slow_factor`: and this many times the time of its last
-    answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`. `pages_per_visit`:
-    pages taken on one connection before the site rests. `max_parallel`: requests to a site at once.
+    answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
+    `pages_per_visit`: pages taken on one connection before the site rests. `max_parallel`: requests to a site at once.
     `max_bytes_per_site`: after this many bytes a site is visited no more. `lease`: seconds after which a task without
     a result is offered again.
     """

@@ -46,9 +46,10 @@ _LISTED = (Lane.SITEMAPS, Lane.FILES)
 
 
 class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many sites are active: `max_sites` take turns; those beyond wait until one is finished."""
+    """How many sites are active."""
 
     max_sites: int = 50_000
+    """Sites that take turns; those beyond wait until one is finished."""
 
 
 class Address:
