@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from periplus.model import Payload, RobotsFile, Site, SiteState, State, Url
+from periplus.model import Payload, RobotsFile, Site, Url
+from periplus.store import SiteState, State
 
 FULL = SiteState(
     Site("a.test:8443"),

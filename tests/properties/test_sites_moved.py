@@ -21,7 +21,6 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
-    SiteState,
     SiteVisits,
     Sketched,
     Source,
@@ -31,7 +30,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.store import DiskState
+from periplus.store import DiskState, SiteState
 from periplus.store.state.moving import TABLES, CopiedLinks, Move, Moved, park_sites
 from periplus.urls import site_of
 

@@ -28,18 +28,16 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
-    SiteState,
     SiteVisits,
     Source,
     Stage,
     Standing,
-    State,
     TreeUse,
     Url,
     UrlRecord,
     Validators,
 )
-from periplus.store import DiskState, MemoryState
+from periplus.store import DiskState, MemoryState, SiteState, State
 
 SITES = [Site(name) for name in ("a.test", "b.test:81", "c" * 600 + ".test")]
 SHARDS = [1, 2, 2**32 - 1]

@@ -21,21 +21,9 @@ from periplus.crawl.machine import ShardMeta
 from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import Freshness
 from periplus.crawl.stats import CrawlStats
-from periplus.model import (
-    Discovery,
-    Lane,
-    Reject,
-    Rewrite,
-    RobotsFile,
-    Site,
-    SiteState,
-    Source,
-    Url,
-    UrlRecord,
-    UsageError,
-)
+from periplus.model import Discovery, Lane, Reject, Rewrite, RobotsFile, Site, Source, Url, UrlRecord, UsageError
 from periplus.policy.filters import standard_chain
-from periplus.store import DiskState
+from periplus.store import DiskState, SiteState
 from periplus.urls import canonical, site_of
 
 from . import freshness

@@ -16,7 +16,7 @@ from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.machine import ShardMeta
 from periplus.crawl.revisit import Freshness, FreshnessEstimator, NextVisit, UpcomingVisits, queued_revisits
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import Lane, Site, SiteState, State, UrlRecord
+from periplus.model import Lane, Site, UrlRecord
 from periplus.policy.refresh import (
     KindEvidence,
     RefreshSettings,
@@ -28,6 +28,7 @@ from periplus.policy.refresh import (
     unpack_site_gains,
 )
 from periplus.policy.sitemaps import IndexTrust
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 DAY = 86_400.0

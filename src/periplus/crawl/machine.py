@@ -19,23 +19,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import (
-    Event,
-    Fetched,
-    Filter,
-    Guard,
-    Ordering,
-    Purpose,
-    Redirected,
-    Site,
-    State,
-    Url,
-)
+from periplus.model import Event, Fetched, Filter, Guard, Ordering, Purpose, Redirected, Site, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Scope
 from periplus.policy.refresh import RefreshSettings, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import WarcEnd
+from periplus.store import State, WarcEnd
 
 from .frontier import Frontier, FrontierSettings, FrontierState, PolitenessSettings, RetrySettings, SiteRecords
 from .inputs import (

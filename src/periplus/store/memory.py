@@ -29,7 +29,6 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
-    SiteState,
     SiteVisits,
     Ticket,
     TreeUse,
@@ -39,6 +38,7 @@ from periplus.model import (
 from periplus.urls import site_of
 
 from .calendar import MemoryCalendar
+from .crawl_state import SiteState
 from .forest import MemoryForest
 from .listings import MemoryListings
 from .sketches import MemorySketches

@@ -27,10 +27,10 @@ from periplus.content.blocks import Block, pack
 from periplus.crawl.machine import ShardMeta
 from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, upcoming
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
 from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, SiteGains
 from periplus.policy.sitemaps import IndexTrust, Origin, SitemapNode
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()
 NOW = 1e9

@@ -11,7 +11,7 @@ from tests.unit.crawl.revisited_pages import DAY, START, ChangingPage, Revisited
 
 from periplus.crawl.frontier.site_records import SiteRecords
 from periplus.crawl.revisit import Revisits, UpcomingVisits, VisitValuer, Watching
-from periplus.model import ConfigError, Lane, Site, SiteState, Source
+from periplus.model import ConfigError, Lane, Site, Source
 from periplus.policy.refresh import (
     KindEvidence,
     RefreshSettings,
@@ -22,7 +22,7 @@ from periplus.policy.refresh import (
     unpack_site,
     unpack_site_gains,
 )
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 NEW_SITE = SiteState(Site("a.test"))
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from periplus.crawl.frontier import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
 from periplus.crawl.frontier import site as module
 from periplus.crawl.frontier.site import MAX_ADDRESS_AGE, MAX_ROBOTS_AGE
-from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteState, SiteVisits, Url
+from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteVisits, Url
 from periplus.policy.balance import BalanceSettings
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 NOW = 1_000_000.0
 SITE = Site("a.test")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import astuple, replace
 
-from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, SiteState, Source, Url, UrlRecord
+from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
+from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
 from periplus.store.state.names import Recent, SiteNames, name_key

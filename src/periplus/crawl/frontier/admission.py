@@ -28,13 +28,12 @@ from periplus.model import (
     Reject,
     Rewrite,
     Site,
-    SiteState,
     Source,
-    State,
     Url,
     UrlRecord,
 )
 from periplus.policy.ordering import level_of
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from ..revisit import Revisits

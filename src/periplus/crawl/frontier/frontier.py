@@ -40,14 +40,13 @@ from periplus.model import (
     Reading,
     Redirected,
     Site,
-    SiteState,
     Source,
-    State,
     Ticket,
     Url,
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from ..revisit import Revisits

@@ -21,18 +21,9 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from periplus.model import (
-    AddressVisits,
-    InvariantError,
-    Lane,
-    Ordering,
-    Queued,
-    Site,
-    SiteState,
-    SiteVisits,
-    State,
-)
+from periplus.model import AddressVisits, InvariantError, Lane, Ordering, Queued, Site, SiteVisits
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
+from periplus.store import SiteState, State
 
 from .claims import key_of
 from .heap import IndexedHeap

@@ -29,12 +29,12 @@ from periplus.model import (
     Reading,
     Reject,
     Site,
-    State,
     Ticket,
     Url,
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.store import State
 from periplus.urls import fingerprint
 
 from ..revisit import Revisits, count_first_visit

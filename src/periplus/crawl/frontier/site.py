@@ -24,8 +24,9 @@ from collections import deque
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING
 
-from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteState, SiteVisits
+from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteVisits
 from periplus.policy.balance import BalanceSettings, SiteBalance
+from periplus.store import SiteState
 
 if TYPE_CHECKING:
     from .schedule import Address

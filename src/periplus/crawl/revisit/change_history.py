@@ -25,9 +25,7 @@ from periplus.model import (
     Reading,
     Redirected,
     Site,
-    SiteState,
     Source,
-    State,
     Url,
     UrlRecord,
 )
@@ -43,6 +41,7 @@ from periplus.policy.refresh import (
     unpack_site,
 )
 from periplus.policy.sitemaps import SignalSettings, is_signal
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .records import SiteRecords

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from periplus.content import Churn, ChurnSettings, change_since, is_heading_same, settled_level
-from periplus.model import ChangeLevel, Page, SiteState, UrlRecord
+from periplus.model import ChangeLevel, Page, UrlRecord
+from periplus.store import SiteState
 from periplus.urls import site_of
 
 from .records import SiteRecords

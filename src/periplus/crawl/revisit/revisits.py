@@ -29,9 +29,7 @@ from periplus.model import (
     Reading,
     Redirected,
     Site,
-    SiteState,
     Source,
-    State,
     Url,
     UrlRecord,
     Validators,
@@ -50,6 +48,7 @@ from periplus.policy.refresh import (
     unpack_site,
     why_worthless,
 )
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .budget import RevisitQuota, VisitBudget, Watching, weighting_of

@@ -21,7 +21,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Lane, State, Url, UrlRecord
+from periplus.model import Lane, Url, UrlRecord
 from periplus.policy.refresh import (
     WORTHLESS,
     Appraisal,
@@ -35,6 +35,7 @@ from periplus.policy.refresh import (
     unpack_site,
     why_worthless,
 )
+from periplus.store import State
 from periplus.urls import site_of
 
 from .records import SiteReader

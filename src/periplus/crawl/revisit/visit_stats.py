@@ -12,19 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from periplus.content import likeness
-from periplus.model import (
-    ChangeLevel,
-    Fetched,
-    FetchOutcome,
-    Lane,
-    NotModified,
-    Reading,
-    SiteState,
-    State,
-    Url,
-    UrlRecord,
-    Validators,
-)
+from periplus.model import ChangeLevel, Fetched, FetchOutcome, Lane, NotModified, Reading, Url, UrlRecord, Validators
 from periplus.policy.refresh import (
     DAY,
     MOST_LINKS,
@@ -34,6 +22,7 @@ from periplus.policy.refresh import (
     unpack_page_gains,
     unpack_site_gains,
 )
+from periplus.store import SiteState, State
 from periplus.urls import fingerprint
 
 

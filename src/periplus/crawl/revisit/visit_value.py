@@ -6,7 +6,7 @@ formulas; this module feeds them from the records.
 
 from __future__ import annotations
 
-from periplus.model import Lane, SiteState, Url, UrlRecord
+from periplus.model import Lane, Url, UrlRecord
 from periplus.policy.refresh import (
     Appraisal,
     Appraiser,
@@ -21,6 +21,7 @@ from periplus.policy.refresh import (
     unpack_site_gains,
     worth_its_cost,
 )
+from periplus.store import SiteState
 
 _UNKNOWN_SHARE = 0.5
 """Share of a page that a change replaces, while no change was seen on its site."""

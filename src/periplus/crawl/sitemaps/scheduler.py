@@ -29,7 +29,6 @@ from periplus.model import (
     Site,
     SitemapEntriesRead,
     SitemapRead,
-    State,
     Stored,
     Url,
 )
@@ -62,6 +61,7 @@ from periplus.policy.sitemaps import (
     unpack,
     woken,
 )
+from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from ..frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of

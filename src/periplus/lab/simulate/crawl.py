@@ -40,12 +40,11 @@ from periplus.model import (
     Reading,
     Redirected,
     RobotsFile,
-    SiteState,
     Source,
     Url,
 )
 from periplus.policy.filters import Chain, Scope, ScopeSettings
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
 from .network import FreeLine, NetworkSettings, SharedLine, line_of

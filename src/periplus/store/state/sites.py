@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from periplus.model import Payload, RobotsFile, Site, SiteState
+from periplus.model import Payload, RobotsFile, Site
 
+from ..crawl_state import SiteState
 from .environment import Environment
 from .names import name_key
 from .rows import damaged_row, decode, encode
