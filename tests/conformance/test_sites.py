@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from periplus.model import Payload, RobotsFile, Site, Url
+from periplus.policy.refresh import KindEvidence, SignalKind, SiteEvidence, SiteGains, Yield
 from periplus.store import SiteState, State
 
 FULL = SiteState(
@@ -24,10 +25,10 @@ FULL = SiteState(
     balance=b"balance",
     priorities=b"priorities",
     files=5,
-    signals=b"signals",
+    signals=SiteEvidence(rate=0.1, signals=1 / 3, pages=7).with_kind(SignalKind.FEED, KindEvidence(right=0.7, polls=3)),
     stuck=1,
     churn=bytes(range(256)) * 15,
-    gains=b"gains" * 9,
+    gains=SiteGains(linked=Yield(0.1, 2.3), asked=1 / 3),
 )
 
 

@@ -30,11 +30,12 @@ from periplus.model import (
     Url,
     UrlRecords,
 )
+from periplus.policy.refresh import SiteEvidence, SiteGains
 
 S = TypeVar("S")
 
 
-class SiteState(Struct):
+class SiteState(Struct, array_like=True):
     """What is known of a site between visits. Mutable: the frontier works on it, and the store keeps copies.
 
     `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
@@ -69,12 +70,12 @@ class SiteState(Struct):
     balance: bytes = b""
     priorities: bytes = b""
     files: int = 0
-    signals: bytes = b""
+    signals: SiteEvidence | None = None
     stuck: int = 0
     moved: int = 0
     quiet: int = 0
     churn: bytes = b""
-    gains: bytes = b""
+    gains: SiteGains | None = None
     visits_since_estimate: int = 0
     asked_for_sitemaps: bool = False
     feeds: int = 0

@@ -23,7 +23,7 @@ from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 from periplus.model import Discovery, FetchOutcome, Lane, Purpose, Queued, Site, Source, Url
-from periplus.policy.refresh import unpack_page_gains
+from periplus.policy.refresh import SiteGains, unpack_page_gains
 from periplus.store import DiskState
 from periplus.urls import site_of
 
@@ -229,7 +229,7 @@ def queue_revisits(collection: Collection) -> int:
 
 def learnt(
     collection: Collection,
-) -> tuple[dict[Site, tuple[bytes, bytes]], dict[Url, tuple[bytes, int, int, bytes]]]:
+) -> tuple[dict[Site, tuple[bytes, SiteGains | None]], dict[Url, tuple[bytes, int, int, bytes]]]:
     """The churn and gains of each site; the blocks, visits, changes and gains of each page."""
     state = DiskState.read_only(collection.layout.shard(0))
     sites = {site.site: (site.churn, site.gains) for site in state.sites}

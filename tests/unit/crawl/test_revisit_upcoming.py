@@ -34,7 +34,7 @@ def kept(*records: UrlRecord, waiting: tuple[UrlRecord, ...] = (), site: SiteEvi
     state.records.put([*records, *waiting])
     state.calendar.move([(each.url, None, each.due_at) for each in records])
     state.queues.push([Queued(each.url, SITE, Lane.REFRESH, 63 - n) for n, each in enumerate(waiting)])
-    state.sites.put([SiteState(SITE, signals=site.pack())])
+    state.sites.put([SiteState(SITE, signals=site)])
     return state
 
 

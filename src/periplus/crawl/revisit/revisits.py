@@ -37,6 +37,7 @@ from periplus.model import (
 from periplus.policy.ordering import level_of
 from periplus.policy.refresh import (
     DAY,
+    NO_EVIDENCE,
     Appraisal,
     Bid,
     RefreshRetirementSettings,
@@ -45,7 +46,6 @@ from periplus.policy.refresh import (
     Weigher,
     after_setback,
     unpack_page,
-    unpack_site,
     why_worthless,
 )
 from periplus.store import SiteState, State
@@ -246,7 +246,7 @@ class Revisits:
             return False
         if before.fetched_at is not None and now - before.fetched_at <= self._settings.shortest:
             return False
-        pages = unpack_site(site.signals).pages
+        pages = (site.signals or NO_EVIDENCE).pages
         return bool(compared_of(site.churn) < min(self._churn.sample, pages * _COMPARED_SHARE))
 
     def _reschedule(self, revised: Revised, now: float) -> None:
