@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from periplus.model import Payload, RobotsFile, Site, Url
+from periplus.policy.balance import BalanceRecord
+from periplus.policy.balance.samples import Sample
 from periplus.policy.refresh import KindEvidence, SignalKind, SiteEvidence, SiteGains, Yield
+from periplus.policy.sitemaps import Priorities
 from periplus.store import SiteState, State
 
 FULL = SiteState(
@@ -22,8 +25,8 @@ FULL = SiteState(
     robots_at=Url("https://a.test:8443/elsewhere"),
     robots_redirects=1,
     robots_tries=2,
-    balance=b"balance",
-    priorities=b"priorities",
+    balance=BalanceRecord(100, 40, 1, 7, Sample(2, bytearray(b"\x01\x09"), [0, 77]), shared={5: None, 6: True}),
+    priorities=Priorities({50: 3, 100: 1}),
     files=5,
     signals=SiteEvidence(rate=0.1, signals=1 / 3, pages=7).with_kind(SignalKind.FEED, KindEvidence(right=0.7, polls=3)),
     stuck=1,

@@ -79,9 +79,9 @@ class BalanceFacts(Struct, frozen=True):
 
 def balance_of(kept: SiteState, settings: BalanceSettings) -> BalanceFacts | None:
     """How the budget of a site moved; `None`: it never had two sources to choose from."""
-    if not kept.balance:
+    if kept.balance is None:
         return None
-    balance = SiteBalance.unpack(kept.balance, settings)
+    balance = SiteBalance(settings, kept.balance)
     return BalanceFacts(*balance.quotas, balance.judged, tuple(_epoch_facts(epoch) for epoch in balance.history))
 
 

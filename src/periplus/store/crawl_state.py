@@ -30,7 +30,9 @@ from periplus.model import (
     Url,
     UrlRecords,
 )
+from periplus.policy.balance import BalanceRecord
 from periplus.policy.refresh import SiteEvidence, SiteGains
+from periplus.policy.sitemaps import Priorities
 
 S = TypeVar("S")
 
@@ -67,8 +69,8 @@ class SiteState(Struct, array_like=True):
     robots_at: Url | None = None
     robots_redirects: int = 0
     robots_tries: int = 0
-    balance: bytes = b""
-    priorities: bytes = b""
+    balance: BalanceRecord | None = None
+    priorities: Priorities | None = None
     files: int = 0
     signals: SiteEvidence | None = None
     stuck: int = 0

@@ -74,7 +74,7 @@ def moved(epochs: int) -> BalanceFacts:
         balance.took(lane, 1, page)
         balance.learnt(page, lane is Lane.SITEMAPS)
         page += 1
-    facts = balance_of(SiteState(SITE, balance=balance.pack()), BalanceSettings())
+    facts = balance_of(SiteState(SITE, balance=balance.record), BalanceSettings())
     assert facts is not None
     return facts
 

@@ -187,7 +187,7 @@ def test_balance_is_made_when_it_is_needed() -> None:
     balance = site.balanced(BalanceSettings())
     assert site.balanced(BalanceSettings()) is balance
     assert site.has_balance
-    assert active(balance=balance.pack()).has_balance
+    assert active(balance=balance.record).has_balance
 
 
 @pytest.mark.parametrize("stage", [R, Y, B, H])

@@ -151,7 +151,7 @@ class Schedule:
         self._state.visits.remove([site for site in self._changed_sites if site not in self._sites])
         for active in present:
             if active is not None and active.balance is not None:
-                active.record.balance = active.balance.pack()
+                active.record.balance = active.balance.record
                 self._records.changed(active.record)
         addresses = [self._addresses[key] for key in self._changed_addresses if key in self._addresses]
         self._state.addresses.put(
@@ -305,7 +305,7 @@ class Schedule:
         self._move(active, Move.PARK)
         self._counts[Stage.PARKED] -= 1
         if active.balance is not None:
-            active.record.balance = active.balance.pack()
+            active.record.balance = active.balance.record
         self._records.changed(active.record)
         self._records.unpin(active.site)
         del self._sites[active.site]
