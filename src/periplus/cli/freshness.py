@@ -115,9 +115,9 @@ def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings
     evidence = kept.signals or NO_EVIDENCE
     heard = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
     others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
-    if not heard and not others and not evidence.pages and not kept.churn:
+    if not heard and not others and not evidence.pages and not kept.churn.compared:
         return None
-    churn = Churn.unpacked(kept.churn, settings)
+    churn = Churn(settings, kept.churn)
     rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
     return SiteFreshness(
         rate=rate if evidence.again else None,

@@ -43,22 +43,6 @@ class Filter(Protocol):
         """Accept, reject with a reason, or name the URL under which we know it."""
 
 
-class Guard(Filter, Protocol):
-    """A filter that learns from what was fetched, site by site, and whose learning is kept with the site."""
-
-    def admit(self, discovery: Discovery) -> Verdict:
-        """Asked after the seen test of what was accepted and is new, once for each URL."""
-
-    def reconsider(self, discovery: Discovery) -> Verdict:
-        """Asked of a URL that was admitted, when it is about to be fetched."""
-
-    def observe(self, url: Url, is_unique: bool) -> None:
-        """A page was fetched; `is_unique`: its text was not known by another URL."""
-
-    def changed(self) -> list[tuple[Site, bytes]]:
-        """What was learnt since this was last asked, by site: to be kept with the next commit."""
-
-
 class Ordering(Protocol):
     """How much do we want this URL? Larger is sooner."""
 

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
+from periplus.content import NO_CHURN, ChurnRecord
 from periplus.model import (
     AddressVisits,
     Calendar,
@@ -31,6 +32,7 @@ from periplus.model import (
     UrlRecords,
 )
 from periplus.policy.balance import BalanceRecord
+from periplus.policy.filters import SiteLessons
 from periplus.policy.refresh import SiteEvidence, SiteGains
 from periplus.policy.sitemaps import Priorities
 
@@ -65,7 +67,7 @@ class SiteState(Struct, array_like=True):
     pages: int = 0
     downloaded: int = 0
     retired: str = ""
-    traps: bytes = b""
+    traps: SiteLessons | None = None
     robots_at: Url | None = None
     robots_redirects: int = 0
     robots_tries: int = 0
@@ -76,7 +78,7 @@ class SiteState(Struct, array_like=True):
     stuck: int = 0
     moved: int = 0
     quiet: int = 0
-    churn: bytes = b""
+    churn: ChurnRecord = NO_CHURN
     gains: SiteGains | None = None
     visits_since_estimate: int = 0
     asked_for_sitemaps: bool = False

@@ -222,7 +222,7 @@ def test_what_churns_is_told_as_what_does_not_count() -> None:
     blocks = [pack([Block(1, 1, 90), Block(2, n, 5, n), Block(3, n, 5, n)]) for n in range(7)]
     for old, new in pairwise(blocks):
         churn.observe(old, new)
-    facts = of_site(SiteState(Site("a.test"), churn=churn.packed()))
+    facts = of_site(SiteState(Site("a.test"), churn=churn.record))
     assert facts is not None
     assert (facts.churning, facts.compared) == (2, 6)
     line = dict(site_lines(facts))["churn"]

@@ -20,7 +20,6 @@ from periplus.model import (
     Event,
     EventSink,
     FirstSeen,
-    Guard,
     Lane,
     Ordering,
     Queued,
@@ -32,6 +31,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.policy.filters import Guard
 from periplus.policy.ordering import level_of
 from periplus.store import SiteState, State
 from periplus.urls import site_of

@@ -28,7 +28,6 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     FirstSeen,
-    Guard,
     InvariantError,
     Lane,
     Learning,
@@ -46,6 +45,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.filters import Guard
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 

@@ -21,7 +21,6 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
-    Guard,
     InvariantError,
     Lane,
     Purpose,
@@ -34,6 +33,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.filters import Guard
 from periplus.store import State
 from periplus.urls import fingerprint
 

@@ -18,7 +18,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from periplus.content import ChurnSettings, compared_of
+from periplus.content import ChurnSettings
 from periplus.model import (
     Discovered,
     Discovery,
@@ -247,7 +247,7 @@ class Revisits:
         if before.fetched_at is not None and now - before.fetched_at <= self._settings.shortest:
             return False
         pages = (site.signals or NO_EVIDENCE).pages
-        return bool(compared_of(site.churn) < min(self._churn.sample, pages * _COMPARED_SHARE))
+        return bool(site.churn.compared < min(self._churn.sample, pages * _COMPARED_SHARE))
 
     def _reschedule(self, revised: Revised, now: float) -> None:
         """Give pages their new rates, and the due times that follow from these."""

@@ -32,7 +32,6 @@ from periplus.model import (
     Fetched,
     FetchOutcome,
     FetchTask,
-    Guard,
     InvariantError,
     Located,
     Ordering,
@@ -43,7 +42,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.policy.filters import Chain, Scope, ScopeSettings
+from periplus.policy.filters import Chain, Guard, Scope, ScopeSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
