@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from periplus.model import Payload, RobotsFile, Site, SiteState, State, Url
+from periplus.content import ChurnRecord
+from periplus.model import Payload, RobotsFile, Site, Url
+from periplus.policy.balance import BalanceRecord
+from periplus.policy.balance.samples import Sample
+from periplus.policy.filters import SiteLessons
+from periplus.policy.filters.evidence import Parameter, Values, Window
+from periplus.policy.refresh import KindEvidence, SignalKind, SiteEvidence, SiteGains, Yield
+from periplus.policy.sitemaps import Priorities
+from periplus.store import SiteState, State
 
 FULL = SiteState(
     Site("a.test:8443"),
@@ -16,17 +24,17 @@ FULL = SiteState(
     pages=4,
     downloaded=2**40,
     retired="no-address",
-    traps=b"\x00\xff",
+    traps=SiteLessons(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: Parameter(Values(), Window())}),
     robots_at=Url("https://a.test:8443/elsewhere"),
     robots_redirects=1,
     robots_tries=2,
-    balance=b"balance",
-    priorities=b"priorities",
+    balance=BalanceRecord(100, 40, 1, 7, Sample(2, bytearray(b"\x01\x09"), [0, 77]), shared={5: None, 6: True}),
+    priorities=Priorities({50: 3, 100: 1}),
     files=5,
-    signals=b"signals",
+    signals=SiteEvidence(rate=0.1, signals=1 / 3, pages=7).with_kind(SignalKind.FEED, KindEvidence(right=0.7, polls=3)),
     stuck=1,
-    churn=bytes(range(256)) * 15,
-    gains=b"gains" * 9,
+    churn=ChurnRecord(9, 4, bytes(range(250)) * 16),
+    gains=SiteGains(linked=Yield(0.1, 2.3), asked=1 / 3),
 )
 
 

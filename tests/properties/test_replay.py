@@ -70,7 +70,6 @@ class Witness:
         if len(self.seen) >= MAX_INPUTS:
             self.collection.clock.at = START + LONGEST
 
-
     def commit(self) -> None:
         rows = self.collection.rows()
         self.commits.append((self.collection.photograph(self.folder / f"before-{len(self.commits)}"), rows))

@@ -37,10 +37,9 @@ from periplus.model import (
     Redirected,
     Site,
     Source,
-    State,
     Url,
 )
-from periplus.store import MemoryEventSink, MemoryState
+from periplus.store import MemoryEventSink, MemoryState, State
 from periplus.urls import site_of
 
 AGENT = "Periplus"

@@ -22,12 +22,12 @@ from periplus.crawl.revisit import RevisitState, Watching
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sitemaps import SitemapRules
-from periplus.model import CollectionError, Learning, Ranking, State, Url
+from periplus.model import CollectionError, Learning, Ranking, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
 from periplus.policy.refresh import DAY, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import Archive, DiskState, KnownRanks, Replica, bring_home
+from periplus.store import Archive, DiskState, KnownRanks, Replica, State, bring_home
 from periplus.store.tables import Tables
 
 from .layout import Layout

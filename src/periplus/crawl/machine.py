@@ -18,25 +18,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import (
-    Event,
-    Fetched,
-    FetchOutcome,
-    Filter,
-    Guard,
-    Ordering,
-    Purpose,
-    Redirected,
-    Site,
-    State,
-    Stored,
-    Url,
-)
+from periplus.model import Event, Fetched, FetchOutcome, Filter, Ordering, Purpose, Redirected, Site, Stored, Url
 from periplus.policy.balance import BalanceSettings
-from periplus.policy.filters import Scope
+from periplus.policy.filters import Guard, Scope, SiteLessons
 from periplus.policy.refresh import RefreshSettings, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import WarcEnd
+from periplus.store import State, WarcEnd
 
 from .frontier import Frontier, FrontierSettings, FrontierState, PolitenessSettings, RetrySettings, SiteRecords
 from .inputs import (
@@ -146,7 +133,7 @@ class Machine:
         *,
         ordering: Ordering,
         scope: Scope,
-        make_guard: Callable[[Callable[[Site], bytes]], Guard],
+        make_guard: Callable[[Callable[[Site], SiteLessons | None]], Guard],
         screen: Filter,
         weights: Weigher | None = None,
         rank_of: RankOf = lambda _url: None,
@@ -214,7 +201,7 @@ class Machine:
             saved=_with_bodies(meta.sitemaps, load_body),
         )
 
-    def _traps_of(self, site: Site) -> bytes:
+    def _traps_of(self, site: Site) -> SiteLessons | None:
         """What trap guards learnt of a site."""
         return self._records.get(site).traps
 

@@ -19,8 +19,8 @@ from periplus.model import (
     Redirected,
     Refused,
     Site,
-    State,
 )
+from periplus.store import State
 
 from .frontier import Frontier, Stage
 

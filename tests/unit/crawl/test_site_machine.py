@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from periplus.crawl.frontier import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
 from periplus.crawl.frontier import site as module
 from periplus.crawl.frontier.site import MAX_ADDRESS_AGE, MAX_ROBOTS_AGE
-from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteState, SiteVisits, Url
+from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteVisits, Url
 from periplus.policy.balance import BalanceSettings
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 NOW = 1_000_000.0
 SITE = Site("a.test")
@@ -187,7 +187,7 @@ def test_balance_is_made_when_it_is_needed() -> None:
     balance = site.balanced(BalanceSettings())
     assert site.balanced(BalanceSettings()) is balance
     assert site.has_balance
-    assert active(balance=balance.pack()).has_balance
+    assert active(balance=balance.record).has_balance
 
 
 @pytest.mark.parametrize("stage", [R, Y, B, H])

@@ -28,7 +28,6 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     FirstSeen,
-    Guard,
     InvariantError,
     Lane,
     Learning,
@@ -39,11 +38,12 @@ from periplus.model import (
     Reading,
     Site,
     Source,
-    State,
     Url,
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.filters import Guard
+from periplus.store import State
 from periplus.urls import site_of
 
 from ..revisit import Revisits

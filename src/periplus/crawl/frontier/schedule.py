@@ -17,17 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from periplus.model import (
-    InvariantError,
-    Lane,
-    Ordering,
-    Queued,
-    Site,
-    SiteState,
-    SiteVisits,
-    State,
-)
+from periplus.model import InvariantError, Lane, Ordering, Queued, Site, SiteVisits
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
+from periplus.store import SiteState, State
 
 from .addresses import Address, Addresses
 from .heap import IndexedHeap
@@ -110,7 +102,7 @@ class Schedule:
         self._state.visits.remove([site for site in self._changed_sites if site not in self._sites])
         for active in present:
             if active is not None and active.balance is not None:
-                active.record.balance = active.balance.pack()
+                active.record.balance = active.balance.record
                 self._records.changed(active.record)
         self._changed_sites.clear()
         self.addresses.flush()
@@ -253,7 +245,7 @@ class Schedule:
         self._move(active, Move.PARK)
         self._counts[Stage.PARKED] -= 1
         if active.balance is not None:
-            active.record.balance = active.balance.pack()
+            active.record.balance = active.balance.record
         self._records.changed(active.record)
         self._records.unpin(active.site)
         del self._sites[active.site]

@@ -24,8 +24,9 @@ from collections import deque
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING
 
-from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteState, SiteVisits
+from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteVisits
 from periplus.policy.balance import BalanceSettings, SiteBalance
+from periplus.store import SiteState
 
 if TYPE_CHECKING:
     from .addresses import Address
@@ -167,12 +168,12 @@ class ActiveSite:
     @property
     def has_balance(self) -> bool:
         """Whether the site has, or had, two sources of pages."""
-        return self.balance is not None or bool(self.record.balance)
+        return self.balance is not None or self.record.balance is not None
 
     def balanced(self, settings: BalanceSettings) -> SiteBalance:
         """How the budget of the site is shared between its sources."""
         if self.balance is None:
-            self.balance = SiteBalance.unpack(self.record.balance, settings)
+            self.balance = SiteBalance(settings, self.record.balance)
         return self.balance
 
     def next_request(self, now: float) -> Request:

@@ -29,7 +29,6 @@ from periplus.model import (
     Site,
     SitemapEntriesRead,
     SitemapRead,
-    State,
     Stored,
     Url,
 )
@@ -62,6 +61,7 @@ from periplus.policy.sitemaps import (
     unpack,
     woken,
 )
+from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from ..frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
@@ -139,7 +139,6 @@ class SitemapScheduler:
             saved.postponed,
         )
         self._score = sitemap_score(rules.scores, rank_of)
-        self._priorities: dict[Site, Priorities] = {}
         self._reading: dict[Url, SitemapFile] = {}
         self._listings = None if rules.sitemaps.only else state.listings
         self._listed = set(state.listings.sites())
@@ -187,11 +186,12 @@ class SitemapScheduler:
         )
 
     def _said(self, site: Site) -> Priorities:
-        """The priorities that the sitemaps of a site have stated so far."""
-        said = self._priorities.get(site)
-        if said is None:
-            said = self._priorities[site] = Priorities.unpack(self._records.get(site).priorities)
-        return said
+        """The priorities that the sitemaps of a site have stated so far, to be added to."""
+        record = self._records.get(site)
+        if record.priorities is None:
+            record.priorities = Priorities()
+        self._records.changed(record)
+        return record.priorities
 
     @property
     def is_reading(self) -> bool:
@@ -246,11 +246,6 @@ class SitemapScheduler:
         self._listed.update(file.sites)
         self._hungry.update(site for site in file.sites if not self._is_fed(site))
         file.sites.clear()
-        for site, said in self._priorities.items():
-            record = self._records.get(site)
-            record.priorities = said.pack()
-            self._records.changed(record)
-        self._priorities.clear()
         return max(len(entries), 1)
 
     # filling queues
