@@ -240,7 +240,9 @@ class Machine:
                 effects += map(Fetch, self.frontier.take(limit, now))
             case Answered():
                 self._answered(self._pipeline.process(given.answers, now), now)
-            case Tick():
+            case Tick(is_read=is_read):
+                if not is_read:
+                    self.sitemaps.give_up_reading(now)
                 self.sitemaps.step(now)
             case Discovered(discoveries=discoveries):
                 self.sitemaps.discovery.received(discoveries, now)
@@ -256,14 +258,14 @@ class Machine:
             case VisitBudgetSet(visits_per_day=visits):
                 self.revisits.set_budget(visits, now)
             case SharesSet(shares=shares):
-                self.frontier.schedule.set_shares(dict(shares), now)
+                self.frontier.schedule.addresses.set_shares(dict(shares), now)
             case ScopeExtended(places=places):
                 if self.router.extend_scope(places):
                     self._forget_links(now)
             case SitemapsSubmitted():
                 self.sitemaps.discovery.submit(now)
             case AddressesReviewed():
-                self.frontier.schedule.review_addresses(now)
+                self.frontier.schedule.addresses.review(now)
             case Flushed():
                 self._pass_gains(now)
                 self.router.flush()
@@ -272,7 +274,7 @@ class Machine:
             case Adopted():
                 self._adopted(self._pipeline.process(given.answers, now), now)
         self._settle(now)
-        claimed, released = self.frontier.schedule.claims()
+        claimed, released = self.frontier.schedule.addresses.claims()
         if claimed or released:
             effects.append(Claim(claimed, released))
         if events := self._events.drain():

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from periplus.content import read_page, version_of
 from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.frontier.history import after_visit
+from periplus.crawl.frontier.reports import after_visit
 from periplus.crawl.revisit import Revisits, RevisitState, SampleRows, Watching, count_first_visit
 from periplus.model import (
     ChangeLevel,
