@@ -313,5 +313,6 @@ class Photograph(msgspec.Struct):
 TABLES = (
     "records", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
     "forest", "forest-sites", "forest-due", "forest-memories", "sites", "robots", "payloads", "sketch-pages",
-    "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses", "trees",
+    "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers",
+    "visits", "addresses", "trees",
 )  # fmt: skip

@@ -53,19 +53,29 @@ class Moment(NamedTuple):
 
 
 class Witness:
-    """Photographs a run after every input, and keeps its rows then."""
+    """Photographs a run after every input, and on both sides of the moment at which a commit becomes durable."""
 
     def __init__(self, collection: Collection, folder: Path) -> None:
         self.collection = collection
         self.folder = folder
         self.seen: list[Moment] = []
+        self.commits: list[tuple[Photograph, dict[str, Any]]] = []
+        self._commit = collection.state.commit
         collection.machine.after = self.look
+        collection.state.commit = self.commit  # type: ignore[method-assign]
 
     def look(self, given: Input, granted: list[FetchTask]) -> None:
         photograph = self.collection.photograph(self.folder / f"{len(self.seen):05d}")
         self.seen.append(Moment(given, granted, photograph, self.collection.rows()))
         if len(self.seen) >= MAX_INPUTS:
             self.collection.clock.at = START + LONGEST
+
+
+    def commit(self) -> None:
+        rows = self.collection.rows()
+        self.commits.append((self.collection.photograph(self.folder / f"before-{len(self.commits)}"), rows))
+        self._commit()
+        self.commits.append((self.collection.photograph(self.folder / f"after-{len(self.commits)}"), rows))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -84,7 +94,13 @@ def test_a_crash_after_any_input_costs_nothing(
     run.run(START + LONGEST)
     assert len(witness.seen) > 60
     run.machine.after = None
+    run.state.commit = witness._commit  # type: ignore[method-assign]
     last = run.finish()
+    assert len(witness.commits) > 4
+    for number, (photograph, rows) in enumerate(witness.commits):
+        again = run.reopened(photograph)
+        differ(again.rows(), rows, f"in commit {number // 2}, {'after' if number % 2 else 'before'} it was durable")
+        again.engine.close()
     for number, moment in enumerate(witness.seen):
         again = run.reopened(moment.photograph)
         differ(again.rows(), moment.rows, f"after input {number}, {type(moment.given).__name__}")

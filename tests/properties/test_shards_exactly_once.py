@@ -217,7 +217,7 @@ class Shards(RuleBasedStateMachine):
             scope=scope,
             make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
             screen=screening_chain(scope, config.filters),
-            archive=folder / "warc",
+            load_body=partial(with_body, folder / "warc"),
         )
         engine = Engine(
             EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),

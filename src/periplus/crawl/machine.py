@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from random import Random
 
 from msgspec import Struct, field
@@ -22,6 +21,7 @@ from periplus.content import ChurnSettings
 from periplus.model import (
     Event,
     Fetched,
+    FetchOutcome,
     Filter,
     Guard,
     Ordering,
@@ -29,6 +29,7 @@ from periplus.model import (
     Redirected,
     Site,
     State,
+    Stored,
     Url,
 )
 from periplus.policy.balance import BalanceSettings
@@ -61,12 +62,14 @@ from .inputs import (
     VisitBudgetSet,
 )
 from .links import LinkState, PageReader, ReadingSettings
-from .log import with_body
 from .pipeline import PagePipeline, Pipeline, Processed
 from .revisit import PageComparer, Revisits, RevisitState, SampleRows, Watching
 from .router import ShardRouter
 from .sitemaps import SitemapRules, SitemapScheduler, SitemapState
 from .stats import CrawlStats
+
+LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
+"""Puts the body of an answer back, from where the archive has it."""
 
 
 class ShardMeta(Struct):
@@ -148,7 +151,7 @@ class Machine:
         weights: Weigher | None = None,
         rank_of: RankOf = lambda _url: None,
         pipeline: Pipeline | None = None,
-        archive: Path | None = None,
+        load_body: LoadBody = lambda outcome, _stored: outcome,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
@@ -208,7 +211,7 @@ class Machine:
             is_ours=self.router.owns_site,
             events=self._events,
             rank_of=rank_of,
-            saved=_with_bodies(meta.sitemaps, archive),
+            saved=_with_bodies(meta.sitemaps, load_body),
         )
 
     def _traps_of(self, site: Site) -> bytes:
@@ -399,12 +402,10 @@ class Machine:
         self.frontier.check_invariants()
 
 
-def _with_bodies(saved: SitemapState, archive: Path | None) -> SitemapState:
+def _with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:
     """Sitemaps that were not read to their end, with their bodies from the archive."""
-    if archive is None:
-        return saved
     for place, file in enumerate(saved.unfinished):
-        outcome = with_body(file.outcome, file.stored, archive)
+        outcome = load_body(file.outcome, file.stored)
         if isinstance(outcome, Fetched):
             saved.unfinished[place] = replace(file, outcome=outcome)
     return saved

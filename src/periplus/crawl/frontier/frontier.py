@@ -57,6 +57,7 @@ from .politeness import (
     is_tried_again,
 )
 from .preflight import SitePreflight
+from .reports import Reports
 from .robots import RobotsGate
 from .schedule import FrontierSettings, Schedule
 from .scores import FixedScores, PriorityIndex, Scores, ScoreState
