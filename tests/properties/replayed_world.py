@@ -23,9 +23,11 @@ from periplus.assembly.shards import open_machine
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter, TokenBucket
 from periplus.crawl.engine import Engine
+from periplus.crawl.frontier import ActiveSite
 from periplus.crawl.inputs import Answered, Effect, Fetch, Flushed, Input
 from periplus.crawl.log import InputLog
 from periplus.crawl.machine import Machine, ShardMeta
+from periplus.crawl.pipeline import PagePipeline
 from periplus.crawl.router import Outbound
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Source, Url
 from periplus.policy.refresh import DAY
@@ -271,10 +273,31 @@ class Collection:
             }
         known = self.state.standings.known()
         tables["links between URLs"] = list(zip(known.sources.tolist(), known.targets.tolist(), strict=True))
+        tables["memory"] = self._memory()
         tables["meta"] = msgspec.to_builtins(replace(meta, links=type(meta.links)()))
         sample = self.state.marked("meta SampleRows")
         tables["sample"] = sample
         return tables
+
+    def _memory(self) -> dict[str, Any]:
+        """What the machine holds in memory and decides by, looked up where it is held and not where it is written."""
+        schedule, sitemaps = self.machine.frontier.schedule, self.machine.sitemaps
+        slots = [slot for slot in ActiveSite.__slots__ if slot not in ("address", "balance", "record", "waiting")]
+        memory: dict[str, Any] = {
+            str(active.site): [sorted(active.waiting.items()), *(getattr(active, slot) for slot in slots)]
+            for active in schedule
+        }
+        for address in schedule.addresses:
+            memory[f"address {address.key}"] = (address.next_at, address.share, address.is_idle, address.ready)
+        memory["sitemaps"] = (sorted(sitemaps._listed), sorted(sitemaps._hungry), list(sitemaps._reading))
+        memory["random"] = self.machine._random.getstate()
+        pipeline = self.machine._pipeline
+        assert isinstance(pipeline, PagePipeline)
+        seen = pipeline._reader._seen
+        memory["links"] = (seen.young, seen.old)
+        memory["budget"] = (self.machine.frontier.page_budget, self.machine.frontier.pages_done, schedule.is_crowded)
+        memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
+        return memory
 
     def feed(self, given: Input) -> None:
         """Give the engine an input of another run, as if it came now."""

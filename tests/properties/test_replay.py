@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.properties.replayed_world import IDENTIFIERS, START, Collection, Photograph, RichWorld
+from tests.properties.replayed_world import IDENTIFIERS, START, TABLES, Collection, Photograph, RichWorld
 
 from periplus.config import Config
 from periplus.crawl.inputs import Input
 from periplus.model import FetchTask
+from periplus.store.state import moving
 
 BASE: dict[str, object] = {
     "politeness.delay": 0.5,
@@ -37,6 +38,11 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
 }
 LONGEST, MAX_INPUTS = 3000.0, 160
 """Virtual seconds, and inputs, after which a run ends, if it has not."""
+
+
+def test_no_table_is_left_out() -> None:
+    """Every table of a state is compared, row by row or by what its rows mean."""
+    assert {*TABLES, "marks", "recent-links", "standing-links"} == set(moving.TABLES)
 
 
 def config_of(options: dict[str, object]) -> Config:
