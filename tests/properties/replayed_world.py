@@ -284,7 +284,7 @@ class Collection:
         schedule, sitemaps = self.machine.frontier.schedule, self.machine.sitemaps
         slots = [slot for slot in ActiveSite.__slots__ if slot not in ("address", "balance", "record", "waiting")]
         memory: dict[str, Any] = {
-            str(active.site): [sorted(active.waiting.items()), *(getattr(active, slot) for slot in slots)]
+            str(active.site): [dict(active.waiting), *(getattr(active, slot) for slot in slots)]
             for active in schedule
         }
         for address in schedule.addresses:
