@@ -297,7 +297,7 @@ class Collection:
         memory["links"] = (seen.young, seen.old)
         memory["budget"] = (self.machine.frontier.page_budget, self.machine.frontier.pages_done, schedule.is_crowded)
         memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
-        return memory
+        return copy.deepcopy(memory)
 
     def feed(self, given: Input) -> None:
         """Give the engine an input of another run, as if it came now."""
