@@ -215,6 +215,9 @@ class Listings(Protocol):
     def take(self, site: Site) -> bytes | None:
         """The first slice of a site, lowest level first. It is no longer here then."""
 
+    def has(self, site: Site) -> bool:
+        """Whether something is listed of a site."""
+
     def sites(self) -> Iterator[Site]:
         """Every site of which something is listed, each once."""
 

@@ -243,8 +243,9 @@ class SitemapScheduler:
         entries = file.take(self._listings)
         if entries:
             self._events.record([SitemapEntriesRead(file.node.url, file.found_at, entries)])
-        self._listed.update(file.sites)
-        self._hungry.update(site for site in file.sites if not self._is_fed(site))
+        listed = [site for site in file.sites if self._state.listings.has(site)]
+        self._listed.update(listed)
+        self._hungry.update(site for site in listed if not self._is_fed(site))
         file.sites.clear()
         return max(len(entries), 1)
 
@@ -261,12 +262,12 @@ class SitemapScheduler:
     def _fill_queues(self, now: float) -> None:
         """Queue one slice for every site whose queue of listed pages is empty."""
         for site in sorted(self._hungry):
-            packed = None if self._is_fed(site) else self._state.listings.take(site)
+            packed = self._state.listings.take(site)
             if packed is not None:
                 self._deliver(unpack_slice(packed).discoveries(), now)
-            elif not self._is_fed(site):
+            if not self._state.listings.has(site):
                 self._listed.discard(site)
-            if packed is None or self._is_fed(site):
+            if site not in self._listed or self._is_fed(site):
                 self._hungry.discard(site)
 
     @property
