@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from periplus.content import ChurnRecord
 from periplus.model import Payload, RobotsFile, Site, Url
 from periplus.policy.balance import BalanceRecord
@@ -56,6 +58,20 @@ def test_sites_are_copies(state: State) -> None:
     assert got.pages == 1
     got.pages = 3
     assert state.sites.get([Site("a.test")]) == [SiteState(Site("a.test"), pages=1)]
+
+
+def test_sites_are_copies_at_any_depth(state: State) -> None:
+    """What policies have learnt is copied as well, when it is put and when it is got."""
+    site = SiteState(Site("a.test"), priorities=Priorities({50: 1}), traps=SiteLessons(1))
+    state.sites.put([site])
+    kept = deepcopy(site)
+    for each in (site, *state.sites.get([site.site])):
+        assert each is not None
+        assert each.priorities is not None
+        assert each.traps is not None
+        each.priorities.observe([1.0])
+        each.traps.admitted = 9
+    assert state.sites.get([site.site]) == [kept]
 
 
 def test_the_last_state_counts(state: State) -> None:

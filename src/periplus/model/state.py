@@ -1,6 +1,7 @@
-"""What a crawl must remember to go on where it stopped, besides its URLs: what waits, sites, payloads, batches.
+"""What a crawl must remember to go on where it stopped, besides its URLs: what waits, visits, payloads, batches.
 
-These are the words of the ports of storage. What they mean for the next visit is decided in `crawl`.
+These are the types of the ports of storage. What they mean for the next visit is decided in `crawl`. The record of a
+site is in `store.crawl_state`: it holds what policies have learnt, and `model` does not know their types.
 """
 
 from __future__ import annotations

@@ -42,18 +42,22 @@ S = TypeVar("S")
 class SiteState(Struct, array_like=True):
     """What is known of a site between visits. Mutable: the frontier works on it, and the store keeps copies.
 
-    `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
-    `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
-    guards have learnt; `balance` how its budget is shared between its sources, `priorities` what its sitemaps have said
-    of those, `files` how many of its files were fetched, `signals` how far what it says of changes can be believed,
-    `stuck` how often a page changed and its validators did not, `moved` how often they did, `quiet` how often neither
-    did, and `churn` which parts of its pages are different at
-    every visit (4 KB at most).
-    `gains` is what visits have brought: pages worth having, and answers that cost little.
-    `asked_for_sitemaps`: its robots.txt was looked at for sitemaps; `feeds` counts those that its pages named.
-    `visits_since_estimate` counts revisits of its pages since they were last estimated together.
-    While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
-    them, and `robots_tries` how often asking failed.
+    Rows hold the fields in their order: add fields at the end, with a default. What a policy has learnt of the site is
+    that policy's own type, decoded with the record; `None` until there is something, so that the rows of sites that
+    were never visited stay short.
+
+    `delay` is what its robots.txt asks for, in seconds; `failures` counts failed requests since the last that
+    succeeded; `downloaded` is in bytes; `retired` is the reason why the site is not visited any more. While its
+    robots.txt is being fetched, `robots_at` is its present URL, after `robots_redirects` redirects, and `robots_tries`
+    counts failed attempts. `files` counts fetched sitemaps and feeds, `feeds` those that its pages link to;
+    `asked_for_sitemaps`: its robots.txt was searched for sitemaps.
+
+    `traps` is what the trap filters have learnt, `balance` how the budget is shared between links and sitemaps, and
+    `priorities` counts the priorities that its sitemaps state. `signals` is how far its signals of change can be
+    trusted, and `gains` what visits have brought. Of pages that were compared with their last version, `stuck` counts
+    those that changed while their validators did not, `moved` those that changed together with them, and `quiet` those
+    where neither changed. `churn` is which parts of its pages differ at every visit. `visits_since_estimate` counts
+    revisits since the change rates of its pages were last estimated together.
     """
 
     site: Site

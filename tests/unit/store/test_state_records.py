@@ -135,3 +135,16 @@ def test_sites_of_earlier_versions_are_read(environment: Environment) -> None:
     assert sites.get([site.site]) == [SiteState(Site("a.test"), pages=3, stuck=1)]
     sites.put([site])
     assert sites.get([site.site]) == [site]
+
+
+def test_a_site_record_that_no_policy_wrote_is_refused(environment: Environment) -> None:
+    """Each part is checked against the policy's type when the record is loaded."""
+    sites, fields = DiskSites(environment), SiteState.__struct_fields__
+    for name, part in (("signals", ((),)), ("balance", b"bytes"), ("priorities", (3,)), ("traps", ("a",))):
+        row = list(astuple(SiteState(Site("a.test"))))
+        row[fields.index(name)] = part
+        environment.table("sites").put(name_key(Site("a.test")), encode(row))
+        with pytest.raises(CollectionDamaged):
+            sites.get([Site("a.test")])
+        with pytest.raises(CollectionDamaged):
+            list(sites)
