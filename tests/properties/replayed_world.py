@@ -296,6 +296,7 @@ class Collection:
         seen = pipeline._reader._seen
         memory["links"] = (seen.young, seen.old)
         memory["budget"] = (self.machine.frontier.page_budget, self.machine.frontier.pages_done, schedule.is_crowded)
+        memory["stats"] = msgspec.to_builtins(self.machine.stats)
         memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
         return copy.deepcopy(memory)
 
