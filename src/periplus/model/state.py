@@ -99,7 +99,7 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     left alone while others are under way; `taken` the pages of the present visit; `lookups` the failed DNS lookups in
     a row; `delegated` robots files that are to be fetched here for other sites; `awaits_robots`: another site is being
     asked for its robots.txt. `is_guest`: it was admitted beyond the capacity. `took_file`: its last request was for a
-    sitemap.
+    sitemap. `turn` counts up over all sites: of two that are wanted alike, the one that rested first comes first.
     """
 
     site: Site
@@ -113,6 +113,7 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     awaits_robots: bool = False
     is_guest: bool = False
     took_file: bool = False
+    turn: int = 0
 
 
 class AddressVisits(Struct, frozen=True, array_like=True):

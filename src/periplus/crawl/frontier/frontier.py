@@ -80,7 +80,7 @@ RandomState = tuple[int, tuple[int, ...], float | None]
 class FrontierState(Struct, array_like=True):
     """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
 
-    `is_crowded` and `rests_until` are those of its schedule.
+    `is_crowded`, `rests_until` and `turn` are those of its schedule.
     """
 
     pages_done: int = 0
@@ -91,6 +91,7 @@ class FrontierState(Struct, array_like=True):
     scores: ScoreState | None = None
     random: RandomState | None = None
     rests_until: float = 0.0
+    turn: int = 0
 
 
 class Frontier:
@@ -141,6 +142,7 @@ class Frontier:
             shards=shards,
             is_crowded=saved.is_crowded,
             rests_until=saved.rests_until,
+            turn=saved.turn,
         )
         for lease in saved.leases:
             self._visited(lease).under_way += 1
@@ -208,6 +210,7 @@ class Frontier:
             self.scores.snapshot() if self.scores.learns else None,
             self._random.getstate(),
             self.schedule.rests_until,
+            self.schedule.turn,
         )
 
     # discover
