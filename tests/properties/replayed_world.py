@@ -284,8 +284,7 @@ class Collection:
         schedule, sitemaps = self.machine.frontier.schedule, self.machine.sitemaps
         slots = [slot for slot in ActiveSite.__slots__ if slot not in ("address", "balance", "record", "waiting")]
         memory: dict[str, Any] = {
-            str(active.site): [dict(active.waiting), *(getattr(active, slot) for slot in slots)]
-            for active in schedule
+            str(active.site): [dict(active.waiting), *(getattr(active, slot) for slot in slots)] for active in schedule
         }
         for address in schedule.addresses:
             memory[f"address {address.key}"] = (address.next_at, address.share, address.is_idle, address.ready)
@@ -295,7 +294,11 @@ class Collection:
         assert isinstance(pipeline, PagePipeline)
         seen = pipeline._reader._seen
         memory["links"] = (seen.young, seen.old)
-        memory["budget"] = (self.machine.frontier.page_budget, self.machine.frontier.pages_done, schedule.is_crowded)
+        frontier = self.machine.frontier
+        memory["frontier"] = (
+            frontier.page_budget, frontier.pages_done, frontier._selector.revisits_waiting, frontier.scores.pooled,
+            schedule.is_crowded, schedule.rests_until, schedule.turn,
+        )  # fmt: skip
         memory["stats"] = msgspec.to_builtins(self.machine.stats)
         memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
         return copy.deepcopy(memory)
