@@ -38,7 +38,7 @@ from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of
 from periplus.store.warc.names import WARC, files_of, index_of, read_name
 
-from .layout import Layout, ShardCommit, marked
+from .layout import Layout, ShardCommit
 
 STATE, TABLE, SPOOL, ARCHIVE, INDEXES = "state", "table", "spool", "archive", "index"
 """The kinds of parts."""
@@ -80,9 +80,9 @@ def inspect(layout: Layout, shards: int) -> Inspection:
     states = [_state_part(layout, number) for number in range(shards)]
     lost = {part.shard for part in states if part.problem}
     commits = {
-        number: ShardCommit(number, *(marked(layout.shard(number), name) for name in ("tables", "archive")))
+        commit.shard: commit
         for number in range(shards)
-        if number not in lost and is_begun(layout.shard(number))
+        if number not in lost and (commit := layout.commit_of(number)) is not None
     }
     parts = [*states, *_table_parts(layout, shards, commits), *_archive_parts(layout, commits)]
     return Inspection(tuple(parts), commits)
@@ -221,7 +221,7 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
 
 
 def _end(commit: ShardCommit) -> WarcEnd:
-    return WarcEnd() if commit.archive is None else msgspec.msgpack.decode(commit.archive, type=WarcEnd)
+    return commit.archive or WarcEnd()
 
 
 def _read_through(path: Path, length: int | None) -> tuple[str, bool]:

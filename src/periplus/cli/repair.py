@@ -38,6 +38,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
             found.config,
             found.layout,
             _shards(found),
+            found.seeds,
             is_dry=dry_run,
             say=lambda what: console.print(Text(what, style="dim"), soft_wrap=True),
         )

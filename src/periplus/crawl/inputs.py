@@ -137,9 +137,19 @@ class Restarted(Struct, frozen=True, array_like=True, tag=14):
 
 
 class Adopted(Struct, frozen=True, array_like=True, tag=15):
-    """Answers from the archive of a crawl whose state is lost."""
+    """Answers from the archive of a crawl whose state is lost; of each URL one.
+
+    `is_counted`: whether this shard archived them, and so counts them and has their rows in its tables.
+    """
 
     answers: tuple[Answer, ...]
+    at: float
+    is_counted: bool = True
+
+
+class AdoptionEnded(Struct, frozen=True, array_like=True, tag=16):
+    """All answers of the archive were adopted."""
+
     at: float
 
 
@@ -159,6 +169,7 @@ Input = (
     | Flushed
     | Restarted
     | Adopted
+    | AdoptionEnded
 )
 
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from random import Random
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import (
     Discovery,
@@ -66,7 +67,7 @@ from .politeness import (
     retry_for,
 )
 from .preflight import SitePreflight
-from .robots import RobotsGate, read_robots
+from .robots import RobotsGate
 from .schedule import FrontierSettings, Schedule
 from .scores import FixedScores, PriorityIndex, Scores, ScoreState
 from .selection import CandidateSelector, file_name
@@ -447,22 +448,56 @@ class Frontier:
     def _back_off(self, outcome: FetchOutcome, failures: int, now: float) -> float:
         return back_off(self._retries, outcome, failures, now, self._random)
 
+    # answers of an archive
+
     def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
-        """Learn from an answer of the archive that was not granted here: the state of its crawl was lost."""
-        task, reason = outcome.task, reason_of(outcome)
+        """Learn from an archived answer as if it had been granted and reported here: its crawl has lost its state."""
+        task = outcome.task
+        visited = self.schedule.summon(site_of(task.url), now)
         if task.purpose is Purpose.ROBOTS:
-            self._gate.learn(read_robots(task.site, outcome, self._gate.file(task.site), now))
+            self._preflight.adopt(visited, task)
+            self._preflight.answered(visited, outcome, now, self._finish_request)
             return
-        name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
-        fresh = UrlRecord(name, (FirstSeen(task.source, now),), task.depth, redirects=task.redirects)
-        record = self._state.records.add_new([fresh])[0] or fresh
-        after = after_visit(record, outcome, reading, reason)
-        if task.purpose is Purpose.PAGE:
-            site = self._records.get(task.site)
-            site.pages += 1
-            after = self._revisits.visited(site, record, after, outcome, reading, now)
-            self._count(outcome, reading, reason)
-        self._state.records.put([after])
+        self._admit_adopted(task, now)
+        ticket = self._selector.find(visited, task, now) or self._queue_again(task, now)
+        record = replace(self._selector.record_of(ticket.entry), failures=task.attempt - 1)
+        reason = reason_of(outcome)
+        self._selector.granted(visited, ticket.entry, record, now)
+        if is_tried_again(self._retries, reason, record.failures + 1):
+            self._state.records.put([after_failure(record, outcome, reason)])
+        else:
+            self._selector.remove(visited, ticket)
+            self._learn(visited, record, outcome, reading, reason, now)
+        self._finish_request(visited, outcome, reason, now)
+
+    def _admit_adopted(self, task: FetchTask, now: float) -> None:
+        """Admit a URL that no archived answer leads to: a page of another shard did, or one whose record is damaged."""
+        is_file = task.purpose is Purpose.SITEMAP
+        name = file_name(task.url) if is_file else task.url
+        if self._state.records.get([name])[0] is not None:
+            return
+        if is_file:
+            self.queue_files([task.url], now)
+            return
+        self.discover([Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)], now)
+        seen = (FirstSeen(task.source, now),)
+        self._state.records.add_new([UrlRecord(task.url, seen, task.depth, redirects=task.redirects)])
+
+    def _queue_again(self, task: FetchTask, now: float) -> Ticket:
+        """Queue a URL that was fetched while it did not wait here, such as a revisit."""
+        entry = Queued(task.url, task.site, task.lane, 0)
+        [ticket] = self._state.queues.push([entry])
+        self.scores.released([ticket])
+        self._queued([entry], now)
+        return ticket
+
+    def end_adoption(self, now: float) -> None:
+        """The archive was read to its end: what the crawl had refused since its last answer leaves the queues."""
+        for site in dict.fromkeys(site for site, _, _ in self._state.queues.waiting()):
+            active = self.schedule.summon(site, now)
+            if active.has_rules(now) and self._gate.is_known(site) and not active.record.retired:
+                self._selector.drop_refused(active, now)
+            self.schedule.place(active, now)
 
     # a new process
 
