@@ -163,7 +163,7 @@ def _place(file: str, offset: int) -> int:
 def _keys_of(batch: pa.RecordBatch, table: str) -> NDArray[np.uint64]:
     columns = [_texts(batch[name]) for name in _KEYS[table]]
     joined = pc.binary_join_element_wise(*columns, _SEPARATOR, null_handling="replace", null_replacement="")
-    return np.array([xxh3_64_intdigest(text) for text in joined.to_pylist()], np.uint64)
+    return np.array([xxh3_64_intdigest(text.encode()) for text in joined.to_pylist()], np.uint64)
 
 
 def _texts(column: pa.Array) -> pa.Array:

@@ -13,6 +13,7 @@ from periplus.model import (
     FetchTask,
     Lane,
     NotModified,
+    Payload,
     Purpose,
     Redirected,
     Site,
