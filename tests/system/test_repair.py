@@ -13,16 +13,17 @@ import msgspec
 import pyarrow.dataset
 import pytest
 from tests.system.crawled import Asked, _context, _Executioner, asked, begin, captures, finish, small_world, wait_for
-from tests.system.small_collection import small_collection
+from tests.system.small_collection import HOME, small_collection
 from tests.system.test_resize import kill, resize_now, wait_until_free
 from tests.system.typed import running, wait_until
 
-from periplus.assembly import Layout, repair
+from periplus.assembly import Layout, repair, seeds_from
 from periplus.assembly.inspecting import INDEXES, inspect
 from periplus.config import Config
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+from periplus.model import Url
 from periplus.store.tables import SCHEMAS
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
@@ -69,7 +70,7 @@ def test_a_killed_crawl_is_not_damaged(lab: RunningLab, tmp_path: Path) -> None:
     what = asked(lab, workers=2)
     killed_crawl(lab, tmp_path / "docs", what, 40)
     assert problems(tmp_path / "docs", 2) == []
-    repair(Config(), Layout(tmp_path / "docs"), 2)
+    repair(Config().with_options(what.options), Layout(tmp_path / "docs"), 2, seeds_from(what.seeds))
     finish(tmp_path / "docs", what)
     finish(tmp_path / "whole", what)
     assert set(captures(tmp_path / "docs")) == set(captures(tmp_path / "whole"))
@@ -82,7 +83,7 @@ def test_one_of_two_shards_loses_its_state(lab: RunningLab, tmp_path: Path) -> N
     killed_crawl(lab, folder, what, 60)
     before = fetched(folder)
     Layout(folder).shard(1).joinpath("data.mdb").unlink()
-    done = repair(Config().with_options(what.options), Layout(folder), 2)
+    done = repair(Config().with_options(what.options), Layout(folder), 2, seeds_from(what.seeds))
     assert (done.remaining, done.new_states) == ((), (1,))
     archived = Counter(captures(folder))
     finish(folder, what)
@@ -114,7 +115,7 @@ def test_files_of_shards_that_went_outlive_the_first_state(lab: RunningLab, tmp_
     resize_now(tmp_path, what, 1)
     before = fetched(tmp_path)
     Layout(tmp_path).shard(0).joinpath("data.mdb").unlink()
-    repair(Config().with_options(what.options), Layout(tmp_path), 1)
+    repair(Config().with_options(what.options), Layout(tmp_path), 1, seeds_from(what.seeds))
     resize_now(tmp_path, what, 2)
     finish(tmp_path, what)
     assert not before - fetched(tmp_path)
@@ -124,7 +125,7 @@ def test_files_of_shards_that_went_outlive_the_first_state(lab: RunningLab, tmp_
 def repairing_life(folder: Path, strike: int) -> None:
     """A repair that kills itself in front of an operation on the disk."""
     sys.setprofile(_Executioner(strike))
-    repair(Config(), Layout(folder), 1)
+    repair(Config(), Layout(folder), 1, [Url(HOME)])
 
 
 @pytest.mark.parametrize("strike", [0, 3, 8, 13, 21, 34, 55, 89, 120])
@@ -137,12 +138,12 @@ def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike:
     for table in ("fetches", "links"):
         (whole / "tables" / table / "00-000001.parquet").unlink()
     killed = Path(shutil.copytree(whole, tmp_path / "killed"))
-    repair(Config(), Layout(whole), 1)
+    repair(Config(), Layout(whole), 1, [Url(HOME)])
     process = _context.Process(target=repairing_life, args=(killed, strike))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    assert repair(Config(), Layout(killed), 1).remaining == ()
+    assert repair(Config(), Layout(killed), 1, [Url(HOME)]).remaining == ()
     assert all_rows(killed) == all_rows(whole)
 
 
