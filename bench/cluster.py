@@ -23,7 +23,7 @@ from bench.harness import Group, Target
 from periplus.cluster.connection import connected, load
 from periplus.cluster.links import Inbox, Transfer
 from periplus.cluster.outbound import Outbound, Watchdog
-from periplus.crawl.courier import BATCH, WINDOW
+from periplus.crawl.router import MAX_DISCOVERIES_PER_BATCH, WINDOW
 from periplus.crawl.shard import ShardOutput
 from periplus.crawl.sharding.messages import Delivery
 from periplus.model import Discovery, Source, Url
@@ -94,7 +94,7 @@ class Talker:
             while isinstance(message := self._inbox.take(), Delivery):
                 acknowledged = max(acknowledged, message.receipts.get(1, 0))
                 state.exchange.acknowledged(1, acknowledged)
-                self._done = acknowledged * BATCH
+                self._done = acknowledged * MAX_DISCOVERIES_PER_BATCH
         state.close()
 
     def _take(self, pause: float) -> None:
@@ -133,7 +133,7 @@ def discoveries(number: int) -> tuple[Discovery, ...]:
             3,
             Url(f"https://other.example.org/dir/page-{number}-{each // 20}.html"),
         )
-        for each in range(BATCH)
+        for each in range(MAX_DISCOVERIES_PER_BATCH)
     )
 
 
@@ -150,7 +150,7 @@ def talk(ray: Any, folder: Path, batches: int, pause: float, seconds: float) -> 
         time.sleep(0.05)
         standings = ray.get([each.standing.remote() for each in pair])
         passed = time.monotonic() - began_at
-        if standings[0][0] >= batches * BATCH or passed > seconds:
+        if standings[0][0] >= batches * MAX_DISCOVERIES_PER_BATCH or passed > seconds:
             break
     for each in pair:
         ray.kill(each)

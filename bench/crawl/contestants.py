@@ -217,7 +217,7 @@ include = ['re:^http://127[.]']
 allow_private = {hosts}
 [politeness]
 delay = 0
-patience = 0
+slow_factor = 0
 ip_delay = 0
 max_parallel = 16
 [retries]

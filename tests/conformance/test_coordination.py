@@ -21,12 +21,11 @@ from periplus import __version__
 from periplus.cluster.actors import CoordinatorActor, Plan
 from periplus.cluster.memory import claim
 from periplus.cluster.messages import Lease
-from periplus.crawl.stats import FrontierStats
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import Orders, StatusReport
 from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import CollectionError
 from periplus.policy.refresh import Bid
 

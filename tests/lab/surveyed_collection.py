@@ -107,7 +107,8 @@ class PlayedSurvey:
             outcome = Redirected(task, said.status, _url(said.location), headers, self._at, 0.1)
         else:
             outcome = Fetched(task, said.status, headers, said.body, self._at, 0.1)
-        self._tables.record([FetchEnded(outcome, self._at, self._archive.write(outcome, b"GET / HTTP/1.1\r\n\r\n"))])
+        stored, _ = self._archive.write(outcome, b"GET / HTTP/1.1\r\n\r\n")
+        self._tables.record([FetchEnded(outcome, self._at, stored)])
         return outcome
 
     def _read_sitemap(self, url: Url) -> list[Url]:

@@ -24,7 +24,7 @@ PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 SETTINGS = """
 [politeness]
 delay = 0.0
-patience = 0.0
+slow_factor = 0.0
 [retries]
 backoff = 0.02
 max_backoff = 0.05

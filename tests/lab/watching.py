@@ -16,7 +16,7 @@ from unittest.mock import patch
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.crawl.fetch import CurlWire
-from periplus.crawl.frontier import Freshness
+from periplus.crawl.revisit import Freshness
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab

@@ -18,6 +18,8 @@ from msgspec.structs import replace
 from tests.properties.simulated_web import World
 from zstandard import ZstdDecompressor
 
+from periplus.assembly import Layout, ShardMaker
+from periplus.assembly.shards import open_machine
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter, TokenBucket
 from periplus.crawl.engine import Engine
@@ -25,8 +27,6 @@ from periplus.crawl.inputs import Answered, Effect, Fetch, Flushed, Input
 from periplus.crawl.log import InputLog
 from periplus.crawl.machine import Machine, ShardMeta
 from periplus.crawl.router import Outbound
-from periplus.assembly import Layout, ShardMaker
-from periplus.assembly.shards import open_machine
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Source, Url
 from periplus.policy.refresh import DAY
 from periplus.store import Archive, DiskState

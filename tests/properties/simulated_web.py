@@ -32,7 +32,7 @@ PAGES = (
     "ok", "ok", "ok", "ok", "ok", "ok", "404", "500", "once-500", "503", "429", "timeout", "once-timeout", "refused",
     "redirect", "type", "private",
 )  # fmt: skip
-NAMES = ("ok", "ok", "ok", "ok", "ok", "ok", "not-found", "once", "private", "short")
+NAMES = ("ok", "ok", "ok", "ok", "ok", "ok", "not-found", "once", "private", "short", "long")
 
 
 class World:
@@ -86,7 +86,7 @@ class World:
             return Failed(task, "dns-not-found", now, 0.1)
         if kind == "private":
             return Excluded(task, "private-address", "10.0.0.1")
-        lifetime = 0.0 if kind == "short" else 3600.0
+        lifetime = {"short": 0.0, "long": 30 * 86_400.0}.get(kind, 3600.0)
         return Located(task, self.ips[site], now + lifetime)
 
     def _robots(self, task: FetchTask, now: float) -> FetchOutcome:  # noqa: C901 - a table

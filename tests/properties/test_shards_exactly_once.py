@@ -1,8 +1,8 @@
-"""Shards that die at any moment, with messages half heard: every page is fetched, told of once, and the end is seen.
+"""Shards that are killed at any moment, between any messages: every page is fetched and reported once, and it ends.
 
-All is real but processes and the network: shards with their stores, journal and courier; the coordinator with its
-pipes. Hypothesis decides who does something next, and who dies. Whoever dies loses what was not committed, and what had
-been said to it; its journal and its archive remain.
+Everything is real but processes and the network: shards with their stores, logs and routers; the coordinator with its
+pipes. Hypothesis decides which shard does something next, and which is killed. A killed shard loses what was not
+committed and the messages it had not read; its log and its archive remain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-import msgspec
 import pyarrow.dataset
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -26,34 +25,30 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter
-from periplus.crawl.courier import Courier
-from periplus.crawl.engine import Engine, EngineSettings, commits_of
-from periplus.crawl.fetch import CurlWire
-from periplus.crawl.frontier import PolitenessSettings
-from periplus.crawl.journal import Journal
-from periplus.crawl.placement import Placement
-from periplus.crawl.reading import PageReader
-from periplus.crawl.scheduler import CrawlScheduler
+from periplus.crawl.engine import Engine, EngineSettings
+from periplus.crawl.frontier import AddressClaims, PolitenessSettings
+from periplus.crawl.log import InputLog
+from periplus.crawl.machine import Machine, MachineSettings, ShardMeta
+from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sharding.processes import ProcessTeam
 from periplus.crawl.sharding.worker import ShardWorker
-from periplus.crawl.sitemaps import Forester, ForesterSettings, SitemapSettings
-from periplus.crawl.stats import Counting, CrawlStats
+from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
-from periplus.store import Archive, DiskState, WarcEnd
+from periplus.store import Archive, DiskState
 from periplus.store.tables import Tables
 from periplus.store.warc import WarcSettings
 
 MEMORY = Path("/dev/shm")
 SEEDS = (Url("http://s0.lab.test/"), Url("http://s1.lab.test/"))
 NEW_HOME = Url("http://new-home.example/")
-IMPATIENT = 400
+MAX_ROUNDS = 400
 
 
 class Web:
-    """Pages of chance that link to each other over hosts; one seed has moved to a domain with hosts of its own."""
+    """Random pages that link to each other over hosts; one seed has moved to a domain with hosts of its own."""
 
     def __init__(self, seed: int) -> None:
         chance = Random(seed)
@@ -88,7 +83,7 @@ class Web:
 
 
 class Wire:
-    """The port, answered by a `Web`: one task at a time, so that others are under way when somebody dies."""
+    """The port, answered by a `Web`: one task at a time, so that others are under way when a shard is killed."""
 
     def __init__(self, web: Web, clock: Clock, asked: Counter[Url]) -> None:
         self._web, self._clock, self._asked = web, clock, asked
@@ -108,13 +103,10 @@ class Wire:
     def start(self, task: FetchTask) -> None:
         self._tasks.append(task)
 
-    def finished(self, timeout: float) -> Sequence[FetchOutcome]:
+    def finished(self, timeout: float) -> list[FetchOutcome]:
         done, self._tasks = self._tasks[:1], self._tasks[1:]
         self._asked.update(task.url for task in done if task.purpose is Purpose.PAGE)
         return [self._web.answer(task, self._clock.at) for task in done]
-
-    def arrived(self) -> list[tuple[FetchTask, bytes]]:
-        return []
 
     def cancel_all(self) -> None:
         self._tasks.clear()
@@ -125,7 +117,7 @@ class Wire:
 
 
 class Clock:
-    """Time goes on when somebody does something."""
+    """Time goes on whenever it is asked for."""
 
     def __init__(self) -> None:
         self.at = 1_000_000.0
@@ -136,14 +128,14 @@ class Clock:
 
 
 class Life:
-    """A shard and its end of the pipe: what a worker process does, a piece at a time."""
+    """A shard and its end of the pipe: what a worker process does, one step at a time."""
 
     def __init__(self, shard: Shard, seeds: Sequence[Discovery], connection: Connection) -> None:
         self.shard, self.connection = shard, connection
         self.worker = ShardWorker(shard, seeds, connection.send)
         self.is_over = False
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         if self.connection.poll(0):
             self.worker.handle(self.connection.recv())
 
@@ -153,13 +145,13 @@ class Life:
             self.shard.close()
             self.connection.close()
 
-    def speak(self) -> None:
+    def post(self) -> None:
         self.worker.post_output()
         self.worker.post_status()
 
 
-class Nobody:
-    """The process that is not there."""
+class NoProcess:
+    """In place of a process: the shard lives in this one."""
 
     def join(self, timeout: float | None = None) -> None: ...
 
@@ -168,7 +160,7 @@ class Nobody:
 
 
 class Simulated(ProcessTeam):
-    """The coordinator, whose shards live right here."""
+    """The coordinator, with shards in this process."""
 
     def __init__(self, world: Shards, workers: int, limit: int | None) -> None:
         super().__init__(cast("Any", None), workers, limit)
@@ -177,7 +169,7 @@ class Simulated(ProcessTeam):
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:
         here, there = Pipe()
         self._world.lives[number] = Life(self._world.opened(number), self._seeds[number], there)
-        return here, cast("BaseProcess", Nobody())
+        return here, cast("BaseProcess", NoProcess())
 
 
 class Shards(RuleBasedStateMachine):
@@ -189,9 +181,15 @@ class Shards(RuleBasedStateMachine):
         self.asked: Counter[Url] = Counter()
         self.limit: int | None = None
 
-    @initialize(seed=st.integers(0, 50), workers=st.integers(2, 3), limit=st.none() | st.integers(1, 20))
-    def begin(self, seed: int, workers: int, limit: int | None) -> None:
+    @initialize(
+        seed=st.integers(0, 50),
+        workers=st.integers(2, 3),
+        limit=st.none() | st.integers(1, 20),
+        ip_delay=st.sampled_from([0.0, 0.05]),
+    )
+    def begin(self, seed: int, workers: int, limit: int | None, ip_delay: float) -> None:
         self.web = Web(seed)
+        self.ip_delay = ip_delay
         self.workers, self.limit = workers, limit
         self.start()
 
@@ -200,53 +198,56 @@ class Shards(RuleBasedStateMachine):
         self.team.start([Discovery(url, Source.SEED, self.clock.at) for url in SEEDS])
 
     def opened(self, number: int) -> Shard:
-        """As `assembly` does, with another wire."""
+        """As `assembly` opens one, with another wire."""
         config = Config()
         folder = self.folder / str(number)
         state = DiskState(folder / "state", shard=number)
-        journal = Journal(folder / "journal", folder / "warc")
-        tables = Tables(self.folder / "tables", folder / "spool", shard=number, mark=state.marked("tables"))
-        events = Counting(CrawlStats.restored(state.marked("tally")), tables)
+        meta = state.meta(ShardMeta) or ShardMeta()
+        log = InputLog(folder / "log", folder / "warc")
         scope = Scope(SEEDS, config.scope)
-        scheduler = CrawlScheduler(
+        machine = Machine(
+            MachineSettings(
+                shard=number,
+                shards=self.workers,
+                politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=self.ip_delay),
+                sitemaps=SitemapRules(SitemapSettings(follow=False)),
+            ),
             state,
-            guard=standard_chain(scope, config.filters, recall=lambda site: b""),
             ordering=ordering("breadth_first"),
-            events=events,
-            agent="Periplus",
-            random=Random(0),
-            politeness=PolitenessSettings(delay=0.0, slow_factor=0.0),
-            pages_done=int.from_bytes(state.marked("pages") or b"", "big"),
+            scope=scope,
+            make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
+            screen=screening_chain(scope, config.filters),
+            archive=folder / "warc",
         )
-        screen = screening_chain(scope, config.filters)
-        courier = Courier(
-            number, self.workers, scheduler=scheduler, screen=screen, scope=scope, state=state, events=events
-        )
-        placement = Placement(self.workers)
-        forester = Forester(
-            ForesterSettings(SitemapSettings(follow=False)), state=state, scheduler=scheduler, deliver=courier.deliver,
-            is_ours=lambda site: placement.owner(site) == number, events=events,
-        )  # fmt: skip
-        kept = state.marked("archive")
-        end = WarcEnd() if kept is None else msgspec.msgpack.decode(kept, type=WarcEnd)
         engine = Engine(
             EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),
-            scheduler=scheduler,
-            wire=cast("CurlWire", Wire(self.web, self.clock, self.asked)),
+            machine=machine,
+            wire=Wire(self.web, self.clock, self.asked),
             archive=Archive(
-                folder / "warc", WarcSettings(), shard=number, software="", fields={},
-                end=journal.mend(commits_of(state), end), payloads=state.payloads,
+                folder / "warc",
+                WarcSettings(),
+                shard=number,
+                software="",
+                fields={},
+                end=log.repair(meta.commits, meta.archive),
+                payloads=state.payloads,
             ),
-            tables=tables, events=events, state=state, journal=journal, reader=PageReader(), clock=self.clock,
-            forester=forester, courier=courier, warc_folder=folder / "warc", pace=RateLimiter(0.0, 0.0),
-        )  # fmt: skip
+            tables=Tables(self.folder / "tables", folder / "spool", shard=number, mark=meta.tables),
+            state=state,
+            log=log,
+            clock=self.clock,
+            limiter=RateLimiter(0.0, 0.0),
+            outbound=Outbound(number, self.workers, state.exchange),
+            claims=AddressClaims(self.workers),
+        )
         engine.recover()
+        machine.check_invariants()
         return Shard(number, engine)
 
-    # who does something next
+    # what happens next
 
     def living(self, number: int) -> list[Life]:
-        """That shard, unless it is dead."""
+        """This shard, unless it was killed."""
         life = self.lives[number % self.workers]
         return [] if life.is_over else [life]
 
@@ -257,15 +258,15 @@ class Shards(RuleBasedStateMachine):
                 life.shard.step(0.0)
 
     @rule(number=st.integers(0, 2), messages=st.integers(1, 5))
-    def hear(self, number: int, messages: int) -> None:
+    def receive(self, number: int, messages: int) -> None:
         for life in self.living(number):
             for _ in range(messages):
-                life.hear()
+                life.receive()
 
     @rule(number=st.integers(0, 2))
-    def speak(self, number: int) -> None:
+    def post(self, number: int) -> None:
         for life in self.living(number):
-            life.speak()
+            life.post()
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 10.0]))
     def wait(self, seconds: float) -> None:
@@ -277,12 +278,12 @@ class Shards(RuleBasedStateMachine):
 
     @rule()
     def go_on(self) -> None:
-        """Everybody does a little, so that much has happened before somebody dies."""
+        """Every shard does a little, so that much has happened before one is killed."""
         self.round()
 
     @rule(number=st.integers(0, 2))
     def die(self, number: int) -> None:
-        """Nothing more is committed or said. What was said before reaches the coordinator, who then sees the end."""
+        """Nothing more is committed or sent. Earlier messages reach the coordinator, which then sees the end."""
         for life in self.living(number):
             life.die()
         for state in self.team._coordinator._shards:
@@ -290,7 +291,7 @@ class Shards(RuleBasedStateMachine):
 
     @rule()
     def all_die(self) -> None:
-        """The coordinator, too; the same command is given again."""
+        """The coordinator as well; the same command is run again."""
         for life in self.lives.values():
             life.die()
         self.team.close()
@@ -299,7 +300,7 @@ class Shards(RuleBasedStateMachine):
     # what holds
 
     @invariant()
-    def the_end_is_not_seen_too_soon(self) -> None:
+    def it_does_not_end_too_soon(self) -> None:
         if self.lives and self.team.is_finished:
             assert len(self.pages) == self.expected
 
@@ -321,16 +322,16 @@ class Shards(RuleBasedStateMachine):
         for number in range(self.workers):
             for life in self.living(number):
                 while life.connection.poll(0):
-                    life.hear()
+                    life.receive()
                 life.shard.step(0.0)
-                life.speak()
+                life.post()
         self.clock.at += 0.2
         self.team.poll(0.0)
 
     def teardown(self) -> None:
         try:
             if self.lives:
-                self.come_to_the_end()
+                self.run_to_the_end()
         finally:
             for life in self.lives.values():
                 life.die()
@@ -338,9 +339,9 @@ class Shards(RuleBasedStateMachine):
                 self.team.close()
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def come_to_the_end(self) -> None:
-        """Left alone, it sees its end; and every discovery is there once."""
-        for _ in range(IMPATIENT):
+    def run_to_the_end(self) -> None:
+        """Without further kills it ends, and every discovery is in the tables once."""
+        for _ in range(MAX_ROUNDS):
             if self.team.is_finished and not any(life.is_over for life in self.lives.values()):
                 break
             self.round()

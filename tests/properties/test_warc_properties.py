@@ -51,12 +51,18 @@ def test_hostile_exchanges_round_trip(
     """warcio reads every record with its digests; every body that is not kept elsewhere comes back; all are indexed."""
     with TemporaryDirectory(prefix="warc_properties_") as name:
         folder = Path(name)
-        archive = Archive(folder, WarcSettings(), shard=0, software="P", fields={}, end=None, payloads=MemoryPayloads())
+        payloads = MemoryPayloads()
+        archive = Archive(folder, WarcSettings(), shard=0, software="P", fields={}, end=None, payloads=payloads)
         answers = [
             (fetched(number, status, headers, body, cut=cut), request)
             for number, (status, headers, body, request, cut) in enumerate(exchanges)
         ]
-        stored = [archive.write(answer, request) for answer, request in answers]
+        stored = []
+        for answer, request in answers:
+            place, payload = archive.write(answer, request)
+            stored.append(place)
+            if payload is not None:
+                payloads.add_new(payload)
         archive.close()
         for place, (answer, _) in zip(stored, answers, strict=True):
             message = read_record(folder, place).message()
@@ -67,8 +73,8 @@ def test_hostile_exchanges_round_trip(
         theirs = warcio_records(path)
         assert [(r.type, r.offset) for r in ours if isinstance(r, WarcRecord)] == [(k, at) for k, at, _ in theirs]
         assert len(ours) == len(theirs)
-        payloads = [payload for kind, _, payload in theirs if kind in ("response", "revisit")]
-        assert payloads == [b"" if s.is_revisit else a.body for s, (a, _) in zip(stored, answers, strict=True)]
+        bodies = [payload for kind, _, payload in theirs if kind in ("response", "revisit")]
+        assert bodies == [b"" if s.is_revisit else a.body for s, (a, _) in zip(stored, answers, strict=True)]
         index = merge_indexes(folder)
         for place, (answer, _) in zip(stored, answers, strict=True):
             (line,) = lookup(index, answer.task.url)

@@ -289,7 +289,7 @@ class Crawl:
         """Make everything durable."""
         self._committed = self._opened.commit()
         self.state.commit()
-        self._copy = deepcopy(self.state) if isinstance(self.state, MemoryState) else None
+        self._copy: MemoryState | None = deepcopy(self.state) if isinstance(self.state, MemoryState) else None
         self._log.clear()
         self._counted = Counted(len(self.events.events), self.finals.copy(), self._attempts.copy())
 
@@ -349,7 +349,11 @@ class Crawl:
 
     def _open(self, reopen: Callable[[], State] | None) -> None:
         """Open what is committed; nothing since then is there."""
-        self.state = deepcopy(self._copy) if reopen is None else reopen()
+        if reopen is not None:
+            self.state = reopen()
+        else:
+            assert self._copy is not None, "a state on disk has to be opened again"
+            self.state = deepcopy(self._copy)
         del self.events.events[self._counted.events :]
         self._opened = OpenedFrontier(self.state, self._options, self._committed)
         self.frontier.check_invariants()

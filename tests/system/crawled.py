@@ -46,7 +46,7 @@ PATIENCE = 60.0
 CLUSTER_SETTINGS = """
 [politeness]
 delay = {delay}
-patience = 0.0
+slow_factor = 0.0
 [retries]
 backoff = 0.05
 [archive]

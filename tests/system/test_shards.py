@@ -18,11 +18,10 @@ from tests.system.crawled import Asked, asked, rows, small_world
 
 from periplus.assembly import Layout, open_crawl, seeds_from
 from periplus.config import Config
-from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
 from periplus.crawl.sharding import Crawl, PageBudget
 from periplus.crawl.sharding.processes import WorkerProcess
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server

@@ -344,6 +344,9 @@ class Engine:
             answered += sum(answer.is_request for answer in given.answers) if isinstance(given, Answered) else 0
             if deaths.inputs[index] and isinstance(given, Answered):
                 self._replay_one_by_one(given, index)
+            elif deaths.inputs[index] > 1 and isinstance(given, Tick):
+                log.error("sitemaps are kept but not read: processes that read them died")
+                self._replay(replace(given, is_read=False))
             else:
                 self._replay(given)
         if index >= 0:

@@ -64,9 +64,13 @@ class Answered(Struct, frozen=True, array_like=True, tag=3):
 
 
 class Tick(Struct, frozen=True, array_like=True, tag=4):
-    """There is time to read on in sitemaps, and to fill queues from them."""
+    """There is time to read on in sitemaps, and to fill queues from them.
+
+    `is_read`: whether sitemaps are read; not if processes died of that: those that were being read are given up.
+    """
 
     at: float
+    is_read: bool = True
 
 
 class Received(Struct, frozen=True, array_like=True, tag=5):

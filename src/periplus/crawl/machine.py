@@ -251,7 +251,9 @@ class Machine:
                 effects += map(Fetch, self.frontier.take(limit, now))
             case Answered():
                 self._answered(self._pipeline.process(given.answers, now), now)
-            case Tick():
+            case Tick(is_read=is_read):
+                if not is_read:
+                    self.sitemaps.give_up_reading(now)
                 self.sitemaps.step(now)
             case Discovered(discoveries=discoveries):
                 self.sitemaps.discovery.received(discoveries, now)
@@ -267,14 +269,14 @@ class Machine:
             case VisitBudgetSet(visits_per_day=visits):
                 self.revisits.set_budget(visits, now)
             case SharesSet(shares=shares):
-                self.frontier.schedule.set_shares(dict(shares), now)
+                self.frontier.schedule.addresses.set_shares(dict(shares), now)
             case ScopeExtended(places=places):
                 if self.router.extend_scope(places):
                     self._forget_links(now)
             case SitemapsSubmitted():
                 self.sitemaps.discovery.submit(now)
             case AddressesReviewed():
-                self.frontier.schedule.review_addresses(now)
+                self.frontier.schedule.addresses.review(now)
             case Flushed():
                 self._pass_gains(now)
                 self.router.flush()
@@ -286,7 +288,7 @@ class Machine:
                 self._events.is_counting = True
                 self.frontier.end_adoption(now)
         self._settle(now)
-        claimed, released = self.frontier.schedule.claims()
+        claimed, released = self.frontier.schedule.addresses.claims()
         if claimed or released:
             effects.append(Claim(claimed, released))
         if events := self._events.drain():
@@ -314,15 +316,12 @@ class Machine:
     def _adopted(self, given: Adopted, now: float) -> None:
         """Learn from archived answers. Of the sites of other shards only what links lead here."""
         self._events.is_counting = given.is_counted
-        pages_done = self.frontier.pages_done
         own = [answer for answer in given.answers if self.router.owns_site(answer.outcome.task.site)]
         others = [answer for answer in given.answers if not self.router.owns_site(answer.outcome.task.site)]
         processed = self._pipeline.process(self._with_last_visits(own), now) if own else []
         for answer, _, reading in processed:
             self._events.stats.copies += given.is_counted and reading is not None and reading.is_copy
-            self.frontier.adopt(answer.outcome, now, reading)
-        if not given.is_counted:
-            self.frontier.pages_done = pages_done
+            self.frontier.adopt(answer.outcome, now, reading, is_counted=given.is_counted)
         for each in processed:
             self._pass_on(each, now)
         for each in self._pipeline.read(others, now) if others else []:

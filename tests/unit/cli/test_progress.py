@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from periplus.cli.progress import WINDOW, Meter
-from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import Status
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import Site
 
 

@@ -8,17 +8,17 @@ import pytest
 
 from periplus.cli.reasons import EXPLAINED, explained
 from periplus.crawl.fetch import dns, reasons
-from periplus.crawl.frontier import retries
+from periplus.crawl.frontier import politeness
 from periplus.insight import listed
 from periplus.policy.filters import REASONS
 from periplus.policy.sitemaps import authority
 
 
 def documented() -> set[str]:
-    """The reasons that the wire, the resolver and lists name in their docstrings, and those of retries and filters."""
+    """The reasons in the docstrings of the wire, the resolver and lists, in the table of failures, and of filters."""
     prose = f"{reasons.__doc__}\n{dns.__doc__}"
     listing = re.findall(r"`(sitemap-[a-z-]+|not-a-url)`", f"{authority.__doc__}\n{listed.__doc__}")
-    return {*re.findall(r"^- `([a-z0-9-]+)`:", prose, re.MULTILINE), *listing, *retries.TABLE, *REASONS}
+    return {*re.findall(r"^- `([a-z0-9-]+)`:", prose, re.MULTILINE), *listing, *politeness.RETRIES, *REASONS}
 
 
 def test_every_reason_has_a_line() -> None:

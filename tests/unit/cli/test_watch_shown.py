@@ -14,10 +14,9 @@ from periplus.cli.live import PLAIN_EVERY, screen
 from periplus.cli.progress import Meter, Progress
 from periplus.cli.watch import Teller
 from periplus.cli.watch_show import Foretold, WatchLine, line_of, plain_line, since, view_of
-from periplus.crawl.stats import FrontierStats
-from periplus.crawl.frontier import Freshness, NextVisit
+from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.shard import Status
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import Url
 
 COMMANDS = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()

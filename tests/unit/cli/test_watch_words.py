@@ -24,7 +24,8 @@ from periplus.cli.freshness_words import (
 )
 from periplus.content import Churn
 from periplus.content.blocks import Block, pack
-from periplus.crawl.frontier import Freshness, NextVisit, foretold
+from periplus.crawl.machine import ShardMeta
+from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, upcoming
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
 from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, SiteGains
@@ -35,11 +36,11 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text
 NOW = 1e9
 DAY = 86_400.0
 REASONS = [
-    foretold.TOLD,
-    foretold.WORTH,
-    foretold.LEADS,
-    foretold.SOONEST,
-    foretold.LATEST,
+    upcoming.TOLD,
+    upcoming.WORTH,
+    upcoming.LEADS,
+    upcoming.SOONEST,
+    upcoming.LATEST,
     "chance",
     "failed",
     "moved",
@@ -143,7 +144,7 @@ def test_every_reason_has_words(reason: str) -> None:
 
 def test_every_reason_and_verdict_is_explained() -> None:
     """docs/freshness.md has a row for each: programs are written against the words."""
-    words = re.findall(r"^\* `([\w-]+)`:", foretold.__doc__ or "", re.MULTILINE)
+    words = re.findall(r"^\* `([\w-]+)`:", upcoming.__doc__ or "", re.MULTILINE)
     assert sorted(words) == sorted(REASONS)
     verdicts = ("honest", "useful", "useless", "always-now", "build-time", "silent", "unknown")
     assert [word for word in (*words, *verdicts) if f"| `{word}` |" not in PAGE] == []
@@ -236,12 +237,12 @@ def page_record(**more: object) -> UrlRecord:
     return replace(record, evidence=evidence.pack(), due_at=NOW + 3 * 3600, **more)
 
 
-def page_state(record: UrlRecord, *, price: bytes | None = b"0.05") -> MemoryState:
+def page_state(record: UrlRecord, *, price: float | None = 0.05) -> MemoryState:
     state = MemoryState()
     state.records.put([record])
     state.sites.put([kept_site()])
     if price is not None:
-        state.mark("price", price)
+        state.put_meta(ShardMeta(revisits=RevisitState(total=24.0, price=price)))
     return state
 
 

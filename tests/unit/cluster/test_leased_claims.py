@@ -8,11 +8,10 @@ from periplus import __version__
 from periplus.cluster.leases import INHERITED, LeasedCoordinator
 from periplus.cluster.memory import Remembered
 from periplus.cluster.messages import Lease
-from periplus.crawl.stats import FrontierStats
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import StatusReport
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, FrontierStats
 
 LEASE = 10.0
 KEY = 7

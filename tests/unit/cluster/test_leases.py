@@ -11,11 +11,10 @@ from periplus import __version__
 from periplus.cluster.leases import DEPOSED, INHERITED, LeasedCoordinator
 from periplus.cluster.memory import Remembered, check, claim, load_memory, save_memory
 from periplus.cluster.messages import Lease, Renewal, Wait
-from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.coordinator import MAX_STARTS
 from periplus.crawl.sharding.messages import Orders, ShardFailure, StatusReport
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import CollectionDamaged, CollectionError
 
 LEASE = 10.0

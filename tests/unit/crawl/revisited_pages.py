@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from periplus.content import read_page, version_of
-from periplus.crawl.frontier import after_visit
-from periplus.crawl.frontier.site_records import SiteRecords
+from periplus.crawl.frontier import SiteRecords
+from periplus.crawl.frontier.reports import after_visit
 from periplus.crawl.revisit import Revisits, RevisitState, SampleRows, Watching, count_first_visit
 from periplus.model import (
     ChangeLevel,

@@ -6,7 +6,6 @@ from periplus.crawl.frontier import ActiveSite, Schedule, SiteRecords
 from periplus.model import Discovery, Lane, Queued, Site, SiteState, Url
 from periplus.store import MemoryState
 
-
 DELAY = 1.0
 """Seconds for which sites rest."""
 

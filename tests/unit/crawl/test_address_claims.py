@@ -41,7 +41,7 @@ class Shard(ScheduledSites):
 
     def report(self) -> ClaimsReport:
         """What has changed at the schedule, as the coordinator is told."""
-        claimed, released = self.schedule.claims()
+        claimed, released = self.schedule.addresses.claims()
         for key in claimed:
             self.claims.enter(key)
         for key in released:
@@ -53,7 +53,7 @@ class Shard(ScheduledSites):
         self.report()
         for each in shares:
             self.claims.update(each)
-            self.schedule.set_shares({key: self.claims.share(key) for key in self.claims.news()}, now)
+            self.schedule.addresses.set_shares({key: self.claims.share(key) for key in self.claims.news()}, now)
 
     def ask(self, active: ActiveSite, now: float) -> None:
         """A request, answered at once; the site may be asked again right away."""
@@ -194,9 +194,9 @@ def test_address_without_sites_is_released_at_the_second_review() -> None:
     assert shard.schedule.pop_ready(0.0) is active
     shard.grant(active, 0.0)
     shard.empty(active, 0.0)
-    shard.schedule.review_addresses(10.0)
+    shard.schedule.addresses.review(10.0)
     assert shard.report().released == ()
-    shard.schedule.review_addresses(20.0)
+    shard.schedule.addresses.review(20.0)
     assert shard.report().released == (KEY,)
     again = shard.put("a", IP)
     assert shard.schedule.pop_ready(30.0) is None
@@ -216,7 +216,7 @@ def test_address_is_kept_for_a_site_that_comes_back_in_time() -> None:
         assert shard.schedule.pop_ready(now) is active
         shard.grant(active, now)
         shard.empty(active, now)
-        shard.schedule.review_addresses(now + 0.9)
+        shard.schedule.addresses.review(now + 0.9)
         assert shard.report().released == ()
 
 

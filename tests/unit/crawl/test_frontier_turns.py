@@ -181,6 +181,14 @@ def test_address_without_lifetime_is_used_for_a_while() -> None:
     assert sum(isinstance(outcome, Located) for outcome in crawl.reported) <= 2
 
 
+def test_address_with_a_long_lifetime_is_looked_up_once() -> None:
+    """It is used for `MAX_ADDRESS_AGE`; a longer time is not the mistake of a clock."""
+    world = World.plain(1, 5)
+    world.names[S0] = "long"
+    crawl = run(world)
+    assert sum(isinstance(outcome, Located) for outcome in crawl.reported) == 1
+
+
 def test_more_sites_than_capacity_are_all_visited() -> None:
     """Fifty sites, a capacity of three: each gets its turn, and no more than three are active."""
     world = World.plain(50, 3)

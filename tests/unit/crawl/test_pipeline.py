@@ -257,7 +257,7 @@ def test_pipeline_reports_requests_pages_and_changes() -> None:
     pages, events = pipeline()
     known = task(TWO, is_known=True)
     located = Located(FetchTask(Url(ONE), Site("a.test"), Purpose.ROBOTS, Lane.DISCOVERY, 0.0), "192.0.2.1", 9.0)
-    outcomes = [fetched(ONE, text(1)), NotModified(known, (), 5.0, 0.5), gone(ONE, 500)[0], located]
+    outcomes: list[FetchOutcome] = [fetched(ONE, text(1)), NotModified(known, (), 5.0, 0.5), gone(ONE, 500)[0], located]
     processed = pages.process([Answer(outcome) for outcome in outcomes], 7.0)
     assert [event.outcome for event in events.events if isinstance(event, FetchEnded)] == outcomes[:3]
     assert [event.page.url for event in events.events if isinstance(event, PageRead)] == [ONE]

@@ -64,7 +64,7 @@ def test_success_has_no_reason(status: int) -> None:
 @given(st.integers(1, 100), st.integers(0, 2**32))
 def test_waiting_doubles_within_a_spread_up_to_the_cap(failures: int, seed: int) -> None:
     """10 s, 20 s, 40 s, each up to a quarter longer, never beyond `max_backoff`."""
-    wait = back_off(SETTINGS, Failed(TASK, "timeout", NOW, 30.0), failures, NOW, Random(seed))
+    wait = back_off(SETTINGS, Random(seed), Failed(TASK, "timeout", NOW, 30.0), failures, NOW)
     least = min(10.0 * 2.0 ** (failures - 1), 900.0)
     assert least <= wait <= min(least * 1.25, 900.0)
 
@@ -84,18 +84,18 @@ def test_waiting_doubles_within_a_spread_up_to_the_cap(failures: int, seed: int)
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_obeyed_up_to_the_cap(status: int, asked: str, least: float, most: float) -> None:
     """As a number or a date; anything else is ignored."""
-    assert least <= back_off(SETTINGS, answer(status, asked), 1, NOW, Random(0)) <= most
+    assert least <= back_off(SETTINGS, Random(0), answer(status, asked), 1, NOW) <= most
 
 
 def test_retry_after_of_other_answers_is_ignored() -> None:
     """Only 429 and 503 ask for a pause."""
-    assert back_off(SETTINGS, answer(500, "600"), 1, NOW, Random(0)) <= 12.5
+    assert back_off(SETTINGS, Random(0), answer(500, "600"), 1, NOW) <= 12.5
 
 
 def test_same_seed_gives_the_same_waits() -> None:
     """Chance comes from the given `Random` only."""
     outcome = Failed(TASK, "timeout", NOW, 30.0)
-    first, second = ([back_off(SETTINGS, outcome, n, NOW, chance) for n in range(1, 6)] for chance in _twins())
+    first, second = ([back_off(SETTINGS, chance, outcome, n, NOW) for n in range(1, 6)] for chance in _twins())
     assert first == second
 
 

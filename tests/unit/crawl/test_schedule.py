@@ -104,10 +104,11 @@ def test_site_with_requests_under_way_stays_busy() -> None:
     assert sites.schedule.pop_ready(0.0) is active
     sites.grant(active, 0.0)
     sites.grant(active, 0.0)
-    sites.end(active, 50.0)
-    assert active.stage is Stage.BUSY
-    sites.end(active, 10.0)
-    assert active.stage is Stage.RESTING
+    stages = []
+    for until in (50.0, 10.0):
+        sites.end(active, until)
+        stages.append(active.stage)
+    assert stages == [Stage.BUSY, Stage.RESTING]
     assert sites.schedule.next_at == 50.0
 
 
@@ -142,7 +143,7 @@ def test_sites_beyond_the_capacity_wait_until_there_is_room() -> None:
     sites.state.queues.push(entries)
     sites.schedule.queued(entries, 0.0)
     assert (names(sites.schedule), sites.schedule.is_crowded) == ({"a", "b"}, True)
-    assert not sites.schedule.has_room
+    assert sites.schedule.room == 0
     active = sites.schedule.pop_ready(0.0)
     assert active is not None
     sites.grant(active, 0.0)

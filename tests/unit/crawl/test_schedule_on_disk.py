@@ -17,7 +17,15 @@ ENTRY = Queued(Url("https://a.test/"), SITE, Lane.DISCOVERY, 0)
 
 
 def schedule_on(state: State, ip_delay: float) -> Schedule:
-    return Schedule(state, SiteRecords(state.sites), BreadthFirst(), ip_delay=ip_delay, capacity=9, max_wait=60.0)
+    return Schedule(
+        state,
+        SiteRecords(state.sites),
+        BreadthFirst(),
+        ip_delay=ip_delay,
+        capacity=9,
+        max_wait=60.0,
+        delay_of=lambda _site: 1.0,
+    )
 
 
 @pytest.mark.parametrize("ip_delay", [0.0, 1.5])

@@ -182,8 +182,8 @@ def test_counts_of_lanes() -> None:
 
 def test_balance_is_made_when_it_is_needed() -> None:
     """It continues what the record has."""
+    assert not active().has_balance
     site = active()
-    assert not site.has_balance
     balance = site.balanced(BalanceSettings())
     assert site.balanced(BalanceSettings()) is balance
     assert site.has_balance

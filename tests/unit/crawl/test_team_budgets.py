@@ -9,11 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from periplus.crawl.stats import FrontierStats
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import Orders, StatusReport
 from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.policy.refresh import Bid
 
 DAY = 86_400.0

@@ -111,7 +111,7 @@ class KeptVersions:
 
     def _end(self, outcome: FetchOutcome, at: float) -> None:
         is_kept = self._is_archived and isinstance(outcome, Fetched | NotModified | Redirected)
-        stored = self._archive.write(outcome, b"") if is_kept else None  # type: ignore[arg-type]
+        stored = self._archive.write(outcome, b"")[0] if is_kept else None  # type: ignore[arg-type]
         self._tables.record([FetchEnded(outcome, at, stored)])
 
 

@@ -70,7 +70,7 @@ class Crawled:
 
     def told(self, outcome: FetchOutcome) -> None:
         is_kept = isinstance(outcome, Fetched | Redirected | NotModified)
-        stored = self._archive.write(outcome, b"GET / HTTP/1.1\r\n\r\n") if is_kept else None  # type: ignore[arg-type]
+        stored = self._archive.write(outcome, b"GET / HTTP/1.1\r\n\r\n")[0] if is_kept else None  # type: ignore[arg-type]
         self._tables.record([FetchEnded(outcome, self._at, stored)])
 
     def read(self, url: str, *entries: SitemapEntry, problems: tuple[str, ...] = ()) -> None:

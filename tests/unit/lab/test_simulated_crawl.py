@@ -190,4 +190,4 @@ def test_the_simulator_is_the_crawl_that_can_be_watched() -> None:
     crawl = crawl_of(web, PolicyChoice("depth"), NetworkSettings(connections=3), seed=0)
     trace = crawl.run()
     assert crawl.decisions == len(trace.page) == 240
-    crawl.scheduler.check_invariants()
+    crawl.machine.check_invariants()

@@ -14,17 +14,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from periplus.model import (
     Discovery,
     EventSink,
     Excluded,
     Failed,
-    Fetched,
     FetchEnded,
     FetchOutcome,
     FetchTask,
@@ -33,18 +32,14 @@ from periplus.model import (
     InvariantError,
     Lane,
     Learning,
-    NotModified,
     Ordering,
     Purpose,
     Queued,
     Ranking,
     Reading,
-    Redirected,
     Site,
-    SiteState,
     Source,
     State,
-    Ticket,
     Url,
     UrlRecord,
 )
@@ -53,20 +48,17 @@ from periplus.urls import site_of
 
 from ..revisit import Revisits
 from .admission import Admission
-from .history import after_failure, after_visit
+from .adoption import Adoption
 from .leases import Lease, Leases
 from .politeness import (
-    OUR_OWN,
     PolitenessSettings,
-    Retry,
     RetrySettings,
     back_off,
     delay_after,
     is_tried_again,
-    reason_of,
-    retry_for,
 )
 from .preflight import SitePreflight
+from .reports import Reports
 from .robots import RobotsGate
 from .schedule import FrontierSettings, Schedule
 from .scores import FixedScores, PriorityIndex, Scores, ScoreState
@@ -134,7 +126,6 @@ class Frontier:
         self._random = random
         self._politeness = politeness or PolitenessSettings()
         self._retries = retries or RetrySettings()
-        self.pages_done = saved.pages_done
         self.page_budget = saved.page_budget
         self._leases = Leases(saved.leases)
         self._pages_out = sum(lease.is_of_page for lease in saved.leases)
@@ -147,7 +138,7 @@ class Frontier:
             ip_delay=self._politeness.between_requests_to_an_address,
             capacity=(settings or FrontierSettings()).max_sites,
             max_wait=self._retries.max_backoff,
-            delay_of=self._delay_of,
+            delay_of=lambda site: delay_after(self._politeness, site.delay, site.last_duration),
             shards=shards,
             is_crowded=saved.is_crowded,
             rests_until=saved.rests_until,
@@ -157,7 +148,7 @@ class Frontier:
         self.scores: Scores = FixedScores(state)
         if isinstance(ordering, Learning | Ranking):
             is_out = self._leases.holds
-            self.scores = PriorityIndex(state, ordering, is_out=is_out, pages=self.pages_done, saved=saved.scores)
+            self.scores = PriorityIndex(state, ordering, is_out=is_out, pages=saved.pages_done, saved=saved.scores)
         self._admission = Admission(
             state,
             records,
@@ -169,8 +160,9 @@ class Frontier:
             revisits=revisits,
             politeness=self._politeness,
         )
+        wait = partial(back_off, self._retries, random)
         self._preflight = SitePreflight(
-            self.schedule, self._gate, politeness=self._politeness, retries=self._retries, back_off=self._back_off
+            self.schedule, self._gate, politeness=self._politeness, retries=self._retries, back_off=wait
         )
         self._selector = CandidateSelector(
             state,
@@ -185,6 +177,31 @@ class Frontier:
             balance=balance or BalanceSettings(),
         )
         self._selector.revisits_waiting = saved.revisits_waiting
+        self._reports = Reports(
+            state,
+            self.schedule,
+            self._selector,
+            self._preflight,
+            scores=self.scores,
+            revisits=revisits,
+            guard=guard,
+            politeness=self._politeness,
+            retries=self._retries,
+            back_off=wait,
+            pages_done=saved.pages_done,
+        )
+        self._adoption = Adoption(
+            state,
+            self.schedule,
+            self._selector,
+            self._preflight,
+            self._reports,
+            gate=self._gate,
+            scores=self.scores,
+            discover=self.discover,
+            queue_files=self.queue_files,
+            queued=self._queued,
+        )
 
     def flush(self) -> FrontierState:
         """Write every changed row to the state, and return the rest of what must be committed with it."""
@@ -348,156 +365,26 @@ class Frontier:
         active.under_way -= 1
         self._pages_out -= lease.is_of_page
         if lease.ticket is not None:
-            self._end_page(active, lease.ticket, outcome, reading, now)
+            self._reports.page(active, lease.ticket, outcome, reading, now)
         elif outcome.task.ip is None:
             self._preflight.located(active, outcome, now)
         else:
-            self._preflight.answered(active, outcome, now, self._finish_request)
-
-    def _end_page(
-        self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
-    ) -> None:
-        reason = reason_of(outcome)
-        if isinstance(outcome, Excluded):
-            self._selector.forgo(active, ticket, outcome.reason)
-            self._preflight.give_up(active, outcome.reason, now)
-            return
-        if reason not in OUR_OWN:
-            record = self._selector.record_of(ticket.entry)
-            if is_tried_again(self._retries, reason, record.failures + 1):
-                self._retry(active, ticket, record, outcome, reason, now)
-            else:
-                self._selector.remove(active, ticket)
-                self._learn(active, record, outcome, reading, reason, now)
-        self._finish_request(active, outcome, reason, now)
-
-    def _retry(
-        self, active: ActiveSite, ticket: Ticket, record: UrlRecord, outcome: FetchOutcome, reason: str, now: float
-    ) -> None:
-        """A URL waits for its next attempt while others of its site go on.
-
-        Where the site is to blame, the URL keeps its place instead and the whole site is left alone.
-        """
-        self._state.records.put([after_failure(record, outcome, reason)])
-        if not retry_for(reason).is_of_site:
-            self._selector.remove(active, ticket)
-            due_at = now + self._back_off(outcome, record.failures + 1, now)
-            self._state.queues.postpone([(due_at, ticket.entry)])
-
-    def _learn(
-        self,
-        active: ActiveSite,
-        record: UrlRecord,
-        outcome: FetchOutcome,
-        reading: Reading | None,
-        reason: str,
-        now: float,
-    ) -> None:
-        after = after_visit(record, outcome, reading, reason)
-        if outcome.task.purpose is Purpose.PAGE:
-            after = self._revisits.visited(active.record, record, after, outcome, reading, now)
-            self._count(outcome, reading, reason)
-        self._state.records.put([after])
-        self._selector.learn(active, outcome, reading, reason)
-
-    def _count(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
-        if reason or not isinstance(outcome, NotModified | Fetched):
-            return
-        self.pages_done += 1
-        self.scores.pages = self.pages_done
-        if isinstance(outcome, Fetched) and outcome.task.visited_at is None:  # a revisit finds what it knows
-            self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
-
-    def _finish_request(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
-        """After a request: until when the site is left alone, or whether it is given up."""
-        record = active.record
-        record.last_duration = getattr(outcome, "duration", 0.0)
-        if reason in OUR_OWN:
-            self.schedule.place(active, self._rested_at(active, outcome, now))
-            return
-        if isinstance(outcome, Fetched | Redirected):
-            record.downloaded += len(outcome.body)
-        record.pages += outcome.task.purpose is Purpose.PAGE
-        record.files += outcome.task.purpose is Purpose.SITEMAP
-        retry = retry_for(reason)
-        record.failures = record.failures + 1 if retry.again else 0
-        if record.failures >= self._retries.max_site_failures:
-            self._preflight.give_up(active, reason, now)
-        elif record.downloaded > self._politeness.max_bytes_per_site:
-            self._preflight.give_up(active, "site-bytes", now)
-        else:
-            self._rest(active, outcome, retry, now)
-
-    def _rest(self, active: ActiveSite, outcome: FetchOutcome, retry: Retry, now: float) -> None:
-        """A visit may go on for some pages, unless something went wrong or robots.txt asks for a delay."""
-        record = active.record
-        until = self._rested_at(active, outcome, now)
-        if retry.again and (retry.is_of_site or record.failures > 2):
-            until = max(until, now + self._back_off(outcome, record.failures, now))
-        record.ready_at = max(record.ready_at, until)
-        active.taken = 0 if retry.again or record.delay else (active.taken + 1) % self._politeness.pages_per_visit
-        self.schedule.place(active, now if active.taken else until)
-
-    def _rested_at(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> float:
-        ended_at = getattr(outcome, "started_at", now) + active.record.last_duration
-        return float(ended_at + self._delay_of(active.record))
-
-    def _delay_of(self, site: SiteState) -> float:
-        return delay_after(self._politeness, site.delay, site.last_duration)
-
-    def _back_off(self, outcome: FetchOutcome, failures: int, now: float) -> float:
-        return back_off(self._retries, outcome, failures, now, self._random)
+            self._preflight.answered(active, outcome, now, self._reports.finish_request)
 
     # answers of an archive
 
-    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
-        """Learn from an archived answer as if it had been granted and reported here: its crawl has lost its state."""
-        task = outcome.task
-        visited = self.schedule.summon(site_of(task.url), now)
-        if task.purpose is Purpose.ROBOTS:
-            self._preflight.adopt(visited, task)
-            self._preflight.answered(visited, outcome, now, self._finish_request)
-            return
-        self._admit_adopted(task, now)
-        ticket = self._selector.find(visited, task, now) or self._queue_again(task, now)
-        record = replace(self._selector.record_of(ticket.entry), failures=task.attempt - 1)
-        reason = reason_of(outcome)
-        self._selector.granted(visited, ticket.entry, record, now)
-        if is_tried_again(self._retries, reason, record.failures + 1):
-            self._state.records.put([after_failure(record, outcome, reason)])
-        else:
-            self._selector.remove(visited, ticket)
-            self._learn(visited, record, outcome, reading, reason, now)
-        self._finish_request(visited, outcome, reason, now)
-
-    def _admit_adopted(self, task: FetchTask, now: float) -> None:
-        """Admit a URL that no archived answer leads to: a page of another shard did, or one whose record is damaged."""
-        is_file = task.purpose is Purpose.SITEMAP
-        name = file_name(task.url) if is_file else task.url
-        if self._state.records.get([name])[0] is not None:
-            return
-        if is_file:
-            self.queue_files([task.url], now)
-            return
-        self.discover([Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)], now)
-        seen = (FirstSeen(task.source, now),)
-        self._state.records.add_new([UrlRecord(task.url, seen, task.depth, redirects=task.redirects)])
-
-    def _queue_again(self, task: FetchTask, now: float) -> Ticket:
-        """Queue a URL that was fetched while it did not wait here, such as a revisit."""
-        entry = Queued(task.url, task.site, task.lane, 0)
-        [ticket] = self._state.queues.push([entry])
-        self.scores.released([ticket])
-        self._queued([entry], now)
-        return ticket
+    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None, *, is_counted: bool) -> None:
+        """Learn from an archived answer of a crawl whose state is lost."""
+        self._adoption.adopt(outcome, now, reading, is_counted=is_counted)
 
     def end_adoption(self, now: float) -> None:
-        """The archive was read to its end: what the crawl had refused since its last answer leaves the queues."""
-        for site in dict.fromkeys(site for site, _, _ in self._state.queues.waiting()):
-            active = self.schedule.summon(site, now)
-            if active.has_rules(now) and self._gate.is_known(site) and not active.record.retired:
-                self._selector.drop_refused(active, now)
-            self.schedule.place(active, now)
+        """All archived answers were adopted."""
+        self._adoption.end(now)
+
+    @property
+    def pages_done(self) -> int:
+        """Pages that were fetched in all."""
+        return self._reports.pages_done
 
     # a new process
 

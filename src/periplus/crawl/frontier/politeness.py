@@ -30,8 +30,8 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How gently sites are treated.
 
     `delay`: seconds between two visits of a site, at least. `slow_factor`: and this many times the time of its last
-    answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`. `pages_per_visit`:
-    pages taken on one connection before the site rests. `max_parallel`: requests to a site at once.
+    answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
+    `pages_per_visit`: pages taken on one connection before the site rests. `max_parallel`: requests to a site at once.
     `max_bytes_per_site`: after this many bytes a site is visited no more. `lease`: seconds after which a task without
     a result is offered again.
     """
@@ -133,8 +133,11 @@ def retry_for(reason: str) -> Retry:
 
 
 def is_temporary(reason: str) -> bool:
-    """Whether a URL was given up because a site could not be reached, which may be different another time."""
-    return reason == "robots-unreachable" or retry_for(reason).again
+    """Whether a URL was given up because a site could not be reached, which may be different another time.
+
+    A private address may have been allowed since.
+    """
+    return reason in ("robots-unreachable", "private-address") or retry_for(reason).again
 
 
 def is_tried_again(settings: RetrySettings, reason: str, failures: int) -> bool:
@@ -142,7 +145,7 @@ def is_tried_again(settings: RetrySettings, reason: str, failures: int) -> bool:
     return retry_for(reason).again and 0 < failures < settings.max_attempts
 
 
-def back_off(settings: RetrySettings, outcome: FetchOutcome, failures: int, now: float, random: Random) -> float:
+def back_off(settings: RetrySettings, random: Random, outcome: FetchOutcome, failures: int, now: float) -> float:
     """How many seconds to wait after the `failures`-th failure in a row."""
     asked = _asked_for(outcome, now)
     wait = asked if asked is not None else settings.backoff * 2.0 ** min(max(failures - 1, 0), 30)

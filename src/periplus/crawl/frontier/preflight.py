@@ -7,6 +7,7 @@ each other must not wait for each other). What an answer means is decided in `ro
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 
@@ -29,7 +30,7 @@ from periplus.urls import site_of
 from .politeness import PolitenessSettings, RetrySettings, delay_after, reason_of, retry_for
 from .robots import Ask, RobotsGate, next_step, robots_url
 from .schedule import Schedule
-from .site import ActiveSite, Request, Stage
+from .site import MAX_ADDRESS_AGE, ActiveSite, Request, Stage
 
 MIN_ADDRESS_AGE = 30.0
 """Seconds that an IP address is used at least: a name server that answers "no time at all" would be asked forever."""
@@ -91,8 +92,8 @@ class SitePreflight:
             visited.delegated.appendleft(Delegation(task.site, task.url, task.redirects))
             self._schedule.changed(visited)
 
-    def adopt(self, visited: ActiveSite, task: FetchTask) -> None:
-        """An archived answer to this request comes next: if it was delegated, it does not wait any more."""
+    def granted_before(self, visited: ActiveSite, task: FetchTask) -> None:
+        """A request was made by an earlier crawl: if it was delegated, it does not wait any more."""
         waiting = [each for each in visited.delegated if each.wanted_by != task.site]
         if len(waiting) < len(visited.delegated):
             visited.delegated = deque(waiting)
@@ -104,7 +105,7 @@ class SitePreflight:
         """The outcome of a DNS lookup."""
         match outcome:
             case Located(ip=ip, expires_at=expires_at):
-                active.record.ip, active.record.ip_expires_at = ip, max(expires_at, now + MIN_ADDRESS_AGE)
+                active.record.ip, active.record.ip_expires_at = ip, _address_expiry(expires_at, now)
                 active.lookups = 0
                 self._schedule.place(active, active.ready_at)
             case Excluded(reason=reason):
@@ -229,3 +230,10 @@ class SitePreflight:
         for active in self._schedule:
             if active.awaits_robots != (active.site in wanting) and not active.record.retired:
                 raise InvariantError(f"{active.site} awaits an answer that will never come, or does not await one")
+
+
+def _address_expiry(expires_at: float, now: float) -> float:
+    """Until when an address is used; one that claims to last longer than any may would be looked up every time."""
+    if expires_at == math.inf:  # in simulations nothing expires
+        return expires_at
+    return min(max(expires_at, now + MIN_ADDRESS_AGE), now + MAX_ADDRESS_AGE)

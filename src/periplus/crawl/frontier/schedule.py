@@ -8,21 +8,16 @@ once.
 Only a bounded number of sites is active; those beyond wait in their queues on disk until there is room. So memory grows
 neither with URLs nor with sites. Every change is remembered until `flush` writes it, and `Schedule` opened on the same
 state continues exactly there.
-
-Where there are several shards, an address is not asked before its share is known: among how many shards it is divided
-(`claims`). Each then waits that many times `ip_delay`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from periplus.model import (
-    AddressVisits,
     InvariantError,
     Lane,
     Ordering,
@@ -34,52 +29,20 @@ from periplus.model import (
 )
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 
-from .claims import key_of
+from .addresses import Address, Addresses
 from .heap import IndexedHeap
 from .politeness import MAX_DELAY
 from .site import ActiveSite, Move, Stage
 from .site_records import SiteRecords
 
-_NO_ADDRESS = -1
-"""The key of the place where sites rest whose address is not known, or does not matter."""
 _LISTED = (Lane.SITEMAPS, Lane.FILES)
 
 
 class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many sites are active: `max_sites` take turns; those beyond wait until one is finished."""
+    """How many sites are active."""
 
     max_sites: int = 50_000
-
-
-class Address:
-    """The sites at one address: those that rest, by when each may be visited, and how many are ready.
-
-    `pause` is the time between two requests in seconds, infinite while our share of the address is not known.
-    """
-
-    __slots__ = ("is_idle", "key", "next_at", "pause", "ready", "resting", "share")
-
-    def __init__(self, key: int, share: int, pause: float, next_at: float = 0.0) -> None:
-        self.key = key
-        self.share = share
-        self.is_idle = False
-        self.pause = pause
-        self.next_at = next_at if pause < math.inf else math.inf
-        self.ready = 0
-        self.resting: IndexedHeap[float, ActiveSite] = IndexedHeap()
-
-    @property
-    def is_exclusive(self) -> bool:
-        """Whether only one of its sites may be ready at a time."""
-        return self.key != _NO_ADDRESS
-
-    def change_share(self, share: int, pause: float, now: float) -> None:
-        """What is left of a pause grows or shrinks with it, so the shards together never exceed the rate."""
-        left = max(self.next_at - now, 0.0) * pause / self.pause if self.pause < math.inf else 0.0
-        self.share, self.next_at, self.pause = share, now + left, pause
-
-
-T = TypeVar("T")
+    """Sites that take turns; those beyond wait until one is finished."""
 
 
 class Schedule:
@@ -116,40 +79,27 @@ class Schedule:
         self.is_crowded = is_crowded
         self.rests_until = rests_until
         self._sites: dict[Site, ActiveSite] = {}
-        self._nowhere = Address(_NO_ADDRESS, 1, 0.0)
-        self._addresses: dict[int, Address] = {}
-        self._due: IndexedHeap[float, Address] = IndexedHeap()
+        self.addresses = Addresses(state.addresses, ip_delay=ip_delay, shards=shards)
         self._ready: IndexedHeap[tuple[float, float], ActiveSite] = IndexedHeap()
         self._counts = [0] * len(Stage)
         self._changed_sites: dict[Site, None] = {}
-        self._changed_addresses: dict[int, None] = {}
-        self._claimed: list[int] = []
-        self._released: list[int] = []
         self._restore()
 
     def _restore(self) -> None:
-        for row in self._state.addresses:
-            self._addresses[row.key] = self._restored(row)
         for visits in self._state.visits:
             self._restore_site(visits)
-        for address in self._addresses.values():
-            self._file(address)
-        self._file(self._nowhere)
-
-    def _restored(self, row: AddressVisits) -> Address:
-        address = Address(row.key, row.share, self._pause(row.share), row.next_at)
-        address.is_idle = row.is_idle
-        return address
+        for address in self.addresses:
+            self.addresses.file(address)
 
     def _restore_site(self, row: SiteVisits) -> None:
         active = self._sites[row.site] = ActiveSite.restored(row, self._records.pin(row.site))
         active.count_all(self._state.queues)
         self._counts[active.stage] += 1
         if active.stage is Stage.RESTING:
-            active.address = self._address(active.record.ip)
+            active.address = self.addresses.at(active.record.ip)
             active.address.resting.put(active, active.ready_at, active.site)
         elif active.stage is Stage.READY:
-            active.address = self._address(active.record.ip)
+            active.address = self.addresses.at(active.record.ip)
             active.address.ready += 1
             self._ready.put(active, self._key(active), active.site)
 
@@ -162,13 +112,8 @@ class Schedule:
             if active is not None and active.balance is not None:
                 active.record.balance = active.balance.pack()
                 self._records.changed(active.record)
-        addresses = [self._addresses[key] for key in self._changed_addresses if key in self._addresses]
-        self._state.addresses.put(
-            [AddressVisits(each.key, each.next_at, each.share, each.is_idle) for each in addresses]
-        )
-        self._state.addresses.remove([key for key in self._changed_addresses if key not in self._addresses])
         self._changed_sites.clear()
-        self._changed_addresses.clear()
+        self.addresses.flush()
 
     # looking
 
@@ -194,18 +139,12 @@ class Schedule:
     @property
     def weight(self) -> int:
         """How many entries of any kind are held: what memory grows with."""
-        resting = sum(address.resting.weight for address in self._places())
-        return len(self._sites) + len(self._addresses) + resting + self._due.weight + self._ready.weight
-
-    @property
-    def longest_pause(self) -> float:
-        """Seconds between two requests to an address that all shards share."""
-        return self._ip_delay * self._shards
+        return len(self._sites) + self.addresses.weight + self._ready.weight
 
     @property
     def next_at(self) -> float | None:
         """When the next site may be ready; 0 if one is."""
-        return 0.0 if len(self._ready) else self._due.first
+        return 0.0 if len(self._ready) else self.addresses.next_at
 
     # sites come and go
 
@@ -333,31 +272,28 @@ class Schedule:
 
     def _settle(self, active: ActiveSite, until: float) -> None:
         active.ready_at = until
-        address = active.address = self._address(active.record.ip)
+        address = active.address = self.addresses.at(active.record.ip)
         address.resting.put(active, until, active.site)
-        self._file(address)
+        self.addresses.file(address)
 
     def grant(self, active: ActiveSite, ip: str | None, now: float) -> None:
         """A request begins now, to this address; without one the site is only looked up."""
         if ip is not None:
-            address = self._address(ip)
-            if address.is_exclusive:
-                address.next_at = max(address.next_at, now + address.pause)
-                self._changed_addresses[address.key] = None
+            address = self.addresses.asked(ip, now)
             if address is not active.address:
-                self._file(address)
+                self.addresses.file(address)
         active.under_way += 1
         self._move(active, Move.GRANT)
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now. The caller grants it a request or places it."""
-        while (address := self._due.pop_until(now)) is not None:
+        while (address := self.addresses.pop_due(now)) is not None:
             if address.is_exclusive:
                 self._wake(address, address.resting.pop())
                 continue
             while (active := address.resting.pop_until(now)) is not None:
                 self._wake(address, active)
-            self._file(address)
+            self.addresses.file(address)
         return self._ready.pop()
 
     def _wake(self, address: Address, active: ActiveSite | None) -> None:
@@ -394,86 +330,24 @@ class Schedule:
         if address is not None:
             address.resting.drop(active)
             address.ready -= before is Stage.READY
-            self._file(address)
+            self.addresses.file(address)
 
-    # addresses
-
-    def _file(self, address: Address) -> None:
-        """Set when the address is to be looked at: not while no site rests there, or one that is ready waits."""
-        at = address.resting.first
-        if at is None or (address.is_exclusive and address.ready):
-            self._due.drop(address)
-        else:
-            self._due.put(address, max(at, address.next_at), address.key)
-
-    def _address(self, ip: str | None) -> Address:
-        if ip is None or self._ip_delay <= 0:
-            return self._nowhere
-        key = key_of(ip)
-        address = self._addresses.get(key)
-        if address is None:
-            share = 1 if self._shards == 1 else 0
-            address = self._addresses[key] = Address(key, share, self._pause(share))
-            self._claimed.append(key)
-            self._changed_addresses[key] = None
-        elif address.is_idle:
-            self._changed_addresses[key] = None
-        address.is_idle = False
-        return address
-
-    def _pause(self, share: int) -> float:
-        return self._ip_delay * share if share else math.inf
-
-    def set_shares(self, shares: Mapping[int, int], now: float) -> None:
-        """Among how many shards some of our addresses are divided from now on."""
-        for key, share in shares.items():
-            if (address := self._addresses.get(key)) is not None:
-                address.change_share(share, self._pause(share), now)
-                self._changed_addresses[key] = None
-                self._file(address)
+    # a new process
 
     def restart(self, now: float) -> None:
         """A new process: requests of the last one may just have arrived, so every site rests once more.
 
-        Shares of addresses are void, and times too far ahead were written by a clock that ran fast.
+        Times too far ahead were written by a clock that ran fast.
         """
-        self.rests_until = now + self.longest_pause
-        for address in self._places():
-            if address.is_exclusive:
-                share = 1 if self._shards == 1 else 0
-                address.share, address.pause = share, self._pause(share)
-                address.next_at = min(address.next_at, now + self.longest_pause) if share else math.inf
-                self._claimed.append(address.key)
-                self._changed_addresses[address.key] = None
-                self._file(address)
+        self.rests_until = now + self.addresses.longest_pause
+        self.addresses.restart(now)
         for active in list(self._sites.values()):
             at = active.record.ready_at if active.record.ready_at <= now + self._max_wait else now
-            active.record.ready_at = max(at, now + max(self._delay_of(active.record), self.longest_pause))
+            active.record.ready_at = max(at, now + max(self._delay_of(active.record), self.addresses.longest_pause))
             active.not_before = active.not_before if active.not_before <= now + self._max_wait else 0.0
             self.changed(active)
             if active.stage is not Stage.HELD:
                 self.place(active, active.record.ready_at)
-
-    def review_addresses(self, now: float) -> None:
-        """Forget addresses where no site is and that may be asked again; with other shards, when seen so twice."""
-        for key, address in list(self._addresses.items()):
-            if len(address.resting) or address.ready or address.next_at > now:
-                continue
-            self._changed_addresses[key] = None
-            if address.is_idle or self._shards == 1:
-                del self._addresses[key]
-                self._released.append(key)
-            address.is_idle = True
-
-    def claims(self) -> tuple[list[int], list[int]]:
-        """The addresses that were entered and left since this was last asked."""
-        claimed, self._claimed = self._claimed, []
-        released, self._released = self._released, []
-        return claimed, released
-
-    def _places(self) -> Iterator[Address]:
-        yield self._nowhere
-        yield from self._addresses.values()
 
     # proofs
 
@@ -497,7 +371,7 @@ class Schedule:
         at_rest = active.address is not None and active in active.address.resting
         if at_rest != (active.stage is Stage.RESTING) or (active in self._ready) != (active.stage is Stage.READY):
             raise InvariantError(f"{active.site} is {active.stage.name}, but not in that heap")
-        if at_rest and active.address is not self._address(active.record.ip):
+        if at_rest and active.address is not self.addresses.at(active.record.ip):
             raise InvariantError(f"{active.site} rests at an address that is not its own")
         if (active.under_way > 0) != (active.stage is Stage.BUSY):
             raise InvariantError(f"{active.site} is {active.stage.name} with {active.under_way} requests under way")
@@ -506,10 +380,7 @@ class Schedule:
             raise InvariantError(f"{active.waiting} URLs were counted at {active.site}, not {lengths}")
 
     def _check_addresses(self) -> None:
-        ready = sum(address.ready for address in self._places())
+        ready = sum(address.ready for address in self.addresses)
         if ready != len(self._ready) or ready != self._counts[Stage.READY]:
             raise InvariantError(f"{ready} sites are ready at their addresses, {len(self._ready)} in the heap")
-        for address in self._places():
-            is_awaited = len(address.resting) > 0 and not (address.is_exclusive and address.ready)
-            if is_awaited != (address in self._due) or (address.is_exclusive and address.ready > 1):
-                raise InvariantError("an address is due that should not be, or is never due")
+        self.addresses.check_invariants()

@@ -28,7 +28,7 @@ from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteS
 from periplus.policy.balance import BalanceSettings, SiteBalance
 
 if TYPE_CHECKING:
-    from .schedule import Address
+    from .addresses import Address
 
 MAX_ROBOTS_AGE = 86_400.0
 """Seconds that a robots.txt may be used (RFC 9309 section 2.4). One that claims to last longer was written by a clock

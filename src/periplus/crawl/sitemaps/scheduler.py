@@ -198,6 +198,13 @@ class SitemapScheduler:
         """Whether a file was not read to its end, or what one lists of other shards' sites was not all sent."""
         return bool(self._reading) or any(not self._is_ours(site) for site in self._hungry)
 
+    def give_up_reading(self, now: float) -> None:
+        """End every file that is being read as one that cannot be."""
+        for file in list(self._reading.values()):
+            del self._reading[file.task.url]
+            node = self._store.get(file.node.url) or file.node
+            self._keep(after_failure(node, "not-read", now, self._rules.revisit, self._rules.retirement, 200), now)
+
     def wants_step(self, now: float) -> bool:
         """Whether `step` has something to do: a file to read, one that is due, or a queue to fill."""
         if self._reading or self._hungry or self._has_time_for_postponed:

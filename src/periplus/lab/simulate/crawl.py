@@ -30,6 +30,7 @@ from periplus.model import (
     EventSink,
     Failed,
     Fetched,
+    FetchEnded,
     FetchOutcome,
     FetchTask,
     Guard,
@@ -307,6 +308,8 @@ class SimulatedCrawl:
         page = self._pages.get(task.url, -1)
         status = self._status[page] if page >= 0 else OK if task.url in self._robots else _NOT_FOUND
         outcome = self._answer(task, status, page, started_at, now - started_at)
+        if self._events is not None:
+            self._events.record([FetchEnded(outcome, now)])
         self._apply(Answered((Answer(outcome),), now))
         return page if task.purpose is Purpose.PAGE else None
 
