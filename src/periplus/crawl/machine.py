@@ -371,7 +371,7 @@ class Machine:
                 self.sitemaps.read(outcome, processed.answer.stored, now)
             else:
                 self.sitemaps.ended(outcome, now)
-        elif task.purpose is Purpose.ROBOTS and task.ip is not None:
+        elif task.purpose is Purpose.ROBOTS and (task.ip is not None or isinstance(outcome, Fetched | Redirected)):
             self.sitemaps.discovery.robots_read(task, now)
         if self._pipeline.gaining >= self._pipeline.max_gaining:
             self._pass_gains(now)
