@@ -36,8 +36,13 @@ _KEYS: Final = {
     "changes": ("url", "seen_at"),
 }
 """The columns by which a row is known; without times that depend on when something was read."""
+_REPEATED: Final = frozenset({"discoveries"})
+"""Tables in which one row stands for all of its key: a source names a URL again if it turns out to have done so
+earlier, and that depends on when sitemaps are read."""
 _MAX_WEIGHT: Final = 32 << 20
 """Bytes of rows in memory, roughly, after which they go to the spools: half of what a crawl holds."""
+_EVERY: Final = 1 << 62
+"""More rows than there are."""
 _SECOND: Final = 1_000_000
 _LATEST: Final = 60 * _SECOND
 """Microseconds after the end of an answer within which it was applied."""
@@ -75,14 +80,16 @@ class MissingRows:
 class _Survivors:
     """How many rows of each key are there that no event was found for yet: 16 bytes a row."""
 
-    def __init__(self, keys: NDArray[np.uint64]) -> None:
+    def __init__(self, keys: NDArray[np.uint64], *, is_repeated: bool = False) -> None:
         self._keys, self._left = np.unique(keys, return_counts=True)
+        if is_repeated:
+            self._left = np.full(len(self._keys), _EVERY)
 
     @classmethod
     def read(cls, folder: Path, spooled: Spooled, table: str) -> _Survivors:
         """Those of a table of one shard."""
         batches = [_keys_of(batch, table) for batch in _scan(folder, spooled, table, _KEYS[table])]
-        return cls(np.concatenate([np.empty(0, np.uint64), *batches]))
+        return cls(np.concatenate([np.empty(0, np.uint64), *batches]), is_repeated=table in _REPEATED)
 
     def lack(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which of the rows with these keys are missing. Those that are not are taken off."""

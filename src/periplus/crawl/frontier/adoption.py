@@ -96,6 +96,8 @@ class Adoption:
 
     def end(self, now: float) -> None:
         """All answers were adopted: what the crawl had refused since its last answers leaves the queues."""
+        if self._scores.is_due:
+            self._queued(self._scores.rank(), now)
         for site in dict.fromkeys(site for site, _, _ in self._state.queues.waiting()):
             active = self._schedule.summon(site, now)
             if active.has_rules(now) and self._gate.is_known(site) and not active.record.retired:
