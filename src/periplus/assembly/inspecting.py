@@ -202,7 +202,7 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
     if not warc.is_dir():
         yield from (Part(ARCHIVE, "warc", "is missing", shard) for shard in commits if _end(commits[shard]).file)
         return
-    lines: list[Path] = []
+    committed: list[Path] = []
     for path in sorted(warc.glob(f"*{WARC}")):
         name = read_name(path.name)
         shard = 0 if name is None else name.shard
@@ -213,10 +213,10 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
         problem, is_indexed = _read_through(path, end.length if end.file == path.name else None)
         yield Part(ARCHIVE, f"warc/{path.name}", problem, shard)
         yield Part(INDEXES, f"warc/{index_of(path).name}", "" if is_indexed else "does not fit its WARC file", shard)
-        lines.append(index_of(path))  # those of files that are not committed are not looked at
+        committed.append(index_of(path))
     yield from _gaps(layout, commits)
-    merged = warc / INDEX
-    if lines and not _is_merged(merged, lines):
+    every = [index_of(path) for path in warc.glob(f"*{WARC}")]
+    if committed and not any(_is_merged(warc / INDEX, sources) for sources in (committed, every)):
         yield Part(INDEXES, f"warc/{INDEX}", "does not fit the other indexes")
 
 

@@ -32,7 +32,18 @@ from periplus.crawl.inputs import (
 )
 from periplus.crawl.machine import Machine
 from periplus.crawl.sitemaps import UnfinishedFile
-from periplus.model import Discovery, Event, Fetched, SitemapEntriesRead, SitemapRead, SitemapVisited, Url
+from periplus.model import (
+    Discovery,
+    Event,
+    Excluded,
+    Fetched,
+    FetchEnded,
+    FetchTask,
+    SitemapEntriesRead,
+    SitemapRead,
+    SitemapVisited,
+    Url,
+)
 from periplus.store import WarcEnd
 from periplus.store.warc import ArchivedAnswer, archived_answers
 
@@ -73,7 +84,8 @@ def answers_of(
 class Rebuild:
     """Applies answers to a machine. `rows` takes the events; `checkpoint` makes durable what was done so far.
 
-    `unfinished` are sitemaps that a whole state has half read: their entries are reported when it reads on.
+    Of a shard with a whole state only rows are wanted, and only those that it had recorded: `unfinished` are sitemaps
+    that it has half read, whose entries it reports when it reads on; `was_refused` whether it had refused a URL.
     """
 
     def __init__(
@@ -82,22 +94,24 @@ class Rebuild:
         rows: MissingRows,
         checkpoint: Callable[[], None],
         unfinished: Sequence[UnfinishedFile] = (),
+        was_refused: Callable[[FetchTask], bool] = lambda _task: True,
     ) -> None:
         self._machine = machine
         self._rows = rows
         self._checkpoint = checkpoint
         self._unfinished = {(file.stored.file, file.stored.offset) for file in unfinished if file.stored is not None}
+        self._was_refused = was_refused
         self._silent: set[Url] = set()
         self.adopted = 0
         """Answers applied so far."""
 
     def run(self, seeds: Callable[[float], Sequence[Discovery]], answers: Iterable[Applied]) -> None:
         """Begin with `seeds`, which are given the time of the first answer, and apply all answers."""
-        at = 0.0
+        at, is_counted = 0.0, False
         for inputs in _inputs(answers):
             if not self.adopted:
                 self._begin(seeds, inputs.at)
-            at = inputs.at
+            at, is_counted = inputs.at, is_counted or inputs.is_counted
             self._note_unfinished(inputs)
             self._apply(inputs)
             self.adopted += len(inputs.answers)
@@ -106,7 +120,7 @@ class Rebuild:
         if not self.adopted:
             at = time.time()
             self._begin(seeds, at)
-        self._apply(AdoptionEnded(at))
+        self._apply(AdoptionEnded(at, is_counted))
         self._apply(Flushed(at))
 
     def _begin(self, seeds: Callable[[float], Sequence[Discovery]], at: float) -> None:
@@ -130,7 +144,12 @@ class Rebuild:
                 self._silent.add(answer.outcome.task.url)
 
     def _is_silent(self, event: Event) -> bool:
-        return isinstance(event, SitemapEntriesRead | SitemapRead | SitemapVisited) and event.url in self._silent
+        match event:
+            case SitemapEntriesRead(url=url) | SitemapRead(url=url) | SitemapVisited(url=url):
+                return url in self._silent
+            case FetchEnded(outcome=Excluded(task=task)):
+                return not self._was_refused(task)
+        return False
 
 
 def _inputs(answers: Iterable[Applied]) -> Iterator[Adopted]:

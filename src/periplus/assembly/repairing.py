@@ -29,9 +29,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.config import Config
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.frontier import file_name
+from periplus.crawl.machine import Machine, ShardMeta
 from periplus.crawl.placement import Placement
-from periplus.model import CollectionDamaged, Discovery, Url
+from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.state.environment import DATA
 from periplus.store.state.exchange import restart_exchange
@@ -236,7 +237,7 @@ class _Repair:
             if damaged & set(SCHEMAS):
                 draft = self._new_draft(shard)
                 with closing(DiskState(draft, shard=shard)) as scratch:
-                    self._adopt(shard, scratch, mark, {shard: end}, damaged & set(SCHEMAS), commit, meta)
+                    self._adopt(shard, scratch, mark, {shard: end}, damaged & set(SCHEMAS), commit, state)
                 shutil.rmtree(draft)
             else:
                 Tables(layout.tables, layout.spool(shard), self._config.tables, shard=shard, mark=mark).close()
@@ -266,11 +267,11 @@ class _Repair:
         ends: dict[int, WarcEnd],
         wanted: set[str],
         commit: Callable[[bytes], None] = lambda _mark: None,
-        meta: ShardMeta | None = None,
+        whole: DiskState | None = None,
     ) -> None:
         """Apply archived answers to a machine on a new state, and add the rows that `wanted` tables lack.
 
-        If the state of the shard is whole, `commit` keeps there how far the tables go, and `meta` is what it knows.
+        If the state of the shard is `whole`, `commit` keeps there how far the tables go.
         """
         layout, config = self._layout, self._config
         if config.ordering.by:
@@ -291,7 +292,9 @@ class _Repair:
                 state.commit()
                 commit(mark)
 
-            work = Rebuild(machine, rows, checkpoint, () if meta is None else meta.sitemaps.unfinished)
+            work = (
+                Rebuild(machine, rows, checkpoint) if whole is None else _row_rebuild(whole, machine, rows, checkpoint)
+            )
             work.run(
                 lambda at: self._seeds_of(shard, at), answers_of(layout, ends, times, shard=shard, shards=self._shards)
             )
@@ -386,6 +389,18 @@ class _Repair:
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
         return target
+
+
+def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
+    """Adds the rows that a shard had recorded, as far as its state knows of that."""
+    meta = whole.meta(ShardMeta) or ShardMeta()
+
+    def was_refused(task: FetchTask) -> bool:
+        name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
+        record = whole.records.get([name])[0]
+        return record is not None and bool(record.reason)
+
+    return Rebuild(machine, rows, checkpoint, meta.sitemaps.unfinished, was_refused)
 
 
 def _table_of(part: Part) -> str:

@@ -152,9 +152,10 @@ class Adopted(Struct, frozen=True, array_like=True, tag=15):
 
 
 class AdoptionEnded(Struct, frozen=True, array_like=True, tag=16):
-    """All answers of the archive were adopted."""
+    """All answers of the archive were adopted. `is_counted`: whether this shard archived any of them."""
 
     at: float
+    is_counted: bool = True
 
 
 Input = (

@@ -285,7 +285,7 @@ class Machine:
             case Adopted():
                 self._adopted(given, now)
             case AdoptionEnded():
-                self._events.is_counting = True
+                self._events.is_counting = given.is_counted
                 self.frontier.end_adoption(now)
         self._settle(now)
         claimed, released = self.frontier.schedule.addresses.claims()
