@@ -24,5 +24,5 @@ def small_collection(folder: Path, two: str = "") -> Path:
     }
     with ScriptedWeb(said) as web:
         crawl(folder, [HOME], web.settings)
-    (folder / "periplus.toml").write_text(Config().dump())
+    (folder / "periplus.toml").write_text(Config().with_options({"crawl.seeds": [HOME]}).dump())
     return folder

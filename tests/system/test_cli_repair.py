@@ -78,6 +78,13 @@ def without_spools(folder: Path) -> None:
         path.unlink()
 
 
+def crawl_on(folder: Path, seed: str) -> list[str]:
+    """Continue a crawl: what is asked for."""
+    with ScriptedWeb({f"{HOME}new": page("new")}) as web:
+        crawl(folder, [HOME, seed], web.settings)
+        return web.asked
+
+
 def crawl_again(folder: Path) -> None:
     with ScriptedWeb({HOME: page("home", "/new"), f"{HOME}new": page("new")}) as web:
         crawl(folder, [HOME], web.settings)
@@ -115,16 +122,17 @@ def test_a_damaged_state(docs: Path, run: Run, damage: Damage) -> None:
     assert run("repair", str(docs), "--dry-run").returncode == 3
     repaired = run("repair", str(docs))
     assert repaired.returncode == 0, repaired
-    assert "empty frontier" in repaired.stdout
+    assert "shard 0 has a new state, made from the archive" in repaired.stdout
     assert all_rows(docs) == rows
     assert run("repair", str(docs)).stdout.endswith("everything is whole\n")
     if damage is not Path.unlink:
         assert (docs / "damaged" / "1" / "state" / "shard-00" / "data.mdb").is_file()
 
-    crawl_again(docs)
+    assert crawl_on(docs, HOME) == []
+    assert (all_rows(docs), sorted(captures(docs))) == (rows, records)
+    assert crawl_on(docs, f"{HOME}new") == [f"{HOME}new"]
     assert not list((docs / "warc").glob("*.orphan"))
-    assert not Counter(records) - Counter(captures(docs))
-    assert (f"{HOME}new", "response") in captures(docs)
+    assert Counter(captures(docs)) - Counter(records) == {(f"{HOME}new", "response"): 1}
     for table, before in rows.items():
         assert not before - rows_of(docs, table), table
 
@@ -174,7 +182,7 @@ def test_a_table_is_rebuilt_from_the_archive(docs: Path, run: Run, damage: Damag
     if table == "fetches":
         archived = list(archived_answers(docs / "warc", 0))
         assert after.total() == len(archived)
-        places = {(stored.file, stored.offset) for _, stored in archived}
+        places = {(answer.stored.file, answer.stored.offset) for answer in archived}
         assert {(row["warc_file"], row["warc_offset"]) for row in fetch_rows(docs)} == places
     else:
         assert after == before

@@ -6,23 +6,43 @@ import shutil
 import signal
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow.dataset
 import pytest
-from tests.system.crawled import Asked, _context, _Executioner, asked, begin, captures, finish, small_world, wait_for
-from tests.system.small_collection import small_collection
+from msgspec.structs import asdict
+from tests.lab.crawling import crawl, make_due
+from tests.lab.scripted_web import ScriptedWeb
+from tests.system.crawled import (
+    Asked,
+    _context,
+    _Executioner,
+    asked,
+    begin,
+    captures,
+    crawled,
+    finish,
+    same,
+    small_world,
+    wait_for,
+)
+from tests.system.crawled import rows as crawled_rows
+from tests.system.small_collection import HOME, small_collection
 from tests.system.test_resize import kill, resize_now, wait_until_free
 from tests.system.typed import running, wait_until
 
-from periplus.assembly import Layout, repair
+from periplus.assembly import Layout, Repaired, repair, seeds_from
 from periplus.assembly.inspecting import INDEXES, inspect
 from periplus.config import Config
+from periplus.crawl.machine import ShardMeta
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+from periplus.model import Url
+from periplus.store import DiskState
 from periplus.store.tables import SCHEMAS
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
@@ -58,6 +78,11 @@ def killed_crawl(lab: RunningLab, folder: Path, what: Asked, requests: int) -> N
     wait_until_free(folder)
 
 
+def repair_now(folder: Path, what: Asked) -> Repaired:
+    config = Config().with_options(what.options)
+    return repair(config, Layout(folder), what.workers, seeds_from(what.seeds))
+
+
 def problems(folder: Path, shards: int) -> list[str]:
     """What is damaged besides indexes, which a crawl writes at its end."""
     found = inspect(Layout(folder), shards).damaged
@@ -69,28 +94,150 @@ def test_a_killed_crawl_is_not_damaged(lab: RunningLab, tmp_path: Path) -> None:
     what = asked(lab, workers=2)
     killed_crawl(lab, tmp_path / "docs", what, 40)
     assert problems(tmp_path / "docs", 2) == []
-    repair(Config(), Layout(tmp_path / "docs"), 2)
+    repair_now(tmp_path / "docs", what)
     finish(tmp_path / "docs", what)
     finish(tmp_path / "whole", what)
     assert set(captures(tmp_path / "docs")) == set(captures(tmp_path / "whole"))
     assert set(fetched(tmp_path / "docs").values()) == {1}
 
 
-def test_one_of_two_shards_loses_its_state(lab: RunningLab, tmp_path: Path) -> None:
-    """It begins again, the other goes on, and batches between them are counted from 1."""
-    folder, what = tmp_path / "docs", asked(lab, workers=2)
-    killed_crawl(lab, folder, what, 60)
-    before = fetched(folder)
-    Layout(folder).shard(1).joinpath("data.mdb").unlink()
-    done = repair(Config().with_options(what.options), Layout(folder), 2)
-    assert (done.remaining, done.new_states) == ((), (1,))
-    archived = Counter(captures(folder))
+def lose_state(folder: Path, shard: int) -> None:
+    Layout(folder).shard(shard).joinpath("data.mdb").unlink()
+
+
+def asked_again(lab: RunningLab, folder: Path, what: Asked, whole: Path) -> Counter[str]:
+    """Finish a crawl: what was asked for more often than in a whole one, that the archive had."""
+    archived = Counter(url for url, _ in captures(folder))
+    left = Counter(url for url, _ in captures(whole)) - archived
+    lab.log.clear()
     finish(folder, what)
-    assert problems(folder, 2) == []
-    assert not before - fetched(folder)
-    assert not archived - Counter(captures(folder))
+    visits = (visit for host in lab.log.hosts() for visit in lab.log.visits(host))
+    urls = (f"http://{visit.host}{visit.target}" for visit in visits)
+    return Counter(url for url in urls if url in archived) - left
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+@pytest.mark.parametrize("ordering", ["breadth_first", "opic", "batch"])
+def test_a_lost_state_is_rebuilt(lab: RunningLab, tmp_path: Path, ordering: str, share: float) -> None:
+    """The crawl ends as one that was never damaged: the same requests, rows and counts; nothing is fetched again."""
+    what = asked(lab, crawl__ordering=ordering)
+    finish(tmp_path / "whole", what)
+    total = lab.log.total
+    lab.log.clear()
+    killed_crawl(lab, tmp_path / "docs", what, round(total * share))
+    lose_state(tmp_path / "docs", 0)
+    done = repair_now(tmp_path / "docs", what)
+    assert (done.remaining, done.new_states, done.lost) == ((), (0,), {})
+    assert done.adopted == len(list(captures(tmp_path / "docs")))
+    assert asked_again(lab, tmp_path / "docs", what, tmp_path / "whole") == {}
+    assert same(crawled(tmp_path / "docs"), crawled(tmp_path / "whole")) == {}
+    assert problems(tmp_path / "docs", 1) == []
+
+
+@pytest.mark.parametrize("lost", [(1,), (0, 1)])
+def test_shards_that_lose_their_states(lab: RunningLab, tmp_path: Path, lost: tuple[int, ...]) -> None:
+    """What links from other shards' pages is found in their archives; batches are counted from 1 again."""
+    folder, what = tmp_path / "docs", asked(lab, workers=2)
+    finish(tmp_path / "whole", what)
+    total = lab.log.total
+    lab.log.clear()
+    killed_crawl(lab, folder, what, total // 2)
+    for shard in lost:
+        lose_state(folder, shard)
+    done = repair_now(folder, what)
+    assert (done.remaining, done.new_states) == ((), lost)
+    assert asked_again(lab, folder, what, tmp_path / "whole") == {}
+    assert crawled(folder).pages == crawled(tmp_path / "whole").pages
+    assert crawled(folder).links == crawled(tmp_path / "whole").links
     assert set(fetched(folder).values()) == {1}
     assert fetched(folder).total() == len(list(captures(folder)))
+    assert problems(folder, 2) == []
+
+
+def test_sites_that_moved_are_rebuilt_from_the_archive_of_another_shard(lab: RunningLab, tmp_path: Path) -> None:
+    """After a resize, answers of a shard's sites lie in files of shards that had them before."""
+    what = asked(lab)
+    finish(tmp_path, what)
+    pages, rows = crawled(tmp_path).pages, all_rows(tmp_path)
+    resize_now(tmp_path, what, 2)
+    what = asked(lab, workers=2)
+    lose_state(tmp_path, 1)
+    assert repair_now(tmp_path, what).remaining == ()
+    assert asked_again(lab, tmp_path, what, tmp_path) == {}
+    assert lab.log.total == 0
+    assert crawled(tmp_path).pages == pages
+    for table in ("fetches", "pages", "links", "sitemaps", "sitemap_entries"):
+        assert all_rows(tmp_path)[table] == rows[table], table
+
+
+def test_a_rebuilt_state_knows_what_the_lost_one_knew(lab: RunningLab, tmp_path: Path) -> None:
+    """Records, rules, calendar, near-duplicates, payloads and counts; also of pages that were visited twice."""
+    what = asked(lab)
+    finish(tmp_path, what)
+    make_due(tmp_path, [row["url"] for row in crawled_rows(tmp_path, "pages")][::5])
+    finish(tmp_path, what)
+    before = knowledge(tmp_path)
+    lose_state(tmp_path, 0)
+    assert repair_now(tmp_path, what).lost == {}
+    after = knowledge(tmp_path)
+    for url, record in before["records"].items():
+        assert after["records"].pop(url) == record, url
+    for part in before.keys() - {"records"}:
+        assert after[part] == before[part], part
+    assert after["records"] == {}
+    assert before["visits"] == {1, 2}
+
+
+def knowledge(folder: Path) -> dict[str, Any]:
+    """What a shard knows, with times as precise as archives have them."""
+    with closing(DiskState.read_only(Layout(folder).shard(0))) as state:
+        sites = sorted(site.site for site in state.sites)
+        records = [record for site in sites for record in state.records.of_site(site)]
+        meta = state.meta(ShardMeta)
+        assert meta is not None
+        return {
+            "records": {
+                record.url: (
+                    record.visits,
+                    record.changes,
+                    record.status,
+                    record.reason,
+                    record.failures,
+                    record.depth,
+                    record.digests,
+                    record.validators,
+                    record.version,
+                    {seen.source for seen in record.first_seen},
+                    [at and round(at * 1e6) for at in (record.fetched_at, record.kept_at, record.due_at)],
+                )
+                for record in records
+            },
+            "visits": {record.visits for record in records if record.kept_at and "#" not in record.url},
+            "robots": {site: state.robots.get(site) and state.robots.get(site).body for site in sites},  # type: ignore[union-attr]
+            "sites": [(site.site, site.pages, site.files, site.downloaded, site.delay) for site in state.sites],
+            "calendar": sorted(state.calendar),
+            "sketches": dict(state.environment.table("sketch-pages").walk()),
+            "payloads": {key for key, _ in state.environment.table("payloads").walk()},
+            "files": {key for key, _ in state.environment.table("forest").walk()},
+            "queued": (len(state.queues), len(state.listings)),
+            "pages": meta.frontier.pages_done,
+            "stats": {**asdict(meta.stats), "sources": None},
+        }
+
+
+@pytest.mark.parametrize("table", sorted(SCHEMAS))
+def test_tables_of_a_killed_crawl_are_rebuilt(lab: RunningLab, tmp_path: Path, table: str) -> None:
+    """The state is whole and goes on; the rows of one table come from the archive, and none is there twice."""
+    folder, what = tmp_path / "docs", asked(lab)
+    finish(tmp_path / "whole", what)
+    total = lab.log.total
+    lab.log.clear()
+    killed_crawl(lab, folder, what, round(total * 0.7))
+    for path in [*folder.glob(f"tables/{table}/*"), *folder.glob(f"state/shard-*/spool/{table}-*")]:
+        path.unlink()
+    assert repair_now(folder, what).remaining == ()
+    assert asked_again(lab, folder, what, tmp_path / "whole") == {}
+    assert same(crawled(folder), crawled(tmp_path / "whole")) == {}
 
 
 def test_files_are_listed_through_every_resize(lab: RunningLab, tmp_path: Path) -> None:
@@ -113,8 +260,8 @@ def test_files_of_shards_that_went_outlive_the_first_state(lab: RunningLab, tmp_
     killed_crawl(lab, tmp_path, what, 40)
     resize_now(tmp_path, what, 1)
     before = fetched(tmp_path)
-    Layout(tmp_path).shard(0).joinpath("data.mdb").unlink()
-    repair(Config().with_options(what.options), Layout(tmp_path), 1)
+    lose_state(tmp_path, 0)
+    repair_now(tmp_path, msgspec.structs.replace(what, workers=1))
     resize_now(tmp_path, what, 2)
     finish(tmp_path, what)
     assert not before - fetched(tmp_path)
@@ -124,7 +271,7 @@ def test_files_of_shards_that_went_outlive_the_first_state(lab: RunningLab, tmp_
 def repairing_life(folder: Path, strike: int) -> None:
     """A repair that kills itself in front of an operation on the disk."""
     sys.setprofile(_Executioner(strike))
-    repair(Config(), Layout(folder), 1)
+    repair(Config(), Layout(folder), 1, [Url(HOME)])
 
 
 @pytest.mark.parametrize("strike", [0, 3, 8, 13, 21, 34, 55, 89, 120])
@@ -137,13 +284,16 @@ def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike:
     for table in ("fetches", "links"):
         (whole / "tables" / table / "00-000001.parquet").unlink()
     killed = Path(shutil.copytree(whole, tmp_path / "killed"))
-    repair(Config(), Layout(whole), 1)
+    repair(Config(), Layout(whole), 1, [Url(HOME)])
     process = _context.Process(target=repairing_life, args=(killed, strike))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    assert repair(Config(), Layout(killed), 1).remaining == ()
+    assert repair(Config(), Layout(killed), 1, [Url(HOME)]).remaining == ()
     assert all_rows(killed) == all_rows(whole)
+    with ScriptedWeb({}) as web:
+        crawl(killed, [HOME], web.settings)
+        assert web.asked == []
 
 
 def test_two_crawls_never_write_one_collection(lab: RunningLab, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of
 from periplus.store.warc.names import WARC, files_of, index_of, read_name
 
-from .layout import Layout, ShardCommit, marked
+from .layout import Layout, ShardCommit
 
 STATE, TABLE, SPOOL, ARCHIVE, INDEXES = "state", "table", "spool", "archive", "index"
 """The kinds of parts."""
@@ -80,9 +80,9 @@ def inspect(layout: Layout, shards: int) -> Inspection:
     states = [_state_part(layout, number) for number in range(shards)]
     lost = {part.shard for part in states if part.problem}
     commits = {
-        number: ShardCommit(number, *(marked(layout.shard(number), name) for name in ("tables", "archive")))
+        commit.shard: commit
         for number in range(shards)
-        if number not in lost and is_begun(layout.shard(number))
+        if number not in lost and (commit := layout.commit_of(number)) is not None
     }
     parts = [*states, *_table_parts(layout, shards, commits), *_archive_parts(layout, commits)]
     return Inspection(tuple(parts), commits)
@@ -202,7 +202,7 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
     if not warc.is_dir():
         yield from (Part(ARCHIVE, "warc", "is missing", shard) for shard in commits if _end(commits[shard]).file)
         return
-    lines: list[Path] = []
+    committed: list[Path] = []
     for path in sorted(warc.glob(f"*{WARC}")):
         name = read_name(path.name)
         shard = 0 if name is None else name.shard
@@ -213,15 +213,15 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
         problem, is_indexed = _read_through(path, end.length if end.file == path.name else None)
         yield Part(ARCHIVE, f"warc/{path.name}", problem, shard)
         yield Part(INDEXES, f"warc/{index_of(path).name}", "" if is_indexed else "does not fit its WARC file", shard)
-        lines.append(index_of(path))  # those of files that are not committed are not looked at
+        committed.append(index_of(path))
     yield from _gaps(layout, commits)
-    merged = warc / INDEX
-    if lines and not _is_merged(merged, lines):
+    every = [index_of(path) for path in warc.glob(f"*{WARC}")]
+    if committed and not any(_is_merged(warc / INDEX, sources) for sources in (committed, every)):
         yield Part(INDEXES, f"warc/{INDEX}", "does not fit the other indexes")
 
 
 def _end(commit: ShardCommit) -> WarcEnd:
-    return WarcEnd() if commit.archive is None else msgspec.msgpack.decode(commit.archive, type=WarcEnd)
+    return commit.archive or WarcEnd()
 
 
 def _read_through(path: Path, length: int | None) -> tuple[str, bool]:

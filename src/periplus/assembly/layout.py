@@ -101,10 +101,11 @@ class Layout(Struct, frozen=True):
 
         A shard whose state is lost or damaged is read from its files, as far as they go, and a warning is logged.
         """
-        found = (self._commit_of(number) for number in range(self.shards))
+        found = (self.commit_of(number) for number in range(self.shards))
         return [commit for commit in found if commit is not None]
 
-    def _commit_of(self, number: int) -> ShardCommit | None:
+    def commit_of(self, number: int) -> ShardCommit | None:
+        """How far one shard had come; `None` if it has not begun."""
         try:
             self.check_begun(number)
             if not is_begun(self.shard(number)):

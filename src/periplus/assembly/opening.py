@@ -50,7 +50,7 @@ def open_crawl(
     if not layout.shards:
         _found(layout, workers)
     if config.ordering.by:
-        _ask_earlier(config, layout)
+        keep_earlier_ranks(config, layout)
     if config.scores.score != "priority":
         listed_ranks(layout.tables, layout.spooled, config.scores).save(layout.listed_ranks)
     if watches:
@@ -59,7 +59,7 @@ def open_crawl(
     return Crawl(
         ShardMaker(config, folder.resolve(), tuple(seeds), budget(config, layout) if watches else 0.0, scale),
         workers,
-        seeds=[_begun(config, seed, now) for seed in seeds],
+        seeds=[seed_discovery(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
         gather=gather,
@@ -85,7 +85,7 @@ def _rank_pages(config: Config, layout: Layout) -> None:
     rank(layout.tables, layout.spooled, scores).save(layout.weights(name))
 
 
-def _begun(config: Config, seed: Url, now: float) -> Discovery:
+def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
     """A seed; where no pages are wanted, the robots.txt of its site in its place."""
     if config.sitemaps.only:
         return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
@@ -124,8 +124,8 @@ def check_ordering(config: Config, layout: Layout) -> None:
                 )
 
 
-def _ask_earlier(config: Config, layout: Layout) -> None:
-    """Reckon what an earlier collection says that URLs are worth, once: it is kept with this one."""
+def keep_earlier_ranks(config: Config, layout: Layout) -> None:
+    """Compute what an earlier collection says that URLs are worth, once: it is kept with this one."""
     earlier = Layout(Path(config.ordering.by).resolve())
     ranks = layout.ranks(earlier.folder)
     if ranks.is_file():

@@ -1,34 +1,38 @@
 """Repairs a collection: sets damaged files aside, saves what can be read of them, and rebuilds the rest.
 
-What is damaged is moved to a folder `damaged/N` of the collection, never deleted. Then, for each shard:
+What is damaged is moved to a folder `damaged/N` of the collection, never deleted. In order:
 
 1. Indexes are written again from the WARC files.
 2. A damaged Parquet file is replaced by one with the rows that can be saved of it, maybe none, under the same number;
    the list of finished files (`manifest`) is written again.
-3. A state that is lost or damaged is replaced by a new one that knows how far tables and archive go (`rebuild`), so
-   that nothing is overwritten. Its frontier is empty. Other shards number their batches to and from it from 1.
-4. Rows of `fetches`, `pages` and `links` that are missing are made again from archived answers (`rebuilding`).
+3. For a shard whose state is lost or damaged a new one is made from the archive (`rebuilding`), in a folder of its own.
+   Rows that the tables lack are added on the way. If only tables are damaged, the same is done with a state that is
+   thrown away afterwards, for the sake of the rows.
+4. The other shards number their batches to and from a shard with a new state from 1; then that state takes its place.
 
 WARC files are the source of all this and cannot be rebuilt: a damaged one stays where it is, since most of its records
-can be read; one that is shorter than the state says is copied aside, and the state takes note of where it ends now.
+can be read; one that is shorter than the state says is copied aside, and the state records where it ends now.
 
-Killed anywhere, the same command does the rest: each step leaves either the damage or what replaces it.
+A repair can be killed at any moment, and the same command completes it: each step leaves either the damage or what
+replaces it, and rows that were added once are not added again.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.config import Config
-from periplus.crawl.reading import PageReader
-from periplus.model import CollectionDamaged, FetchOutcome, Stored
+from periplus.crawl.frontier import file_name
+from periplus.crawl.machine import Machine, ShardMeta
+from periplus.crawl.placement import Placement
+from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.state.environment import DATA
 from periplus.store.state.exchange import restart_exchange
@@ -40,21 +44,24 @@ from periplus.store.tables.salvage import replace_damaged, whole_groups
 from periplus.store.tables.spool import sync_folder
 from periplus.store.tables.table import number_of, spool_path
 from periplus.store.tables.writer import surviving_mark, usable_mark
-from periplus.store.warc import archived_answers, merge_indexes, write_index
-from periplus.store.warc.names import index_of
+from periplus.store.warc import merge_indexes, write_index
+from periplus.store.warc.names import WARC, index_of, read_name
+from periplus.urls import site_of
 
 from .inspecting import ARCHIVE, INDEXES, SPOOL, STATE, TABLE, Inspection, Part, inspect, last_whole, was_ever_begun
 from .layout import Layout
-from .rebuilding import REBUILT, Rebuilding
-from .resizing import gone_name
+from .missing_rows import AnswerTimes, MissingRows
+from .opening import keep_earlier_ranks, seed_discovery
+from .rebuilding import Rebuild, answers_of
+from .resize_plan import MAX_SHARDS
+from .resizing import FileEnds, ResizeState
+from .shards import ShardMaker, open_machine
 
 ASIDE: Final = "damaged"
 """The folder of a collection for what was damaged."""
+_DRAFT: Final = "rebuilt"
+"""The folder of a shard in which its new state is made, or one that is thrown away."""
 
-_SCRATCH: Final = "rebuilt"
-_JOURNAL: Final = "journal"
-
-Answers = Iterator[tuple[FetchOutcome, Stored]]
 Say = Callable[[str], None]
 
 
@@ -62,7 +69,7 @@ class Repaired(Struct, frozen=True):
     """What a repair found and did. `parts`: all that was looked at; `remaining`: what is still damaged afterwards.
 
     Rows are by table: `saved` from damaged files, `rebuilt` from the archive, `lost` for good (as far as it was known
-    how many there were). `new_states` are shards whose next crawl begins with an empty frontier.
+    how many there were). `new_states` are shards whose state was rebuilt, from `adopted` answers in all.
     """
 
     parts: tuple[Part, ...]
@@ -72,19 +79,29 @@ class Repaired(Struct, frozen=True):
     rebuilt: dict[str, int] = {}
     lost: dict[str, int] = {}
     new_states: tuple[int, ...] = ()
+    adopted: int = 0
 
 
-def repair(config: Config, layout: Layout, shards: int, *, is_dry: bool = False, say: Say = lambda _: None) -> Repaired:
+def repair(
+    config: Config,
+    layout: Layout,
+    shards: int,
+    seeds: Sequence[Url],
+    *,
+    is_dry: bool = False,
+    say: Say = lambda _: None,
+) -> Repaired:
     """Look at every part of a collection and repair what is damaged. No shard may be open.
 
-    With `is_dry` nothing is changed.
+    `config` and `seeds` are those of the crawl: what the archive leads to is admitted by its filters. With `is_dry`
+    nothing is changed.
     """
     say("reading every part of the collection")
     found = inspect(layout, shards)
     if is_dry or not found.damaged:
         return Repaired(found.parts, found.damaged)
-    _refuse_hopeless(layout, found)
-    work = _Repair(config, layout, shards, found, say)
+    _refuse_copies(layout, found)
+    work = _Repair(ShardMaker(config, layout.folder, tuple(seeds)), layout, shards, found, say)
     work.run()
     say("reading every part again")
     after = inspect(layout, shards)
@@ -96,11 +113,12 @@ def repair(config: Config, layout: Layout, shards: int, *, is_dry: bool = False,
         work.rebuilt,
         work.lost(),
         tuple(sorted(work.lost_states)),
+        work.adopted,
     )
 
 
-def _refuse_hopeless(layout: Layout, found: Inspection) -> None:
-    """A state on another disk has its copy here; if that is damaged, its journal and epochs cannot be trusted."""
+def _refuse_copies(layout: Layout, found: Inspection) -> None:
+    """A state on another disk has its copy here; if that is damaged, its log and epochs cannot be trusted."""
     for part in found.of(STATE):
         if is_copied(layout.shard(part.shard)):
             raise CollectionDamaged(
@@ -109,22 +127,12 @@ def _refuse_hopeless(layout: Layout, found: Inspection) -> None:
             )
 
 
-def rebuild(layout: Layout, shard: int, answers: Answers) -> Path:  # noqa: ARG001 - what a frontier is rebuilt from
-    """Make a new state for a shard from its archived answers, in a folder of its own beside the damaged one.
-
-    No answer is adopted yet: the state knows of no URL, and the next crawl begins with its seeds.
-    """
-    folder = layout.shard(shard) / _SCRATCH
-    shutil.rmtree(folder, ignore_errors=True)
-    DiskState(folder, shard=shard).close()
-    return folder
-
-
 class _Repair:
     """A repair under way."""
 
-    def __init__(self, config: Config, layout: Layout, shards: int, found: Inspection, say: Say) -> None:
-        self._config = config
+    def __init__(self, asked: ShardMaker, layout: Layout, shards: int, found: Inspection, say: Say) -> None:
+        self._asked = asked
+        self._config = asked.config
         self._layout = layout
         self._shards = shards
         self._found = found
@@ -133,6 +141,7 @@ class _Repair:
         self._expected: dict[str, int] = dict.fromkeys(SCHEMAS, 0)
         self.saved: dict[str, int] = {}
         self.rebuilt: dict[str, int] = {}
+        self.adopted = 0
         self.lost_states = {part.shard for part in found.of(STATE)}
 
     @property
@@ -154,10 +163,14 @@ class _Repair:
         for shard in sorted({part.shard for part in self._found.of(TABLE)}):
             self._replace_files(shard)
         for shard in range(self._shards):
-            if was_ever_begun(self._layout, shard):
+            if shard in self.lost_states:
+                self._rebuild_state(shard)
+            elif was_ever_begun(self._layout, shard):
                 self._repair_shard(shard)
         for shard in sorted(self.lost_states):
-            self._tell_others(shard)
+            self._restart_exchange(shard)
+        for shard in sorted(self.lost_states):
+            self._put_in_place(shard)
 
     # indexes
 
@@ -204,93 +217,153 @@ class _Repair:
     # shards
 
     def _repair_shard(self, shard: int) -> None:
-        """Give a shard a state if it has none, and the rows that it lacks."""
-        is_lost = shard in self.lost_states
+        """Bring a whole state in line with its files, and give the tables the rows that they lack."""
         damaged = {_table_of(part) for part in (*self._found.of(TABLE, shard), *self._found.of(SPOOL, shard))}
         is_cut = self._cut_short(shard)
-        if not is_lost and not damaged and not is_cut:
+        if not damaged and not is_cut:
             return
         layout = self._layout
-        folder = self._new_state(shard) if is_lost else layout.shard(shard)
-        with closing(DiskState(folder, shard=shard)) as state:
-            if is_cut and not is_lost:
-                state.mark("archive", msgspec.msgpack.encode(last_whole(layout, shard)))
-            mark = usable_mark(state.marked("tables"), layout.spool(shard))
+        with closing(DiskState(layout.shard(shard), shard=shard)) as state:
+            meta = state.meta(ShardMeta) or ShardMeta()
+            end = last_whole(layout, shard) if is_cut else meta.archive
+            mark = usable_mark(meta.tables, layout.spool(shard))
             self._set_spools_aside(shard)
-            self._make_rows(shard, state, mark, set(REBUILT) if is_lost else damaged & set(REBUILT))
-        if is_lost:
-            for name in (DATA, SEAL):
-                (folder / name).rename(layout.shard(shard) / name)
-            shutil.rmtree(folder)
-            sync_folder(layout.shard(shard))
 
-    def _new_state(self, shard: int) -> Path:
-        """Set the damaged state and its journal aside, and begin a new one that knows where files end."""
+            def commit(tables: bytes) -> None:
+                state.put_meta(replace(meta, tables=tables, archive=end))
+                state.commit()
+
+            commit(mark)
+            if damaged & set(SCHEMAS):
+                draft = self._new_draft(shard)
+                with closing(DiskState(draft, shard=shard)) as scratch:
+                    self._adopt(shard, scratch, mark, {shard: end}, damaged & set(SCHEMAS), commit, state)
+                shutil.rmtree(draft)
+            else:
+                Tables(layout.tables, layout.spool(shard), self._config.tables, shard=shard, mark=mark).close()
+
+    def _rebuild_state(self, shard: int) -> None:
+        """Set a damaged state and its log aside, and make a new one, which is not in its place yet."""
         layout = self._layout
         home = layout.shard(shard)
         home.mkdir(parents=True, exist_ok=True)
-        self._say(f"shard {shard}: a new state in the place of the damaged one")
-        for name in (SEAL, DATA, _JOURNAL):
-            self._set_aside(home / name)
-        folder = rebuild(layout, shard, archived_answers(layout.warc, shard))
-        with closing(DiskState(folder, shard=shard)) as state:
-            for name, mark in self._files_of(shard).items():
-                state.mark(name, mark)
+        self._say(f"shard {shard}: making a new state from the archive")
+        for path in (home / SEAL, home / DATA, layout.log(shard)):
+            self._set_aside(path)
+        ends = self._archive_ends()
+        mark = usable_mark(surviving_mark(layout.tables, layout.spool(shard), shard), layout.spool(shard))
+        self._set_spools_aside(shard)
+        duplicates = self._config.duplicates
+        with closing(DiskState(self._new_draft(shard), shard=shard, duplicates=duplicates)) as state:
             if shard == 0:
-                for gone in self._shards_that_went():
-                    state.mark(gone_name(gone), msgspec.msgpack.encode(self._files_of(gone)))
-            state.commit()
+                state.put_meta(ResizeState(removed={number: self._file_ends(number) for number in self._removed()}))
+            self._adopt(shard, state, mark, ends, set(SCHEMAS))
+
+    def _adopt(
+        self,
+        shard: int,
+        state: DiskState,
+        mark: bytes,
+        ends: dict[int, WarcEnd],
+        wanted: set[str],
+        commit: Callable[[bytes], None] = lambda _mark: None,
+        whole: DiskState | None = None,
+    ) -> None:
+        """Apply archived answers to a machine on a new state, and add the rows that `wanted` tables lack.
+
+        If the state of the shard is `whole`, `commit` keeps there how far the tables go.
+        """
+        layout, config = self._layout, self._config
+        if config.ordering.by:
+            keep_earlier_ranks(config, layout)
+        self._say(f"shard {shard}: reading archived answers for {', '.join(sorted(wanted))}")
+        spooled = Spooled(shard, layout.spool(shard), mark)
+        with closing(Tables(layout.tables, layout.spool(shard), config.tables, shard=shard, mark=mark)) as tables:
+            rows = MissingRows(layout.tables, spooled, tables, wanted)
+            times = AnswerTimes(layout.tables, spooled)
+            machine = open_machine(self._asked, layout, shard, self._shards, state)
+
+            def checkpoint(*, is_last: bool = False) -> None:
+                rows.flush()
+                mark = tables.settle() if is_last else tables.checkpoint()
+                known = machine.flush()
+                known.commits, known.tables, known.archive = 1, mark, ends.get(shard, WarcEnd())
+                state.put_meta(known)
+                state.commit()
+                commit(mark)
+
+            work = (
+                Rebuild(machine, rows, checkpoint) if whole is None else _row_rebuild(whole, machine, rows, checkpoint)
+            )
+            work.run(
+                lambda at: self._seeds_of(shard, at), answers_of(layout, ends, times, shard=shard, shards=self._shards)
+            )
+            checkpoint(is_last=True)
+        self.adopted += work.adopted
+        for name, number in rows.added.items():
+            self.rebuilt[name] = self.rebuilt.get(name, 0) + number
+
+    def _seeds_of(self, shard: int, at: float) -> list[Discovery]:
+        owner = Placement(self._shards).owner
+        return [seed_discovery(self._config, seed, at) for seed in self._asked.seeds if owner(site_of(seed)) == shard]
+
+    def _new_draft(self, shard: int) -> Path:
+        """An empty folder for a state; what a repair that was killed left there is removed."""
+        folder = self._layout.shard(shard) / _DRAFT
+        shutil.rmtree(folder, ignore_errors=True)
         return folder
 
-    def _files_of(self, shard: int) -> dict[str, bytes]:
-        """The marks of tables and archive of a shard, by its files alone."""
+    def _put_in_place(self, shard: int) -> None:
+        """Move a new state to where the crawl looks for it: from here on the shard is whole."""
+        home = self._layout.shard(shard)
+        for name in (DATA, SEAL):
+            (home / _DRAFT / name).rename(home / name)
+        shutil.rmtree(home / _DRAFT)
+        sync_folder(home)
+
+    def _archive_ends(self) -> dict[int, WarcEnd]:
+        """How far the archive of each shard reaches, also of those that were removed: by its state, else by its files.
+
+        What a shard with a whole state has not committed it applies again itself.
+        """
+        names = (read_name(path.name) for path in self._layout.warc.glob(f"*{WARC}"))
+        ends = {}
+        for shard in sorted({name.shard for name in names if name is not None}):
+            commit = self._found.commits.get(shard)
+            is_cut = commit is not None and self._is_cut(commit.archive or WarcEnd())
+            whole = last_whole(self._layout, shard) if commit is None or is_cut else commit.archive
+            ends[shard] = whole or WarcEnd()
+        return ends
+
+    def _file_ends(self, shard: int) -> FileEnds:
+        """How far the files of a shard reach, by the files alone."""
         layout = self._layout
         tables = surviving_mark(layout.tables, layout.spool(shard), shard)
-        return {"tables": tables, "archive": msgspec.msgpack.encode(last_whole(layout, shard))}
+        return FileEnds(last_whole(layout, shard), tables)
 
-    def _shards_that_went(self) -> list[int]:
-        """Shards that a smaller number of shards has no place for, and whose files are still there."""
-        return [number for number in range(self._shards, 1000) if self._layout.has_files(number)]
-
-    def _make_rows(self, shard: int, state: DiskState, mark: bytes, wanted: set[str]) -> None:
-        layout, config = self._layout, self._config
-
-        def commit(place: bytes) -> None:
-            state.mark("tables", place)
-            state.commit()
-
-        spooled = Spooled(shard, layout.spool(shard), mark)
-        commit(mark)
-        with closing(Tables(layout.tables, layout.spool(shard), config.tables, shard=shard, mark=mark)) as tables:
-            if not wanted:
-                return
-            self._say(f"shard {shard}: making rows of {', '.join(sorted(wanted))} again from the archive")
-            work = Rebuilding(layout.tables, spooled, wanted, PageReader(config.reading))
-            end = msgspec.msgpack.decode(state.marked("archive") or b"\x90", type=WarcEnd)
-            if end.file:
-                work.run(archived_answers(layout.warc, shard, until=end), tables, commit)
-            for name, rows in work.made.items():
-                self.rebuilt[name] = self.rebuilt.get(name, 0) + rows
+    def _removed(self) -> list[int]:
+        """Shards that a resize removed, and whose files are still there."""
+        return [number for number in range(self._shards, MAX_SHARDS) if self._layout.has_files(number)]
 
     def _cut_short(self, shard: int) -> bool:
-        """Whether the archive of a shard ends before the place where its state says; a copy of its end is kept."""
+        """Whether the archive of a shard ends before the place that its state has; a copy of its end is kept."""
         commit = self._found.commits.get(shard)
-        end = (
-            WarcEnd()
-            if commit is None or commit.archive is None
-            else msgspec.msgpack.decode(commit.archive, type=WarcEnd)
-        )
-        path = self._layout.warc / end.file
-        if not end.file or (path.exists() and path.stat().st_size >= end.length):
+        end = WarcEnd() if commit is None else commit.archive or WarcEnd()
+        if not self._is_cut(end):
             return False
+        path = self._layout.warc / end.file
         if path.exists():
             copy = self._aside / path.relative_to(self._layout.folder)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
         return True
 
-    def _tell_others(self, shard: int) -> None:
-        """Batches between a new state and the others are numbered from 1."""
+    def _is_cut(self, end: WarcEnd) -> bool:
+        path = self._layout.warc / end.file
+        return bool(end.file) and not (path.exists() and path.stat().st_size >= end.length)
+
+    def _restart_exchange(self, shard: int) -> None:
+        """Have the others number batches to and from a shard with a new state from 1."""
         for number in range(self._shards):
             if number != shard and number not in self.lost_states and is_begun(self._layout.shard(number)):
                 with closing(DiskState(self._layout.shard(number), shard=number)) as state:
@@ -316,6 +389,18 @@ class _Repair:
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
         return target
+
+
+def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
+    """Adds the rows that a shard had recorded, as far as its state knows of that."""
+    meta = whole.meta(ShardMeta) or ShardMeta()
+
+    def was_refused(task: FetchTask) -> bool:
+        name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
+        record = whole.records.get([name])[0]
+        return record is not None and bool(record.reason)
+
+    return Rebuild(machine, rows, checkpoint, meta.sitemaps.unfinished, was_refused)
 
 
 def _table_of(part: Part) -> str:

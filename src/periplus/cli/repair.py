@@ -38,6 +38,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
             found.config,
             found.layout,
             _shards(found),
+            found.seeds,
             is_dry=dry_run,
             say=lambda what: console.print(Text(what, style="dim"), soft_wrap=True),
         )
@@ -67,8 +68,8 @@ def _show(console: Console, folder: Path, repaired: Repaired, *, is_dry: bool) -
         if told:
             console.print(Text(f"  rows {verb}: {told}"), soft_wrap=True)
     for shard in repaired.new_states:
-        line = f"  shard {shard} has a new state: the next crawl begins there with an empty frontier,"
-        console.print(Text(f"{line} and keeps tables and archive"), soft_wrap=True)
+        line = f"  shard {shard} has a new state, made from the archive: the next crawl continues with it"
+        console.print(Text(line), soft_wrap=True)
     if repaired.set_aside:
         console.print(Text(f"  damaged files are in {repaired.set_aside}"), soft_wrap=True)
     console.print(Text(_verdict(folder, repaired, is_dry=is_dry), style="bold"), soft_wrap=True)

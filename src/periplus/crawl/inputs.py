@@ -141,10 +141,21 @@ class Restarted(Struct, frozen=True, array_like=True, tag=14):
 
 
 class Adopted(Struct, frozen=True, array_like=True, tag=15):
-    """Answers from the archive of a crawl whose state is lost."""
+    """Answers from the archive of a crawl whose state is lost; of each URL one.
+
+    `is_counted`: whether this shard archived them, and so counts them and has their rows in its tables.
+    """
 
     answers: tuple[Answer, ...]
     at: float
+    is_counted: bool = True
+
+
+class AdoptionEnded(Struct, frozen=True, array_like=True, tag=16):
+    """All answers of the archive were adopted. `is_counted`: whether this shard archived any of them."""
+
+    at: float
+    is_counted: bool = True
 
 
 Input = (
@@ -163,6 +174,7 @@ Input = (
     | Flushed
     | Restarted
     | Adopted
+    | AdoptionEnded
 )
 
 

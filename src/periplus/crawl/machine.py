@@ -18,18 +18,34 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Event, Fetched, FetchOutcome, Filter, Ordering, Purpose, Redirected, Site, Stored, Url
+from periplus.model import Discovered as Found
+from periplus.model import (
+    Event,
+    Fetched,
+    FetchOutcome,
+    Filter,
+    Ordering,
+    Purpose,
+    Redirected,
+    Refused,
+    Site,
+    Stored,
+    Url,
+)
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard, Scope, SiteLessons
 from periplus.policy.refresh import RefreshSettings, Weigher
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State, WarcEnd
+from periplus.urls import site_of
 
 from .frontier import Frontier, FrontierSettings, FrontierState, PolitenessSettings, RetrySettings, SiteRecords
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
     Adopted,
+    AdoptionEnded,
+    Answer,
     Answered,
     Claim,
     Discovered,
@@ -98,14 +114,20 @@ class MachineSettings(Struct, frozen=True):
 
 
 class _Events:
-    """Collects and counts the events of an input."""
+    """Collects and counts the events of an input.
+
+    `is_counting`: not while answers that another shard archived are adopted; of these only discoveries are events here.
+    """
 
     def __init__(self, stats: CrawlStats) -> None:
         self.stats = stats
+        self.is_counting = True
         self._events: list[Event] = []
 
     def record(self, events: Sequence[Event]) -> None:
         """Keep and count these."""
+        if not self.is_counting:
+            events = [event for event in events if isinstance(event, Found | Refused)]
         self._events += events
         for event in events:
             self.stats.count(event)
@@ -262,7 +284,10 @@ class Machine:
             case Restarted():
                 self.frontier.restart(now)
             case Adopted():
-                self._adopted(self._pipeline.process(given.answers, now), now)
+                self._adopted(given, now)
+            case AdoptionEnded():
+                self._events.is_counting = given.is_counted
+                self.frontier.end_adoption(now)
         self._settle(now)
         claimed, released = self.frontier.schedule.addresses.claims()
         if claimed or released:
@@ -289,14 +314,46 @@ class Machine:
         for each in processed:
             self._pass_on(each, now)
 
-    def _adopted(self, processed: Sequence[Processed], now: float) -> None:
+    def _adopted(self, given: Adopted, now: float) -> None:
+        """Learn from archived answers. Of the sites of other shards only what links lead here."""
+        self._events.is_counting = given.is_counted
+        own = [answer for answer in given.answers if self.router.owns_site(answer.outcome.task.site)]
+        others = [answer for answer in given.answers if not self.router.owns_site(answer.outcome.task.site)]
+        processed = self._pipeline.process(self._with_last_visits(own), now) if own else []
         for answer, _, reading in processed:
-            if answer.payload is not None:
-                self._state.payloads.add_new(answer.payload)
-            self._events.stats.copies += reading is not None and reading.is_copy
-            self.frontier.adopt(answer.outcome, now, reading)
+            self._events.stats.copies += given.is_counted and reading is not None and reading.is_copy
+            self.frontier.adopt(answer.outcome, now, reading, is_counted=given.is_counted)
         for each in processed:
             self._pass_on(each, now)
+        for each in self._pipeline.read(others, now) if others else []:
+            self._pass_links(each, now)
+        if given.is_counted:
+            payloads = (answer.payload for answer in given.answers)
+            for payload in payloads:
+                if payload is not None:
+                    self._state.payloads.add_new(payload)
+
+    def _with_last_visits(self, answers: Sequence[Answer]) -> list[Answer]:
+        """Answers with the time of the visit before, which tasks have and archives do not."""
+        records = self._state.records.get([answer.outcome.task.url for answer in answers])
+        return [
+            answer
+            if record is None or answer.outcome.task.purpose is not Purpose.PAGE
+            else replace(
+                answer, outcome=replace(answer.outcome, task=replace(answer.outcome.task, visited_at=record.kept_at))
+            )
+            for answer, record in zip(answers, records, strict=True)
+        ]
+
+    def _pass_links(self, processed: Processed, now: float) -> None:
+        """Where an answer of another shard's site leads, as far as that is here."""
+        outcome = processed.answer.outcome
+        if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
+            self.router.follow_seed(outcome)
+        found = self._pipeline.links(processed, now, lambda _links: 0.0)
+        own = [discovery for discovery in found if self.router.owns_site(site_of(discovery.url))]
+        if own:
+            self.frontier.discover(own, now)
 
     def _pass_on(self, processed: Processed, now: float) -> None:
         """Where an answer leads: links, places that seeds moved to, sitemaps."""
@@ -315,7 +372,7 @@ class Machine:
                 self.sitemaps.read(outcome, processed.answer.stored, now)
             else:
                 self.sitemaps.ended(outcome, now)
-        elif task.purpose is Purpose.ROBOTS and task.ip is not None:
+        elif task.purpose is Purpose.ROBOTS and (task.ip is not None or isinstance(outcome, Fetched | Redirected)):
             self.sitemaps.discovery.robots_read(task, now)
         if self._pipeline.gaining >= self._pipeline.max_gaining:
             self._pass_gains(now)

@@ -63,6 +63,9 @@ class Pipeline(Protocol):
     def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:
         """Read, deduplicate and compare; events report what was found."""
 
+    def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+        """Only read; events report what was found."""
+
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
         """Where an answer leads, but for links that were seen lately."""
 
@@ -104,14 +107,18 @@ class PagePipeline:
 
     def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:
         """Read, deduplicate and compare; events report what was found."""
+        read = self.read(answers, at)
+        readings = self._deduplicator.judge([(each.answer.outcome, each.page) for each in read], at)
+        self._record(_changes(answers, readings, at))
+        return [each._replace(reading=reading) for each, reading in zip(read, readings, strict=True)]
+
+    def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+        """Only read; events report what was found."""
         pages = self._read([answer.outcome for answer in answers if answer.is_read and is_page(answer.outcome)])
         read = [pages.get(answer.outcome.task.url) if is_page(answer.outcome) else None for answer in answers]
         self._record(FetchEnded(each.outcome, at, each.stored) for each in answers if each.is_request)
         self._record(PageRead(page, at) for page in read if page is not None)
-        outcomes = [(answer.outcome, page) for answer, page in zip(answers, read, strict=True)]
-        readings = self._deduplicator.judge(outcomes, at)
-        self._record(_changes(answers, readings, at))
-        return [Processed(*each) for each in zip(answers, read, readings, strict=True)]
+        return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]
 
     def _record(self, events: Iterable[FetchEnded | PageRead | ChangeSeen]) -> None:
         recorded = list(events)

@@ -14,6 +14,7 @@ from periplus.crawl.inputs import (
     Acknowledged,
     AddressesReviewed,
     Adopted,
+    AdoptionEnded,
     Answer,
     Answered,
     Discovered,
@@ -100,6 +101,7 @@ OTHERS: tuple[Input, ...] = (
     Flushed(AT),
     Restarted(AT),
     Adopted((Answer(Excluded(task(0), "robots")),), AT),
+    AdoptionEnded(AT),
 )
 
 

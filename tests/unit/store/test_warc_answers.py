@@ -13,6 +13,7 @@ from periplus.model import (
     FetchTask,
     Lane,
     NotModified,
+    Payload,
     Purpose,
     Redirected,
     Site,
@@ -30,7 +31,7 @@ AT = 1_800_000_000.123456
 REQUEST = b"GET /a HTTP/1.1\r\nHost: example.org\r\n\r\n"
 CONDITIONAL = b'GET /a HTTP/1.1\r\nIf-None-Match: "v1"\r\nIf-Modified-Since: Tue, 15 Nov 2022 12:45:26 GMT\r\n\r\n'
 HTML = (("Content-Type", "text/html; charset=utf-8"), ("Server", "nginx"))
-WRITTEN = list[tuple[Answer, Stored]]
+WRITTEN = list[tuple[Answer, Stored, Payload | None]]
 
 
 def task(path: str = "/a", **facts: Any) -> FetchTask:
@@ -47,7 +48,7 @@ def written(folder: Path, *answers: Answer, shard: int = 0, **settings: Any) -> 
     archive = Archive(
         folder, WarcSettings(**settings), shard=shard, software="test", fields={}, end=None, payloads=MemoryPayloads()
     )
-    found = [(each, archive.write(each, CONDITIONAL if each.task.validators else REQUEST)[0]) for each in answers]
+    found = [(each, *archive.write(each, CONDITIONAL if each.task.validators else REQUEST)) for each in answers]
     archive.close()
     merge_indexes(folder)
     return found
@@ -61,6 +62,11 @@ EVERY_KIND: list[Answer] = [
     page(b"gone", "/gone", status=404),
     page(b"", "/nothing", status=204, headers=()),
     page(b"User-agent: *", "/robots.txt", task=task("/robots.txt", purpose=Purpose.ROBOTS)),
+    page(
+        b"User-agent: *\nAllow: /",
+        "/robots.txt",
+        task=replace(task("/robots.txt", purpose=Purpose.ROBOTS, redirects=1), site=Site("moved.test")),
+    ),
     page(b"<urlset/>", "/map.xml", task=task("/map.xml", purpose=Purpose.SITEMAP, lane=Lane.REFRESH)),
     page(b"deep", "/deep", task=task("/deep", depth=7, redirects=2, attempt=3, source=Source.SITEMAP)),
     page(b"no address", "/proxied", ip=None, task=task("/proxied", ip=None)),
@@ -104,7 +110,7 @@ def test_a_payload_that_is_lost_is_called_cut_off(tmp_path: Path) -> None:
     expected = written(tmp_path, page(b"the same words"), page(b"the same words", "/copy", started_at=AT + 5))
     (tmp_path / "index.cdxj").unlink()
     found = list(archived_answers(tmp_path, 0))
-    assert found[1] == (replace(expected[1][0], body=b"", is_truncated=True), expected[1][1])
+    assert found[1] == (replace(expected[1][0], body=b"", is_truncated=True), expected[1][1], None)
 
 
 def test_it_ends_where_it_was_committed(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ from periplus.urls import site_of
 
 from ..revisit import Revisits
 from .admission import Admission
+from .adoption import Adoption
 from .leases import Lease, Leases
 from .politeness import (
     PolitenessSettings,
@@ -180,18 +181,28 @@ class Frontier:
         self._selector.revisits_waiting = saved.revisits_waiting
         self._reports = Reports(
             state,
-            records,
             self.schedule,
             self._selector,
             self._preflight,
             scores=self.scores,
             revisits=revisits,
             guard=guard,
-            gate=self._gate,
             politeness=self._politeness,
             retries=self._retries,
             back_off=wait,
             pages_done=saved.pages_done,
+        )
+        self._adoption = Adoption(
+            state,
+            self.schedule,
+            self._selector,
+            self._preflight,
+            self._reports,
+            gate=self._gate,
+            scores=self.scores,
+            discover=self.discover,
+            queue_files=self.queue_files,
+            queued=self._queued,
         )
 
     def flush(self) -> FrontierState:
@@ -363,9 +374,15 @@ class Frontier:
         else:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
 
-    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
-        """Learn from an answer of the archive that was not granted here: the state of its crawl was lost."""
-        self._reports.adopt(outcome, now, reading)
+    # answers of an archive
+
+    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None, *, is_counted: bool) -> None:
+        """Learn from an archived answer of a crawl whose state is lost."""
+        self._adoption.adopt(outcome, now, reading, is_counted=is_counted)
+
+    def end_adoption(self, now: float) -> None:
+        """All archived answers were adopted."""
+        self._adoption.end(now)
 
     @property
     def pages_done(self) -> int:

@@ -8,6 +8,7 @@ each other must not wait for each other). What an answer means is decided in `ro
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from periplus.model import (
@@ -89,6 +90,13 @@ class SitePreflight:
         """A request was under way when the process ended: a delegated one is made again, first of all."""
         if task.ip is not None and task.site != visited.site:
             visited.delegated.appendleft(Delegation(task.site, task.url, task.redirects))
+            self._schedule.changed(visited)
+
+    def granted_before(self, visited: ActiveSite, task: FetchTask) -> None:
+        """A request was made by an earlier crawl: if it was delegated, it does not wait any more."""
+        waiting = [each for each in visited.delegated if each.wanted_by != task.site]
+        if len(waiting) < len(visited.delegated):
+            visited.delegated = deque(waiting)
             self._schedule.changed(visited)
 
     # the address

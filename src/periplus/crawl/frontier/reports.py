@@ -14,7 +14,6 @@ from periplus.model import (
     Excluded,
     Fetched,
     FetchOutcome,
-    FirstSeen,
     NotModified,
     Purpose,
     Reading,
@@ -38,12 +37,10 @@ from .politeness import (
     retry_for,
 )
 from .preflight import BackOff, SitePreflight
-from .robots import RobotsGate, read_robots
 from .schedule import Schedule
 from .scores import Scores
-from .selection import CandidateSelector, file_name
+from .selection import CandidateSelector
 from .site import ActiveSite
-from .site_records import SiteRecords
 
 
 class Reports:
@@ -52,7 +49,6 @@ class Reports:
     def __init__(
         self,
         state: State,
-        records: SiteRecords,
         schedule: Schedule,
         selector: CandidateSelector,
         preflight: SitePreflight,
@@ -60,21 +56,18 @@ class Reports:
         scores: Scores,
         revisits: Revisits,
         guard: Guard,
-        gate: RobotsGate,
         politeness: PolitenessSettings,
         retries: RetrySettings,
         back_off: BackOff,
         pages_done: int,
     ) -> None:
         self._state = state
-        self._records = records
         self._schedule = schedule
         self._selector = selector
         self._preflight = preflight
         self._scores = scores
         self._revisits = revisits
         self._guard = guard
-        self._gate = gate
         self._politeness = politeness
         self._retries = retries
         self._back_off = back_off
@@ -169,22 +162,30 @@ class Reports:
         ended_at = getattr(outcome, "started_at", now) + active.record.last_duration
         return float(ended_at + delay_after(self._politeness, active.record.delay, active.record.last_duration))
 
-    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> None:
-        """Learn from an answer of the archive that was not granted here: the state of its crawl was lost."""
-        task, reason = outcome.task, reason_of(outcome)
-        if task.purpose is Purpose.ROBOTS:
-            self._gate.learn(read_robots(task.site, outcome, self._gate.file(task.site), now))
-            return
-        name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
-        fresh = UrlRecord(name, (FirstSeen(task.source, now),), task.depth, redirects=task.redirects)
-        record = self._state.records.add_new([fresh])[0] or fresh
-        after = after_visit(record, outcome, reading, reason)
-        if task.purpose is Purpose.PAGE:
-            site = self._records.get(task.site)
-            site.pages += 1
-            after = self._revisits.visited(site, record, after, outcome, reading, now)
-            self._count(outcome, reading, reason)
-        self._state.records.put([after])
+    def adopted(
+        self,
+        active: ActiveSite,
+        ticket: Ticket,
+        outcome: FetchOutcome,
+        reading: Reading | None,
+        now: float,
+        *,
+        is_counted: bool,
+    ) -> None:
+        """A page or a sitemap was fetched by a crawl whose state is lost. The task says how often it had failed.
+
+        One that is tried again keeps its place: its next answer may be archived as well.
+        """
+        reason = reason_of(outcome)
+        pages_done = self.pages_done
+        record = replace(self._selector.record_of(ticket.entry), failures=outcome.task.attempt - 1)
+        if is_tried_again(self._retries, reason, record.failures + 1):
+            self._state.records.put([after_failure(record, outcome, reason)])
+        else:
+            self._selector.remove(active, ticket)
+            self._learn(active, record, outcome, reading, reason, now)
+        self.pages_done = self.pages_done if is_counted else pages_done
+        self.finish_request(active, outcome, reason, now)
 
 
 def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | None, reason: str) -> UrlRecord:

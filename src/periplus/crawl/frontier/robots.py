@@ -158,6 +158,11 @@ class RobotsGate:
         self._forget(file.site)
         self._files.put(file)
 
+    def is_known(self, site: Site) -> bool:
+        """Whether the rules of a site are known, or that there are none."""
+        file = self._files.get(site)
+        return file is not None and file.access != "none"
+
     def file(self, site: Site) -> RobotsFile | None:
         """What is kept of a site's robots.txt."""
         return self._files.get(site)

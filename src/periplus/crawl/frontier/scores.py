@@ -77,6 +77,10 @@ class FixedScores:
     def link(self, discoveries: Sequence[Discovery]) -> None:
         """Links do not matter."""
 
+    def ticket_of(self, url: Url) -> Ticket | None:  # noqa: ARG002
+        """The place of a URL in its queue, if that is kept: it is not."""
+        return None
+
     def released(self, tickets: Sequence[Ticket]) -> None:
         """These wait again after a failure."""
 
@@ -241,13 +245,21 @@ class PriorityIndex:
         if self._ranking is not None:
             self._state.standings.link([(each.referrer, each.url) for each in discoveries if each.referrer is not None])
 
+    def ticket_of(self, url: Url) -> Ticket | None:
+        """The place of a URL in its queue, if it waits."""
+        standing = self._state.standings.get([url])[0]
+        if standing is None or standing.stage != Stage.WAITING:
+            return None
+        return Ticket(standing.place, Queued(url, site_of(url), standing.lane, standing.level))
+
     def released(self, tickets: Sequence[Ticket]) -> None:
-        """These wait again, after a failure."""
+        """These wait again after a failure; or they were pooled, and an archive has answers for them."""
         pages = [ticket for ticket in tickets if ticket.entry.lane is not Lane.FILES]
         standings = self._state.standings.get([ticket.entry.url for ticket in pages])
         changed = []
         for ticket, standing in zip(pages, standings, strict=True):
             if standing is not None:
+                self.pooled -= standing.stage == Stage.POOLED
                 _wait(standing, ticket)
                 changed.append((ticket.entry.url, standing))
         self._left += len(pages)

@@ -47,6 +47,8 @@ from .site import ActiveSite
 
 _RESCORED = 8
 """Heads of a queue that are scored again before one is taken as it stands."""
+_SEARCHED = 32
+"""URLs at the head of a queue among which one is looked for that an earlier crawl fetched: more than are under way."""
 _FIRST_VISITS = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
 """Where pages wait for their first visit."""
 
@@ -195,6 +197,33 @@ class CandidateSelector:
         if record is None:
             raise InvariantError(f"{entry.url} waits in a queue but has no record")
         return record
+
+    # what an archive has answers for
+
+    def find(self, active: ActiveSite, task: FetchTask, now: float) -> Ticket | None:
+        """The ticket of a URL that an earlier crawl fetched at this moment.
+
+        It was first in its queue then; so it is near the head now, behind URLs that the crawl had refused or fetched
+        before: those leave the queue as they did then. `None` if it is not among the first that stay.
+        """
+        kept = self._scores.ticket_of(task.url) if task.lane is not Lane.FILES else None
+        stay = 0
+        while kept is None and stay < _SEARCHED:
+            heads = self._heads_of(active.site, task.lane, stay + _SEARCHED, frozenset())[stay:]
+            if not heads:
+                return None
+            for head in heads:
+                if head.entry.url == task.url:
+                    return head
+                stay += not self._gate.is_known(active.site) or self.judge(active, head, now) is not None
+        return kept
+
+    def drop_refused(self, active: ActiveSite, now: float) -> None:
+        """Let URLs leave the heads of a site's queues that were fetched or may not be."""
+        for lane in [lane for lane in active.waiting if lane is not Lane.REFRESH]:
+            while heads := self._heads_of(active.site, lane, 1, frozenset()):
+                if self.judge(active, heads[0], now) is not None:
+                    break
 
     # a URL leaves its queue
 

@@ -189,7 +189,11 @@ class ActiveSite:
             return Request.ADDRESS
         if self.delegated:
             return Request.DELEGATED_ROBOTS
-        return Request.PAGE if _is_valid(record.robots_expire_at, now, MAX_ROBOTS_AGE) else Request.ROBOTS
+        return Request.PAGE if self.has_rules(now) else Request.ROBOTS
+
+    def has_rules(self, now: float) -> bool:
+        """Whether the robots.txt of the site was read lately enough to be used."""
+        return _is_valid(self.record.robots_expire_at, now, MAX_ROBOTS_AGE)
 
     def destination(self, *, has_room: bool) -> Move:
         """Where a site goes when its last request has ended."""

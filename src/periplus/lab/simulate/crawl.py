@@ -100,6 +100,10 @@ class SimulatedPages:
         self._gain = 0.0
         self.learns = self.keeps_links = False
 
+    def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+        """Only read: the same."""
+        return self.process(answers, at)
+
     def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:  # noqa: ARG002
         """Every page that is there is read."""
         return [Processed(answer, None, self._reading if is_page(answer.outcome) else None) for answer in answers]

@@ -11,7 +11,7 @@ Fetching is done elsewhere, and so is the memory of which payloads were seen bef
 are kept as they came, their content codings on; `content` takes those off.
 """
 
-from .answers import archived_answers
+from .answers import ArchivedAnswer, archived_answers
 from .archive import Archive, WarcEnd, WarcSettings
 from .cdxj import CdxLine
 from .http import HttpMessage
@@ -22,6 +22,7 @@ __all__ = [
     "INDEX",
     "MAX_BLOCK",
     "Archive",
+    "ArchivedAnswer",
     "CdxLine",
     "HttpMessage",
     "WarcEnd",

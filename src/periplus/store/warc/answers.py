@@ -1,21 +1,23 @@
-"""Archived answers as the crawl got them: the outcome of each fetch, rebuilt from its records.
+"""Archived answers as the crawl received them: the outcome of each fetch, rebuilt from its records.
 
 An exchange is a `response` or `revisit`, the `request` for it, and `metadata` (see `records`). From these come the
-answer with its headers and body, and the task it was the answer to. Not archived, and so not rebuilt: failures and what
-was excluded (no answer), when the answer was handed over (a little after it ended), and the lease of the task.
+answer with its headers and body, and the task it was the answer to. Not archived, and so not rebuilt: failed and
+excluded fetches (they have no answer), the time at which the crawl applied the answer (a little after it ended), the
+time of the visit before, unless the answer is 304, and the lease of the task.
 
-An exchange counts if its last record, the `metadata`, is whole. What lies behind the end of an archive that a state
-still knows of is not wanted by readers: `until` says where that is.
+An exchange counts if its last record, the `metadata`, is whole. `until` is the end of an archive that a state has
+committed: later records belong to work that will be done again.
 """
 
 from __future__ import annotations
 
 import logging
+from base64 import b32decode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -25,9 +27,11 @@ from periplus.model import (
     FetchTask,
     Lane,
     NotModified,
+    Payload,
     Problem,
     Purpose,
     Redirected,
+    Site,
     Source,
     Stored,
     Url,
@@ -35,7 +39,7 @@ from periplus.model import (
 )
 from periplus.urls import canonical, site_of
 
-from .archive import WarcEnd
+from .archive import WarcEnd, can_be_referred_to
 from .digests import sha1_base32
 from .http import ORIGINAL, HttpMessage, read_message
 from .index import original
@@ -59,10 +63,18 @@ class _Exchange(Struct):
     request: HttpMessage | None = None
 
 
-def archived_answers(folder: Path, shard: int, *, until: WarcEnd | None = None) -> Iterator[tuple[Answer, Stored]]:
-    """Every answer of a shard in the order of writing, and where it lies. `index.cdxj` must be there for revisits.
+class ArchivedAnswer(NamedTuple):
+    """An answer, where it lies, and its payload if later answers may refer to it."""
 
-    What is damaged is passed over, with a warning in the log.
+    outcome: Answer
+    stored: Stored
+    payload: Payload | None
+
+
+def archived_answers(folder: Path, shard: int, *, until: WarcEnd | None = None) -> Iterator[ArchivedAnswer]:
+    """Every answer of a shard in the order of writing. Bodies of revisits are found by `index.cdxj`.
+
+    Damaged records are passed over, with a warning in the log.
     """
     end = read_name(until.file) if until is not None else None
     for name, path in files_of(folder, shard):
@@ -72,7 +84,7 @@ def archived_answers(folder: Path, shard: int, *, until: WarcEnd | None = None) 
         yield from _answers_in(folder, path, until.length if is_last and until is not None else None)
 
 
-def _answers_in(folder: Path, path: Path, length: int | None) -> Iterator[tuple[Answer, Stored]]:
+def _answers_in(folder: Path, path: Path, length: int | None) -> Iterator[ArchivedAnswer]:
     exchange: _Exchange | None = None
     for record in read_records(path, end=length, max_block=MAX_BODY):
         if isinstance(record, Problem):
@@ -84,15 +96,16 @@ def _answers_in(folder: Path, path: Path, length: int | None) -> Iterator[tuple[
         elif record.type == "request":
             exchange.request = record.message()
         elif record.type == "metadata":
-            yield _answer(folder, exchange, _told(record)), _stored(path, exchange.answer)
+            answer, stored = _answer(folder, exchange, _fields_in(record)), _stored(path, exchange.answer)
+            yield ArchivedAnswer(answer, stored, _new_payload(answer, stored, exchange.answer))
             exchange = None
 
 
-def _answer(folder: Path, exchange: _Exchange, told: Mapping[str, str]) -> Answer:
+def _answer(folder: Path, exchange: _Exchange, fields: Mapping[str, str]) -> Answer:
     record = exchange.answer
     message = record.message() if record.is_http else read_message(record.block)
-    task, headers = _task(exchange, told), _as_sent(message)
-    started_at, duration = _seconds(record.fields.get("warc-date", "")), _duration(told)
+    task, headers = _task(exchange, fields), _as_sent(message)
+    started_at, duration = _seconds(record.fields.get("warc-date", "")), _duration(fields)
     ip = record.fields.get("warc-ip-address")
     if record.fields.get("warc-profile") == UNCHANGED:
         return NotModified(task, headers, started_at, duration, ip)
@@ -107,22 +120,22 @@ def _answer(folder: Path, exchange: _Exchange, told: Mapping[str, str]) -> Answe
     return Fetched(task, status, headers, body, started_at, duration, ip, is_truncated)
 
 
-def _task(exchange: _Exchange, told: Mapping[str, str]) -> FetchTask:
+def _task(exchange: _Exchange, fields: Mapping[str, str]) -> FetchTask:
     record = exchange.answer
     url = Url(record.url)
     unchanged_since = record.fields.get("warc-refers-to-date") if _is_unchanged(record) else None
     return FetchTask(
         url=url,
-        site=site_of(url),
-        purpose=Purpose(told.get("purpose", Purpose.PAGE)),
-        lane=Lane(told.get("lane", Lane.DISCOVERY)),
+        site=Site(fields["site"]) if "site" in fields else site_of(url),
+        purpose=Purpose(fields.get("purpose", Purpose.PAGE)),
+        lane=Lane(fields.get("lane", Lane.DISCOVERY)),
         lease_ends_at=0.0,
         validators=_validators(exchange.request),
-        attempt=int(told.get("attempt", "1")),
+        attempt=int(fields.get("attempt", "1")),
         ip=record.fields.get("warc-ip-address"),
-        source=Source(told.get("source", Source.LINK)),
-        depth=int(told.get("hopsfromseed", "0")),
-        redirects=int(told.get("redirects", "0")),
+        source=Source(fields.get("source", Source.LINK)),
+        depth=int(fields.get("hopsfromseed", "0")),
+        redirects=int(fields.get("redirects", "0")),
         visited_at=_seconds(unchanged_since) if unchanged_since else None,
     )
 
@@ -167,12 +180,19 @@ def _target(headers: tuple[tuple[str, str], ...], base: Url) -> Url | None:
     return canonical(location, base) if location else None
 
 
+def _new_payload(answer: Answer, stored: Stored, record: WarcRecord) -> Payload | None:
+    """The payload of a record that holds one: what `Archive.write` returned for it."""
+    if stored.is_revisit or not can_be_referred_to(answer):
+        return None
+    return Payload(b32decode(stored.digest.removeprefix("sha1:")), answer.task.url, answer.started_at, record.id)
+
+
 def _stored(path: Path, record: WarcRecord) -> Stored:
     digest = record.fields.get("warc-payload-digest", "")
     return Stored(path.name, record.offset, record.length, digest, record.type == "revisit")
 
 
-def _told(record: WarcRecord) -> dict[str, str]:
+def _fields_in(record: WarcRecord) -> dict[str, str]:
     """The lines of a metadata record, names in lower case."""
     lines = record.block.decode("utf-8", "replace").splitlines()
     pairs = (line.partition(":") for line in lines)
@@ -183,9 +203,9 @@ def _concurrent(record: WarcRecord) -> str:
     return record.fields.get("warc-concurrent-to", "").strip("<>").removeprefix("urn:uuid:")
 
 
-def _duration(told: Mapping[str, str]) -> float:
+def _duration(fields: Mapping[str, str]) -> float:
     """Seconds; from the milliseconds where an older archive has no more."""
-    return float(told["seconds"]) if "seconds" in told else int(told.get("fetchtimems", "0")) / 1000
+    return float(fields["seconds"]) if "seconds" in fields else int(fields.get("fetchtimems", "0")) / 1000
 
 
 def _seconds(date: str) -> float:

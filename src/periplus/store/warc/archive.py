@@ -112,7 +112,7 @@ class Archive:
         now = self._file_for(date)
         frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
         record, digest, payload = self._record(answer, frame)
-        is_revisit = isinstance(answer, NotModified) or (payload is None and _can_be_referred_to(answer))
+        is_revisit = isinstance(answer, NotModified) or (payload is None and can_be_referred_to(answer))
         offset = now.file.length + len(now.unwritten)
         sent = records.request(request, frame) if request else b""
         now.file.append(b"".join((now.unwritten, record, sent, records.metadata(answer.task, answer.duration, frame))))
@@ -148,7 +148,7 @@ class Archive:
         raw = sha1(answer.body, usedforsecurity=False).digest()
         digest = base32(raw)
         payload = None
-        if _can_be_referred_to(answer):
+        if can_be_referred_to(answer):
             first = self._pending.get(raw) or self._payloads.get(raw)
             if first is not None:
                 date = self._dates.date(first.fetched_at)
@@ -203,7 +203,7 @@ class Archive:
             index_of(path).unlink(missing_ok=True)
 
 
-def _can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
+def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
     """Whether a later answer with the same payload is told by a reference to this one."""
     return isinstance(answer, Fetched) and answer.status == 200 and bool(answer.body) and not answer.is_truncated
 

@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from periplus.model import Fetched, FetchTask, NotModified, Payload, Redirected
+from periplus.urls import site_of
 
 from .digests import sha1_base32
 from .http import is_compressed, response_head
@@ -102,9 +103,14 @@ def metadata(task: FetchTask, duration: float, frame: Frame) -> bytes:
     block = (
         f"fetchTimeMs: {round(duration * 1000)}\r\nhopsFromSeed: {task.depth}\r\nsource: {task.source.value}\r\n"
         f"lane: {task.lane.value}\r\npurpose: {task.purpose.value}\r\nredirects: {task.redirects}\r\n"
-        f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n"
+        f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n{_wanted_by(task)}"
     ).encode()
     return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block)
+
+
+def _wanted_by(task: FetchTask) -> str:
+    """The site for which the robots.txt of another was fetched."""
+    return f"site: {task.site}\r\n" if task.site != site_of(task.url) else ""
 
 
 def warcinfo(identifier: str, date: str, file: str, software: str, fields: Mapping[str, str]) -> bytes:
