@@ -184,12 +184,20 @@ class Collection:
     """A collection in a folder, with an engine on a virtual wire."""
 
     def __init__(
-        self, folder: Path, config: Config, world: World, seeds: tuple[Url, ...], *, visits_a_day: float = 0.0
+        self,
+        folder: Path,
+        config: Config,
+        world: World,
+        seeds: tuple[Url, ...],
+        *,
+        visits_a_day: float = 0.0,
+        slots: int = 3,
     ) -> None:
         self.folder, self.config, self.world, self.seeds = folder, config, world, seeds
         self.visits_a_day = visits_a_day
         self.clock = VirtualClock()
-        self.wire = VirtualWire(world, self.clock)
+        self.slots = slots
+        self.wire = VirtualWire(world, self.clock, slots)
         self._open()
 
     def _open(self) -> None:
@@ -243,7 +251,7 @@ class Collection:
         """A new process on what a crash left: the log is applied."""
         other = copy.copy(self)
         other.folder, other.clock = photograph.folder, VirtualClock(photograph.at)
-        other.wire = VirtualWire(other.world, other.clock)
+        other.wire = VirtualWire(other.world, other.clock, self.slots)
         IDENTIFIERS.number = photograph.identifiers
         other._open()
         other.engine.replay()

@@ -28,6 +28,8 @@ BASE: dict[str, object] = {
     "sitemaps.follow": True,
 }
 CASES: dict[str, tuple[dict[str, object], float]] = {
+    "one_slot": ({"politeness.delay": 0.02, "politeness.slow_factor": 0.0, "politeness.ip_delay": 0.0}, 0.0),
+    "watch_one_slot": ({"refresh.shortest": 60.0, "politeness.slow_factor": 0.0}, 400_000.0),
     "breadth_first": ({}, 0.0),
     "few_sites": ({"frontier.max_sites": 2, "politeness.max_parallel": 2, "politeness.pages_per_visit": 2}, 0.0),
     "opic": ({"crawl.ordering": "opic"}, 0.0),
@@ -93,7 +95,8 @@ def test_a_crash_after_any_input_costs_nothing(
     options, visits = CASES[name]
     world = RichWorld(seed, 6, 5)
     seeds = tuple(world.urls[::2])
-    run = Collection(tmp_path / "run", config_of(options), world, seeds, visits_a_day=visits)
+    slots = 1 if "one_slot" in name else 3
+    run = Collection(tmp_path / "run", config_of(options), world, seeds, visits_a_day=visits, slots=slots)
     run.begin()
     witness = Witness(run, tmp_path / "photographs")
     run.run(START + LONGEST)

@@ -18,16 +18,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Discovered as Found
 from periplus.model import (
-    Event,
     Fetched,
     FetchOutcome,
     Filter,
     Ordering,
     Purpose,
     Redirected,
-    Refused,
     Site,
     Stored,
     Url,
@@ -69,7 +66,7 @@ from .pipeline import PagePipeline, Pipeline, Processed
 from .revisit import PageComparer, Revisits, RevisitState, SampleRows, Watching
 from .router import ShardRouter
 from .sitemaps import SitemapRules, SitemapScheduler, SitemapState
-from .stats import CrawlStats
+from .stats import CrawlStats, EventCounter, IgnoredEvents
 
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
 """Puts the body of an answer back, from where the archive has it."""
@@ -113,38 +110,6 @@ class MachineSettings(Struct, frozen=True):
     watching: Watching | None = None
 
 
-class _Events:
-    """Collects and counts the events of an input.
-
-    `is_counting`: not while answers that another shard archived are adopted; of these only discoveries are events here.
-    """
-
-    def __init__(self, stats: CrawlStats) -> None:
-        self.stats = stats
-        self.is_counting = True
-        self._events: list[Event] = []
-
-    def record(self, events: Sequence[Event]) -> None:
-        """Keep and count these."""
-        if not self.is_counting:
-            events = [event for event in events if isinstance(event, Found | Refused)]
-        self._events += events
-        for event in events:
-            self.stats.count(event)
-
-    def drain(self) -> list[Event]:
-        """The events since this was last asked."""
-        events, self._events = self._events, []
-        return events
-
-
-class Unobserved(_Events):
-    """Drops events: for simulations, which look at requests only."""
-
-    def record(self, events: Sequence[Event]) -> None:
-        """Ignore these."""
-
-
 class Machine:
     """The state machine of a shard. `pipeline` is made for it, unless the simulator brings its own."""
 
@@ -167,7 +132,7 @@ class Machine:
         self._state = state
         meta = state.meta(ShardMeta) or ShardMeta()
         self._meta = meta
-        self._events = (_Events if is_observed else Unobserved)(meta.stats)
+        self._events = (EventCounter if is_observed else IgnoredEvents)(meta.stats)
         self._records = SiteRecords(state.sites)
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
         if meta.frontier.random is not None:

@@ -366,9 +366,8 @@ class SitemapScheduler:
             )
         spending = self._store.spending(node.tree).read(reading.entries, len(outcome.body))
         self._store.put_spending(node.tree, spending)
-        lastmod, problems_read = reading.lastmod, tuple(reading.reported)
-        read = SitemapRead(node.url, reading.found_at, reading.entries, len(reading.children), lastmod, problems_read)
-        self._events.record([read])
+        counts, reported = (reading.entries, len(reading.children)), tuple(reading.reported)
+        self._events.record([SitemapRead(node.url, reading.found_at, *counts, reading.lastmod, reported)])
 
     def _keep(self, node: SitemapNode, now: float) -> None:
         """Keep a node after a visit, and report it. A file is not read more often than that pays."""
