@@ -21,20 +21,8 @@ from pathlib import Path
 from typing import Protocol
 
 from bench.harness import Group
-from periplus.model import (
-    Digests,
-    Discovery,
-    FirstSeen,
-    Lane,
-    Queued,
-    Site,
-    Source,
-    State,
-    Url,
-    UrlRecord,
-    Validators,
-)
-from periplus.store import DiskState, MemoryState
+from periplus.model import Digests, Discovery, FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord, Validators
+from periplus.store import DiskState, MemoryState, State
 from periplus.urls import site_of
 
 MILLION = 1_000_000

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model import State
-from periplus.store import DiskState, MemoryState
+from periplus.store import DiskState, MemoryState, State
 
 IMPLEMENTATIONS: dict[str, Callable[[Path], State]] = {
     "memory": lambda folder: MemoryState(),

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from periplus.model import Calendar, InvariantError, State, Url
+from periplus.model import Calendar, InvariantError, Url
+from periplus.store import State
 
 A, B, C = Url("https://a.test/"), Url("https://b.test/"), Url("http://c.test/x?y=z")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from periplus.model import Batch, ChangeFreq, Discovery, Granularity, Hints, Lastmod, Source, State, Url
+from periplus.model import Batch, ChangeFreq, Discovery, Granularity, Hints, Lastmod, Source, Url
+from periplus.store import State
 
 FULL = Discovery(
     Url("https://a.test/é"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model import Forest, ForestRow, InvariantError, Site, State
-from periplus.store import DiskState
+from periplus.model import Forest, ForestRow, InvariantError, Site
+from periplus.store import DiskState, State
 
 A, B = Site("a.test"), Site("b.test")
 

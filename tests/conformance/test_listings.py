@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.model import Listings, Site, State
+from periplus.model import Listings, Site
+from periplus.store import State
 
 A, B = Site("a.test"), Site("b.test")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.model import InvariantError, Lane, Queued, Queues, Site, State, Url
+from periplus.model import InvariantError, Lane, Queued, Queues, Site, Url
+from periplus.store import State
 
 SITE = Site("a.test")
 OTHER = Site("b.test")

@@ -8,19 +8,8 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from periplus.model import (
-    AddressVisits,
-    CollectionDamaged,
-    Delegation,
-    LinkChunk,
-    Rows,
-    Site,
-    SiteVisits,
-    State,
-    TreeUse,
-    Url,
-)
-from periplus.store import DiskState
+from periplus.model import AddressVisits, CollectionDamaged, Delegation, LinkChunk, Rows, Site, SiteVisits, TreeUse, Url
+from periplus.store import DiskState, State
 
 LONG = "l" * 600 + ".test"
 DELEGATIONS = (

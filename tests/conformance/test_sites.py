@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from periplus.model import Payload, RobotsFile, Site, SiteState, State, Url
+from copy import deepcopy
+
+from periplus.content import ChurnRecord
+from periplus.model import Payload, RobotsFile, Site, Url
+from periplus.policy.balance import BalanceRecord
+from periplus.policy.balance.samples import Sample
+from periplus.policy.filters import SiteLessons
+from periplus.policy.filters.evidence import Parameter, Values, Window
+from periplus.policy.refresh import KindEvidence, SignalKind, SiteEvidence, SiteGains, Yield
+from periplus.policy.sitemaps import Priorities
+from periplus.store import SiteState, State
 
 FULL = SiteState(
     Site("a.test:8443"),
@@ -16,17 +26,17 @@ FULL = SiteState(
     pages=4,
     downloaded=2**40,
     retired="no-address",
-    traps=b"\x00\xff",
+    traps=SiteLessons(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: Parameter(Values(), Window())}),
     robots_at=Url("https://a.test:8443/elsewhere"),
     robots_redirects=1,
     robots_tries=2,
-    balance=b"balance",
-    priorities=b"priorities",
+    balance=BalanceRecord(100, 40, 1, 7, Sample(2, bytearray(b"\x01\x09"), [0, 77]), shared={5: None, 6: True}),
+    priorities=Priorities({50: 3, 100: 1}),
     files=5,
-    signals=b"signals",
+    signals=SiteEvidence(rate=0.1, signals=1 / 3, pages=7).with_kind(SignalKind.FEED, KindEvidence(right=0.7, polls=3)),
     stuck=1,
-    churn=bytes(range(256)) * 15,
-    gains=b"gains" * 9,
+    churn=ChurnRecord(9, 4, bytes(range(250)) * 16),
+    gains=SiteGains(linked=Yield(0.1, 2.3), asked=1 / 3),
 )
 
 
@@ -48,6 +58,20 @@ def test_sites_are_copies(state: State) -> None:
     assert got.pages == 1
     got.pages = 3
     assert state.sites.get([Site("a.test")]) == [SiteState(Site("a.test"), pages=1)]
+
+
+def test_sites_are_copies_at_any_depth(state: State) -> None:
+    """What policies have learnt is copied as well, when it is put and when it is got."""
+    site = SiteState(Site("a.test"), priorities=Priorities({50: 1}), traps=SiteLessons(1))
+    state.sites.put([site])
+    kept = deepcopy(site)
+    for each in (site, *state.sites.get([site.site])):
+        assert each is not None
+        assert each.priorities is not None
+        assert each.traps is not None
+        each.priorities.observe([1.0])
+        each.traps.admitted = 9
+    assert state.sites.get([site.site]) == [kept]
 
 
 def test_the_last_state_counts(state: State) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from periplus.content import sketch_of
-from periplus.model import Sketched, State, Url
+from periplus.model import Sketched, Url
+from periplus.store import State
 
 WORDS = [f"word{number}" for number in range(5_000)]
 

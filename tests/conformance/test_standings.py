@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from periplus.model import Lane, Stage, Standing, Standings, State, Url
+from periplus.model import Lane, Stage, Standing, Standings, Url
+from periplus.store import State
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from periplus.model import (
     Lastmod,
     Site,
     Source,
-    State,
     Url,
     UrlRecord,
     UrlRecords,
     Validators,
 )
+from periplus.store import State
 
 
 @pytest.fixture

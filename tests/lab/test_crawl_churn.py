@@ -10,7 +10,7 @@ from tests.lab.crawling import by_proxy, make_due, rows, standing
 
 from periplus.assembly import Layout, ShardMaker, open_shard, seeds_from
 from periplus.config import Config
-from periplus.content import Churn, compared_of
+from periplus.content import Churn
 from periplus.content.blocks import MAX_BLOCKS
 from periplus.crawl.clock import SystemClock
 from periplus.lab.web.clock import SteppedClock
@@ -90,8 +90,8 @@ def test_what_churns_is_learnt_and_what_changes_is_told(tmp_path: Path) -> None:
     records = list(state.records.of_site(Site(site.host)))
     state.close()
     assert known is not None
-    assert Churn.unpacked(known.churn).parts >= 2  # the quotation and the advertisement
-    assert compared_of(known.churn) == sum(max(record.visits - 2, 0) for record in records)
+    assert Churn(record=known.churn).parts >= 2  # the quotation and the advertisement
+    assert known.churn.compared == sum(max(record.visits - 2, 0) for record in records)
     assert 0 < max(len(record.blocks) for record in records) <= 8 * MAX_BLOCKS
 
 

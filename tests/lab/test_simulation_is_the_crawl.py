@@ -173,7 +173,7 @@ def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("shards", "opening"):
         monkeypatch.setattr(f"periplus.assembly.{module}.SystemClock", lambda _scale=None: clock)
     monkeypatch.setattr("periplus.assembly.shards.CurlWire", Lockstep)
-    monkeypatch.setattr("periplus.crawl.engine._GAINING", 1)
+    monkeypatch.setattr("periplus.crawl.pipeline.PagePipeline.max_gaining", 1)
 
 
 @pytest.mark.usefixtures("lockstep")

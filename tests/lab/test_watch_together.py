@@ -11,6 +11,7 @@ from tests.lab.watching import DAY, OPTIONS
 from periplus.assembly import Layout, open_crawl, seeds_from
 from periplus.config import Config
 from periplus.crawl.clock import Timescale
+from periplus.crawl.machine import ShardMeta
 from periplus.lab.web import World
 from periplus.lab.web.clock import RunningClock, SteppedClock
 from periplus.lab.web.running import RunningLab
@@ -26,12 +27,11 @@ ROBOTS = "/robots.txt"
 def share_of(folder: Path, number: int) -> float:
     """What a shard has of the visits, as it is kept."""
     state = DiskState.read_only(Layout(folder).shard(number))
-    kept = state.marked("share of visits")
+    meta = state.meta(ShardMeta)
     state.close()
-    assert kept is not None
-    parts, share = kept.decode().split()
-    assert parts == "2"
-    return float(share)
+    assert meta is not None
+    assert meta.revisits.parts == 2
+    return meta.revisits.granted / meta.revisits.total
 
 
 @pytest.mark.slow

@@ -23,9 +23,11 @@ from periplus.assembly.shards import open_machine
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter, TokenBucket
 from periplus.crawl.engine import Engine
+from periplus.crawl.frontier import ActiveSite
 from periplus.crawl.inputs import Answered, Effect, Fetch, Flushed, Input
 from periplus.crawl.log import InputLog
 from periplus.crawl.machine import Machine, ShardMeta
+from periplus.crawl.pipeline import PagePipeline
 from periplus.crawl.router import Outbound
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Source, Url
 from periplus.policy.refresh import DAY
@@ -182,12 +184,20 @@ class Collection:
     """A collection in a folder, with an engine on a virtual wire."""
 
     def __init__(
-        self, folder: Path, config: Config, world: World, seeds: tuple[Url, ...], *, visits_a_day: float = 0.0
+        self,
+        folder: Path,
+        config: Config,
+        world: World,
+        seeds: tuple[Url, ...],
+        *,
+        visits_a_day: float = 0.0,
+        slots: int = 3,
     ) -> None:
         self.folder, self.config, self.world, self.seeds = folder, config, world, seeds
         self.visits_a_day = visits_a_day
         self.clock = VirtualClock()
-        self.wire = VirtualWire(world, self.clock)
+        self.slots = slots
+        self.wire = VirtualWire(world, self.clock, slots)
         self._open()
 
     def _open(self) -> None:
@@ -241,7 +251,7 @@ class Collection:
         """A new process on what a crash left: the log is applied."""
         other = copy.copy(self)
         other.folder, other.clock = photograph.folder, VirtualClock(photograph.at)
-        other.wire = VirtualWire(other.world, other.clock)
+        other.wire = VirtualWire(other.world, other.clock, self.slots)
         IDENTIFIERS.number = photograph.identifiers
         other._open()
         other.engine.replay()
@@ -271,10 +281,35 @@ class Collection:
             }
         known = self.state.standings.known()
         tables["links between URLs"] = list(zip(known.sources.tolist(), known.targets.tolist(), strict=True))
+        tables["memory"] = self._memory()
         tables["meta"] = msgspec.to_builtins(replace(meta, links=type(meta.links)()))
         sample = self.state.marked("meta SampleRows")
         tables["sample"] = sample
         return tables
+
+    def _memory(self) -> dict[str, Any]:
+        """What the machine holds in memory and decides by, looked up where it is held and not where it is written."""
+        schedule, sitemaps = self.machine.frontier.schedule, self.machine.sitemaps
+        slots = [slot for slot in ActiveSite.__slots__ if slot not in ("address", "balance", "record", "waiting")]
+        memory: dict[str, Any] = {
+            str(active.site): [dict(active.waiting), *(getattr(active, slot) for slot in slots)] for active in schedule
+        }
+        for address in schedule.addresses:
+            memory[f"address {address.key}"] = (address.next_at, address.share, address.is_idle, address.ready)
+        memory["sitemaps"] = (sorted(sitemaps._listed), sorted(sitemaps._hungry), list(sitemaps._reading))
+        memory["random"] = self.machine._random.getstate()
+        pipeline = self.machine._pipeline
+        assert isinstance(pipeline, PagePipeline)
+        seen = pipeline._reader._seen
+        memory["links"] = (seen.young, seen.old)
+        frontier = self.machine.frontier
+        memory["frontier"] = (
+            frontier.page_budget, frontier.pages_done, frontier._selector.revisits_waiting, frontier.scores.pooled,
+            schedule.is_crowded, schedule.rests_until, schedule.turn,
+        )  # fmt: skip
+        memory["stats"] = msgspec.to_builtins(self.machine.stats)
+        memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
+        return copy.deepcopy(memory)
 
     def feed(self, given: Input) -> None:
         """Give the engine an input of another run, as if it came now."""
@@ -313,5 +348,6 @@ class Photograph(msgspec.Struct):
 TABLES = (
     "records", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
     "forest", "forest-sites", "forest-due", "forest-memories", "sites", "robots", "payloads", "sketch-pages",
-    "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses", "trees",
+    "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses",
+    "trees",
 )  # fmt: skip

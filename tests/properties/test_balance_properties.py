@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.model import Lane
-from periplus.policy.balance import BalanceSettings, SiteBalance
+from periplus.policy.balance import BalanceRecord, BalanceSettings, SiteBalance
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
 SETTINGS = st.builds(
@@ -35,16 +36,21 @@ EVENTS = st.lists(
 )
 
 
+def reread(record: BalanceRecord) -> BalanceRecord:
+    """The record as it comes back from a store."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(record), type=BalanceRecord)
+
+
 @given(SETTINGS, EVENTS, st.randoms(use_true_random=False))
 def test_quotas_hold_and_restarts_change_nothing(
     settings: BalanceSettings, events: list[tuple[int, int, int, bool, int, bool]], random: Random
 ) -> None:
     """At any moment: the quotas make an epoch and leave a sample to each, no empty queue is named while the other has
-    something, and a balance that was packed and unpacked at every step decides and ends like one that was not."""
+    something, and a balance that was encoded and decoded at every step decides and ends like one that was not."""
     balance, restarted = SiteBalance(settings), SiteBalance(settings)
     out: list[int] = []
     for page, (discovery, sitemaps, level, is_shared, results, is_good) in enumerate(events):
-        restarted = SiteBalance.unpack(restarted.pack(), settings)
+        restarted = SiteBalance(settings, reread(restarted.record))
         lane = balance.choose(discovery, sitemaps)
         assert restarted.choose(discovery, sitemaps) is lane
         assert (sitemaps if lane is S else discovery) or not (sitemaps or discovery)
@@ -58,7 +64,7 @@ def test_quotas_hold_and_restarts_change_nothing(
             each.check_invariants()
             assert sum(each.quotas) == settings.length(each.judged)
             assert min(each.quotas) >= settings.sample(sum(each.quotas))
-    assert balance.pack() == restarted.pack()
+    assert balance.record == restarted.record
     assert balance.history == restarted.history
 
 
@@ -69,7 +75,7 @@ def test_settings_may_change_between_two_runs(before: BalanceSettings, after: Ba
     for page in range(pages):
         balance.took(balance.choose(1, 1), 1, page, is_shared=True)
         balance.learnt(page - 1, True)
-    again = SiteBalance.unpack(balance.pack(), after)
+    again = SiteBalance(after, reread(balance.record))
     assert again.judged == balance.judged
     assert sum(again.quotas) == after.length(again.judged)
     for page in range(pages, pages + 40):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from periplus.policy.filters import (
     FilterSettings,
     ScopeSettings,
     Sessions,
+    SiteLessons,
     TrapSettings,
     standard_chain,
 )
@@ -77,8 +79,12 @@ def test_a_crawl_that_is_killed_at_any_time_decides_as_one_that_is_not(
 ) -> None:
     """Verdicts are a function of what was admitted and observed, and that survives in what is kept."""
     kept: dict[Site, bytes] = {}
+
+    def recall(site: Site) -> SiteLessons | None:
+        return msgspec.msgpack.decode(kept[site], type=SiteLessons) if site in kept else None
+
     steady = standard_chain([SEED], EAGER)
-    killed = standard_chain([SEED], EAGER, lambda site: kept.get(site, b""))
+    killed = standard_chain([SEED], EAGER, recall)
     for discovery, is_unique, dies in steps:
         assert steady.judge(discovery) == killed.judge(discovery)
         assert steady.admit(discovery) == killed.admit(discovery)
@@ -86,9 +92,9 @@ def test_a_crawl_that_is_killed_at_any_time_decides_as_one_that_is_not(
         killed.observe(discovery.url, is_unique)
         assert steady.reconsider(discovery) == killed.reconsider(discovery)
         if dies:
-            kept.update(killed.changed())
+            kept.update((site, msgspec.msgpack.encode(lessons)) for site, lessons in killed.changed())
             killed.check_invariants()
-            killed = standard_chain([SEED], EAGER, lambda site: kept.get(site, b""))
+            killed = standard_chain([SEED], EAGER, recall)
     steady.check_invariants()
     assert all(len(state) < 2000 for state in kept.values())
 

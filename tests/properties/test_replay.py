@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.properties.replayed_world import IDENTIFIERS, START, Collection, Photograph, RichWorld
+from tests.properties.replayed_world import IDENTIFIERS, START, TABLES, Collection, Photograph, RichWorld
 
 from periplus.config import Config
 from periplus.crawl.inputs import Input
 from periplus.model import FetchTask
+from periplus.store.state import moving
 
 BASE: dict[str, object] = {
     "politeness.delay": 0.5,
@@ -27,6 +28,8 @@ BASE: dict[str, object] = {
     "sitemaps.follow": True,
 }
 CASES: dict[str, tuple[dict[str, object], float]] = {
+    "one_slot": ({"politeness.delay": 0.02, "politeness.slow_factor": 0.0, "politeness.ip_delay": 0.0}, 0.0),
+    "watch_one_slot": ({"refresh.shortest": 60.0, "politeness.slow_factor": 0.0}, 400_000.0),
     "breadth_first": ({}, 0.0),
     "few_sites": ({"frontier.max_sites": 2, "politeness.max_parallel": 2, "politeness.pages_per_visit": 2}, 0.0),
     "opic": ({"crawl.ordering": "opic"}, 0.0),
@@ -37,6 +40,11 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
 }
 LONGEST, MAX_INPUTS = 3000.0, 160
 """Virtual seconds, and inputs, after which a run ends, if it has not."""
+
+
+def test_no_table_is_left_out() -> None:
+    """Every table of a state is compared, row by row or by what its rows mean."""
+    assert {*TABLES, "marks", "recent-links", "standing-links"} == set(moving.TABLES)
 
 
 def config_of(options: dict[str, object]) -> Config:
@@ -53,19 +61,28 @@ class Moment(NamedTuple):
 
 
 class Witness:
-    """Photographs a run after every input, and keeps its rows then."""
+    """Photographs a run after every input, and on both sides of the moment at which a commit becomes durable."""
 
     def __init__(self, collection: Collection, folder: Path) -> None:
         self.collection = collection
         self.folder = folder
         self.seen: list[Moment] = []
+        self.commits: list[tuple[Photograph, dict[str, Any]]] = []
+        self._commit = collection.state.commit
         collection.machine.after = self.look
+        collection.state.commit = self.commit  # type: ignore[method-assign]
 
     def look(self, given: Input, granted: list[FetchTask]) -> None:
         photograph = self.collection.photograph(self.folder / f"{len(self.seen):05d}")
         self.seen.append(Moment(given, granted, photograph, self.collection.rows()))
         if len(self.seen) >= MAX_INPUTS:
             self.collection.clock.at = START + LONGEST
+
+    def commit(self) -> None:
+        rows = self.collection.rows()
+        self.commits.append((self.collection.photograph(self.folder / f"before-{len(self.commits)}"), rows))
+        self._commit()
+        self.commits.append((self.collection.photograph(self.folder / f"after-{len(self.commits)}"), rows))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -78,13 +95,20 @@ def test_a_crash_after_any_input_costs_nothing(
     options, visits = CASES[name]
     world = RichWorld(seed, 6, 5)
     seeds = tuple(world.urls[::2])
-    run = Collection(tmp_path / "run", config_of(options), world, seeds, visits_a_day=visits)
+    slots = 1 if "one_slot" in name else 3
+    run = Collection(tmp_path / "run", config_of(options), world, seeds, visits_a_day=visits, slots=slots)
     run.begin()
     witness = Witness(run, tmp_path / "photographs")
     run.run(START + LONGEST)
     assert len(witness.seen) > 60
     run.machine.after = None
+    run.state.commit = witness._commit  # type: ignore[method-assign]
     last = run.finish()
+    assert len(witness.commits) > 4
+    for number, (photograph, rows) in enumerate(witness.commits):
+        again = run.reopened(photograph)
+        differ(again.rows(), rows, f"in commit {number // 2}, {'after' if number % 2 else 'before'} it was durable")
+        again.engine.close()
     for number, moment in enumerate(witness.seen):
         again = run.reopened(moment.photograph)
         differ(again.rows(), moment.rows, f"after input {number}, {type(moment.given).__name__}")

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -27,7 +28,7 @@ from periplus.config import Config
 from periplus.crawl.clock import RateLimiter
 from periplus.crawl.engine import Engine, EngineSettings
 from periplus.crawl.frontier import AddressClaims, PolitenessSettings
-from periplus.crawl.log import InputLog
+from periplus.crawl.log import InputLog, with_body
 from periplus.crawl.machine import Machine, MachineSettings, ShardMeta
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
@@ -217,7 +218,7 @@ class Shards(RuleBasedStateMachine):
             scope=scope,
             make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
             screen=screening_chain(scope, config.filters),
-            archive=folder / "warc",
+            load_body=partial(with_body, folder / "warc"),
         )
         engine = Engine(
             EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),

@@ -21,7 +21,6 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
-    SiteState,
     SiteVisits,
     Sketched,
     Source,
@@ -31,7 +30,8 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.store import DiskState
+from periplus.policy.sitemaps import Priorities
+from periplus.store import DiskState, SiteState
 from periplus.store.state.moving import TABLES, CopiedLinks, Move, Moved, park_sites
 from periplus.urls import site_of
 
@@ -265,7 +265,7 @@ def test_what_a_state_knows_of_other_shards_sites_replaces_nothing(states: tuple
     """Only the shard that had a site gives its record; one that heard of it in a sitemap does not."""
     one, other = states
     mine, theirs = SITES[:2]
-    one.sites.put([SiteState(mine, pages=3), SiteState(theirs, priorities=b"heard")])
+    one.sites.put([SiteState(mine, pages=3), SiteState(theirs, priorities=Priorities({50: 1}))])
     one.robots.put(RobotsFile(theirs, "all", b"", 1.0, 2.0))
     other.sites.put([SiteState(theirs, pages=7, ready_at=5.0)])
     Move(one, 0, {1: other}, lambda _site: 1, TOKEN, had=lambda site: site == mine).copy()

@@ -28,18 +28,17 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
-    SiteState,
     SiteVisits,
     Source,
     Stage,
     Standing,
-    State,
     TreeUse,
     Url,
     UrlRecord,
     Validators,
 )
-from periplus.store import DiskState, MemoryState
+from periplus.policy.filters import SiteLessons
+from periplus.store import DiskState, MemoryState, SiteState, State
 
 SITES = [Site(name) for name in ("a.test", "b.test:81", "c" * 600 + ".test")]
 SHARDS = [1, 2, 2**32 - 1]
@@ -71,7 +70,11 @@ records = fresh | st.builds(
 )
 entries = st.builds(Queued, urls, sites, lanes, st.sampled_from([0, 1, 7, 255]))
 states = st.builds(
-    SiteState, sites, ip=st.none() | st.just("192.0.2.1"), pages=st.integers(0, 9), traps=st.binary(max_size=3)
+    SiteState,
+    sites,
+    ip=st.none() | st.just("192.0.2.1"),
+    pages=st.integers(0, 9),
+    traps=st.none() | st.builds(SiteLessons, st.integers(0, 9)),
 )
 files = st.builds(RobotsFile, sites, st.sampled_from(["rules", "all", "none"]), st.binary(max_size=9), times, times)
 standings = st.builds(

@@ -37,10 +37,9 @@ from periplus.model import (
     Redirected,
     Site,
     Source,
-    State,
     Url,
 )
-from periplus.store import MemoryEventSink, MemoryState
+from periplus.store import MemoryEventSink, MemoryState, State
 from periplus.urls import site_of
 
 AGENT = "Periplus"
@@ -314,7 +313,7 @@ class Crawl:
 
     def _numbers(self) -> tuple[object, ...]:
         frontier = self.frontier
-        return frontier_stats(self.state, frontier), frontier.next_at, frontier.under_way, self.events.events[:]
+        return frontier_stats(self.state, frontier), frontier.next_at, frontier._leases, self.events.events[:]
 
     def lose_power(self, reopen: Callable[[], State] | None = None) -> None:
         """The machine stops: the log is lost as well, and what was done since the commit is done again."""
@@ -361,7 +360,7 @@ class Crawl:
     def _restart(self) -> None:
         self.frontier.restart(self.now)
         self.frontier.check_invariants()
-        assert not self.frontier.under_way
+        assert not self.frontier._leases
         self.commit()
 
     # checking

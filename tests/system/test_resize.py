@@ -44,18 +44,8 @@ from periplus.crawl.placement import owner_of
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
-from periplus.model import (
-    CollectionError,
-    ConfigError,
-    FirstSeen,
-    Lane,
-    Site,
-    SiteState,
-    Source,
-    Url,
-    UrlRecord,
-)
-from periplus.store import DiskState, Replica
+from periplus.model import CollectionError, ConfigError, FirstSeen, Lane, Site, Source, Url, UrlRecord
+from periplus.store import DiskState, Replica, SiteState
 from periplus.urls import site_of
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]

@@ -28,7 +28,6 @@ from periplus.model import (
     Purpose,
     Queued,
     Site,
-    SiteState,
     SiteVisits,
     Source,
     Stage,
@@ -37,7 +36,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.sitemaps import Origin, SitemapNode, TreeSpending
-from periplus.store import DiskState
+from periplus.store import DiskState, SiteState
 
 SITES = [Site(f"site{number}.test") for number in range(60)]
 NOW = 1_800_000_000.0

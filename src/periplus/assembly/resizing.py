@@ -40,9 +40,9 @@ from periplus.crawl.machine import ShardMeta
 from periplus.crawl.placement import Placement
 from periplus.crawl.sitemaps import SitemapState
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import ConfigError, InvariantError, Lane, Site, State, Url
+from periplus.model import ConfigError, InvariantError, Lane, Site, Url
 from periplus.policy.sitemaps import TreeSpending
-from periplus.store import DiskState, WarcEnd, is_begun
+from periplus.store import DiskState, State, WarcEnd, is_begun
 from periplus.store.state.moving import Move, Moved, forget_shards, park_sites
 from periplus.store.tables.spool import sync_folder
 from periplus.urls import site_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,18 +16,18 @@ from periplus.crawl.clock import RateLimiter, SystemClock, Timescale, TokenBucke
 from periplus.crawl.engine import Engine
 from periplus.crawl.fetch import AddressGuard, CurlWire, Resolver
 from periplus.crawl.frontier import AddressClaims
-from periplus.crawl.log import InputLog
+from periplus.crawl.log import InputLog, with_body
 from periplus.crawl.machine import Machine, MachineSettings, ShardMeta
 from periplus.crawl.revisit import RevisitState, Watching
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sitemaps import SitemapRules
-from periplus.model import CollectionError, Learning, Ranking, State, Url
+from periplus.model import CollectionError, Learning, Ranking, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
 from periplus.policy.refresh import DAY, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import Archive, DiskState, KnownRanks, Replica, bring_home
+from periplus.store import Archive, DiskState, KnownRanks, Replica, State, bring_home
 from periplus.store.tables import Tables
 
 from .layout import Layout
@@ -192,7 +193,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         screen=screening_chain(scope, config.filters),
         weights=weights_of(config, layout),
         rank_of=_rank_of(config, layout),
-        archive=layout.warc,
+        load_body=partial(with_body, layout.warc),
     )
 
 

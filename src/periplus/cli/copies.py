@@ -13,8 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.crawl.placement import owner_of
-from periplus.model import Placement, State, Url, UrlRecord
+from periplus.model import Placement, Url, UrlRecord
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
+from periplus.store import State
 from periplus.urls import site_of
 
 BELIEFS: Final = {

@@ -21,21 +21,9 @@ from periplus.crawl.machine import ShardMeta
 from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import Freshness
 from periplus.crawl.stats import CrawlStats
-from periplus.model import (
-    Discovery,
-    Lane,
-    Reject,
-    Rewrite,
-    RobotsFile,
-    Site,
-    SiteState,
-    Source,
-    Url,
-    UrlRecord,
-    UsageError,
-)
-from periplus.policy.filters import standard_chain
-from periplus.store import DiskState
+from periplus.model import Discovery, Lane, Reject, Rewrite, RobotsFile, Site, Source, Url, UrlRecord, UsageError
+from periplus.policy.filters import SiteLessons, standard_chain
+from periplus.store import DiskState, SiteState
 from periplus.urls import canonical, site_of
 
 from . import freshness
@@ -230,7 +218,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     facts: SiteFacts | None = None
     copies: CopyFacts | None = None
     fresh: PageFreshness | None = None
-    kept = b""
+    kept: SiteLessons | None = None
     with states(collection.layout) as opened:
         if number in opened:
             state = opened[number]
@@ -242,7 +230,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
                 RobotsGate(state.robots, config.identity.token).refusal(site, url) if facts and facts.robots else None
             )
             known = state.sites.get([site])[0]
-            kept = known.traps if known is not None else b""
+            kept = None if known is None else known.traps
             copies = of_page(opened, collection.layout.shards, url)
             if record is not None:
                 fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
@@ -251,7 +239,9 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, fresh)
 
 
-def _judged(collection: Collection, url: Url, record: UrlRecord | None, lessons: bytes) -> tuple[str, str, Url | None]:
+def _judged(
+    collection: Collection, url: Url, record: UrlRecord | None, lessons: SiteLessons | None
+) -> tuple[str, str, Url | None]:
     """What the filters would say of the URL if it was found now."""
     chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: lessons)
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK

@@ -16,18 +16,19 @@ from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.machine import ShardMeta
 from periplus.crawl.revisit import Freshness, FreshnessEstimator, NextVisit, UpcomingVisits, queued_revisits
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import Lane, Site, SiteState, State, UrlRecord
+from periplus.model import Lane, Site, UrlRecord
 from periplus.policy.refresh import (
+    NO_EVIDENCE,
+    NO_SITE_GAINS,
     KindEvidence,
     RefreshSettings,
     SignalKind,
     SiteEvidence,
     Weigher,
     unpack_page,
-    unpack_site,
-    unpack_site_gains,
 )
 from periplus.policy.sitemaps import IndexTrust
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 DAY = 86_400.0
@@ -101,7 +102,7 @@ def _of_shard(state: State, now: float) -> Freshness:
 
     def evidence_of(site: Site) -> SiteEvidence:
         kept = state.sites.get([site])[0]
-        return unpack_site(b"" if kept is None else kept.signals)
+        return NO_EVIDENCE if kept is None else kept.signals or NO_EVIDENCE
 
     queued = queued_revisits(state)
     estimator = FreshnessEstimator(state.records, evidence_of, 1)
@@ -111,12 +112,12 @@ def _of_shard(state: State, now: float) -> Freshness:
 
 def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
     """Of a site; `None` if nothing was learnt yet. What its indexes say of files lies in the `state`."""
-    evidence = unpack_site(kept.signals)
+    evidence = kept.signals or NO_EVIDENCE
     heard = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
     others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
-    if not heard and not others and not evidence.pages and not kept.churn:
+    if not heard and not others and not evidence.pages and not kept.churn.compared:
         return None
-    churn = Churn.unpacked(kept.churn, settings)
+    churn = Churn(settings, kept.churn)
     rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
     return SiteFreshness(
         rate=rate if evidence.again else None,
@@ -129,7 +130,7 @@ def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings
 
 def _header(kept: SiteState) -> Iterable[SignalFacts]:
     """`Last-Modified`: it is heard only on a visit, so that it brings nobody there; but 304 says no more than it."""
-    gains = unpack_site_gains(kept.gains)
+    gains = kept.gains or NO_SITE_GAINS
     if gains.moved or gains.changed:
         yield _signal("header", gains.header, gains.header_recall)
 

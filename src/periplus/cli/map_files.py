@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from periplus.model import State
 from periplus.policy.sitemaps import Origin, SitemapNode, twin_key
+from periplus.store import State
 
 _LONGEST_WAY = 64
 _FEEDS = ("rss", "atom")

@@ -18,9 +18,10 @@ from periplus.crawl.frontier import RobotsGate, delay_after
 from periplus.crawl.placement import owner_of
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.insight.listed import Listed
-from periplus.model import Discovery, Reject, Rewrite, Site, SiteState, Source, State, Url
+from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
 from periplus.policy.filters import Sessions, standard_chain
 from periplus.policy.sitemaps import Voice
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .collection import Collection

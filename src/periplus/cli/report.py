@@ -18,8 +18,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from periplus.model import SiteState, UsageError
-from periplus.store import DiskState
+from periplus.model import UsageError
+from periplus.store import DiskState, SiteState
 
 from . import freshness, options
 from .collection import Collection, existing, states

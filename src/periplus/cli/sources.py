@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from periplus.crawl.frontier import LANES
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import Lane, Site, SiteState, Sketches, Url, UrlRecord
+from periplus.model import Lane, Site, Sketches, Url, UrlRecord
 from periplus.policy.balance import BalanceSettings, Epoch, SiteBalance
 from periplus.policy.sitemaps import twin_key
-from periplus.store import DiskState
+from periplus.store import DiskState, SiteState
 
 MOST_COUNTED = 500_000
 """So many URLs of a site are counted, so that the answer comes within seconds."""
@@ -79,9 +79,9 @@ class BalanceFacts(Struct, frozen=True):
 
 def balance_of(kept: SiteState, settings: BalanceSettings) -> BalanceFacts | None:
     """How the budget of a site moved; `None`: it never had two sources to choose from."""
-    if not kept.balance:
+    if kept.balance is None:
         return None
-    balance = SiteBalance.unpack(kept.balance, settings)
+    balance = SiteBalance(settings, kept.balance)
     return BalanceFacts(*balance.quotas, balance.judged, tuple(_epoch_facts(epoch) for epoch in balance.history))
 
 

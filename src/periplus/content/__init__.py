@@ -23,7 +23,7 @@ Not here: fetching, deciding what to follow, and clusters of near-duplicates (th
 
 from .blocks import blocks_of
 from .charset import Charset, sniff_charset
-from .churn import Churn, ChurnSettings, compared_of, instants_of, settled_level
+from .churn import NO_CHURN, Churn, ChurnRecord, ChurnSettings, settled_level
 from .decode import decode_body
 from .digests import Snapshot, change_level, change_since, is_heading_same, is_same_body, likeness, snapshot, version_of
 from .draft import RawPage
@@ -33,8 +33,10 @@ from .redirects import read_refresh
 from .sketch import resemblance, shingles_of, sketch_of, sketches_of
 
 __all__ = [
+    "NO_CHURN",
     "Charset",
     "Churn",
+    "ChurnRecord",
     "ChurnSettings",
     "Kind",
     "Mime",
@@ -43,9 +45,7 @@ __all__ = [
     "blocks_of",
     "change_level",
     "change_since",
-    "compared_of",
     "decode_body",
-    "instants_of",
     "is_heading_same",
     "is_same_body",
     "likeness",

@@ -13,14 +13,14 @@ differs between them is noise: a site's first `sample` comparisons should be suc
 different in an hour, and is no evidence. A page of which more than half would be masked is left as it is: there, what
 changes is what the page is about.
 
-The memory of a site is at most `MAX_BYTES` long; what has never differed is forgotten first. It is the same whether it
-was packed between two observations or not: who goes through the same visits again learns the same.
+What is known of a site takes at most `MAX_WAYS` blocks; what has never differed is forgotten first. It is the same
+whether it was written and read between two observations or not: the same visits teach the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -28,10 +28,13 @@ from ..model import ChangeLevel
 from .blocks import OTHERS, Block, unpack
 
 MAX_WAYS: Final = 800
-_HEAD, _ROW = 3, 5
-MAX_BYTES: Final = _HEAD + _ROW * MAX_WAYS
+"""Blocks that are known of a site, at most: its record stays about 4 KB long."""
+_ROW: Final = 5
+"""Bytes of a block in a record: three of its way, one for each count."""
 _MOST: Final = 255
+"""The largest count: it takes one byte. Counts of blocks are halved then, so that what was long ago counts less."""
 _MOST_PAIRS: Final = 0xFFFF
+"""Pairs of versions beyond which they are not counted: far more than any setting asks for."""
 
 
 class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +52,24 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Two visits within so many seconds are in a row: until the sample is complete, all that differs is noise."""
 
 
+class ChurnRecord(Struct, frozen=True, array_like=True, gc=False):
+    """What a site record holds of its churn.
+
+    `compared` pairs of versions were looked at, of which `instants` were fetched right after each other (255 stand for
+    more). `ways` has five bytes for each block, in the order of their ways: the way, how often the block was compared,
+    and how often it differed. It is packed because the records of all sites in use are in memory: as Python objects,
+    800 blocks would take almost 30 times the space.
+    """
+
+    compared: int = 0
+    instants: int = 0
+    ways: bytes = b""
+
+
+NO_CHURN: Final = ChurnRecord()
+"""What is known of a site before the first comparison."""
+
+
 class _Seen(NamedTuple):
     """How often a block was compared, and how often nothing of it had lasted."""
 
@@ -62,30 +83,24 @@ _NEVER: Final = _Seen(0, 0)
 class Churn:
     """What is known of one site: how often each block was compared, and how often it differed."""
 
-    def __init__(self, settings: ChurnSettings | None = None) -> None:
+    def __init__(self, settings: ChurnSettings | None = None, record: ChurnRecord = NO_CHURN) -> None:
         self._settings = settings or ChurnSettings()
         self._ways: dict[int, _Seen] = {}
-        self.compared = 0
+        self.compared = record.compared
         """Pairs of versions that were looked at."""
-        self.instants = 0
+        self.instants = record.instants
         """Those of them that were fetched right after each other; 255 stand for more."""
+        ways = record.ways
+        for at in range(0, len(ways) - _ROW + 1, _ROW):
+            compared, differed = ways[at + 3], ways[at + 4]
+            self._ways[int.from_bytes(ways[at : at + 3], "big")] = _Seen(compared, min(differed, compared))
+        self._forget()
 
-    @classmethod
-    def unpacked(cls, data: bytes, settings: ChurnSettings | None = None) -> Self:
-        """As it was packed. Nothing is known of a site with no bytes."""
-        churn = cls(settings)
-        churn.compared, churn.instants = compared_of(data), instants_of(data)
-        for at in range(_HEAD, len(data) - _ROW + 1, _ROW):
-            compared, differed = data[at + 3], data[at + 4]
-            churn._ways[int.from_bytes(data[at : at + 3], "big")] = _Seen(compared, min(differed, compared))
-        churn._forget()
-        return churn
-
-    def packed(self) -> bytes:
-        """In few bytes: 5 for each block that ever differed, or was compared of late."""
-        parts = [self.compared.to_bytes(2, "big"), self.instants.to_bytes(1, "big")]
-        parts += [way.to_bytes(3, "big") + bytes(counts) for way, counts in sorted(self._ways.items())]
-        return b"".join(parts)
+    @property
+    def record(self) -> ChurnRecord:
+        """All of it, to be kept with the site."""
+        ways = b"".join([way.to_bytes(3, "big") + bytes(counts) for way, counts in sorted(self._ways.items())])
+        return ChurnRecord(self.compared, self.instants, ways)
 
     @property
     def is_calibrated(self) -> bool:
@@ -156,16 +171,6 @@ class Churn:
         if len(self._ways) > MAX_WAYS:
             ranked = sorted(self._ways.items(), key=lambda item: (-item[1].differed, item[1].compared, item[0]))
             self._ways = dict(ranked[:MAX_WAYS])
-
-
-def compared_of(churn: bytes) -> int:
-    """How many pairs of versions a packed memory has seen, without unpacking it."""
-    return int.from_bytes(churn[:2], "big")
-
-
-def instants_of(churn: bytes) -> int:
-    """How many of those were fetched right after each other: below `sample` the site is not calibrated."""
-    return churn[2] if len(churn) >= _HEAD else 0
 
 
 def settled_level(level: ChangeLevel, churn: Churn, old: bytes, new: bytes, *, is_heading_same: bool) -> ChangeLevel:

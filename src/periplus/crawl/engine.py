@@ -27,11 +27,10 @@ from periplus.model import (
     NotModified,
     Purpose,
     Redirected,
-    State,
     Url,
 )
 from periplus.policy.refresh import DAY, Bid
-from periplus.store import Archive
+from periplus.store import Archive, State
 from periplus.store.tables import Tables
 
 from .clock import RateLimiter, TokenBucket

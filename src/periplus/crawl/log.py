@@ -155,7 +155,7 @@ class InputLog:
         return replace(logged, answers=tuple(self._with_body(answer) for answer in logged.answers))
 
     def _with_body(self, answer: Answer) -> Answer:
-        return replace(answer, outcome=with_body(answer.outcome, answer.stored, self._archive))
+        return replace(answer, outcome=with_body(self._archive, answer.outcome, answer.stored))
 
     # deaths
 
@@ -208,7 +208,7 @@ class InputLog:
         )
 
 
-def with_body(outcome: FetchOutcome, stored: Stored | None, archive: Path) -> FetchOutcome:
+def with_body(archive: Path, outcome: FetchOutcome, stored: Stored | None) -> FetchOutcome:
     """An outcome as it was when it arrived: its body comes from the archive, unless it was kept beside it."""
     if not isinstance(outcome, Fetched | Redirected) or stored is None or stored.is_revisit:
         return outcome

@@ -12,32 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from random import Random
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Discovered as Found
 from periplus.model import (
-    Event,
     Fetched,
+    FetchOutcome,
     Filter,
-    Guard,
     Ordering,
     Purpose,
     Redirected,
-    Refused,
     Site,
-    State,
+    Stored,
     Url,
 )
 from periplus.policy.balance import BalanceSettings
-from periplus.policy.filters import Scope
+from periplus.policy.filters import Guard, Scope, SiteLessons
 from periplus.policy.refresh import RefreshSettings, Weigher
 from periplus.policy.sitemaps import RankOf
-from periplus.store import WarcEnd
+from periplus.store import State, WarcEnd
 from periplus.urls import site_of
 
 from .frontier import Frontier, FrontierSettings, FrontierState, PolitenessSettings, RetrySettings, SiteRecords
@@ -66,12 +62,14 @@ from .inputs import (
     VisitBudgetSet,
 )
 from .links import LinkState, PageReader, ReadingSettings
-from .log import with_body
 from .pipeline import PagePipeline, Pipeline, Processed
 from .revisit import PageComparer, Revisits, RevisitState, SampleRows, Watching
 from .router import ShardRouter
 from .sitemaps import SitemapRules, SitemapScheduler, SitemapState
-from .stats import CrawlStats
+from .stats import CrawlStats, EventCounter, IgnoredEvents
+
+LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
+"""Puts the body of an answer back, from where the archive has it."""
 
 
 class ShardMeta(Struct):
@@ -112,38 +110,6 @@ class MachineSettings(Struct, frozen=True):
     watching: Watching | None = None
 
 
-class _Events:
-    """Collects and counts the events of an input.
-
-    `is_counting`: not while answers that another shard archived are adopted; of these only discoveries are events here.
-    """
-
-    def __init__(self, stats: CrawlStats) -> None:
-        self.stats = stats
-        self.is_counting = True
-        self._events: list[Event] = []
-
-    def record(self, events: Sequence[Event]) -> None:
-        """Keep and count these."""
-        if not self.is_counting:
-            events = [event for event in events if isinstance(event, Found | Refused)]
-        self._events += events
-        for event in events:
-            self.stats.count(event)
-
-    def drain(self) -> list[Event]:
-        """The events since this was last asked."""
-        events, self._events = self._events, []
-        return events
-
-
-class Unobserved(_Events):
-    """Drops events: for simulations, which look at requests only."""
-
-    def record(self, events: Sequence[Event]) -> None:
-        """Ignore these."""
-
-
 class Machine:
     """The state machine of a shard. `pipeline` is made for it, unless the simulator brings its own."""
 
@@ -154,19 +120,19 @@ class Machine:
         *,
         ordering: Ordering,
         scope: Scope,
-        make_guard: Callable[[Callable[[Site], bytes]], Guard],
+        make_guard: Callable[[Callable[[Site], SiteLessons | None]], Guard],
         screen: Filter,
         weights: Weigher | None = None,
         rank_of: RankOf = lambda _url: None,
         pipeline: Pipeline | None = None,
-        archive: Path | None = None,
+        load_body: LoadBody = lambda outcome, _stored: outcome,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
         self._state = state
         meta = state.meta(ShardMeta) or ShardMeta()
         self._meta = meta
-        self._events = (_Events if is_observed else Unobserved)(meta.stats)
+        self._events = (EventCounter if is_observed else IgnoredEvents)(meta.stats)
         self._records = SiteRecords(state.sites)
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
         if meta.frontier.random is not None:
@@ -219,10 +185,10 @@ class Machine:
             is_ours=self.router.owns_site,
             events=self._events,
             rank_of=rank_of,
-            saved=_with_bodies(meta.sitemaps, archive),
+            saved=_with_bodies(meta.sitemaps, load_body),
         )
 
-    def _traps_of(self, site: Site) -> bytes:
+    def _traps_of(self, site: Site) -> SiteLessons | None:
         """What trap guards learnt of a site."""
         return self._records.get(site).traps
 
@@ -445,12 +411,10 @@ class Machine:
         self.frontier.check_invariants()
 
 
-def _with_bodies(saved: SitemapState, archive: Path | None) -> SitemapState:
+def _with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:
     """Sitemaps that were not read to their end, with their bodies from the archive."""
-    if archive is None:
-        return saved
     for place, file in enumerate(saved.unfinished):
-        outcome = with_body(file.outcome, file.stored, archive)
+        outcome = load_body(file.outcome, file.stored)
         if isinstance(outcome, Fetched):
             saved.unfinished[place] = replace(file, outcome=outcome)
     return saved

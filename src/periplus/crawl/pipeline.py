@@ -34,10 +34,10 @@ from periplus.model import (
     Redirected,
     Sketched,
     Source,
-    State,
     Url,
     UrlRecord,
 )
+from periplus.store import State
 
 from .inputs import Answer
 from .links import LinkState, PageReader, Share

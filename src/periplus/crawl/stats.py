@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+
 from msgspec import Struct, field
 
 from periplus.model import (
@@ -19,10 +22,10 @@ from periplus.model import (
     Redirected,
     Refused,
     Site,
-    State,
 )
+from periplus.store import State
 
-from .frontier import Frontier, Stage
+from .frontier import Frontier, Stage, delay_after
 
 
 class CrawlStats(Struct):
@@ -105,6 +108,38 @@ class CrawlStats(Struct):
         self.files += is_there and outcome.task.purpose is Purpose.SITEMAP
 
 
+class EventCounter:
+    """Collects and counts the events of an input.
+
+    `is_counting`: not while answers that another shard archived are adopted; of these only discoveries are events here.
+    """
+
+    def __init__(self, stats: CrawlStats) -> None:
+        self.stats = stats
+        self.is_counting = True
+        self._events: list[Event] = []
+
+    def record(self, events: Sequence[Event]) -> None:
+        """Keep and count these."""
+        if not self.is_counting:
+            events = [event for event in events if isinstance(event, Discovered | Refused)]
+        self._events += events
+        for event in events:
+            self.stats.count(event)
+
+    def drain(self) -> list[Event]:
+        """The events since this was last asked."""
+        events, self._events = self._events, []
+        return events
+
+
+class IgnoredEvents(EventCounter):
+    """Drops events: for simulations, which look at requests only."""
+
+    def record(self, events: Sequence[Event]) -> None:
+        """Ignore these."""
+
+
 class FrontierStats(Struct, frozen=True):
     """The frontier at a moment: URLs known and queued, sites by stage, pages done, and the site that is next.
 
@@ -145,8 +180,18 @@ def frontier_stats(state: State, frontier: Frontier) -> FrontierStats:
         done=frontier.pages_done,
         next_site=first.site if first else None,
         next_at=first.ready_at if first else None,
-        longest=frontier.longest_queue(_LOOKED_AT),
+        longest=_longest_queue(frontier),
     )
+
+
+def _longest_queue(frontier: Frontier) -> float:
+    """Seconds that the longest queue takes at its site's own pace, among the first sites."""
+    politeness, seconds = frontier.politeness, 0.0
+    for active in islice(frontier.schedule, _LOOKED_AT):
+        if not active.record.retired:
+            delay = delay_after(politeness, active.record.delay, 0.0)
+            seconds = max(seconds, active.queue_length / politeness.pages_per_visit * delay)
+    return seconds
 
 
 def _add(counts: dict[str, int], key: str) -> None:

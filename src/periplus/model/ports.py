@@ -11,26 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from .events import Event
 from .state import (
-    AddressVisits,
     Batch,
     ForestRow,
     KnownLinks,
-    LinkChunk,
     Payload,
     Placement,
     Queued,
     RobotsFile,
-    SiteState,
-    SiteVisits,
     Sketched,
     Standing,
     Ticket,
-    TreeUse,
 )
 from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
 
@@ -47,22 +41,6 @@ class Filter(Protocol):
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Accept, reject with a reason, or name the URL under which we know it."""
-
-
-class Guard(Filter, Protocol):
-    """A filter that learns from what was fetched, site by site, and whose learning is kept with the site."""
-
-    def admit(self, discovery: Discovery) -> Verdict:
-        """Asked after the seen test of what was accepted and is new, once for each URL."""
-
-    def reconsider(self, discovery: Discovery) -> Verdict:
-        """Asked of a URL that was admitted, when it is about to be fetched."""
-
-    def observe(self, url: Url, is_unique: bool) -> None:
-        """A page was fetched; `is_unique`: its text was not known by another URL."""
-
-    def changed(self) -> list[tuple[Site, bytes]]:
-        """What was learnt since this was last asked, by site: to be kept with the next commit."""
 
 
 class Ordering(Protocol):
@@ -237,6 +215,9 @@ class Listings(Protocol):
     def take(self, site: Site) -> bytes | None:
         """The first slice of a site, lowest level first. It is no longer here then."""
 
+    def has(self, site: Site) -> bool:
+        """Whether something is listed of a site."""
+
     def sites(self) -> Iterator[Site]:
         """Every site of which something is listed, each once."""
 
@@ -264,19 +245,6 @@ class Calendar(Protocol):
 
     def __len__(self) -> int:
         """How many there are."""
-
-
-class Sites(Protocol):
-    """What is known of each site."""
-
-    def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
-        """A copy of the state of each, aligned with `sites`."""
-
-    def put(self, states: Iterable[SiteState]) -> None:
-        """Keep copies of these."""
-
-    def __len__(self) -> int:
-        """How many sites are known."""
 
 
 class RobotsFiles(Protocol):
@@ -355,7 +323,6 @@ class Exchange(Protocol):
 
 
 R = TypeVar("R")
-S = TypeVar("S")
 
 
 class Rows(Protocol[R]):
@@ -372,89 +339,6 @@ class Rows(Protocol[R]):
 
     def __iter__(self) -> Iterator[R]:
         """Every row."""
-
-
-class State(Protocol):
-    """All that a shard remembers, changed in memory or in one open transaction, kept by `commit`.
-
-    What is not committed when the process dies has not happened.
-    """
-
-    @property
-    def records(self) -> UrlRecords:
-        """URLs."""
-
-    @property
-    def queues(self) -> Queues:
-        """What waits."""
-
-    @property
-    def standings(self) -> Standings:
-        """What they are worth to an ordering that learns."""
-
-    @property
-    def forest(self) -> Forest:
-        """The files that sites publish about themselves."""
-
-    @property
-    def listings(self) -> Listings:
-        """What files list and nobody has queued yet."""
-
-    @property
-    def calendar(self) -> Calendar:
-        """Who is to be visited again when."""
-
-    @property
-    def sites(self) -> Sites:
-        """Hosts."""
-
-    @property
-    def robots(self) -> RobotsFiles:
-        """Their robots files."""
-
-    @property
-    def payloads(self) -> Payloads:
-        """What was seen before."""
-
-    @property
-    def sketches(self) -> Sketches:
-        """Which pages say nearly the same."""
-
-    @property
-    def exchange(self) -> Exchange:
-        """What goes to other shards."""
-
-    @property
-    def visits(self) -> Rows[SiteVisits]:
-        """The sites of which URLs wait, as far as they are in use."""
-
-    @property
-    def addresses(self) -> Rows[AddressVisits]:
-        """When addresses may be asked again."""
-
-    @property
-    def recent_links(self) -> Rows[LinkChunk]:
-        """Links seen lately, which need not be looked up again."""
-
-    @property
-    def trees(self) -> Rows[TreeUse]:
-        """What trees of sitemaps have used of their budgets."""
-
-    def meta(self, kind: type[S]) -> S | None:
-        """The value of this type that was last put, if any: what a shard knows of itself, in one typed struct."""
-
-    def put_meta(self, value: Struct) -> None:
-        """Keep a value; there is one of each type."""
-
-    @property
-    def uncommitted(self) -> int:
-        """Rows changed since the last commit, roughly: they take memory until then."""
-
-    def commit(self) -> None:
-        """Make everything since the last commit durable, all or nothing."""
-
-    def close(self) -> None:
-        """Let go, without a commit."""
 
 
 class EventSink(Protocol):

@@ -1,6 +1,7 @@
-"""What a crawl must remember to go on where it stopped, besides its URLs: what waits, sites, payloads, batches.
+"""What a crawl must remember to go on where it stopped, besides its URLs: what waits, visits, payloads, batches.
 
-These are the words of the ports of storage. What they mean for the next visit is decided in `crawl`.
+These are the types of the ports of storage. What they mean for the next visit is decided in `crawl`. The record of a
+site is in `store.crawl_state`: it holds what policies have learnt, and `model` does not know their types.
 """
 
 from __future__ import annotations
@@ -83,52 +84,6 @@ class ForestRow(Struct, frozen=True):
     row: bytes
 
 
-class SiteState(Struct):
-    """What is known of a site between visits. Mutable: the frontier works on it, and the store keeps copies.
-
-    `delay` is what its robots.txt asks for; `failures` counts failed requests since the last that succeeded;
-    `downloaded` is in bytes; `retired` is the reason for which the site is visited no more; `traps` is what the trap
-    guards have learnt; `balance` how its budget is shared between its sources, `priorities` what its sitemaps have said
-    of those, `files` how many of its files were fetched, `signals` how far what it says of changes can be believed,
-    `stuck` how often a page changed and its validators did not, `moved` how often they did, `quiet` how often neither
-    did, and `churn` which parts of its pages are different at
-    every visit (4 KB at most).
-    `gains` is what visits have brought: pages worth having, and answers that cost little.
-    `asked_for_sitemaps`: its robots.txt was looked at for sitemaps; `feeds` counts those that its pages named.
-    `visits_since_estimate` counts revisits of its pages since they were last estimated together.
-    While its robots.txt is being asked for, `robots_at` is where it was last said to be, after `robots_redirects` of
-    them, and `robots_tries` how often asking failed.
-    """
-
-    site: Site
-    ip: str | None = None
-    ip_expires_at: float = 0.0
-    robots_expire_at: float = 0.0
-    delay: float | None = None
-    ready_at: float = 0.0
-    last_duration: float = 0.0
-    failures: int = 0
-    pages: int = 0
-    downloaded: int = 0
-    retired: str = ""
-    traps: bytes = b""
-    robots_at: Url | None = None
-    robots_redirects: int = 0
-    robots_tries: int = 0
-    balance: bytes = b""
-    priorities: bytes = b""
-    files: int = 0
-    signals: bytes = b""
-    stuck: int = 0
-    moved: int = 0
-    quiet: int = 0
-    churn: bytes = b""
-    gains: bytes = b""
-    visits_since_estimate: int = 0
-    asked_for_sitemaps: bool = False
-    feeds: int = 0
-
-
 class Delegation(Struct, frozen=True, array_like=True):
     """A robots.txt that is fetched here for another site: who wants it, where it lies, after how many redirects."""
 
@@ -144,7 +99,7 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     left alone while others are under way; `taken` the pages of the present visit; `lookups` the failed DNS lookups in
     a row; `delegated` robots files that are to be fetched here for other sites; `awaits_robots`: another site is being
     asked for its robots.txt. `is_guest`: it was admitted beyond the capacity. `took_file`: its last request was for a
-    sitemap.
+    sitemap. `turn` counts up over all sites: of two that are wanted alike, the one that rested first comes first.
     """
 
     site: Site
@@ -158,6 +113,7 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     awaits_robots: bool = False
     is_guest: bool = False
     took_file: bool = False
+    turn: int = 0
 
 
 class AddressVisits(Struct, frozen=True, array_like=True):

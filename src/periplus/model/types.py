@@ -202,6 +202,10 @@ class UrlRecord(Struct, frozen=True, gc=False):
     that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes;
     `blocks` what each part of the version said (512 bytes at most), where somebody means to compare parts.
     `gains` is what its visits have brought besides: new URLs that it led to, and how much of it changes replace.
+
+    `version`, `evidence`, `blocks` and `gains` are packed bytes, each written and read by its policy: a record is
+    decoded for every link to a known page, which needs none of them, and estimation reads `evidence` of many pages as
+    numpy columns.
     """
 
     url: Url

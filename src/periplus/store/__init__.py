@@ -1,10 +1,11 @@
 """Bytes at rest: who remembers what the crawl has learnt.
 
-Each port of storage in `model.ports` has its implementations here. `memory` is the first of each: it fixes the contract
-that `tests/conformance` states and that every implementation on disk must pass, and it serves tests and simulations,
-where a world of a million URLs fits and nothing must outlive the process.
+Each port of storage in `model.ports` and `crawl_state` has its implementations here. `memory` is the first of each: it
+fixes the contract that `tests/conformance` states and that every implementation on disk must pass, and it serves tests
+and simulations, where a world of a million URLs fits and nothing must outlive the process.
 """
 
+from .crawl_state import Sites, SiteState, State
 from .edges import EdgeBlocks, EdgeFile
 from .forest import MemoryForest
 from .listed_ranks import listed_priorities, listed_ranks
@@ -41,6 +42,9 @@ __all__ = [
     "MemoryState",
     "MemoryUrlRecords",
     "Replica",
+    "SiteState",
+    "Sites",
+    "State",
     "TableSettings",
     "Tables",
     "WarcEnd",

@@ -35,6 +35,10 @@ class MemoryListings:
         self._count -= 1
         return first
 
+    def has(self, site: Site) -> bool:
+        """Whether something is listed of a site."""
+        return site in self._slices
+
     def sites(self) -> Iterator[Site]:
         """Every site of which something is listed."""
         return iter(list(self._slices))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from heapq import heappop, heappush
 from itertools import chain, islice
 from typing import Generic, TypeVar
@@ -29,7 +28,6 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
-    SiteState,
     SiteVisits,
     Ticket,
     TreeUse,
@@ -39,6 +37,7 @@ from periplus.model import (
 from periplus.urls import site_of
 
 from .calendar import MemoryCalendar
+from .crawl_state import SiteState
 from .forest import MemoryForest
 from .listings import MemoryListings
 from .sketches import MemorySketches
@@ -238,21 +237,26 @@ def _check_time(due_at: float) -> None:
 
 
 class MemorySites:
-    """`Sites` in a dict of copies."""
+    """`Sites` in a dict of encoded rows: a copy shares nothing with what was put, at any depth."""
 
     def __init__(self) -> None:
-        self._states: dict[Site, SiteState] = {}
+        self._rows: dict[Site, bytes] = {}
 
     def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
         """A copy of the state of each, aligned with `sites`."""
-        return [copy(self._states.get(site)) for site in sites]
+        rows = [self._rows.get(site) for site in sites]
+        return [None if row is None else _decode_site(row) for row in rows]
 
     def put(self, states: Iterable[SiteState]) -> None:
         """Keep copies of these."""
-        self._states.update([(state.site, copy(state)) for state in states])
+        self._rows.update([(state.site, _encode(state)) for state in states])
 
     def __len__(self) -> int:
-        return len(self._states)
+        return len(self._rows)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_site = msgspec.msgpack.Decoder(SiteState).decode
 
 
 class MemoryRobotsFiles:

@@ -8,9 +8,9 @@ import pytest
 
 from periplus.cli.copies import BELIEFS, lines, of_page
 from periplus.content import sketch_of
-from periplus.model import FirstSeen, Sketched, Source, State, Url, UrlRecord
+from periplus.model import FirstSeen, Sketched, Source, Url, UrlRecord
 from periplus.policy.duplicates import hints
-from periplus.store import MemoryState
+from periplus.store import MemoryState, State
 
 SEEN = (FirstSeen(Source.LINK, 1.0),)
 PAGE = Url("https://a.test/print/page")

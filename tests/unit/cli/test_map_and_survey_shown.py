@@ -20,9 +20,9 @@ from periplus.config import Config
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.crawl.stats import CrawlStats
 from periplus.insight.listed import Listed
-from periplus.model import RobotsFile, Site, SiteState, Url
+from periplus.model import RobotsFile, Site, Url
 from periplus.policy.sitemaps import Origin, SitemapNode
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 HOME = "http://a.test"
 PROGRESS = Progress(

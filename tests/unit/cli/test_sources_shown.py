@@ -13,10 +13,10 @@ from periplus.cli.live import by_source
 from periplus.cli.sources import BalanceFacts, Brought, SourceFacts, balance_of, sources_of
 from periplus.cli.sources_show import _WHY, balance_line, balance_table, source_lines
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import FirstSeen, Lane, Site, SiteState, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.policy.balance import BalanceSettings, Move, SiteBalance
 from periplus.policy.sitemaps import Origin, SitemapNode
-from periplus.store import DiskState
+from periplus.store import DiskState, SiteState
 
 SITE = Site("a.test")
 MAP = Url("http://a.test/sitemap.xml")
@@ -74,7 +74,7 @@ def moved(epochs: int) -> BalanceFacts:
         balance.took(lane, 1, page)
         balance.learnt(page, lane is Lane.SITEMAPS)
         page += 1
-    facts = balance_of(SiteState(SITE, balance=balance.pack()), BalanceSettings())
+    facts = balance_of(SiteState(SITE, balance=balance.record), BalanceSettings())
     assert facts is not None
     return facts
 

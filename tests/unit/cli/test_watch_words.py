@@ -27,10 +27,10 @@ from periplus.content.blocks import Block, pack
 from periplus.crawl.machine import ShardMeta
 from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, upcoming
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
 from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, SiteGains
 from periplus.policy.sitemaps import IndexTrust, Origin, SitemapNode
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()
 NOW = 1e9
@@ -176,7 +176,7 @@ def kept_site() -> SiteState:
     evidence = SiteEvidence(rate=0.02, signals=0.1, pages=400, again=230)
     evidence = evidence.with_kind(SignalKind.SITEMAP, KindEvidence(right=81.0, judged=97.0, polls=12, lag=0.125))
     evidence = evidence.with_kind(SignalKind.FEED, KindEvidence(moved=1.0, polls=3))
-    return SiteState(Site("a.test"), signals=evidence.pack())
+    return SiteState(Site("a.test"), signals=evidence)
 
 
 def test_a_site_is_told_from_what_is_kept() -> None:
@@ -201,7 +201,7 @@ def test_a_site_tells_of_its_headers_and_indexes_as_they_were_judged() -> None:
     index = SitemapNode(Url("http://a.test/i.xml"), Url("http://a.test/i.xml"), Origin.ROBOTS, 0.0, due_at=0.0)
     state = MemoryState()
     SitemapStore(state).put(replace(index, trust=IndexTrust(right=1, wrong=19)))
-    facts = of_site(SiteState(Site("a.test"), gains=gains.pack()), state)
+    facts = of_site(SiteState(Site("a.test"), gains=gains), state)
     assert facts is not None
     assert [(each.kind, each.verdict, round(each.judged)) for each in facts.signals] == [
         ("header", "honest", 12),
@@ -222,7 +222,7 @@ def test_what_churns_is_told_as_what_does_not_count() -> None:
     blocks = [pack([Block(1, 1, 90), Block(2, n, 5, n), Block(3, n, 5, n)]) for n in range(7)]
     for old, new in pairwise(blocks):
         churn.observe(old, new)
-    facts = of_site(SiteState(Site("a.test"), churn=churn.packed()))
+    facts = of_site(SiteState(Site("a.test"), churn=churn.record))
     assert facts is not None
     assert (facts.churning, facts.compared) == (2, 6)
     line = dict(site_lines(facts))["churn"]

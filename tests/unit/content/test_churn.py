@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.content import Churn, ChurnSettings, blocks_of, compared_of, instants_of, settled_level
+from periplus.content import Churn, ChurnRecord, ChurnSettings, blocks_of, settled_level
 from periplus.content.blocks import MAX_BLOCKS, Block, pack, unpack
-from periplus.content.churn import MAX_BYTES, MAX_WAYS
+from periplus.content.churn import MAX_WAYS
 from periplus.model import ChangeLevel
 
 
@@ -169,8 +169,8 @@ def test_it_does_not_matter_when_it_is_packed(pairs: list[tuple[int, int, bool]]
         one.observe(blocks[old % 10], blocks[new % 10], is_instant=is_instant)
         other.observe(blocks[old % 10], blocks[new % 10], is_instant=is_instant)
         if number % every == 0:
-            other = Churn.unpacked(other.packed())
-    assert one.packed() == other.packed()
+            other = Churn(record=other.record)
+    assert one.record == other.record
 
 
 def test_a_page_that_is_all_churn_is_not_masked() -> None:
@@ -203,10 +203,10 @@ def test_memory_is_bounded_and_keeps_what_matters() -> None:
     for number in range(3_000):
         others = [Block(1 + (number * 17 + place) % 60_000, 1, 10) for place in range(40)]
         churn.observe(pack([always, *others]), pack([Block(always.way, 2 + number % 9, 10, 7), *others]))
-    assert len(churn.packed()) <= MAX_BYTES <= 4_096
+    assert len(churn.record.ways) == 5 * MAX_WAYS <= 4_096
     assert churn.is_churn(always.way)
-    assert Churn.unpacked(churn.packed()).is_churn(always.way)
-    assert len(Churn.unpacked(churn.packed()).packed()) == len(churn.packed())
+    assert Churn(record=churn.record).is_churn(always.way)
+    assert Churn(record=churn.record).record == churn.record
 
 
 def test_the_first_pairs_of_a_site_are_for_learning() -> None:
@@ -218,10 +218,9 @@ def test_the_first_pairs_of_a_site_are_for_learning() -> None:
         churn.observe(b"", b"", is_instant=True)
         assert (churn.compared, churn.instants) == (number + 2, number + 1)
     assert churn.is_calibrated
-    kept = churn.packed()
-    assert Churn.unpacked(kept, ChurnSettings(sample=3)).is_calibrated
-    assert (compared_of(kept), instants_of(kept)) == (4, 3)
-    assert (compared_of(b""), instants_of(b"")) == (0, 0)
+    kept = churn.record
+    assert Churn(ChurnSettings(sample=3), kept).is_calibrated
+    assert (kept.compared, kept.instants) == (4, 3)
     assert Churn(ChurnSettings(sample=0)).is_calibrated
 
 
@@ -250,8 +249,8 @@ def test_blocks_survive_packing(rows: list[tuple[int, int, int]]) -> None:
 @given(st.binary(max_size=400), st.binary(max_size=400), st.binary(max_size=200))
 def test_any_bytes_can_be_looked_at(old: bytes, new: bytes, memory: bytes) -> None:
     """A damaged memory is a bad memory, not a crash."""
-    churn = Churn.unpacked(memory)
+    churn = Churn(record=ChurnRecord(1, 1, memory))
     churn.observe(old, new)
     assert not churn.settles(old, old)
-    assert len(churn.packed()) <= MAX_BYTES
+    assert len(churn.record.ways) <= 5 * MAX_WAYS
     blocks_of(old)

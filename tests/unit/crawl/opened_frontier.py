@@ -16,10 +16,10 @@ from periplus.crawl.frontier import (
     SiteRecords,
 )
 from periplus.crawl.revisit import Revisits, RevisitState
-from periplus.model import EventSink, Guard, Ordering, State
-from periplus.policy.filters import Chain
+from periplus.model import EventSink, Ordering
+from periplus.policy.filters import Chain, Guard
 from periplus.policy.ordering import ordering as ordering_named
-from periplus.store import MemoryEventSink
+from periplus.store import MemoryEventSink, State
 
 
 class Committed(Struct):

@@ -40,13 +40,12 @@ from periplus.model import (
     Queued,
     Reading,
     Site,
-    SiteState,
     Source,
     Url,
     UrlRecord,
 )
 from periplus.policy.refresh import RefreshSettings, Weigher
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
 DAY = 86_400.0

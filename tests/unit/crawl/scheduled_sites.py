@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from periplus.crawl.frontier import ActiveSite, Schedule, SiteRecords
-from periplus.model import Discovery, Lane, Queued, Site, SiteState, Url
-from periplus.store import MemoryState
+from periplus.model import Discovery, Lane, Queued, Site, Url
+from periplus.store import MemoryState, SiteState
 
 DELAY = 1.0
 """Seconds for which sites rest."""

@@ -12,6 +12,7 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
 from periplus.assembly import Layout, ShardMaker, open_shard, seeds_from
 from periplus.config import Config
+from periplus.content import ChurnRecord
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.inputs import Answered, Input
 from periplus.crawl.log import InputLog
@@ -23,7 +24,7 @@ from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 from periplus.model import Discovery, FetchOutcome, Lane, Purpose, Queued, Site, Source, Url
-from periplus.policy.refresh import unpack_page_gains
+from periplus.policy.refresh import SiteGains, unpack_page_gains
 from periplus.store import DiskState
 from periplus.urls import site_of
 
@@ -229,7 +230,7 @@ def queue_revisits(collection: Collection) -> int:
 
 def learnt(
     collection: Collection,
-) -> tuple[dict[Site, tuple[bytes, bytes]], dict[Url, tuple[bytes, int, int, bytes]]]:
+) -> tuple[dict[Site, tuple[ChurnRecord, SiteGains | None]], dict[Url, tuple[bytes, int, int, bytes]]]:
     """The churn and gains of each site; the blocks, visits, changes and gains of each page."""
     state = DiskState.read_only(collection.layout.shard(0))
     sites = {site.site: (site.churn, site.gains) for site in state.sites}

@@ -6,13 +6,17 @@ import pytest
 from tests.properties.simulated_web import ScriptedRobots, World
 from tests.properties.watched_crawl import START, Crawl
 
-from periplus.crawl.frontier import PolitenessSettings, Stage, file_name
-from periplus.model import Delegation, Discovery, Purpose, Site, Source, Url
+from periplus.crawl.frontier import Frontier, PolitenessSettings, Stage, file_name
+from periplus.model import Delegation, Discovery, FetchTask, Purpose, Site, Source, Url
 
 DAY = 86_400.0
 S0, S1 = Site("s0.test"), Site("s1.test")
 COMMON = "https://s1.test/common.txt"
 REDIRECTED = {"https://s0.test/robots.txt": [COMMON], COMMON: ["User-agent: *\nDisallow: /\n"]}
+
+
+def tasks_out(frontier: Frontier) -> list[FetchTask]:
+    return [lease.task for lease in frontier._leases]
 
 
 def begun(world: World, now: float = START, **settings: object) -> Crawl:
@@ -24,7 +28,7 @@ def begun(world: World, now: float = START, **settings: object) -> Crawl:
 
 def run_until_out(crawl: Crawl, url: str) -> None:
     """Run until a URL is under way."""
-    while url not in {task.url for task in crawl.frontier.under_way if task.ip is not None}:
+    while url not in {task.url for task in tasks_out(crawl.frontier) if task.ip is not None}:
         assert not crawl.frontier.is_idle
         crawl.step()
 
@@ -119,9 +123,9 @@ def test_restart_ends_leases_without_counting_an_attempt() -> None:
     """The page is granted again as the same attempt; its record says nothing of a failure."""
     crawl = begun(World.plain(3, 1))
     run_until_out(crawl, crawl.world.urls[0])
-    out = [task for task in crawl.frontier.under_way if task.purpose is Purpose.PAGE]
+    out = [task for task in tasks_out(crawl.frontier) if task.purpose is Purpose.PAGE]
     crawl.crash()
-    assert crawl.frontier.under_way == []
+    assert tasks_out(crawl.frontier) == []
     assert crawl.frontier.schedule.count(Stage.BUSY) == 0
     for record in crawl.state.records.get([task.url for task in out]):
         assert record is not None

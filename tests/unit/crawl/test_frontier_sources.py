@@ -21,7 +21,7 @@ def crawl_of(world: World, linked: list[Url], listed: list[Url]) -> tuple[Crawl,
     crawl.commit()
     [kept] = crawl.state.sites.get([SITE])
     assert kept is not None
-    return crawl, SiteBalance.unpack(kept.balance).history
+    return crawl, SiteBalance(record=kept.balance).history
 
 
 def test_what_both_know_is_fetched_once_and_counts_for_both() -> None:

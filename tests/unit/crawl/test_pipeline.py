@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from periplus.content import compared_of, version_of
+from periplus.content import version_of
 from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.inputs import Answer
 from periplus.crawl.links import PageReader
@@ -231,7 +231,7 @@ def test_one_by_one_teaches_as_all_at_once() -> None:
     assert results[0] == results[1] == results[2]
     levels = {reading.level for reading in results[0][0] if reading is not None}
     assert {ChangeLevel.RAW_ONLY, ChangeLevel.MAJOR} <= levels
-    assert compared_of(results[0][1]) == 40
+    assert results[0][1].compared == 40
 
 
 class BrokenReader(PageReader):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from periplus.content import ChurnSettings, RawPage, compared_of, instants_of, read_pages, version_of
+from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, read_pages, version_of
 from periplus.crawl.frontier.site_records import SiteRecords
 from periplus.crawl.revisit import PageComparer
 from periplus.model import ChangeLevel, FirstSeen, Page, Site, Source, Url, UrlRecord
@@ -44,7 +44,7 @@ class Memory:
         self.comparer = PageComparer(self.sites, settings)
 
     @property
-    def churn(self) -> bytes:
+    def churn(self) -> ChurnRecord:
         return self.sites.get(SITE).churn
 
     def level(self, old: Page, new: Page, apart: float = DAY) -> ChangeLevel | None:
@@ -61,20 +61,20 @@ def test_noise_counts_until_it_is_known() -> None:
     assert site.level(read(9, html(9, 1)), read(9, html(9, 2, edition=1))) is ChangeLevel.MAJOR
     assert site.level(read(9, html(9, 1)), read(9, html(9, 2, title="Other"))) is ChangeLevel.MAJOR
     assert site.level(read(9, html(9, 1)), read(9, html(9, 1))) is ChangeLevel.SAME
-    assert compared_of(site.churn) == 11
+    assert site.churn.compared == 11
 
 
 def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
     """Until the sample of a site is complete; then they are judged by what it has taught."""
     site = Memory(ChurnSettings(sample=4, instant=60.0))
     assert site.taught(4, apart=30.0) == [ChangeLevel.RAW_ONLY] * 4
-    assert (compared_of(site.churn), instants_of(site.churn)) == (4, 4)
+    assert (site.churn.compared, site.churn.instants) == (4, 4)
     edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
     assert site.level(*edited, apart=30.0) is ChangeLevel.MAJOR
     young = Memory(ChurnSettings(sample=4, instant=60.0))
     assert young.level(*edited, apart=61.0) is ChangeLevel.MAJOR
     assert young.level(*edited, apart=60.0) is ChangeLevel.RAW_ONLY
-    assert instants_of(young.churn) == 1
+    assert young.churn.instants == 1
     assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
 
 
@@ -87,7 +87,7 @@ def test_304_right_after_a_visit_counts_for_the_sample() -> None:
     site.comparer.unmodified(record, 1000.0 + DAY)
     site.comparer.unmodified(replace(record, blocks=b""), 1000.0 + DAY)
     site.comparer.unmodified(None, 5.0)
-    assert (compared_of(site.churn), instants_of(site.churn)) == (3, 2)
+    assert (site.churn.compared, site.churn.instants) == (3, 2)
 
 
 def test_page_after_a_304_is_in_a_row_with_it() -> None:
@@ -97,7 +97,7 @@ def test_page_after_a_304_is_in_a_row_with_it() -> None:
     new = read(1, html(1, 2))
     assert site.comparer.compare(record, new, DAY + 5.0) == (ChangeLevel.RAW_ONLY, new.blocks)
     assert site.comparer.compare(replace(record, status=200), new, DAY + 5.0) == (ChangeLevel.MAJOR, new.blocks)
-    assert compared_of(site.churn) == 0
+    assert site.churn.compared == 0
 
 
 def test_page_without_a_version_has_no_level() -> None:
@@ -107,7 +107,7 @@ def test_page_without_a_version_has_no_level() -> None:
     assert site.comparer.compare(None, new, 5.0) == (None, new.blocks)
     bare = replace(kept(read(1, html(1, 1)), 1.0), blocks=b"")
     assert site.comparer.compare(bare, new, DAY) == (ChangeLevel.MAJOR, new.blocks)
-    assert site.churn == b""
+    assert site.churn == NO_CHURN
 
 
 def test_same_bytes_keep_their_blocks() -> None:
@@ -116,7 +116,7 @@ def test_same_bytes_keep_their_blocks() -> None:
     old = read(1, html(1, 1))
     again = read(1, html(1, 1), wants_blocks=False)
     assert site.comparer.compare(kept(old, 1.0), again, DAY) == (ChangeLevel.SAME, old.blocks)
-    assert compared_of(site.churn) == 1
+    assert site.churn.compared == 1
 
 
 def test_lessons_are_written_with_the_site() -> None:
@@ -132,4 +132,4 @@ def test_lessons_are_written_with_the_site() -> None:
     sites.flush()
     [site] = store.get([SITE])
     assert site is not None
-    assert compared_of(site.churn) == 1
+    assert site.churn.compared == 1

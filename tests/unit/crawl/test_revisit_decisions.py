@@ -11,18 +11,18 @@ from tests.unit.crawl.revisited_pages import DAY, START, ChangingPage, Revisited
 
 from periplus.crawl.frontier.site_records import SiteRecords
 from periplus.crawl.revisit import Revisits, UpcomingVisits, VisitValuer, Watching
-from periplus.model import ConfigError, Lane, Site, SiteState, Source
+from periplus.model import ConfigError, Lane, Site, Source
 from periplus.policy.refresh import (
+    NO_EVIDENCE,
+    NO_SITE_GAINS,
     KindEvidence,
     RefreshSettings,
     SignalKind,
     SiteEvidence,
     Weigher,
     unpack_page_gains,
-    unpack_site,
-    unpack_site_gains,
 )
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 NEW_SITE = SiteState(Site("a.test"))
 
@@ -77,7 +77,7 @@ def test_answers_to_revisits_are_counted() -> None:
     web = RevisitedWeb({"/": ChangingPage(links=lambda _: list(pages)), **pages})
     web.crawl("/")
     web.watch(40.0)
-    gains = unpack_site_gains(web.site().gains)
+    gains = web.site().gains or NO_SITE_GAINS
     assert 0.2 < gains.unchanged_share < 0.9
     assert gains.header.verdict == "honest"
     assert gains.header_recall > 0.9
@@ -91,7 +91,7 @@ def test_cheap_answers_count_only_where_bytes_do(cost: float) -> None:
     site, valuer = web.site(), VisitValuer(RefreshSettings(unchanged_cost=cost))
     plain = valuer.due_at(web.record("/a"), site, web.now)
     for _ in range(100):
-        site.gains = unpack_site_gains(site.gains).answered(is_unchanged=True).pack()
+        site.gains = (site.gains or NO_SITE_GAINS).answered(is_unchanged=True)
     cheap = valuer.due_at(web.record("/a"), site, web.now)
     assert (cheap < plain) == (cost < 1.0)
 
@@ -199,7 +199,7 @@ def test_new_links_of_a_hub_are_signals_once_visits_confirm_them(links: Callable
     web.crawl("/", "/hub")
     assert KindEvidence(is_doubted=True).kappa == 0.0
     web.watch(40.0)
-    heard = unpack_site(web.site().signals).of(SignalKind.HUB)
+    heard = (web.site().signals or NO_EVIDENCE).of(SignalKind.HUB)
     assert heard.judged > 10.0
     assert heard.verdict == ("useful" if links is lately_changed else "useless")
     assert (heard.kappa > 0.0) == (links is lately_changed)
@@ -213,7 +213,7 @@ def test_signal_makes_a_page_due_sooner() -> None:
     web.crawl("/")
     trusted = KindEvidence(right=90.0, judged=100.0, polls=9)
     known = SiteEvidence(rate=0.1, signals=0.1, pages=11).with_kind(SignalKind.SITEMAP, trusted)
-    web.site().signals = known.pack()
+    web.site().signals = known
     web.now += DAY / 4
     web.turn()
     before = web.record("/p1").due_at

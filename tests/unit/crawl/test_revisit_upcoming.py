@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from periplus.crawl.frontier.site_records import SiteRecords
 from periplus.crawl.revisit import NextVisit, UpcomingVisits
-from periplus.model import FirstSeen, Lane, Queued, Site, SiteState, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
 from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, Weigher
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 DAY = 86_400.0
 NOW = 1_000 * DAY
@@ -34,7 +34,7 @@ def kept(*records: UrlRecord, waiting: tuple[UrlRecord, ...] = (), site: SiteEvi
     state.records.put([*records, *waiting])
     state.calendar.move([(each.url, None, each.due_at) for each in records])
     state.queues.push([Queued(each.url, SITE, Lane.REFRESH, 63 - n) for n, each in enumerate(waiting)])
-    state.sites.put([SiteState(SITE, signals=site.pack())])
+    state.sites.put([SiteState(SITE, signals=site)])
     return state
 
 

@@ -33,7 +33,7 @@ class Shard:
         self.events = MemoryEventSink()
         scope = Scope([SEED])
         filters = Config().filters
-        guard = standard_chain(scope, filters, recall=lambda site: b"")
+        guard = standard_chain(scope, filters, recall=lambda _site: None)
         self._opened = OpenedFrontier(self.state, FrontierOptions(guard=guard, events=self.events))
         self.frontier = self._opened.frontier
         self.router = ShardRouter(

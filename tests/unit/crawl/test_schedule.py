@@ -190,11 +190,11 @@ def test_addresses_without_sites_are_forgotten() -> None:
         assert sites.schedule.pop_ready(now) is active
         sites.grant(active, now)
         sites.empty(active, now)
-    sites.schedule.review_addresses(now)
+    sites.schedule.addresses.review(now)
     assert 0 < sites.schedule.weight < 100
     sites.reopen()
     assert len(list(sites.state.addresses)) == 1
-    sites.schedule.review_addresses(now + 1.0)
+    sites.schedule.addresses.review(now + 1.0)
     sites.reopen()
     assert not list(sites.state.addresses)
 

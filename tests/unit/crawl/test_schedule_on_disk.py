@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from periplus.crawl.frontier import Schedule, SiteRecords, Stage
-from periplus.model import Lane, Queued, Site, SiteState, State, Url
+from periplus.model import Lane, Queued, Site, Url
 from periplus.policy.ordering import BreadthFirst
-from periplus.store import DiskState
+from periplus.store import DiskState, SiteState, State
 
 SITE = Site("a.test")
 ENTRY = Queued(Url("https://a.test/"), SITE, Lane.DISCOVERY, 0)

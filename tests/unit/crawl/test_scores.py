@@ -23,16 +23,14 @@ from periplus.model import (
     Rewrite,
     RobotsFile,
     Site,
-    SiteState,
     Source,
     Stage,
-    State,
     Url,
     Verdict,
 )
 from periplus.policy.filters import Chain
 from periplus.policy.ordering import ordering
-from periplus.store import DiskState, MemoryEventSink, MemoryState
+from periplus.store import DiskState, MemoryEventSink, MemoryState, SiteState, State
 
 NOW = 1000.0
 FOREVER = math.inf

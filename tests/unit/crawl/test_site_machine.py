@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from periplus.crawl.frontier import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
 from periplus.crawl.frontier import site as module
 from periplus.crawl.frontier.site import MAX_ADDRESS_AGE, MAX_ROBOTS_AGE
-from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteState, SiteVisits, Url
+from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteVisits, Url
 from periplus.policy.balance import BalanceSettings
-from periplus.store import MemoryState
+from periplus.store import MemoryState, SiteState
 
 NOW = 1_000_000.0
 SITE = Site("a.test")
@@ -187,7 +187,7 @@ def test_balance_is_made_when_it_is_needed() -> None:
     balance = site.balanced(BalanceSettings())
     assert site.balanced(BalanceSettings()) is balance
     assert site.has_balance
-    assert active(balance=balance.pack()).has_balance
+    assert active(balance=balance.record).has_balance
 
 
 @pytest.mark.parametrize("stage", [R, Y, B, H])
@@ -195,7 +195,7 @@ def test_row_is_read_back(stage: Stage) -> None:
     """Every field of the row is restored; requests under way come from the leases."""
     site = active(stage)
     site.ready_at, site.not_before, site.level = NOW + 5.0, NOW + 9.0, 3
-    site.taken, site.lookups, site.took_file = 2, 1, True
+    site.taken, site.lookups, site.took_file, site.turn = 2, 1, True, 7
     site.awaits_robots, site.is_guest = True, True
     site.delegated.append(WANTED)
     row = msgspec.msgpack.decode(msgspec.msgpack.encode(site.row()), type=SiteVisits)

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from periplus.model import CollectionDamaged, ConfigError, Lane
-from periplus.policy.balance import HISTORY, BalanceSettings, Move, SiteBalance
+from periplus.policy.balance import HISTORY, BalanceRecord, BalanceSettings, Move, SiteBalance
+from periplus.policy.balance.samples import Sample
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
 MANY = 10**9
@@ -247,24 +248,32 @@ def test_history_is_short_and_packed_small() -> None:
     for _ in range(HISTORY + 5):
         crawl_epoch(balance, {S: True, D: False})
     assert len(balance.history) == HISTORY
-    assert len(balance.pack()) < 250
-    assert len(SiteBalance().pack()) < 24
+    assert len(msgspec.msgpack.encode(balance.record)) < 250
+    assert len(msgspec.msgpack.encode(SiteBalance().record)) < 24
 
 
 def test_other_settings_keep_the_proportion() -> None:
     """Whoever changes the epoch between two runs keeps what was learnt."""
     balance = SiteBalance(FULL)
     crawl_epoch(balance, {S: True, D: False})
-    again = SiteBalance.unpack(balance.pack(), BalanceSettings(epoch=1000, first_epoch=1000))
+    again = SiteBalance(BalanceSettings(epoch=1000, first_epoch=1000), balance.record)
     assert again.quotas == (600, 400)
-    assert SiteBalance.unpack(b"").quotas == (10, 10)
+    assert SiteBalance().quotas == (10, 10)
 
 
-@pytest.mark.parametrize("kept", [b"\x00", b"\x98", SiteBalance().pack()[:-1], SiteBalance().pack() + b"\x00"])
-def test_damaged_state_is_said_to_be(kept: bytes) -> None:
-    """Bytes that were never packed are a damaged collection, not a crash."""
-    with pytest.raises(CollectionDamaged) as caught:
-        SiteBalance.unpack(kept)
+@pytest.mark.parametrize(
+    "record",
+    [
+        BalanceRecord(100, 50, pages=-1),
+        BalanceRecord(100, 50, sitemaps=Sample(1, bytearray(b"\x01"), [])),
+        BalanceRecord(100, 50, sitemaps=Sample(2, bytearray(b"\x02\x01"), [0, 0])),
+    ],
+    ids=["negative", "unmarked", "unsorted"],
+)
+def test_damaged_record_is_refused(record: BalanceRecord) -> None:
+    """A record that no balance has written is a damaged collection, not a crash."""
+    with pytest.raises(CollectionDamaged, match="balance of a site is inconsistent") as caught:
+        SiteBalance(record=record)
     assert caught.value.hint
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model import Accept, Discovery, Filter, Guard, Reject, Rewrite, Source, Url, Verdict
+from periplus.model import Accept, Discovery, Filter, Reject, Rewrite, Source, Url, Verdict
 from periplus.policy import filters
 from periplus.policy.filters import (
     REASONS,
@@ -15,6 +15,7 @@ from periplus.policy.filters import (
     BudgetSettings,
     Chain,
     FilterSettings,
+    Guard,
     Lessons,
     PatternSettings,
     ScopeSettings,
@@ -122,11 +123,10 @@ def test_a_site_gets_exactly_its_budget() -> None:
 def test_a_budget_survives_what_is_kept() -> None:
     """A killed crawl does not get a second budget."""
     settings = BudgetSettings(max_pages_per_site=2)
-    before, after = Lessons(), Lessons()
+    before = Lessons()
     for number in range(2):
         Budgets(before, settings).admit(link(f"https://example.org/{number}"))
-    for site, state in before.changed():
-        after.restore(site, state)
+    after = Lessons(dict(before.changed()).get)
     assert isinstance(Budgets(after, settings).judge(link("https://example.org/9")), Reject)
 
 
@@ -139,7 +139,7 @@ def test_user_names_do_not_make_other_sites() -> None:
 
 
 def test_the_chain_is_a_guard() -> None:
-    """What a scheduler asks for in `model.ports`, and what filters of others can stand in."""
+    """What the frontier asks of its guard, and what filters of others can stand in."""
     chain = standard_chain([SEED], FilterSettings(scope=ScopeSettings("any")))
     guard: Guard = chain
     one: Filter = Refuses("a")

@@ -7,6 +7,7 @@ where a scheduler asks them. Nothing is fetched over a wire and time stands stil
 from __future__ import annotations
 
 from collections import Counter, deque
+from copy import deepcopy
 from functools import partial
 
 import pytest
@@ -23,6 +24,7 @@ from periplus.policy.filters import (
     ScopeSettings,
     SessionSettings,
     ShapeSettings,
+    SiteLessons,
     TrapSettings,
     standard_chain,
 )
@@ -47,7 +49,7 @@ class Walk:
         self.world = world
         self._make = partial(standard_chain, seeds, settings)
         self.chain: Chain = self._make()
-        self._kept: dict[Site, bytes] = {}
+        self._kept: dict[Site, SiteLessons] = {}
         self.fetched: list[Url] = []
         self.contents: set[int] = set()
         self.refused: Counter[str] = Counter()
@@ -105,7 +107,7 @@ class Walk:
     def _die_and_resume(self) -> None:
         """A new chain, which has nothing but what was kept."""
         self._kept.update(self.chain.changed())
-        self.chain = self._make(lambda site: self._kept.get(site, b""))
+        self.chain = self._make(deepcopy(self._kept).get)
 
 
 @pytest.fixture(scope="module")

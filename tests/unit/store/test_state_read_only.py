@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from periplus.model import FirstSeen, Site, SiteState, Source, Url, UrlRecord
-from periplus.store import DiskState
+from periplus.model import FirstSeen, Site, Source, Url, UrlRecord
+from periplus.store import DiskState, SiteState
 
 URL = Url("https://a.test/1")
 

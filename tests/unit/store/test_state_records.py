@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import astuple, replace
 
-from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, SiteState, Source, Url, UrlRecord
+from periplus.content import ChurnRecord
+from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
+from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
 from periplus.store.state.names import Recent, SiteNames, name_key
@@ -128,8 +130,21 @@ def test_rows_of_earlier_versions_are_read() -> None:
 def test_sites_of_earlier_versions_are_read(environment: Environment) -> None:
     """The same of what is known of a site."""
     sites, fields = DiskSites(environment), SiteState.__struct_fields__
-    site = SiteState(Site("a.test"), pages=3, stuck=1, churn=b"c")
+    site = SiteState(Site("a.test"), pages=3, stuck=1, churn=ChurnRecord(1))
     environment.table("sites").put(name_key(site.site), encode(astuple(site)[: fields.index("churn")]))
     assert sites.get([site.site]) == [SiteState(Site("a.test"), pages=3, stuck=1)]
     sites.put([site])
     assert sites.get([site.site]) == [site]
+
+
+def test_a_site_record_that_no_policy_wrote_is_refused(environment: Environment) -> None:
+    """Each part is checked against the policy's type when the record is loaded."""
+    sites, fields = DiskSites(environment), SiteState.__struct_fields__
+    for name, part in (("signals", ((),)), ("balance", b"bytes"), ("priorities", (3,)), ("traps", ("a",))):
+        row = list(astuple(SiteState(Site("a.test"))))
+        row[fields.index(name)] = part
+        environment.table("sites").put(name_key(Site("a.test")), encode(row))
+        with pytest.raises(CollectionDamaged):
+            sites.get([Site("a.test")])
+        with pytest.raises(CollectionDamaged):
+            list(sites)

@@ -20,7 +20,6 @@ from periplus.model import (
     Event,
     EventSink,
     FirstSeen,
-    Guard,
     Lane,
     Ordering,
     Queued,
@@ -28,13 +27,13 @@ from periplus.model import (
     Reject,
     Rewrite,
     Site,
-    SiteState,
     Source,
-    State,
     Url,
     UrlRecord,
 )
+from periplus.policy.filters import Guard
 from periplus.policy.ordering import level_of
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from ..revisit import Revisits

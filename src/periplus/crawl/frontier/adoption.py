@@ -17,11 +17,11 @@ from periplus.model import (
     Purpose,
     Queued,
     Reading,
-    State,
     Ticket,
     Url,
     UrlRecord,
 )
+from periplus.store import State
 from periplus.urls import site_of
 
 from .preflight import SitePreflight

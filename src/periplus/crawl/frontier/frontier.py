@@ -5,8 +5,7 @@ that politeness allows now, the most wanted first. `report` ends a grant. It is 
 time is an argument, chance is a seeded `Random`; so the simulator and the crawler run the same lines (Olston & Najork
 2010 section 2 has the parts; Castillo et al. 2004 the two levels).
 
-What it holds in memory is either a copy of rows of the state or in `FrontierState`: a frontier opened after `flush`
-decides exactly as the one that was flushed.
+What it holds in memory is in rows or in `FrontierState`: one opened after `flush` decides as the one that was flushed.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     FirstSeen,
-    Guard,
     InvariantError,
     Lane,
     Learning,
@@ -39,11 +37,12 @@ from periplus.model import (
     Reading,
     Site,
     Source,
-    State,
     Url,
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.filters import Guard
+from periplus.store import State
 from periplus.urls import site_of
 
 from ..revisit import Revisits
@@ -74,14 +73,13 @@ REFUSED_PER_VISIT = 200
 """URLs of a site that are refused in one step, so that a site with a million of them does not hold up the others."""
 SOON = 0.01
 """Seconds after which a site that was not finished in such a step goes on."""
-
 RandomState = tuple[int, tuple[int, ...], float | None]
 
 
 class FrontierState(Struct, array_like=True):
     """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
 
-    `is_crowded` and `rests_until` are those of its schedule.
+    `is_crowded`, `rests_until` and `turn` are those of its schedule.
     """
 
     pages_done: int = 0
@@ -92,6 +90,7 @@ class FrontierState(Struct, array_like=True):
     scores: ScoreState | None = None
     random: RandomState | None = None
     rests_until: float = 0.0
+    turn: int = 0
 
 
 class Frontier:
@@ -124,7 +123,7 @@ class Frontier:
         self._events = events
         self._guard = guard
         self._random = random
-        self._politeness = politeness or PolitenessSettings()
+        self.politeness = self._politeness = politeness or PolitenessSettings()
         self._retries = retries or RetrySettings()
         self.page_budget = saved.page_budget
         self._leases = Leases(saved.leases)
@@ -142,6 +141,7 @@ class Frontier:
             shards=shards,
             is_crowded=saved.is_crowded,
             rests_until=saved.rests_until,
+            turn=saved.turn,
         )
         for lease in saved.leases:
             self._visited(lease).under_way += 1
@@ -219,6 +219,7 @@ class Frontier:
             self.scores.snapshot() if self.scores.learns else None,
             self._random.getstate(),
             self.schedule.rests_until,
+            self.schedule.turn,
         )
 
     # discover
@@ -259,7 +260,7 @@ class Frontier:
         """Grant at most `limit` tasks that politeness allows now. An empty list is an answer."""
         for lease in self._leases.expired(now):
             self._lose(lease, now)
-        self._release(now)
+        self._release(now, now)
         due = self._revisits.due(now, self._selector.revisits_waiting)
         self._state.queues.push(due)
         self._queued(due, now)
@@ -277,11 +278,11 @@ class Frontier:
             self._revisits.idle(now)
         return tasks
 
-    def _release(self, now: float) -> None:
-        """Let URLs whose back-off is over wait with their sites again."""
+    def _release(self, until: float, now: float) -> None:
+        """Let URLs whose back-off ends until then wait with their sites again."""
         due_at = self._state.queues.next_release()
-        if due_at is not None and due_at <= now:
-            tickets = self._state.queues.release(now, _RELEASED_TOGETHER)
+        if due_at is not None and due_at <= until:
+            tickets = self._state.queues.release(until, _RELEASED_TOGETHER)
             self.scores.released(tickets)
             self._queued([ticket.entry for ticket in tickets], now)
 
@@ -396,12 +397,8 @@ class Frontier:
             self._preflight.interrupted(active, lease.task)
         self._pages_out = 0
         self.schedule.restart(now)
-        due_at = self._state.queues.next_release()
-        while due_at is not None and due_at > now + self._retries.max_backoff:  # written by a clock that ran fast
-            tickets = self._state.queues.release(math.inf, _RELEASED_TOGETHER)
-            self.scores.released(tickets)
-            self._queued([ticket.entry for ticket in tickets], now)
-            due_at = self._state.queues.next_release()
+        while (self._state.queues.next_release() or 0.0) > now + self._retries.max_backoff:
+            self._release(math.inf, now)  # times that were written by a clock that ran fast
 
     # what others see
 
@@ -437,21 +434,6 @@ class Frontier:
         waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)
         times = (self.schedule.next_at, self._leases.next_end, *waits)
         return min((at for at in times if at is not None), default=None)
-
-    @property
-    def under_way(self) -> list[FetchTask]:
-        """The tasks that are out."""
-        return [lease.task for lease in self._leases]
-
-    def longest_queue(self, looked_at: int) -> float:
-        """Seconds that the longest queue takes at its site's own pace, among the first `looked_at` sites."""
-        pace = self._politeness.pages_per_visit
-        seconds = 0.0
-        for active, _ in zip(self.schedule, range(looked_at), strict=False):
-            if not active.record.retired:
-                delay = delay_after(self._politeness, active.record.delay, 0.0)
-                seconds = max(seconds, active.queue_length / pace * delay)
-        return seconds
 
     def check_invariants(self) -> None:
         """What must hold between any two calls."""

@@ -4,9 +4,10 @@ Moving an item leaves its old entry in the heap, where it is skipped when it com
 stale, the heap is rebuilt. So every operation takes logarithmic time on average, and the heap never holds more than
 about twice the number of its items.
 
-Items of equal keys come in the order of their names, not in that of their arrival: the order then is a function of what
-is in the heap alone, and a frontier that was read back from disk decides as the one that was written. A stale entry may
-have the key and the name of another item; a serial number keeps items themselves from being compared.
+Items of equal keys come in the order of a rank that the caller gives, not in that of their arrival here: the order then
+is a function of what is in the heap alone, and a frontier that was read back from disk decides as the one that was
+written. A stale entry may have the key and the rank of another item; a serial number keeps items themselves from being
+compared.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class IndexedHeap(Generic[K, T]):
-    """Items by key, the smallest first; among equal keys by name. Names of the items in a heap differ, and compare."""
+    """Items by key, the smallest first; among equal keys by rank. Ranks of the items in a heap differ, and compare."""
 
     __slots__ = ("_entries", "_heap", "_serial")
 
@@ -43,13 +44,13 @@ class IndexedHeap(Generic[K, T]):
         """How many entries are held, stale ones included."""
         return len(self._heap)
 
-    def put(self, item: T, key: K, name: Any) -> None:
+    def put(self, item: T, key: K, rank: Any) -> None:
         """Insert an item, or move it to another key."""
         before = self._entries.get(item)
-        if before is not None and before[0] == key:
+        if before is not None and before[0] == key and before[1] == rank:
             return
         self._serial += 1
-        entry = self._entries[item] = (key, name, self._serial, item)
+        entry = self._entries[item] = (key, rank, self._serial, item)
         heappush(self._heap, entry)
         if len(self._heap) > 2 * len(self._entries) + _SPARE:
             self._heap = list(self._entries.values())

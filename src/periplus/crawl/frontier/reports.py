@@ -14,16 +14,16 @@ from periplus.model import (
     Excluded,
     Fetched,
     FetchOutcome,
-    Guard,
     NotModified,
     Purpose,
     Reading,
     Redirected,
-    State,
     Ticket,
     UrlRecord,
     Validators,
 )
+from periplus.policy.filters import Guard
+from periplus.store import State
 
 from ..revisit import Revisits
 from .politeness import (

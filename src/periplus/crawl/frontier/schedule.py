@@ -17,17 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from periplus.model import (
-    InvariantError,
-    Lane,
-    Ordering,
-    Queued,
-    Site,
-    SiteState,
-    SiteVisits,
-    State,
-)
+from periplus.model import InvariantError, Lane, Ordering, Queued, Site, SiteVisits
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
+from periplus.store import SiteState, State
 
 from .addresses import Address, Addresses
 from .heap import IndexedHeap
@@ -50,7 +42,7 @@ class Schedule:
 
     `delay_of` is the time in seconds for which a site rests. `shards`: how many share the addresses. `is_crowded`:
     sites beyond the capacity wait. `rests_until`: before then no site is visited that was not active when the process
-    began: its address may just have been asked by the process before.
+    began: its address may just have been asked by the process before. `turn` counts how often sites went to rest.
     """
 
     def __init__(
@@ -66,6 +58,7 @@ class Schedule:
         shards: int = 1,
         is_crowded: bool = True,
         rests_until: float = 0.0,
+        turn: int = 0,
     ) -> None:
         self._state = state
         self._records = records
@@ -78,6 +71,7 @@ class Schedule:
         self._shards = shards
         self.is_crowded = is_crowded
         self.rests_until = rests_until
+        self.turn = turn
         self._sites: dict[Site, ActiveSite] = {}
         self.addresses = Addresses(state.addresses, ip_delay=ip_delay, shards=shards)
         self._ready: IndexedHeap[tuple[float, float], ActiveSite] = IndexedHeap()
@@ -97,11 +91,11 @@ class Schedule:
         self._counts[active.stage] += 1
         if active.stage is Stage.RESTING:
             active.address = self.addresses.at(active.record.ip)
-            active.address.resting.put(active, active.ready_at, active.site)
+            active.address.resting.put(active, active.ready_at, active.turn)
         elif active.stage is Stage.READY:
             active.address = self.addresses.at(active.record.ip)
             active.address.ready += 1
-            self._ready.put(active, self._key(active), active.site)
+            self._ready.put(active, self._key(active), active.turn)
 
     def flush(self) -> None:
         """Write what changed; the caller commits."""
@@ -110,7 +104,7 @@ class Schedule:
         self._state.visits.remove([site for site in self._changed_sites if site not in self._sites])
         for active in present:
             if active is not None and active.balance is not None:
-                active.record.balance = active.balance.pack()
+                active.record.balance = active.balance.record
                 self._records.changed(active.record)
         self._changed_sites.clear()
         self.addresses.flush()
@@ -253,7 +247,7 @@ class Schedule:
         self._move(active, Move.PARK)
         self._counts[Stage.PARKED] -= 1
         if active.balance is not None:
-            active.record.balance = active.balance.pack()
+            active.record.balance = active.balance.record
         self._records.changed(active.record)
         self._records.unpin(active.site)
         del self._sites[active.site]
@@ -271,9 +265,10 @@ class Schedule:
         self._settle(active, until)
 
     def _settle(self, active: ActiveSite, until: float) -> None:
-        active.ready_at = until
+        self.turn += 1
+        active.ready_at, active.turn = until, self.turn
         address = active.address = self.addresses.at(active.record.ip)
-        address.resting.put(active, until, active.site)
+        address.resting.put(active, until, active.turn)
         self.addresses.file(address)
 
     def grant(self, active: ActiveSite, ip: str | None, now: float) -> None:
@@ -304,7 +299,7 @@ class Schedule:
         self._counts[active.stage] += 1
         address.ready += 1
         self._changed_sites[active.site] = None
-        self._ready.put(active, self._key(active), active.site)
+        self._ready.put(active, self._key(active), active.turn)
 
     def _key(self, active: ActiveSite) -> tuple[float, float]:
         """Which site is next. A visit that has begun goes on: its connection is open."""
@@ -316,7 +311,7 @@ class Schedule:
         """What a site's turn depends on has changed."""
         self._changed_sites[active.site] = None
         if active.stage is Stage.READY:
-            self._ready.put(active, self._key(active), active.site)
+            self._ready.put(active, self._key(active), active.turn)
 
     def _move(self, active: ActiveSite, event: Move) -> None:
         before = active.stage

@@ -19,21 +19,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from periplus.model import (
-    Discovery,
-    Lane,
-    Learning,
-    Ordering,
-    Queued,
-    Ranking,
-    Source,
-    Stage,
-    Standing,
-    State,
-    Ticket,
-    Url,
-)
+from periplus.model import Discovery, Lane, Learning, Ordering, Queued, Ranking, Source, Stage, Standing, Ticket, Url
 from periplus.policy.ordering import level_of, levels_of
+from periplus.store import State
 from periplus.urls import site_of
 
 _CHUNK = 10_000

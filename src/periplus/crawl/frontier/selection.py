@@ -21,7 +21,6 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
-    Guard,
     InvariantError,
     Lane,
     Purpose,
@@ -29,12 +28,13 @@ from periplus.model import (
     Reading,
     Reject,
     Site,
-    State,
     Ticket,
     Url,
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.filters import Guard
+from periplus.store import State
 from periplus.urls import fingerprint
 
 from ..revisit import Revisits, count_first_visit

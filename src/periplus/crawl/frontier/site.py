@@ -24,8 +24,9 @@ from collections import deque
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING
 
-from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteState, SiteVisits
+from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteVisits
 from periplus.policy.balance import BalanceSettings, SiteBalance
+from periplus.store import SiteState
 
 if TYPE_CHECKING:
     from .addresses import Address
@@ -100,7 +101,7 @@ class ActiveSite:
 
     __slots__ = (
         "address", "awaits_robots", "balance", "delegated", "is_guest", "level", "lookups", "not_before", "ready_at",
-        "record", "site", "stage", "taken", "took_file", "under_way", "waiting",
+        "record", "site", "stage", "taken", "took_file", "turn", "under_way", "waiting",
     )  # fmt: skip
 
     def __init__(self, record: SiteState, level: int) -> None:
@@ -117,6 +118,7 @@ class ActiveSite:
         self.taken = 0
         self.lookups = 0
         self.took_file = False
+        self.turn = 0
         self.awaits_robots = False
         self.is_guest = False
         self.delegated: deque[Delegation] = deque()
@@ -129,6 +131,7 @@ class ActiveSite:
         active.ready_at, active.not_before = row.ready_at, row.not_before
         active.taken, active.lookups, active.took_file = row.taken, row.lookups, row.took_file
         active.awaits_robots, active.is_guest = row.awaits_robots, row.is_guest
+        active.turn = row.turn
         active.delegated.extend(row.delegated)
         return active
 
@@ -136,7 +139,7 @@ class ActiveSite:
         """The site as it is written."""
         return SiteVisits(
             self.site, int(self.stage), self.ready_at, self.level, self.not_before, self.taken, self.lookups,
-            tuple(self.delegated), self.awaits_robots, self.is_guest, self.took_file,
+            tuple(self.delegated), self.awaits_robots, self.is_guest, self.took_file, self.turn,
         )  # fmt: skip
 
     def move(self, event: Move) -> None:
@@ -167,12 +170,12 @@ class ActiveSite:
     @property
     def has_balance(self) -> bool:
         """Whether the site has, or had, two sources of pages."""
-        return self.balance is not None or bool(self.record.balance)
+        return self.balance is not None or self.record.balance is not None
 
     def balanced(self, settings: BalanceSettings) -> SiteBalance:
         """How the budget of the site is shared between its sources."""
         if self.balance is None:
-            self.balance = SiteBalance.unpack(self.record.balance, settings)
+            self.balance = SiteBalance(settings, self.record.balance)
         return self.balance
 
     def next_request(self, now: float) -> Request:

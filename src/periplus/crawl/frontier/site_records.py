@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from periplus.model import Site, Sites, SiteState
+from periplus.model import Site
+from periplus.store import Sites, SiteState
 
 
 class SiteRecords:

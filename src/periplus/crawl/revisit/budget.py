@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.model import Site, State, Url, UrlRecord
+from periplus.model import Site, Url, UrlRecord
 from periplus.policy.refresh import (
     Bid,
     CrawlValue,
@@ -26,6 +26,7 @@ from periplus.policy.refresh import (
     rate_of,
     unpack_page,
 )
+from periplus.store import State
 from periplus.urls import site_of
 
 from .change_history import ChangeHistory, Revised

@@ -25,13 +25,12 @@ from periplus.model import (
     Reading,
     Redirected,
     Site,
-    SiteState,
     Source,
-    State,
     Url,
     UrlRecord,
 )
 from periplus.policy.refresh import (
+    NO_EVIDENCE,
     PageEvidence,
     SignalKind,
     SiteEvidence,
@@ -40,9 +39,9 @@ from periplus.policy.refresh import (
     rate_of,
     reckoned,
     unpack_page,
-    unpack_site,
 )
 from periplus.policy.sitemaps import SignalSettings, is_signal
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .records import SiteRecords
@@ -100,7 +99,7 @@ class ChangeHistory:
             return self._seen(site, page, after, reading, now)
         if page.visited_at and (isinstance(outcome, Redirected) or after.status in _NOT_FOUND):
             # the page is no longer there: a change, though not one to come back for
-            return learnt(page, unpack_site(site.signals), True, now)[0], {}
+            return learnt(page, site.signals or NO_EVIDENCE, True, now)[0], {}
         return page, {}
 
     def _seen(
@@ -109,14 +108,14 @@ class ChangeHistory:
         if not page.visited_at:
             return page.first_visited(now, _age(after, now)), {}
         is_changed = reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR
-        page, evidence = learnt(page, unpack_site(site.signals), is_changed, now)
-        site.signals = evidence.pack()
+        page, evidence = learnt(page, site.signals or NO_EVIDENCE, is_changed, now)
+        site.signals = evidence
         return page, self._count_visit(site, now)
 
     def _count_visit(self, site: SiteState, now: float) -> Revised:
         """Estimate the site again after enough revisits."""
         site.visits_since_estimate += 1
-        pages = unpack_site(site.signals).pages
+        pages = (site.signals or NO_EVIDENCE).pages
         if site.visits_since_estimate < max(_ESTIMATE_AFTER, _ESTIMATE_SHARE * min(pages, _SAMPLE)):
             return {}
         site.visits_since_estimate = 0
@@ -133,20 +132,20 @@ class ChangeHistory:
 
     def evidence_of(self, site: Site) -> SiteEvidence:
         """What is known of the signals of a site, and of its pages together."""
-        return unpack_site(self._sites.get(site).signals)
+        return self._sites.get(site).signals or NO_EVIDENCE
 
     def estimate_first(self, site: Site, now: float) -> Revised:
         """Estimate a site that never was; the pages whose rate changes by that."""
         state = self._sites.get(site)
-        if not self._is_watching or unpack_site(state.signals).pages:
+        if not self._is_watching or (state.signals or NO_EVIDENCE).pages:
             return {}
         revised = self._estimate(state, now)
         self._sites.changed(state)
         return revised
 
     def _estimate(self, site: SiteState, now: float) -> Revised:
-        evidence, revised = self._estimated(site.site, unpack_site(site.signals), now)
-        site.signals = evidence.pack()
+        evidence, revised = self._estimated(site.site, site.signals or NO_EVIDENCE, now)
+        site.signals = evidence
         return revised
 
     def estimated(self, site: Site, now: float) -> SiteEvidence:
@@ -213,7 +212,7 @@ class ChangeHistory:
 
     def _keep(self, site: Site, evidence: SiteEvidence) -> None:
         state = self._sites.get(site)
-        state.signals = evidence.pack()
+        state.signals = evidence
         self._sites.changed(state)
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from periplus.content import Churn, ChurnSettings, change_since, is_heading_same, settled_level
-from periplus.model import ChangeLevel, Page, SiteState, UrlRecord
+from periplus.model import ChangeLevel, Page, UrlRecord
+from periplus.store import SiteState
 from periplus.urls import site_of
 
 from .records import SiteRecords
@@ -67,10 +68,10 @@ class PageComparer:
 
     def _churn(self, record: UrlRecord) -> tuple[SiteState, Churn]:
         site = self._sites.get(site_of(record.url))
-        return site, Churn.unpacked(site.churn, self._settings)
+        return site, Churn(self._settings, site.churn)
 
     def _keep(self, site: SiteState, churn: Churn) -> None:
-        site.churn = churn.packed()
+        site.churn = churn.record
         self._sites.changed(site)
 
     def _is_instant(self, record: UrlRecord, at: float) -> bool:

@@ -15,8 +15,9 @@ from random import Random
 
 from msgspec import Struct
 
-from periplus.model import Lane, Site, State, Url, UrlRecord, UrlRecords
+from periplus.model import Lane, Site, Url, UrlRecord, UrlRecords
 from periplus.policy.refresh import SiteEvidence, fresh_chances, unpack_page
+from periplus.store import State
 from periplus.urls import fingerprint, site_of
 
 from .records import SampleRows

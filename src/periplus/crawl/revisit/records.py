@@ -6,7 +6,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from periplus.model import Site, SiteState, Url
+from periplus.model import Site, Url
+from periplus.store import SiteState
 
 
 class SiteReader(Protocol):

@@ -18,7 +18,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from periplus.content import ChurnSettings, compared_of
+from periplus.content import ChurnSettings
 from periplus.model import (
     Discovered,
     Discovery,
@@ -29,9 +29,7 @@ from periplus.model import (
     Reading,
     Redirected,
     Site,
-    SiteState,
     Source,
-    State,
     Url,
     UrlRecord,
     Validators,
@@ -39,6 +37,7 @@ from periplus.model import (
 from periplus.policy.ordering import level_of
 from periplus.policy.refresh import (
     DAY,
+    NO_EVIDENCE,
     Appraisal,
     Bid,
     RefreshRetirementSettings,
@@ -47,9 +46,9 @@ from periplus.policy.refresh import (
     Weigher,
     after_setback,
     unpack_page,
-    unpack_site,
     why_worthless,
 )
+from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .budget import RevisitQuota, VisitBudget, Watching, weighting_of
@@ -247,8 +246,8 @@ class Revisits:
             return False
         if before.fetched_at is not None and now - before.fetched_at <= self._settings.shortest:
             return False
-        pages = unpack_site(site.signals).pages
-        return bool(compared_of(site.churn) < min(self._churn.sample, pages * _COMPARED_SHARE))
+        pages = (site.signals or NO_EVIDENCE).pages
+        return bool(site.churn.compared < min(self._churn.sample, pages * _COMPARED_SHARE))
 
     def _reschedule(self, revised: Revised, now: float) -> None:
         """Give pages their new rates, and the due times that follow from these."""

@@ -21,8 +21,9 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Lane, State, Url, UrlRecord
+from periplus.model import Lane, Url, UrlRecord
 from periplus.policy.refresh import (
+    NO_EVIDENCE,
     WORTHLESS,
     Appraisal,
     PageEvidence,
@@ -32,9 +33,9 @@ from periplus.policy.refresh import (
     SiteEvidence,
     Weigher,
     unpack_page,
-    unpack_site,
     why_worthless,
 )
+from periplus.store import State
 from periplus.urls import site_of
 
 from .records import SiteReader
@@ -106,7 +107,7 @@ class UpcomingVisits:
         if record.failures or not record.evidence:
             return NextVisit(record.url, due_at, FAILED if record.failures else MOVED, is_waiting)
         kept = self._sites.get(site_of(record.url))
-        page, site = unpack_page(record.evidence), unpack_site(kept.signals)
+        page, site = unpack_page(record.evidence), kept.signals or NO_EVIDENCE
         self._valuer.appraiser.price = Price(price)
         seen = self._valuer.appraise(record, kept, now)
         worth = seen.worth / price

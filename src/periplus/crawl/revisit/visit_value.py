@@ -6,8 +6,10 @@ formulas; this module feeds them from the records.
 
 from __future__ import annotations
 
-from periplus.model import Lane, SiteState, Url, UrlRecord
+from periplus.model import Lane, Url, UrlRecord
 from periplus.policy.refresh import (
+    NO_EVIDENCE,
+    NO_SITE_GAINS,
     Appraisal,
     Appraiser,
     Hub,
@@ -17,10 +19,9 @@ from periplus.policy.refresh import (
     objective,
     unpack_page,
     unpack_page_gains,
-    unpack_site,
-    unpack_site_gains,
     worth_its_cost,
 )
+from periplus.store import SiteState
 
 _UNKNOWN_SHARE = 0.5
 """Share of a page that a change replaces, while no change was seen on its site."""
@@ -38,20 +39,20 @@ class VisitValuer:
 
     def appraise(self, record: UrlRecord, site: SiteState, now: float) -> Appraisal:
         """What a visit is worth now, and when it will be worth its price."""
-        page, evidence = unpack_page(record.evidence), unpack_site(site.signals)
+        page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.appraise(page, evidence, weight, now, hub)
 
     def due_at(self, record: UrlRecord, site: SiteState, now: float) -> float:
         """When a visit will be worth its price."""
-        page, evidence = unpack_page(record.evidence), unpack_site(site.signals)
+        page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.due_at(page, evidence, weight, now, hub)
 
     def first_visit(self, url: Url, lane: Lane, site: SiteState) -> float:
         """What the first visit to a page is worth."""
-        chance = unpack_site_gains(site.gains).chance(is_listed=lane is Lane.SITEMAPS)
-        return new_page_worth(self.weights(url), chance, unpack_site(site.signals).rate)
+        chance = (site.gains or NO_SITE_GAINS).chance(is_listed=lane is Lane.SITEMAPS)
+        return new_page_worth(self.weights(url), chance, (site.signals or NO_EVIDENCE).rate)
 
     def hub(self, gains: bytes, site: SiteState) -> Hub | None:
         """How many new pages a page links to, and what each is worth; `None` if it links to none.
@@ -61,13 +62,13 @@ class VisitValuer:
         new_a_day = unpack_page_gains(gains).new_a_day if gains and self._objective.counts_days else 0.0
         if not new_a_day:
             return None
-        return Hub(new_a_day, unpack_site_gains(site.gains).chance(is_listed=False))
+        return Hub(new_a_day, (site.gains or NO_SITE_GAINS).chance(is_listed=False))
 
     def _weight(self, url: Url, gains: bytes, site: SiteState) -> float:
         weight = self.weights(url)
         if self._uses_plain_weights:
             return weight
-        of_site = unpack_site_gains(site.gains)
+        of_site = site.gains or NO_SITE_GAINS
         if self._objective.is_by_share:
             weight *= unpack_page_gains(gains).replaced or of_site.replaced or _UNKNOWN_SHARE
         return worth_its_cost(weight, of_site.unchanged_share, self.settings.unchanged_cost)

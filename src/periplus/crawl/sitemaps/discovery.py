@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, needed, read_list, read_name
-from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, State, Url
+from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, Url
 from periplus.policy.sitemaps import (
     WELL_KNOWN,
     ForestSettings,
@@ -26,6 +26,7 @@ from periplus.policy.sitemaps import (
     vouched_for,
     woken,
 )
+from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from ..frontier import SiteRecords, file_name, robots_url

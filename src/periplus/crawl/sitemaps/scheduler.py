@@ -29,7 +29,6 @@ from periplus.model import (
     Site,
     SitemapEntriesRead,
     SitemapRead,
-    State,
     Stored,
     Url,
 )
@@ -62,6 +61,7 @@ from periplus.policy.sitemaps import (
     unpack,
     woken,
 )
+from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from ..frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
@@ -139,7 +139,6 @@ class SitemapScheduler:
             saved.postponed,
         )
         self._score = sitemap_score(rules.scores, rank_of)
-        self._priorities: dict[Site, Priorities] = {}
         self._reading: dict[Url, SitemapFile] = {}
         self._listings = None if rules.sitemaps.only else state.listings
         self._listed = set(state.listings.sites())
@@ -187,11 +186,12 @@ class SitemapScheduler:
         )
 
     def _said(self, site: Site) -> Priorities:
-        """The priorities that the sitemaps of a site have stated so far."""
-        said = self._priorities.get(site)
-        if said is None:
-            said = self._priorities[site] = Priorities.unpack(self._records.get(site).priorities)
-        return said
+        """The priorities that the sitemaps of a site have stated so far, to be added to."""
+        record = self._records.get(site)
+        if record.priorities is None:
+            record.priorities = Priorities()
+        self._records.changed(record)
+        return record.priorities
 
     @property
     def is_reading(self) -> bool:
@@ -243,14 +243,10 @@ class SitemapScheduler:
         entries = file.take(self._listings)
         if entries:
             self._events.record([SitemapEntriesRead(file.node.url, file.found_at, entries)])
-        self._listed.update(file.sites)
-        self._hungry.update(site for site in file.sites if not self._is_fed(site))
+        listed = [site for site in file.sites if self._state.listings.has(site)]
+        self._listed.update(listed)
+        self._hungry.update(site for site in listed if not self._is_fed(site))
         file.sites.clear()
-        for site, said in self._priorities.items():
-            record = self._records.get(site)
-            record.priorities = said.pack()
-            self._records.changed(record)
-        self._priorities.clear()
         return max(len(entries), 1)
 
     # filling queues
@@ -266,12 +262,12 @@ class SitemapScheduler:
     def _fill_queues(self, now: float) -> None:
         """Queue one slice for every site whose queue of listed pages is empty."""
         for site in sorted(self._hungry):
-            packed = None if self._is_fed(site) else self._state.listings.take(site)
+            packed = self._state.listings.take(site)
             if packed is not None:
                 self._deliver(unpack_slice(packed).discoveries(), now)
-            elif not self._is_fed(site):
+            if not self._state.listings.has(site):
                 self._listed.discard(site)
-            if packed is None or self._is_fed(site):
+            if site not in self._listed or self._is_fed(site):
                 self._hungry.discard(site)
 
     @property
@@ -370,9 +366,8 @@ class SitemapScheduler:
             )
         spending = self._store.spending(node.tree).read(reading.entries, len(outcome.body))
         self._store.put_spending(node.tree, spending)
-        lastmod, problems_read = reading.lastmod, tuple(reading.reported)
-        read = SitemapRead(node.url, reading.found_at, reading.entries, len(reading.children), lastmod, problems_read)
-        self._events.record([read])
+        counts, reported = (reading.entries, len(reading.children)), tuple(reading.reported)
+        self._events.record([SitemapRead(node.url, reading.found_at, *counts, reading.lastmod, reported)])
 
     def _keep(self, node: SitemapNode, now: float) -> None:
         """Keep a node after a visit, and report it. A file is not read more often than that pays."""

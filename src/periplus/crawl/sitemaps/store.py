@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from periplus.model import ForestRow, Site, SitemapVisited, State, TreeUse, Url
+from periplus.model import ForestRow, Site, SitemapVisited, TreeUse, Url
 from periplus.policy.sitemaps import SitemapNode, TreeSpending, twin_key
+from periplus.store import State
 from periplus.urls import site_of
 
 _decode = msgspec.msgpack.Decoder(SitemapNode).decode

@@ -33,7 +33,6 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
-    Guard,
     InvariantError,
     Located,
     Ordering,
@@ -41,12 +40,11 @@ from periplus.model import (
     Reading,
     Redirected,
     RobotsFile,
-    SiteState,
     Source,
     Url,
 )
-from periplus.policy.filters import Chain, Scope, ScopeSettings
-from periplus.store import MemoryState
+from periplus.policy.filters import Chain, Guard, Scope, ScopeSettings
+from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
 from .network import FreeLine, NetworkSettings, SharedLine, line_of

@@ -6,13 +6,12 @@ pages of either: that share is what one more page from there would bring. The so
 gets a step more of the next quota. The split settles where the last page of either is worth the same, which is the
 best there is for any two falling curves.
 
-`SiteBalance` is that for one site: `choose` a queue, say what was `took`, say what was `learnt` of it later. It is
-packed into some dozen bytes that live with the site, in the middle of an epoch too. `history` is for people: how the
-budget moved, and why.
+`SiteBalance` is that for one site: `choose` a queue, say what was `took`, say what was `learnt` of it later. Its
+`record` is kept with the site, in the middle of an epoch too. `history` is for people: how the budget moved, and why.
 """
 
 from .epochs import HISTORY, Epoch, Move
 from .settings import BalanceSettings
-from .site_balance import SiteBalance
+from .site_balance import BalanceRecord, SiteBalance
 
-__all__ = ["HISTORY", "BalanceSettings", "Epoch", "Move", "SiteBalance"]
+__all__ = ["HISTORY", "BalanceRecord", "BalanceSettings", "Epoch", "Move", "SiteBalance"]

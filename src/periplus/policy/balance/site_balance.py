@@ -19,9 +19,6 @@ or kD, and must not speak for its last ones.
 
 from __future__ import annotations
 
-from typing import Self
-
-import msgspec
 from msgspec import Struct, field
 
 from ...model import CollectionDamaged, InvariantError, Lane
@@ -30,12 +27,12 @@ from .samples import KEY, WORST, Sample
 from .settings import BalanceSettings
 
 
-class _Kept(Struct, array_like=True):
-    """What is packed.
+class BalanceRecord(Struct, array_like=True):
+    """What a site record holds of a balance.
 
     `quota` is what sitemaps get of an epoch of full length, which is `size`; `pages` is past the epoch while results
-    are awaited. `judged` counts epochs for ever. `shared` are the pages of this epoch that both sources know, and what
-    came of each.
+    are awaited. `judged` counts every epoch so far. `shared` are the pages of this epoch that both sources know, and
+    what came of each.
     """
 
     size: int
@@ -48,40 +45,31 @@ class _Kept(Struct, array_like=True):
     shared: dict[int, bool | None] = field(default_factory=dict)
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Kept)
-
-
 class SiteBalance:
     """The shares of one site's two sources, and what they are reckoned from."""
 
     __slots__ = ("_kept", "_settings")
 
-    def __init__(self, settings: BalanceSettings | None = None) -> None:
-        self._settings = settings or BalanceSettings()
-        self._kept = _first(self._settings)
+    def __init__(self, settings: BalanceSettings | None = None, record: BalanceRecord | None = None) -> None:
+        """A new balance, or one that works on `record`; under other settings its shares are kept, in proportion.
 
-    @classmethod
-    def unpack(cls, kept: bytes, settings: BalanceSettings | None = None) -> Self:
-        """A balance as it was packed; a new one from nothing. Under other settings its shares are kept, in proportion.
-
-        Raises `CollectionDamaged` for what was never packed.
+        Raises `CollectionDamaged` for a record that no balance can have written.
         """
-        balance = cls(settings)
-        if kept:
+        self._settings = settings or BalanceSettings()
+        self._kept = _first(self._settings) if record is None else record
+        if record is not None:
             try:
-                balance._kept = _decoder.decode(kept)
-                balance._adapt()
-                balance.check_invariants()
-            except (msgspec.MsgspecError, InvariantError) as error:
+                self._adapt()
+                self.check_invariants()
+            except InvariantError as error:
                 raise CollectionDamaged(
-                    f"the balance of a site cannot be read: {error}", hint="restore the collection from a copy"
+                    f"the balance of a site is inconsistent: {error}", hint="restore the collection from a copy"
                 ) from error
-        return balance
 
-    def pack(self) -> bytes:
-        """All of it, to be kept with the site."""
-        return _encoder.encode(self._kept)
+    @property
+    def record(self) -> BalanceRecord:
+        """All of it, to be kept with the site: the live object, which changes with the balance."""
+        return self._kept
 
     @property
     def quotas(self) -> tuple[int, int]:
@@ -244,9 +232,9 @@ class SiteBalance:
         kept.discovery.check_invariants(sample)
 
 
-def _first(settings: BalanceSettings) -> _Kept:
+def _first(settings: BalanceSettings) -> BalanceRecord:
     """Lines 1-4: half and half, if not told otherwise. The strict form finds a tie before the first epoch: it moves."""
     quota = int(settings.epoch * settings.share)
     if settings.is_strict and not settings.is_fixed:
         quota += settings.delta
-    return _Kept(settings.epoch, settings.clamped(quota))
+    return BalanceRecord(settings.epoch, settings.clamped(quota))

@@ -15,7 +15,7 @@ wanted (`policy.ordering`).
 """
 
 from .budgets import Budgets, BudgetSettings
-from .chain import Chain, LearningFilter
+from .chain import Chain, Guard, LearningFilter
 from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
 from .lessons import Lessons, SiteLessons
 from .patterns import Patterns, PatternSettings
@@ -36,6 +36,7 @@ __all__ = [
     "ExtensionSettings",
     "Extensions",
     "FilterSettings",
+    "Guard",
     "LearningFilter",
     "Lessons",
     "PatternSettings",

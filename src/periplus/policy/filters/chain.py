@@ -21,7 +21,7 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verdict
-from .lessons import Lessons
+from .lessons import Lessons, SiteLessons
 from .verdicts import ACCEPT
 
 MAX_REWRITES = 4
@@ -42,6 +42,13 @@ class LearningFilter(Protocol):
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Judge again a URL that was admitted."""
+
+
+class Guard(LearningFilter, Protocol):
+    """A filter that learns from what was fetched, site by site, and whose lessons are kept with the sites."""
+
+    def changed(self) -> list[tuple[Site, SiteLessons]]:
+        """What was learnt of which sites since the last call: to be kept with the next commit."""
 
 
 class Chain:
@@ -81,8 +88,8 @@ class Chain:
         for each in self._learning:
             each.observe(url, is_unique)
 
-    def changed(self) -> list[tuple[Site, bytes]]:
-        """What has changed since this was last asked: to be kept with the next commit."""
+    def changed(self) -> list[tuple[Site, SiteLessons]]:
+        """What was learnt of which sites since the last call: to be kept with the next commit."""
         return self._lessons.changed()
 
     def check_invariants(self) -> None:

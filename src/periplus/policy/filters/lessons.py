@@ -1,9 +1,11 @@
-"""What was learnt of each site, in memory for the sites in use and as bytes for whoever keeps the rest.
+"""What was learnt of each site: in memory for the sites in use, and in the site records for the rest.
 
 Guards decide by what they have seen; a crawl that was killed must decide as one that was not. So what they learn of a
-site is one value, small and bounded, written as MessagePack, and lives where the site's state lives: the caller gives
-it back with `restore` (or answers `recall`), and takes what has changed from `changed` before each commit. At most
-`max_sites` are in memory. One that has to leave is handed over by the next call of `changed`; until then it stays.
+site is one value, small and bounded, which is kept in the site's record: the caller answers `recall` with it, and takes
+what has changed from `changed` before each commit. At most `max_sites` are in memory. A changed site that has to leave
+is returned by the next call of `changed`; until then it stays.
+
+A value is shared with the record that it came from or was handed to, and only changed here.
 
 Nothing is decided here: what the numbers mean is in `traps` and `budgets`.
 """
@@ -12,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 from msgspec import Struct, field
 
-from ...model import CollectionDamaged, InvariantError, Site, Url
+from ...model import InvariantError, Site, Url
 from ...urls import site_of
 from .evidence import Parameter, Window
 
@@ -29,20 +30,18 @@ class SiteLessons(Struct, array_like=True):
     parameters: dict[int, Parameter] = field(default_factory=dict)
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(SiteLessons)
 _NOTHING = SiteLessons()
 
 
 class Lessons:
-    """The lessons of all sites. `recall` gives what was kept of a site that is not in memory (empty: nothing)."""
+    """The lessons of all sites. `recall` returns what was kept of a site that is not in memory (`None`: nothing)."""
 
-    def __init__(self, recall: Callable[[Site], bytes] | None = None, max_sites: int = 2048) -> None:
+    def __init__(self, recall: Callable[[Site], SiteLessons | None] | None = None, max_sites: int = 2048) -> None:
         self._recall = recall
         self._max_sites = max(max_sites, 1)
         self._sites: dict[Site, SiteLessons] = {}
         self._changed: dict[Site, None] = {}
-        self._leaving: dict[Site, bytes] = {}
+        self._leaving: dict[Site, SiteLessons] = {}
         self._last_url: Url | None = None
         self._last = _NOTHING
 
@@ -77,26 +76,9 @@ class Lessons:
         self._changed[site] = None
         return lessons
 
-    def state(self, site: Site) -> bytes:
-        """What was learnt of a site, to be kept; empty if nothing was."""
-        lessons = self.of(site)
-        return b"" if lessons == _NOTHING else _encoder.encode(lessons)
-
-    def restore(self, site: Site, state: bytes) -> None:
-        """Go on from what was kept, and from nothing else."""
-        self.forget(site)
-        self._add(site, _read(site, state))
-
-    def forget(self, site: Site) -> None:
-        """Drop what is in memory of a site; it was kept."""
-        self._last_url = None
-        self._sites.pop(site, None)
-        self._changed.pop(site, None)
-        self._leaving.pop(site, None)
-
-    def changed(self) -> list[tuple[Site, bytes]]:
-        """What has changed since this was last asked, or left memory since: all to be kept with the next commit."""
-        states = [*self._leaving.items(), *((site, _encoder.encode(self._sites[site])) for site in self._changed)]
+    def changed(self) -> list[tuple[Site, SiteLessons]]:
+        """What has changed since the last call, or left memory since: all to be kept with the next commit."""
+        states = [*self._leaving.items(), *((site, self._sites[site]) for site in self._changed)]
         self._leaving.clear()
         self._changed.clear()
         return states
@@ -118,12 +100,12 @@ class Lessons:
 
     def _enter(self, site: Site) -> SiteLessons:
         """Bring a site into memory."""
-        state = self._leaving.pop(site, None)
-        if state is not None:
+        lessons = self._leaving.pop(site, None)
+        if lessons is not None:
             self._changed[site] = None
         elif self._recall is not None:
-            state = self._recall(site)
-        return self._add(site, _read(site, state or b""))
+            lessons = self._recall(site)
+        return self._add(site, SiteLessons() if lessons is None else lessons)
 
     def _add(self, site: Site, lessons: SiteLessons) -> SiteLessons:
         self._last_url = None
@@ -132,17 +114,6 @@ class Lessons:
             leaving = self._sites.pop(oldest)
             if oldest in self._changed:
                 del self._changed[oldest]
-                self._leaving[oldest] = _encoder.encode(leaving)
+                self._leaving[oldest] = leaving
         self._sites[site] = lessons
         return lessons
-
-
-def _read(site: Site, state: bytes) -> SiteLessons:
-    if not state:
-        return SiteLessons()
-    try:
-        return _decoder.decode(state)
-    except msgspec.MsgspecError as error:
-        raise CollectionDamaged(
-            f"what was learnt of {site} cannot be read: {error}", hint="restore the collection from a copy"
-        ) from error

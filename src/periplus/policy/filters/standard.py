@@ -14,7 +14,7 @@ from ...model import Filter, Site, Url
 from .budgets import Budgets, BudgetSettings
 from .chain import Chain
 from .extensions import Extensions, ExtensionSettings
-from .lessons import Lessons
+from .lessons import Lessons, SiteLessons
 from .patterns import Patterns, PatternSettings
 from .scope import Scope, ScopeSettings
 from .sessions import Sessions, SessionSettings
@@ -42,9 +42,11 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def standard_chain(
-    seeds: Iterable[Url] | Scope, settings: FilterSettings | None = None, recall: Callable[[Site], bytes] | None = None
+    seeds: Iterable[Url] | Scope,
+    settings: FilterSettings | None = None,
+    recall: Callable[[Site], SiteLessons | None] | None = None,
 ) -> Chain:
-    """The chain of an ordinary crawl. `recall` gives what was kept of a site (see `Lessons`).
+    """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `Lessons`).
 
     Whoever wants to widen the scope later makes it and gives it in place of the seeds.
     """

@@ -40,7 +40,7 @@ from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest,
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
-from .gains import MOST_LINKS, NO_GAINS, PageGains, SiteGains, unpack_page_gains, unpack_site_gains
+from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
 from .gauging import fresh_chances
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .hearsay import believed, deafened
@@ -51,7 +51,7 @@ from .objectives import Objective, fragment_index, objective, objectives, profil
 from .price import Price, PriceSettings, price_for
 from .reckoning import pages_of, reckoned
 from .retirement import WORTHLESS, RefreshRetirementSettings, Setback, after_setback, why_worthless
-from .signals import KindEvidence, SiteEvidence, unpack_site
+from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from .wake_queue import QueueSettings, WakeQueue
 from .weights import Weigher, check_importance
 from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cost
@@ -59,7 +59,9 @@ from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cos
 __all__ = [
     "DAY",
     "MOST_LINKS",
+    "NO_EVIDENCE",
     "NO_GAINS",
+    "NO_SITE_GAINS",
     "PAGE",
     "SAID_RATE",
     "WORTHLESS",
@@ -133,8 +135,6 @@ __all__ = [
     "signals_heard",
     "unpack_page",
     "unpack_page_gains",
-    "unpack_site",
-    "unpack_site_gains",
     "why_worthless",
     "worth_its_cost",
 ]

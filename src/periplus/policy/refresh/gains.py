@@ -2,10 +2,10 @@
 
 Kept of a page (12 bytes, of most pages none): how many new URLs its links led to on second visits, in how many days,
 and how much of it is replaced when it changes; of those few that lead to new URLs also where they lead, four bytes a
-link, so that what they lead to anew is seen. Kept of a site (44 bytes): how often first visits brought a page that
-was unique and may be indexed, for what links lead to and for what the site lists (the utility of Schonfeld & Shivakumar
-2009; `policy.balance` samples only the last pages of sites that have both sources, which is not the same); how often
-second visits were answered with 304; and how far its `Last-Modified` goes with what its pages say.
+link, so that new links are recognised. Kept of a site: how often first visits brought a page that was unique and may be
+indexed, for what links lead to and for what the site lists (the utility of Schonfeld & Shivakumar 2009;
+`policy.balance` samples only the last pages of sites that have both sources, which is not the same); how often second
+visits were answered with 304; and how far its `Last-Modified` goes with what its pages say.
 
 All of it fades, and says nothing of when a page is due: `worth` and `appraisal` do.
 """
@@ -41,7 +41,6 @@ _LEAST_SHARE = 0.05
 """Of a page that a change replaces, at least: links and titles are part of it, too."""
 
 _PAGE = struct.Struct("<fff")
-_SITE = struct.Struct("<11f")
 
 
 class PageGains(Struct, frozen=True, gc=False):
@@ -94,7 +93,7 @@ class PageGains(Struct, frozen=True, gc=False):
         return replace(self, replaced=self.replaced + _NEWEST * (share - self.replaced) if self.replaced else share)
 
 
-class SiteGains(Struct, frozen=True, gc=False):
+class SiteGains(Struct, frozen=True, array_like=True, gc=False):
     """Of a site: first visits that paid, by who told of the page; and what second visits were answered.
 
     Of `asked` second visits `unchanged` were answered with 304. `Last-Modified` had `moved`, and in `moved_right` of
@@ -111,13 +110,6 @@ class SiteGains(Struct, frozen=True, gc=False):
     changed: float = 0.0
     changed_told: float = 0.0
     replaced: float = 0.0
-
-    def pack(self) -> bytes:
-        """44 bytes."""
-        return _SITE.pack(
-            self.linked.good, self.linked.tried, self.listed.good, self.listed.tried,
-            self.asked, self.unchanged, self.moved, self.moved_right, self.changed, self.changed_told, self.replaced,
-        )  # fmt: skip
 
     def first_visit(self, is_good: bool, *, is_listed: bool) -> SiteGains:
         """A page was fetched for the first time, and is unique and may be indexed, or not."""
@@ -175,26 +167,15 @@ def unpack_page_gains(kept: bytes) -> PageGains:
     """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
     if not kept:
         return NO_GAINS
-    links = kept[_PAGE.size :]
-    spawned, days, replaced = _unpacked(_PAGE, kept if len(links) % 4 else kept[: _PAGE.size])
-    return PageGains(spawned, days, replaced, links)
-
-
-def unpack_site_gains(kept: bytes) -> SiteGains:
-    """The same of a site."""
-    if not kept:
-        return NEW_SITE_GAINS
-    linked, linked_of, listed, listed_of, *rest = _unpacked(_SITE, kept)
-    return SiteGains(Yield(linked, linked_of), Yield(listed, listed_of), *rest)
-
-
-def _unpacked(layout: struct.Struct, kept: bytes) -> tuple[float, ...]:
-    if len(kept) != layout.size:
+    if len(kept) < _PAGE.size or len(kept) % 4:
         raise CollectionDamaged(
-            f"what visits brought has {len(kept)} bytes, not {layout.size}", hint="restore the collection from a copy"
+            f"the gains of a page have {len(kept)} bytes, not {_PAGE.size} and four for each link",
+            hint="restore the collection from a copy",
         )
-    return layout.unpack(kept)
+    spawned, days, replaced = _PAGE.unpack_from(kept)
+    return PageGains(spawned, days, replaced, kept[_PAGE.size :])
 
 
 NO_GAINS = PageGains()
-NEW_SITE_GAINS = SiteGains()
+NO_SITE_GAINS = SiteGains()
+"""What visits to a site have brought before the first one."""

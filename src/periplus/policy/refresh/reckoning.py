@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .estimation import DEFAULTS, EstimationSettings, SiteBeliefs, estimate_pages
 from .evidence import BY_DATE, DAY, PAGE
 from .hearsay import believed, deafened
-from .signals import NEW_SITE, SiteEvidence
+from .signals import NO_EVIDENCE, SiteEvidence
 
 _LIKELY_FALSE = 0.9
 _FEW = 10
@@ -30,7 +30,7 @@ def reckoned(
     old = np.array([(kind.old_right, kind.old_judged) for kind in site.kinds])
     beliefs = SiteBeliefs((priors + old)[None, :, 0], (priors + old)[None, :, 1])
     dated = (pages["ring"][:, 0] == 0) & (pages["old_changes"] == BY_DATE)
-    site = replace(site, date_doubt=_LIKELY_FALSE if _is_one_date(pages[dated]) else NEW_SITE.date_doubt)
+    site = replace(site, date_doubt=_LIKELY_FALSE if _is_one_date(pages[dated]) else NO_EVIDENCE.date_doubt)
     doubt = np.where(dated, site.false_dates, 0.0)
     one = np.zeros(len(pages), np.int64)
     found = estimate_pages(pages, one, now, beliefs, settings, doubt=doubt)

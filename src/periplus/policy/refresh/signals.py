@@ -21,19 +21,16 @@ ways is believed again.
 from __future__ import annotations
 
 import math
-import struct
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ...model import CollectionDamaged
 from .evidence import DAY, KINDS, SignalKind, days_of, is_changed_of, signals_of
 
 HONEST, USEFUL, USELESS = "honest", "useful", "useless"
 ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", "unknown"
 
-_BYTES = struct.Struct("<ffffffIB?2x")
-_HEAD = struct.Struct("<ffIffffffI")
 _KEEP = 0.5 ** (1.0 / 500.0)
 """What was folded of a site fades: after 500 visits it counts half. Sites change their ways."""
 _POLL_WEIGHT = 0.3
@@ -49,7 +46,7 @@ LEAST_PRECISION = 0.1
 """Signals that are right less often are not heard."""
 
 
-class KindEvidence(Struct, frozen=True, gc=False):
+class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
     """One kind of signal on one site.
 
     `right` of `judged` signals are what estimation last made of it all, without the prior; `old_right` of `old_judged`
@@ -145,7 +142,7 @@ class KindEvidence(Struct, frozen=True, gc=False):
 NOTHING_HEARD = KindEvidence()
 
 
-class SiteEvidence(Struct, frozen=True, gc=False):
+class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     """All kinds on one site, and what its pages have in common: untold changes (`rate`) and signals (`signals`) a day.
 
     `shape` is how much they are alike: as much as if each had been seen to change so often.
@@ -155,7 +152,7 @@ class SiteEvidence(Struct, frozen=True, gc=False):
     come in all for pages that change less than daily: for others it is not worth while to hear of each.
     """
 
-    kinds: tuple[KindEvidence, ...] = (NOTHING_HEARD,) * KINDS
+    kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = (NOTHING_HEARD,) * KINDS
     rate: float = 0.0
     signals: float = 0.0
     pages: int = 0
@@ -166,19 +163,6 @@ class SiteEvidence(Struct, frozen=True, gc=False):
     date_doubt: float = 0.1
     useful: float = 0.0
     again: int = 0
-
-    def pack(self) -> bytes:
-        """At most 160 bytes; kinds that were never heard of at the end take none."""
-        used = max((n + 1 for n, kind in enumerate(self.kinds) if kind != NOTHING_HEARD), default=0)
-        dates = self.date_found, self.date_expected, self.date_otherwise
-        others = self.shape, self.date_doubt, self.useful, self.again
-        return _HEAD.pack(self.rate, self.signals, self.pages, *dates, *others) + b"".join(
-            _BYTES.pack(
-                *(k.right, k.judged, k.old_right, k.old_judged, k.moved, k.lag),
-                *(min(k.polls, (1 << 32) - 1), k.lying_polls, k.is_doubted),
-            )
-            for k in self.kinds[:used]
-        )
 
     def of(self, kind: SignalKind) -> KindEvidence:
         """One kind."""
@@ -271,18 +255,5 @@ def _folded(kind: KindEvidence, count: int, chance: float) -> KindEvidence:
     return replace(kind, old_right=_KEEP * kind.old_right + right, old_judged=_KEEP * kind.old_judged + count)
 
 
-def unpack_site(kept: bytes) -> SiteEvidence:
-    """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
-    if not kept:
-        return NEW_SITE
-    used, rest = divmod(len(kept) - _HEAD.size, _BYTES.size)
-    if rest or not 0 <= used <= KINDS:
-        raise CollectionDamaged(
-            f"the evidence of a site's signals has {len(kept)} bytes", hint="restore the collection from a copy"
-        )
-    head = _HEAD.unpack_from(kept)
-    kinds = tuple(KindEvidence(*_BYTES.unpack_from(kept, _HEAD.size + n * _BYTES.size)) for n in range(used))
-    return SiteEvidence(kinds + (NOTHING_HEARD,) * (KINDS - used), *head)
-
-
-NEW_SITE = SiteEvidence()
+NO_EVIDENCE = SiteEvidence()
+"""What is known of the signals of a site before any was seen."""

@@ -24,7 +24,7 @@ _HALF = 0.5 ** (1.0 / 1000.0)
 """First fetches fade: after a thousand they count half."""
 
 
-class Yield(Struct, frozen=True, gc=False):
+class Yield(Struct, frozen=True, array_like=True, gc=False):
     """How often a first fetch brought a page that was unique and may be indexed: a Beta mean that fades."""
 
     good: float = 1.0

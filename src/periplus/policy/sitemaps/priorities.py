@@ -13,11 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 from msgspec import Struct, field
-
-from ...model import CollectionDamaged
 
 DEFAULT_PRIORITY = 0.5
 """What the protocol says of a page without one."""
@@ -54,22 +51,6 @@ class Priorities(Struct, array_like=True):
         """In bits: 0 where all are equal, 1 where two values are as frequent as each other."""
         total = self.total
         return -sum(count / total * math.log2(count / total) for count in self.counts.values() if count)
-
-    def pack(self) -> bytes:
-        """All of it, to be kept with the site."""
-        return msgspec.msgpack.encode(self)
-
-    @classmethod
-    def unpack(cls, kept: bytes) -> Priorities:
-        """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
-        if not kept:
-            return cls()
-        try:
-            return msgspec.msgpack.decode(kept, type=cls)
-        except msgspec.MsgspecError as error:
-            raise CollectionDamaged(
-                f"the priorities of a site cannot be read: {error}", hint="restore the collection from a copy"
-            ) from error
 
 
 def given(priority: float | None) -> float:

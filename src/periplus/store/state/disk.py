@@ -25,7 +25,7 @@ from .sites import DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites
 from .sketches import DiskSketches
 from .standings import DiskStandings
 
-FORMAT = b"2"
+FORMAT = b"3"
 """Of the tables and rows. A change that old rows do not survive gets another."""
 
 

@@ -46,6 +46,12 @@ class DiskListings:
         self._table.delete(row[0])
         return row[1]
 
+    def has(self, site: Site) -> bool:
+        """Whether something is listed of a site."""
+        number = self._names.find(site)
+        row = None if number is None else self._table.at_or_after(number)
+        return row is not None and number is not None and row[0].startswith(number)
+
     def take_in(self, site: Site, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Keep rows that another state kept of a site, in their order."""
         number = self._names.number(site)

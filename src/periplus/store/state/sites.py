@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from periplus.model import Payload, RobotsFile, Site, SiteState
+from periplus.model import Payload, RobotsFile, Site
 
+from ..crawl_state import SiteState
 from .environment import Environment
 from .names import name_key
 from .rows import damaged_row, decode, encode
@@ -65,22 +66,29 @@ class DiskSites:
 
     def __init__(self, environment: Environment) -> None:
         self._table = environment.table("sites")
+        self._decoder = msgspec.msgpack.Decoder(SiteState)
 
     def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
         """A copy of the state of each, aligned with `sites`."""
         rows = [self._table.get(name_key(site)) for site in sites]
-        return [None if row is None else SiteState(*decode(row)) for row in rows]
+        return [None if row is None else self._decode(row) for row in rows]
 
     def put(self, states: Iterable[SiteState]) -> None:
         """Keep copies of these."""
-        self._table.put_many([(name_key(state.site), encode(astuple(state))) for state in states])
+        self._table.put_many([(name_key(state.site), encode(state)) for state in states])
 
     def __len__(self) -> int:
         return len(self._table)
 
     def __iter__(self) -> Iterator[SiteState]:
-        """Every site that is known, in no order that means anything: for whoever looks, not for the crawl."""
-        return (SiteState(*decode(row)) for _, row in self._table.walk())
+        """Every known site, in an arbitrary order: for commands that show them, not for the crawl."""
+        return (self._decode(row) for _, row in self._table.walk())
+
+    def _decode(self, row: bytes) -> SiteState:
+        try:
+            return self._decoder.decode(row)
+        except msgspec.MsgspecError as error:
+            raise damaged_row(error) from error
 
 
 class DiskRobotsFiles:
