@@ -47,6 +47,13 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
+def flip_footer(path: Path) -> None:
+    """Change many bits of what a Parquet file says about itself."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[: -8 - length] + bytes(byte ^ 0x55 for byte in data[-8 - length : -8]) + data[-8:])
+
+
 DAMAGE: list[Damage] = [Path.unlink, halve, flip]
 LOSSES: list[Damage] = [Path.unlink, halve]
 
@@ -295,7 +302,7 @@ def test_a_collection_in_use_is_left_alone(docs: Path, run: Run) -> None:
     assert "in use by process" in refused.stderr
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", [*DAMAGE, flip_footer])
 def test_what_was_computed_is_computed_again(docs: Path, run: Run, damage: Damage) -> None:
     """Damage to what `query` keeps for itself costs time, never an answer."""
     question = ("query", str(docs), "select * from urls order by url", "--json")

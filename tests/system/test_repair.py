@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,9 @@ from periplus.crawl.machine import ShardMeta
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
-from periplus.model import Url
 from periplus.store import DiskState
 from periplus.store.tables import SCHEMAS
+from periplus.store.warc import archived_answers
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
@@ -105,10 +106,11 @@ def lose_state(folder: Path, shard: int) -> None:
     Layout(folder).shard(shard).joinpath("data.mdb").unlink()
 
 
-def asked_again(lab: RunningLab, folder: Path, what: Asked, whole: Path) -> Counter[str]:
-    """Finish a crawl: what was asked for more often than in a whole one, that the archive had."""
-    archived = Counter(url for url, _ in captures(folder))
-    left = Counter(url for url, _ in captures(whole)) - archived
+def asked_again(lab: RunningLab, folder: Path, what: Asked, whole: Path, shards: Sequence[int] = (0,)) -> Counter[str]:
+    """Finish a crawl: what was asked for more often than in a whole one, of what these shards have archived."""
+    answers = (answer for shard in shards for answer in archived_answers(folder / "warc", shard))
+    archived = Counter[str](answer.outcome.task.url for answer in answers)
+    left = Counter(url for url, _ in captures(whole)) - Counter(url for url, _ in captures(folder))
     lab.log.clear()
     finish(folder, what)
     visits = (visit for host in lab.log.hosts() for visit in lab.log.visits(host))
@@ -146,7 +148,7 @@ def test_shards_that_lose_their_states(lab: RunningLab, tmp_path: Path, lost: tu
         lose_state(folder, shard)
     done = repair_now(folder, what)
     assert (done.remaining, done.new_states) == ((), lost)
-    assert asked_again(lab, folder, what, tmp_path / "whole") == {}
+    assert asked_again(lab, folder, what, tmp_path / "whole", lost) == {}
     assert crawled(folder).pages == crawled(tmp_path / "whole").pages
     assert crawled(folder).links == crawled(tmp_path / "whole").links
     assert set(fetched(folder).values()) == {1}
@@ -236,7 +238,7 @@ def test_tables_of_a_killed_crawl_are_rebuilt(lab: RunningLab, tmp_path: Path, t
     for path in [*folder.glob(f"tables/{table}/*"), *folder.glob(f"state/shard-*/spool/{table}-*")]:
         path.unlink()
     assert repair_now(folder, what).remaining == ()
-    assert asked_again(lab, folder, what, tmp_path / "whole") == {}
+    finish(folder, what)
     assert same(crawled(folder), crawled(tmp_path / "whole")) == {}
 
 
@@ -268,10 +270,28 @@ def test_files_of_shards_that_went_outlive_the_first_state(lab: RunningLab, tmp_
     assert problems(tmp_path, 2) == []
 
 
-def repairing_life(folder: Path, strike: int) -> None:
+def repairing_life(folder: Path, what: Asked, strike: int) -> None:
     """A repair that kills itself in front of an operation on the disk."""
     sys.setprofile(_Executioner(strike))
-    repair(Config(), Layout(folder), 1, [Url(HOME)])
+    repair_now(folder, what)
+
+
+def killed_repair(folder: Path, what: Asked, strike: int) -> int | None:
+    process = _context.Process(target=repairing_life, args=(folder, what, strike))
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def operations(folder: Path, what: Asked) -> int:
+    """Operations on the disk of a whole repair."""
+    counting = _Executioner(sys.maxsize)
+    sys.setprofile(counting)
+    try:
+        repair_now(folder, what)
+    finally:
+        sys.setprofile(None)
+    return sys.maxsize - counting._left
 
 
 @pytest.mark.parametrize("strike", [0, 3, 8, 13, 21, 34, 55, 89, 120])
@@ -283,17 +303,31 @@ def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike:
     (whole / "state" / "shard-00" / "data.mdb").unlink()
     for table in ("fetches", "links"):
         (whole / "tables" / table / "00-000001.parquet").unlink()
-    killed = Path(shutil.copytree(whole, tmp_path / "killed"))
-    repair(Config(), Layout(whole), 1, [Url(HOME)])
-    process = _context.Process(target=repairing_life, args=(killed, strike))
-    process.start()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-    assert repair(Config(), Layout(killed), 1, [Url(HOME)]).remaining == ()
+    killed, what = Path(shutil.copytree(whole, tmp_path / "killed")), Asked((HOME,), {})
+    repair_now(whole, what)
+    assert killed_repair(killed, what, strike) == -signal.SIGKILL
+    assert repair_now(killed, what).remaining == ()
     assert all_rows(killed) == all_rows(whole)
     with ScriptedWeb({}) as web:
         crawl(killed, [HOME], web.settings)
         assert web.asked == []
+
+
+@pytest.mark.parametrize("left", [200, 12, 3, 1])
+def test_a_killed_repair_of_one_shard_among_two(lab: RunningLab, tmp_path: Path, left: int) -> None:
+    """Killed shortly before its end, while batches are numbered from 1 and the new state is put in place."""
+    folder, what = tmp_path / "docs", asked(lab, workers=2)
+    finish(tmp_path / "whole", what)
+    total = lab.log.total
+    lab.log.clear()
+    killed_crawl(lab, folder, what, total // 2)
+    lose_state(folder, 1)
+    strike = operations(Path(shutil.copytree(folder, tmp_path / "counted")), what) - left
+    assert killed_repair(folder, what, strike) == -signal.SIGKILL
+    assert repair_now(folder, what).remaining == ()
+    assert asked_again(lab, folder, what, tmp_path / "whole", (1,)) == {}
+    assert crawled(folder).pages == crawled(tmp_path / "whole").pages
+    assert set(fetched(folder).values()) == {1}
 
 
 def test_two_crawls_never_write_one_collection(lab: RunningLab, tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ A collection is a folder (`layout` says what lies where). `shards` puts one shar
 the last process left it; `opening` makes a crawl of as many of them as the collection has. `seeds` reads what people
 write to begin with. `resizing` gives a collection another number of shards, after `resting` has brought them to rest;
 `resize_plan` is what the folder says of that.
+
+`inspecting` looks for damage, `repairing` repairs it: `rebuilding` gives archived answers to the state machine of a
+shard, and `missing_rows` adds to the tables what these lack.
 """
 
 from .inspecting import Part

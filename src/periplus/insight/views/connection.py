@@ -230,7 +230,8 @@ class Views:
         for view in MADE:
             self._there.add(view.name)
             path = _quoted(str(self.kept.path(view.name)))
-            self.database.execute(f'create or replace view "{view.name}" as select * from read_parquet({path})')
+            with self._noticing_damage():
+                self.database.execute(f'create or replace view "{view.name}" as select * from read_parquet({path})')
 
 
 def _cores() -> int:
