@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +53,10 @@ class Adopting:
 
     def __init__(self, folder: Path, *, shard: int = 0, shards: int = 1, **options: object) -> None:
         config = Config().with_options(OPTIONS | options)
-        self._open = lambda: open_machine(
-            ShardMaker(config, folder, tuple(seeds_from([A]))), Layout(folder), shard, shards, self.state
-        )
+        maker = ShardMaker(config, folder, tuple(seeds_from([A])))
         self.state = MemoryState()
-        self.machine: Machine = self._open()
+        self._open: Callable[[], Machine] = partial(open_machine, maker, Layout(folder), shard, shards, self.state)
+        self.machine = self._open()
         self.events: list[Event] = []
         self._now = 100.0
         self.apply(Discovered((Discovery(Url(A), Source.SEED, 100.0),), 100.0))
