@@ -29,7 +29,7 @@ from periplus.crawl.log import InputLog
 from periplus.crawl.machine import Machine, ShardMeta
 from periplus.crawl.pipeline import PagePipeline
 from periplus.crawl.router import Outbound
-from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Source, Url
+from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url
 from periplus.policy.refresh import DAY
 from periplus.store import Archive, DiskState
 from periplus.store.tables import SCHEMAS, Tables, read
@@ -321,6 +321,15 @@ class Collection:
             answers = tuple(self.engine._archived(answer.outcome) for answer in given.answers)
             given = replace(given, answers=answers)
         self.engine._apply([given])
+
+    def run_until_revisits(self) -> None:
+        """Crawl until a page is visited again."""
+        lanes: set[Lane] = set()
+        self.machine.after = lambda _given, granted: lanes.update(task.lane for task in granted)
+        while Lane.REFRESH not in lanes:
+            assert self.clock.at < START + 10 * DAY
+            self.engine.step()
+        self.machine.after = None
 
     def run(self, until: float) -> None:
         """Crawl until nothing is left, or the clock has reached this time."""
