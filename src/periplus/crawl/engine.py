@@ -295,11 +295,11 @@ class Engine:
 
     def freshness(self) -> Freshness | None:
         """How fresh the collection is, if it is watched."""
-        return self._machine.revisits.freshness(self._clock.now())
+        return self._machine.revisits.freshness(self._clock.now(), self._machine.frontier.revisits_waiting)
 
     def bid(self) -> Bid | None:
         """What this shard would pay for visits, if the collection is watched."""
-        return self._machine.revisits.bid(self._clock.now())
+        return self._machine.revisits.bid(self._clock.now(), self._machine.frontier.revisits_waiting)
 
     def next_visits(self) -> Sequence[NextVisit]:
         """The next revisits and their reasons, if the collection is watched."""

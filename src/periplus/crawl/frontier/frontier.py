@@ -49,13 +49,7 @@ from ..revisit import Revisits
 from .admission import Admission
 from .adoption import Adoption
 from .leases import Lease, Leases
-from .politeness import (
-    PolitenessSettings,
-    RetrySettings,
-    back_off,
-    delay_after,
-    is_tried_again,
-)
+from .politeness import PolitenessSettings, RetrySettings, back_off, delay_after, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .robots import RobotsGate
@@ -401,6 +395,11 @@ class Frontier:
             self._release(math.inf, now)  # times that were written by a clock that ran fast
 
     # what others see
+
+    @property
+    def revisits_waiting(self) -> int:
+        """Revisits that wait with their sites."""
+        return self._selector.revisits_waiting
 
     def drain_refused_files(self) -> list[Excluded]:
         """Sitemap files that were refused since this was last asked."""

@@ -186,11 +186,11 @@ class Revisits:
         if self._budget is not None and self._estimator is not None:
             self._reschedule(self._budget.set(visits_per_day, self._estimator.urls, self._pages), now)
 
-    def bid(self, now: float) -> Bid | None:
-        """What this shard offers for visits; `None` without a watch. Changes no decision."""
+    def bid(self, now: float, waiting: int = 0) -> Bid | None:
+        """What this shard offers for visits, of which `waiting` are queued; `None` without a watch."""
         if self._budget is None or self._estimator is None:
             return None
-        return self._budget.bid(self._estimator.urls, self._pages, now)
+        return self._budget.bid(self._estimator.urls, len(self._state.calendar) + waiting, now)
 
     @property
     def _pages(self) -> int:
@@ -420,12 +420,12 @@ class Revisits:
 
     # what users see
 
-    def freshness(self, now: float) -> Freshness | None:
-        """How fresh the collection is, from a sample of its pages. Changes no decision."""
+    def freshness(self, now: float, waiting: int = 0) -> Freshness | None:
+        """How fresh the collection is, from a sample of its pages; `waiting` of them are queued to be visited again."""
         if self._estimator is None:
             return None
         interval = min(10 * DAY / max(self.visits_per_day, 1.0), _MAX_INTERVAL)
-        return self._estimator.read(self._pages, self.price, now, interval)
+        return self._estimator.read(len(self._state.calendar) + waiting, self.price, now, interval)
 
     def upcoming(self, now: float, limit: int) -> list[NextVisit]:
         """The next `limit` visits and their reasons. Changes no decision."""
