@@ -117,7 +117,7 @@ def test_every_field_of_a_commit_is_restored() -> None:
     assert web.revisits.price == odd.price
     assert web.weights.mean == odd.mean_weight
     assert web.revisits.quota.counts == odd.quota
-    bid = web.revisits.bid(web.now)
+    bid = web.revisits.bid(web.now, waiting=9)
     assert bid is not None
     assert (bid.visits_a_day, bid.pages) == (17.25, len(web.state.calendar) + 9)
 
