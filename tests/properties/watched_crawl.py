@@ -313,7 +313,7 @@ class Crawl:
 
     def _numbers(self) -> tuple[object, ...]:
         frontier = self.frontier
-        return frontier_stats(self.state, frontier), frontier.next_at, frontier._leases, self.events.events[:]
+        return frontier_stats(self.state, frontier), frontier.next_at, list(frontier._leases), self.events.events[:]
 
     def lose_power(self, reopen: Callable[[], State] | None = None) -> None:
         """The machine stops: the log is lost as well, and what was done since the commit is done again."""
