@@ -116,6 +116,7 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     """Neither robots.txt nor pages; where they lead is."""
     adopting = Adopting(tmp_path)
     adopting.adopt(robots(A), page(A, "/one", "/two", source=Source.SEED), page(f"{A}one", "/three"))
+    assert len(adopting.state.queues) == 2
     assert sorted(adopting.requests()) == [f"{A}three", f"{A}two"]
 
 
