@@ -123,7 +123,6 @@ def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
 def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
     """In the collection, or on this machine's disk with a copy there: as it is asked for now, however it was before."""
     layout.check_begun(number)
-    layout.check_begun(number)
     home, local = layout.shard(number), asked.config.cluster.local_state
     if local:
         folder, replica = layout.local(Path(local), number), Replica(home, epoch=asked.epoch)

@@ -88,7 +88,7 @@ class SystemClock:
 class RateLimiter:
     """Limits how many requests this shard may start, so that all shards together start at most `rate` in any second.
 
-    A rate of 0 is no limit. The second before the first request counts as used up: a process that ended just now may
+    A rate of 0 means no limit. The second before the first request counts as used up: a process that ended just now may
     have used it.
     """
 
