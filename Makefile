@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench policies format clean
+.PHONY: help demo test soak check bench policies format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,8 +30,13 @@ help:
 demo: .venv/core ## see it crawl, on a small web that comes with it
 	@$(BIN)/periplus demo
 
-test: .venv/test ## all tests (they mostly wait, so there are more at once than cores)
-	@$(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
+
+test: .venv/test ## the tests, but for the slow ones (they mostly wait, so there are more at once than cores)
+	@$(PYTEST) -m "not slow"
+
+soak: .venv/test ## the slow tests: more kills, more seeds, more orderings
+	@$(PYTEST) -m slow
 
 check: .venv/check ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .

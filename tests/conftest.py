@@ -23,7 +23,15 @@ def pytest_report_header(config: pytest.Config) -> str:
     return "corpus: absent, its tests are skipped (set PERIPLUS_CORPUS to its folder)"
 
 
-LONG = ("test_cluster.py", "test_cluster_namespaces.py", "test_executors.py", "test_cli_demo.py", "test_kill")
+LONG = (
+    "test_cluster.py",
+    "test_cluster_namespaces.py",
+    "test_executors.py",
+    "test_cli_demo.py",
+    "test_kill",
+    "test_repair",
+    "test_replay",
+)
 """Files that take longest: they begin first, so that nobody waits for one of them at the end."""
 
 

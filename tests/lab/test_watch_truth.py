@@ -12,6 +12,7 @@ from periplus.lab.web import World
 from periplus.lab.web.sites import Profile
 
 
+@pytest.mark.slow
 def test_it_is_as_fresh_as_is_said(tmp_path: Path) -> None:
     """After four days of learning the share of fresh copies that is told is the true one, give or take few points.
 

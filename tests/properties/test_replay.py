@@ -91,7 +91,7 @@ class Witness:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", [3, 8])
+@pytest.mark.parametrize("seed", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_crash_after_any_input_costs_nothing(
     tmp_path: Path, name: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,7 @@ from periplus.lab.web.server import Server
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
-SHARDS, NODES, KILLS = 4, 3, 20
+SHARDS, NODES = 4, 3
 DELAY = 0.25
 SETTINGS = CLUSTER_SETTINGS.format(delay=DELAY, lease=5.0)
 
@@ -88,13 +88,13 @@ def test_the_same_pages_on_one_shard_on_four_and_on_a_cluster(
     assert pages["one"] == pages["four"] == pages["cluster"]
 
 
-def kill_some(cluster: Raylets, process: subprocess.Popen[str], chance: random.Random) -> list[float]:
+def kill_some(cluster: Raylets, process: subprocess.Popen[str], kills: int, chance: random.Random) -> list[float]:
     """Kill actors, the coordinator among them, and in the middle a whole node; when that was."""
     deaths: list[float] = []
-    while process.poll() is None and len(deaths) < KILLS:
+    while process.poll() is None and len(deaths) < kills:
         time.sleep(chance.uniform(0.3, 1.5))
         name = "CoordinatorActor" if len(deaths) % 4 == 3 else "ShardActor"
-        living = cluster.actors(name) if len(deaths) != KILLS // 2 else cluster.nodes[:1]
+        living = cluster.actors(name) if len(deaths) != kills // 2 else cluster.nodes[:1]
         if living:
             with suppress(OSError):
                 os.kill(chance.choice(living), signal.SIGKILL)
@@ -102,17 +102,19 @@ def kill_some(cluster: Raylets, process: subprocess.Popen[str], chance: random.R
     return deaths
 
 
-@pytest.mark.slow
-def test_actors_the_coordinator_and_a_node_are_killed(lab: RunningLab, tmp_path: Path, cluster: Raylets) -> None:
+@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_actors_the_coordinator_and_a_node_are_killed(
+    lab: RunningLab, tmp_path: Path, cluster: Raylets, kills: int
+) -> None:
     """The same pages in the end; politeness holds; and only what was under way is fetched again."""
     finished(crawl(lab, tmp_path / "whole", SETTINGS.replace(f"delay = {DELAY}", "delay = 0.01"), "--workers", "1"))
     lab.log.clear()
     process = crawl(lab, tmp_path / "killed", SETTINGS, "--workers", str(SHARDS), "--cluster", cluster.address)
     lab.log.wait_for(5, timeout=120)
-    deaths = kill_some(cluster, process, random.Random(9))
+    deaths = kill_some(cluster, process, kills, random.Random(9))
     finished(process)
-    assert len(deaths) == KILLS
+    assert len(deaths) == kills
     assert fetched(tmp_path / "killed") == fetched(tmp_path / "whole")
     assert_polite(lab.log, DELAY)
     again = lost(lab.log.visits(), tmp_path / "killed" / "kept", deaths)
-    assert sum(again.values()) <= KILLS * len(lab.log.hosts())
+    assert sum(again.values()) <= kills * len(lab.log.hosts())

@@ -48,6 +48,8 @@ from periplus.store.warc import archived_answers
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
+SLOW = pytest.mark.slow
+
 
 @pytest.fixture
 def lab() -> Any:
@@ -118,8 +120,10 @@ def asked_again(lab: RunningLab, folder: Path, what: Asked, whole: Path, shards:
     return Counter(url for url in urls if url in archived) - left
 
 
-@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
-@pytest.mark.parametrize("ordering", ["breadth_first", "opic", "batch"])
+@pytest.mark.parametrize("share", [pytest.param(0.2, marks=SLOW), 0.6, pytest.param(0.95, marks=SLOW)])
+@pytest.mark.parametrize(
+    "ordering", ["breadth_first", pytest.param("opic", marks=SLOW), pytest.param("batch", marks=SLOW)]
+)
 def test_a_lost_state_is_rebuilt(lab: RunningLab, tmp_path: Path, ordering: str, share: float) -> None:
     """The crawl ends as one that was never damaged: the same requests, rows and counts; nothing is fetched again."""
     what = asked(lab, crawl__ordering=ordering)
@@ -136,7 +140,7 @@ def test_a_lost_state_is_rebuilt(lab: RunningLab, tmp_path: Path, ordering: str,
     assert problems(tmp_path / "docs", 1) == []
 
 
-@pytest.mark.parametrize("lost", [(1,), (0, 1)])
+@pytest.mark.parametrize("lost", [(1,), pytest.param((0, 1), marks=SLOW)])
 def test_shards_that_lose_their_states(lab: RunningLab, tmp_path: Path, lost: tuple[int, ...]) -> None:
     """What links from other shards' pages is found in their archives; batches are counted from 1 again."""
     folder, what = tmp_path / "docs", asked(lab, workers=2)
@@ -227,7 +231,9 @@ def knowledge(folder: Path) -> dict[str, Any]:
         }
 
 
-@pytest.mark.parametrize("table", sorted(SCHEMAS))
+@pytest.mark.parametrize(
+    "table", [pytest.param(name, marks=() if name == "links" else SLOW) for name in sorted(SCHEMAS)]
+)
 def test_tables_of_a_killed_crawl_are_rebuilt(lab: RunningLab, tmp_path: Path, table: str) -> None:
     """The state is whole and goes on; the rows of one table come from the archive, and none is there twice."""
     folder, what = tmp_path / "docs", asked(lab)
@@ -294,7 +300,9 @@ def operations(folder: Path, what: Asked) -> int:
     return sys.maxsize - counting._left
 
 
-@pytest.mark.parametrize("strike", [0, 3, 8, 13, 21, 34, 55, 89, 120])
+@pytest.mark.parametrize(
+    "strike", [3, 34, 120, *(pytest.param(strike, marks=SLOW) for strike in (0, 8, 13, 21, 55, 89))]
+)
 def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike: int) -> None:
     """Every row that a repair in one piece brings is there, once."""
     whole = small_collection(tmp_path / "whole")
@@ -313,7 +321,7 @@ def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike:
         assert web.asked == []
 
 
-@pytest.mark.parametrize("left", [200, 12, 3, 1])
+@pytest.mark.parametrize("left", [3, *(pytest.param(left, marks=SLOW) for left in (200, 12, 1))])
 def test_a_killed_repair_of_one_shard_among_two(lab: RunningLab, tmp_path: Path, left: int) -> None:
     """Killed shortly before its end, while batches are numbered from 1 and the new state is put in place."""
     folder, what = tmp_path / "docs", asked(lab, workers=2)
