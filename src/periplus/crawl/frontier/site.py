@@ -1,7 +1,7 @@
 """A site while URLs of it wait: the state machine that decides when it may be asked, and for what.
 
 The stages and the events that lead from one to another are the table below; anything else is a bug and raises
-`InvariantError`. `python -m periplus.crawl.frontier.site` prints it.
+`InvariantError`. `python -m periplus.crawl.frontier` prints it.
 
     PARKED    nothing of the site waits; it is not in memory
     RESTING   left alone until `ready_at`: politeness, a back-off, or a turn that was cut short
@@ -222,7 +222,3 @@ def transition_table() -> str:
             f"{stage.name:<{width}}  " + "  ".join(f"{'-' if cell is None else cell.name:<{width}}" for cell in cells)
         )
     return "\n".join(line.rstrip() for line in lines)
-
-
-if __name__ == "__main__":
-    print(transition_table())  # noqa: T201
