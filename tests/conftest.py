@@ -1,8 +1,9 @@
-"""What all tests share: where the public conformance data lies, and how deep hypothesis digs."""
+"""What all tests share: where the public conformance data lies, where temporary folders are, how deep hypothesis digs."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,17 @@ CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", ROOT.parent / "shared" / "corpus
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+MEMORY = Path("/dev/shm")
+LEAST_MEMORY = 8 << 30
+"""Bytes that must be free in memory for temporary folders to be there: several times what a run holds at once."""
+
+
+def pytest_configure() -> None:
+    """Put temporary folders in memory where there is room: thousands of commits wait for a disk otherwise."""
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_report_header(config: pytest.Config) -> str:
