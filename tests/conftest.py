@@ -1,4 +1,4 @@
-"""What all tests share: where the public conformance data lies, where temporary folders are, how deep hypothesis digs."""
+"""What all tests share: where conformance data and temporary folders are, and how deep hypothesis digs."""
 
 from __future__ import annotations
 
