@@ -116,7 +116,7 @@ def test_a_full_disk_is_said_and_survived(web: RunningLab, words: list[str], typ
     first = [site.url for site in web.world.sites()]
     command = [*PROGRAM, *words, *first, "-o", str(out)]
     before = web.log.total
-    stopped = subprocess.run(command, capture_output=True, text=True, timeout=100, preexec_fn=no_room, check=False)
+    stopped = subprocess.run(command, capture_output=True, text=True, timeout=600, preexec_fn=no_room, check=False)
     assert stopped.returncode == 3, stopped.stderr
     assert "cannot be written" in stopped.stderr or "cannot write" in stopped.stderr
     assert "Traceback" not in stopped.stderr

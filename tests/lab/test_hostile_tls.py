@@ -36,7 +36,7 @@ def shake(lab: RunningLab, host: str, context: ssl.SSLContext) -> bytes:
     """Fetch `/` of a host over TLS."""
     assert lab.server.tls_port
     with (
-        socket.create_connection(("127.0.0.1", lab.server.tls_port), timeout=5) as sock,
+        socket.create_connection(("127.0.0.1", lab.server.tls_port), timeout=60) as sock,
         context.wrap_socket(sock, server_hostname=host) as tls,
     ):
         tls.sendall(f"GET / HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
@@ -52,7 +52,7 @@ def test_every_name_has_a_good_certificate(lab: RunningLab, trusting: ssl.SSLCon
     name = lab.world.hosts[0] if host == "lab.test-home" else host
     assert lab.server.tls_port
     with (
-        socket.create_connection(("127.0.0.1", lab.server.tls_port), timeout=5) as sock,
+        socket.create_connection(("127.0.0.1", lab.server.tls_port), timeout=60) as sock,
         trusting.wrap_socket(sock, server_hostname=name) as tls,
     ):
         assert tls.version() == "TLSv1.3"
@@ -96,7 +96,7 @@ def test_the_handshake_is_cut(lab: RunningLab, trusting: ssl.SSLContext) -> None
 @pytest.mark.parametrize("host", [EXPIRED, WRONG_NAME, SELF_SIGNED, CUT])
 def test_in_the_clear_they_lead_to_tls(lab: RunningLab, host: str) -> None:
     """So that a crawler with only http:// seeds meets them."""
-    client = HTTPConnection("127.0.0.1", lab.port, timeout=5)
+    client = HTTPConnection("127.0.0.1", lab.port, timeout=60)
     client.request("GET", "/", headers={"Host": host})
     response = client.getresponse()
     assert (response.status, response.headers["Location"]) == (301, f"https://{host}/")
@@ -106,12 +106,12 @@ def test_in_the_clear_they_lead_to_tls(lab: RunningLab, host: str) -> None:
 def test_through_the_proxy(lab: RunningLab, trusting: ssl.SSLContext) -> None:
     """CONNECT on the plain port leads to the host's own TLS."""
     host = lab.world.hosts[1]
-    client = HTTPSConnection("127.0.0.1", lab.port, timeout=5, context=trusting)
+    client = HTTPSConnection("127.0.0.1", lab.port, timeout=60, context=trusting)
     client.set_tunnel(host, 443)
     client.request("GET", "/")
     assert client.getresponse().status == 200
     client.close()
-    client = HTTPSConnection("127.0.0.1", lab.port, timeout=5, context=trusting)
+    client = HTTPSConnection("127.0.0.1", lab.port, timeout=60, context=trusting)
     client.set_tunnel(f"tls-expired.{DOMAIN}", 443)
     with pytest.raises(ssl.SSLCertVerificationError):
         client.request("GET", "/")
@@ -121,7 +121,7 @@ def test_through_the_proxy(lab: RunningLab, trusting: ssl.SSLContext) -> None:
 def test_nonsense_instead_of_a_hello(lab: RunningLab) -> None:
     """Plain HTTP on the TLS port ends the connection, not the lab."""
     assert lab.server.tls_port
-    with socket.create_connection(("127.0.0.1", lab.server.tls_port), timeout=5) as sock:
+    with socket.create_connection(("127.0.0.1", lab.server.tls_port), timeout=60) as sock:
         sock.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         assert not sock.recv(100).startswith(b"HTTP")
 
@@ -129,7 +129,7 @@ def test_nonsense_instead_of_a_hello(lab: RunningLab) -> None:
 def test_without_certificates_the_proxy_refuses_tls() -> None:
     """A lab without TLS hangs up on a handshake in a tunnel."""
     with RunningLab(Server(World(sites=2))) as lab:
-        client = HTTPSConnection("127.0.0.1", lab.port, timeout=5)
+        client = HTTPSConnection("127.0.0.1", lab.port, timeout=60)
         client.set_tunnel("site1.lab.test", 443)
         with pytest.raises((ssl.SSLError, OSError)):
             client.request("GET", "/")

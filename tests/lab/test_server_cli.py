@@ -34,7 +34,7 @@ def first_line(process: subprocess.Popen[str], wanted: Callable[[str], bool]) ->
 
 
 def get(port: int, host: str, target: str = "/") -> bytes:
-    client = HTTPConnection("127.0.0.1", port, timeout=5)
+    client = HTTPConnection("127.0.0.1", port, timeout=60)
     client.request("GET", target, headers={"Host": host})
     body = client.getresponse().read()
     client.close()

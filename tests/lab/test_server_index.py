@@ -22,7 +22,7 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 
 
 def get(lab: RunningLab, target: str, host: str | None = None) -> tuple[HTTPResponse, bytes]:
-    client = HTTPConnection("127.0.0.1", lab.port, timeout=5)
+    client = HTTPConnection("127.0.0.1", lab.port, timeout=60)
     client.request("GET", target, headers={"Host": host or f"127.0.0.1:{lab.port}", "User-Agent": "reader"})
     response = client.getresponse()
     body = response.read()

@@ -27,7 +27,7 @@ def asked(host: str, *targets: str, last: str = "Connection: close\r\n") -> byte
 
 def ask(port: int, request: bytes) -> tuple[float, bytes]:
     """Seconds until the first byte, and all of them."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         begun_at = time.monotonic()
         client.sendall(request)
         said = client.recv(1)
@@ -70,7 +70,7 @@ def test_a_client_that_has_said_all_still_gets_its_answer(world: World) -> None:
     """It may close its side while it waits."""
     host = world.sites()[0].host
     with standing(world, latency=lambda _request: WAIT) as lab:
-        with socket.create_connection(("127.0.0.1", lab.port), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", lab.port), timeout=60) as client:
             client.sendall(asked(host, "/", last=""))
             client.shutdown(socket.SHUT_WR)
             said = b""
@@ -83,7 +83,7 @@ def test_a_client_that_leaves_is_not_waited_for(world: World) -> None:
     """Its visit is noted as incomplete when it goes, and nothing is sent after it."""
     host = world.sites()[0].host
     with standing(world, latency=lambda _request: 60.0) as lab:
-        client = socket.create_connection(("127.0.0.1", lab.port), timeout=10)
+        client = socket.create_connection(("127.0.0.1", lab.port), timeout=60)
         client.sendall(asked(host, "/", last=""))
         time.sleep(0.05)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

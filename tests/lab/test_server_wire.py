@@ -49,7 +49,7 @@ def lab_world() -> World:
 
 
 def open_socket(lab: RunningLab) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", lab.port), timeout=10)
+    return socket.create_connection(("127.0.0.1", lab.port), timeout=60)
 
 
 def read_to_end(sock: socket.socket) -> bytes:
@@ -146,7 +146,7 @@ def test_every_site_is_at_its_own_address(lab: RunningLab) -> None:
     host = lab.world.hosts[0]
     address = lab.resolver[host]
     assert address.startswith("127.")
-    with socket.create_connection((address, lab.port), timeout=5) as sock:
+    with socket.create_connection((address, lab.port), timeout=60) as sock:
         sock.sendall(f"GET /x HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
         assert host.encode() in read_to_end(sock)
 

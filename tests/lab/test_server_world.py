@@ -25,7 +25,7 @@ class Client:
     """A crawler's eye: one connection, names by Host."""
 
     def __init__(self, lab: RunningLab) -> None:
-        self._wire = HTTPConnection("127.0.0.1", lab.port, timeout=10)
+        self._wire = HTTPConnection("127.0.0.1", lab.port, timeout=60)
 
     def get(self, url: str, **fields: str) -> tuple[int, HTTPMessage, bytes]:
         host, _, path = url.removeprefix("http://").partition("/")

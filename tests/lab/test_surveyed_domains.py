@@ -12,7 +12,7 @@ from tests.lab.surveyed_server import HOME, ServedDomains
 def test_every_answer_arrives_as_it_was_planned(by_proxy: bool) -> None:
     """Status, place and body of every URL, for names with the server's port and for a proxy's client."""
     with ServedDomains(60, 3, by_proxy=by_proxy, naming=0.5) as served:
-        connection = HTTPConnection(HOME, served.port, timeout=10)
+        connection = HTTPConnection(HOME, served.port, timeout=60)
         for url, said in served.plan.answers.items():
             if said.trouble == "silent":
                 continue

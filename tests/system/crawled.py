@@ -42,7 +42,7 @@ from periplus.urls import domain_of
 DISK = frozenset(
     {"write", "fsync", "fdatasync", "commit", "open", "unlink", "link", "rename", "replace", "truncate", "ftruncate"}
 )
-PATIENCE = 60.0
+PATIENCE = 600.0
 CLUSTER_SETTINGS = """
 [politeness]
 delay = {delay}

@@ -13,7 +13,7 @@ PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 
 
 def run(*args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*PROGRAM, *args], input=stdin, capture_output=True, timeout=60, check=False)
+    return subprocess.run([*PROGRAM, *args], input=stdin, capture_output=True, timeout=600, check=False)
 
 
 def json_lines(*args: str, stdin: bytes = b"") -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tm
     """Seeds in, a folder out: settings, WARC, tables and state; then info and every export."""
     out = tmp_path / "c"
     process = started(*into(web, out, seed(web), "--scope", "host", "--json", *QUICK))
-    stdout, stderr = process.communicate(timeout=100)
+    stdout, stderr = process.communicate(timeout=600)
     found = summary(Said(process.returncode, stdout, stderr))
     assert found["ended"] == "complete"
     assert found["pages"] == found["this_run"]["pages"] > 20
@@ -121,7 +121,7 @@ def test_a_crawl_that_is_stopped_keeps_everything(
     Meanwhile nobody else may crawl into the folder (3), but everybody may look.
     """
     process = started(*into(web, tmp_path, seed(web), "--json", "--delay", "50ms", "--workers", workers))
-    web.log.wait_for(6, timeout=60)
+    web.log.wait_for(6, timeout=600)
     before = (tmp_path / "periplus.toml").read_bytes()
     second = run(*into(web, tmp_path, "--limit", "1"))
     assert second.returncode == 3
@@ -129,7 +129,7 @@ def test_a_crawl_that_is_stopped_keeps_everything(
     assert (tmp_path / "periplus.toml").read_bytes() == before
     assert run("info", str(tmp_path)).returncode == 0
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 130, stderr
     assert "stopping" in stderr
     assert json.loads(stdout)["ended"] == "interrupted"
@@ -142,12 +142,12 @@ def test_a_second_ctrl_c_ends_at_once(web: RunningLab, tmp_path: Path) -> None:
     """Whatever is under way: here a server that says nothing for as long as we would wait. Nobody is left behind."""
     slow = "http://slow-drip.hostile.lab.test/"
     process = started(*into(web, tmp_path, slow, "--workers", "2", "--delay", "0"))
-    web.log.wait_for(1, timeout=60)
+    web.log.wait_for(1, timeout=600)
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
     assert any("stopping" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=600)
     assert process.returncode == 130
     for number in range(2):
         DiskState(Layout(tmp_path).shard(number), shard=number).close()
@@ -231,7 +231,7 @@ def test_on_a_terminal_the_display_is_live(web: RunningLab, tmp_path: Path) -> N
         if not piece:
             break
         drawn += piece
-    stdout, _ = process.communicate(timeout=60)
+    stdout, _ = process.communicate(timeout=600)
     os.close(ours)
     assert process.returncode == 0
     text = drawn.decode()

@@ -96,7 +96,7 @@ def test_a_crawl_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
         assert json.loads(done.stdout)["by"] == "crawl"
         before = len(web.asked)
         check_places(folder, 3)
-        said, spoke = crawl.communicate(timeout=60)
+        said, spoke = crawl.communicate(timeout=600)
     assert crawl.returncode == 0, spoke
     summary = json.loads(said)
     assert (summary["ended"], summary["workers"]) == ("complete", 3)
@@ -118,7 +118,7 @@ def test_a_watch_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
         before = len(web.asked)
         wait_until(lambda: len(web.asked) > before + 20, watch)
         watch.send_signal(signal.SIGINT)
-        watch.communicate(timeout=60)
+        watch.communicate(timeout=600)
     assert watch.returncode == 130
 
 

@@ -15,7 +15,7 @@ from tests.system.typed import PROGRAM, Run
 
 from periplus.config import Config
 
-PATIENCE = 60.0
+PATIENCE = 600.0
 
 
 def typed_for(served: ServedDomains, folder: Path, *, workers: int = 1) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def watched(folder: Path, is_enough: Callable[[], bool]) -> list[dict[str, Any]]
     with running(*plenty(folder)) as process:
         wait_until(is_enough, process)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=600)
     assert process.returncode == 130
     return [json.loads(line) for line in said.splitlines()]
 

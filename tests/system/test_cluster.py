@@ -57,7 +57,7 @@ def crawl(lab: RunningLab, folder: Path, settings: str, *options: str) -> subpro
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def finished(process: subprocess.Popen[str], seconds: float = 240.0) -> dict[str, object]:
+def finished(process: subprocess.Popen[str], seconds: float = 600.0) -> dict[str, object]:
     """What it says in the end, for programs: one JSON object and nothing else, whatever Ray would like to add."""
     out, said = process.communicate(timeout=seconds)
     assert process.returncode == 0, said
@@ -110,7 +110,7 @@ def test_actors_the_coordinator_and_a_node_are_killed(
     finished(crawl(lab, tmp_path / "whole", SETTINGS.replace(f"delay = {DELAY}", "delay = 0.01"), "--workers", "1"))
     lab.log.clear()
     process = crawl(lab, tmp_path / "killed", SETTINGS, "--workers", str(SHARDS), "--cluster", cluster.address)
-    lab.log.wait_for(5, timeout=120)
+    lab.log.wait_for(5, timeout=600)
     deaths = kill_some(cluster, process, kills, random.Random(9))
     finished(process)
     assert len(deaths) == kills

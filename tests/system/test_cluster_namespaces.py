@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 SHARDS, NODES, PROCESSORS, LEASE, DELAY = 4, 3, 4, 3.0, 0.2
 KILLS = int(os.environ.get("PERIPLUS_KILLS", "0"))
-PATIENCE = 240.0
+PATIENCE = 600.0
 FOLDER = Path(f"/tmp/periplus-ns-{os.getpid()}")  # a short name: sockets lie there
 SETTINGS = f'{CLUSTER_SETTINGS}local_state = "{{states}}"\n'
 IMPATIENCE = {

@@ -22,7 +22,7 @@ from periplus.model import Site
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
 
 SITES, PAGES, SHARDS = 6, 5, 2
-PATIENCE = 120.0
+PATIENCE = 600.0
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 

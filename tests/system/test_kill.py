@@ -91,7 +91,7 @@ def strike_and_compare(lab: RunningLab, folder: Path, *, lives: int, seed: int) 
     births = []
     for _ in range(lives):
         process = begin(folder / "killed", what, chance.choice((chance.randrange(30), chance.randrange(400))))
-        process.join(60)
+        process.join(600)
         births.append(time.time())
         if process.exitcode == 0:
             break

@@ -93,7 +93,7 @@ def test_machines_are_lost_in_front_of_operations_on_the_disk(lab: RunningLab, t
     births = []
     for _ in range(7):
         process = begin(tmp_path / "killed", what, chance.choice((chance.randrange(60), chance.randrange(500))))
-        process.join(60)
+        process.join(600)
         births.append(time.time())
         if process.exitcode == 0:
             break

@@ -43,7 +43,7 @@ def test_files_are_read_on_from_where_they_are_kept(web: ScriptedWeb, tmp_path: 
     lives = 0
     for _ in range(12):
         process = begin(tmp_path / "killed", what, chance.randrange(10, 60))
-        process.join(60)
+        process.join(600)
         lives += 1
         if process.exitcode == 0:
             break

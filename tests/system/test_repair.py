@@ -348,7 +348,7 @@ def test_two_crawls_never_write_one_collection(lab: RunningLab, tmp_path: Path) 
         for path in [*tmp_path.rglob("*.lock"), *tmp_path.rglob("lock.mdb")]:
             path.unlink()
         with running(*command) as second:
-            said = second.communicate(timeout=60)[1]
+            said = second.communicate(timeout=600)[1]
         assert second.returncode == 3, said
         assert "in use by process" in said
         assert first.poll() is None

@@ -87,7 +87,7 @@ class Collection:
         return [answer.outcome for each in answered for answer in each.answers]
 
 
-def run(shard: Shard, is_done: Callable[[], bool], seconds: float = 30.0) -> None:
+def run(shard: Shard, is_done: Callable[[], bool], seconds: float = 300.0) -> None:
     until = time.monotonic() + seconds
     while not is_done() and time.monotonic() < until:
         shard.step(0.02)
