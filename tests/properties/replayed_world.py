@@ -318,7 +318,7 @@ class Collection:
             self.engine.checkpoint()
             return
         if isinstance(given, Answered):
-            answers = tuple(self.engine._archived(answer.outcome) for answer in given.answers)
+            answers = self.engine._archived([answer.outcome for answer in given.answers])
             given = replace(given, answers=answers)
         self.engine._apply([given])
 

@@ -8,7 +8,7 @@ import zlib
 
 import brotli
 import zstandard
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from periplus.content import (
@@ -23,6 +23,7 @@ from periplus.content import (
 )
 from periplus.content import nesting as nesting_module
 from periplus.content.charset import prescan
+from periplus.content.decode import _gunzip_one_member, _inflate
 from periplus.content.digests import digests_of
 from periplus.content.elements import count_names, elements_of, parse
 from periplus.content.links import MAX_ANCHOR, srcset_urls
@@ -150,6 +151,29 @@ def test_codings_round_trip(body: bytes, codings: list[str]) -> None:
         encoded = encode[coding](encoded)
     if codings:
         assert decode_body(encoded, ", ".join(codings))[0] == body
+
+
+@given(
+    st.lists(st.binary(max_size=40) | st.binary(max_size=2).map(lambda some: some * 500), min_size=1, max_size=2),
+    st.just([]) | st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=2),
+    st.just(0) | st.integers(0, 12),
+    st.just(b"") | st.binary(max_size=12) | st.sampled_from([b"\x1f\x8b", b"\0" * 8]),
+)
+def test_a_body_decoded_at_once_is_that_of_its_pieces(
+    members: list[bytes], changes: list[tuple[int, int]], cut: int, behind: bytes
+) -> None:
+    """Of whole, changed, cut and lengthened members, what libdeflate decodes is what the pieces give."""
+    body = bytearray(b"".join(map(gzip.compress, members)))
+    for place, byte in changes:
+        body[place % len(body)] = byte
+    encoded = bytes(body[: len(body) - cut]) + behind
+    if not encoded.startswith(b"\x1f\x8b"):
+        return
+    at_once = _gunzip_one_member(encoded, 10_000)
+    event("decoded at once" if at_once is not None else "left to the other decoder")
+    if at_once is not None:
+        assert at_once == b"".join(_inflate(encoded, 31))
+        assert len(at_once) <= 10_000
 
 
 @given(st.text(alphabet=st.characters(codec="ascii"), max_size=300))

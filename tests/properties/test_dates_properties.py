@@ -54,6 +54,18 @@ def test_w3c_round_trip(at: float, granularity: Granularity) -> None:
         assert dates.write_w3c(read) == written
 
 
+@given(
+    MOMENTS.map(dates.write_http),
+    st.lists(st.tuples(st.integers(0, 28), st.sampled_from("0123456789 :,-SunNovGMT\u0664")), max_size=3),
+    st.none() | MOMENTS,
+)
+def test_http_dates_nearly_well_formed(text: str, changes: list[tuple[int, str]], now: float | None) -> None:
+    """The short way for well formed dates and the patterns for all others give the same answer."""
+    for place, character in changes:
+        text = text[:place] + character + text[place + 1 :]
+    assert dates.read_http(text, now) == dates.read_http(f" {text}", now)  # white space takes the long way
+
+
 @given(MOMENTS)
 def test_http_round_trip(at: float) -> None:
     """An HTTP date names a second."""

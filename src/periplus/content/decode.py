@@ -3,7 +3,9 @@
 gzip (RFC 1952, any number of members), deflate in both forms that servers send (zlib, RFC 1950, as the standard says,
 and raw, RFC 1951, as some do), br (RFC 7932) and zstd (RFC 8878, with the 8 MB window of RFC 9659), alone or chained.
 Everything is decoded piece by piece, so that a bomb never takes more memory than the cap, and what was read before
-damage, truncation or the cap is kept: a page without its end still has links.
+damage, truncation or the cap is kept: a page without its end still has links. A body that is one whole gzip member, as
+nearly all are, is decoded at once by libdeflate, within the size that the member names; whatever that refuses is
+decoded piece by piece.
 
 Reasons of the problems:
 
@@ -19,10 +21,12 @@ Reasons of the problems:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 import brotli
+import deflate
 import zstandard
 from isal import isal_zlib
 
@@ -36,6 +40,9 @@ _PIECE: Final = 1 << 16
 _SPOON: Final = 256
 _ZSTD_WINDOW: Final = 8 << 20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_MEMBER: Final = re.compile(re.escape(_GZIP_MAGIC))
+_SMALLEST: Final = 18
+"""Bytes of the header and the trailer of a gzip member (RFC 1952): none is smaller."""
 _NO_CODING: Final = frozenset({"", "identity", "none", "binary"})
 _ISAL_ERROR: Final = cast("type[Exception]", isal_zlib.error)
 _ERRORS: Final[tuple[type[Exception], ...]] = (_ISAL_ERROR, brotli.error, zstandard.ZstdError)
@@ -80,6 +87,8 @@ def _decode(body: bytes, coding: str, limit: int, at_limit: str) -> tuple[bytes,
         return body, None
     if not looks_right(body):
         return body, Problem("not-compressed", coding)
+    if looks_right is _is_gzip and (whole := _gunzip_one_member(body, limit)) is not None:
+        return whole, None
     out: list[bytes] = []
     size = 0
     problem = None
@@ -97,6 +106,24 @@ def _decode(body: bytes, coding: str, limit: int, at_limit: str) -> tuple[bytes,
             return body, Problem("not-compressed", coding)
         problem = Problem("damaged", f"{coding}: {error}"[:100], size)
     return b"".join(out)[:limit], problem
+
+
+def _gunzip_one_member(body: bytes, limit: int) -> bytes | None:
+    """What the only member of a gzip body holds; `None` if there are more members, damage, or more than `limit`.
+
+    A member ends with the length of its content, which is all the room that the decoder gets. The decoder does not say
+    where the member ended; but another one follows only where that length stands before the beginning of a member.
+    """
+    size = int.from_bytes(body[-4:], "little")
+    if not 0 < size <= limit:
+        return None
+    try:
+        content = bytes(deflate.gzip_decompress(body, size))
+    except deflate.DeflateError:
+        return None
+    length = len(content).to_bytes(4, "little")
+    is_followed = any(body[at.start() - 4 : at.start()] == length for at in _MEMBER.finditer(body, _SMALLEST))
+    return None if is_followed else content
 
 
 def _inflate(body: bytes, wbits: int) -> Iterator[bytes]:

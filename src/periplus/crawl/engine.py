@@ -193,16 +193,23 @@ class Engine:
         now = self._clock.now()
         inputs = []
         for start in range(0, len(outcomes), ANSWERS_PER_INPUT):
-            answers = tuple(map(self._archived, outcomes[start : start + ANSWERS_PER_INPUT]))
+            answers = self._archived(outcomes[start : start + ANSWERS_PER_INPUT])
             inputs.append(Answered(answers, now, self._archive.end))
         self._apply(inputs)
         self._uncommitted += len(outcomes) - len(inputs)
 
-    def _archived(self, outcome: FetchOutcome) -> Answer:
-        if not isinstance(outcome, Fetched | NotModified | Redirected):
-            return Answer(outcome)
-        stored, payload = self._archive.write(outcome, self._wire.request_bytes(outcome.task))
-        return Answer(outcome, stored, payload)
+    def _archived(self, outcomes: Sequence[FetchOutcome]) -> tuple[Answer, ...]:
+        """Outcomes with their places in the archive, which has them when this returns."""
+        exchanges = [
+            (outcome, self._wire.request_bytes(outcome.task))
+            for outcome in outcomes
+            if isinstance(outcome, Fetched | NotModified | Redirected)
+        ]
+        kept = iter(self._archive.write_all(exchanges))
+        return tuple(
+            Answer(outcome, *next(kept)) if isinstance(outcome, Fetched | NotModified | Redirected) else Answer(outcome)
+            for outcome in outcomes
+        )
 
     def _apply(self, inputs: Sequence[Input]) -> None:
         """Log inputs, apply them, and carry out their effects."""

@@ -95,10 +95,13 @@ _MONTH_FIRST = re.compile(
     re.ASCII,
 )
 
-# The fast path puts an answer together from three that it remembers: of `2005-01-01`, `T13:45` and `:07+02:00`. A
-# site's dates share few of each. Whatever is not so well formed misses, and goes to the patterns above.
+# The fast paths put an answer together from three that they remember: of `2005-01-01`, `T13:45` and `:07+02:00`, or of
+# `Sat, 01 Jan 2005`, ` 13:45` and `:07 GMT`. A site's dates share few of each. What is not so well formed misses, and
+# goes to the patterns above.
 _REMEMBERED = 8192
 _MINUTES = {f"{gap}{m // 60:02}:{m % 60:02}": m * 60.0 for gap in "T " for m in range(1440)}
+_GMT_SECONDS = {f":{second:02} GMT": float(second) for second in range(60)}
+_IMF_DAY = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4}", re.ASCII)
 _TAIL = re.compile(r"(?::(?P<second>[0-5]\d)(?:\.(?P<fraction>\d{1,9}))?)?(?P<zone>Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
@@ -119,6 +122,10 @@ def read_http(text: str, now: float | None = None) -> float | None:
     RFC 9110 reads a two-digit year as the latest that is not more than 50 years after `now`; without `now` the fixed
     rule of RFC 5322 stands in (00-49 is this century).
     """
+    if len(text) == 29:
+        midnight, minutes, seconds = _imf_day(text[:16]), _MINUTES.get(text[16:22]), _GMT_SECONDS.get(text[22:])
+        if midnight is not None and minutes is not None and seconds is not None:
+            return midnight + minutes + seconds
     match = _match_english(text)
     read = None if match is None else _read_match(match, now)
     return None if read is None else read.at
@@ -184,6 +191,14 @@ def _tail(text: str) -> tuple[float, Granularity] | None:
     if match["fraction"] is not None:
         return seconds + float(f"0.{match['fraction']}"), Granularity.FRACTION
     return float(seconds), Granularity.MINUTE if match["second"] is None else Granularity.SECOND
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _imf_day(text: str) -> float | None:
+    """The day of an IMF-fixdate (RFC 9110 section 5.6.7), `Sun, 06 Nov 1994`, as POSIX seconds."""
+    match = _match_english(text) if _IMF_DAY.fullmatch(text) else None
+    read = None if match is None else _read_match(match, None)
+    return None if read is None else read.at
 
 
 @lru_cache(maxsize=_REMEMBERED)

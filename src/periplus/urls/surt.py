@@ -18,6 +18,7 @@ these go far beyond `canonical`, and a key is no identity: many URLs share one, 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import quote, unquote_to_bytes
 
 from ..model import Url
@@ -44,10 +45,11 @@ def surt(url: Url) -> str:
     """The key of a canonical URL in an index of archived pages."""
     path, _, query = url[url.index("/", 8) :].partition("?")
     key = f"{_host_key(site_of(url))}){_path_key(path)}"
-    query = _query_key(query)
+    query = _query_key(query) if query else ""
     return f"{key}?{query}" if query else key
 
 
+@lru_cache(4096)
 def _host_key(site: str) -> str:
     host, colon, port = (site, "", "") if site.endswith("]") or ":" not in site else site.rpartition(":")
     if not host.endswith("]"):
@@ -58,8 +60,11 @@ def _host_key(site: str) -> str:
 
 def _path_key(path: str) -> str:
     path = _escaped_once(path).lower()
-    directories, extension, rest = path.rpartition(".aspx")
-    path = _PATH_SESSION.sub("", directories) + extension + rest
+    if ".aspx" in path:
+        directories, extension, rest = path.rpartition(".aspx")
+        path = _PATH_SESSION.sub("", directories) + extension + rest
+    if "//" not in path and "/." not in path:
+        return path.rstrip("/") or "/"
     kept: list[str] = []
     for segment in path.split("/"):
         if segment == ".." and kept:

@@ -46,6 +46,18 @@ def test_chains_and_members() -> None:
     assert decode_body(zstandard.compress(TEXT) * 3, "zstd") == (TEXT * 3, ())
 
 
+@pytest.mark.parametrize("other", [TEXT, TEXT[::-1], TEXT[:50]], ids=["the same", "as long", "shorter"])
+def test_members_after_the_first(other: bytes) -> None:
+    """Also where the last member names a length that fits the first."""
+    assert decode_body(gzip.compress(TEXT) + gzip.compress(other), "gzip") == (TEXT + other, ())
+
+
+def test_what_follows_a_member_is_ignored() -> None:
+    """Whatever length its last bytes would name."""
+    for behind in (b"\0", b"junk", b"\0" * 8, bytes(4) + len(TEXT).to_bytes(4, "little"), b"\xff" * 8):
+        assert decode_body(gzip.compress(TEXT) + behind, "gzip") == (TEXT, ())
+
+
 @pytest.mark.parametrize("coding", CODINGS)
 def test_truncation_keeps_what_was_read(coding: str) -> None:
     """A page without its end is better than none."""

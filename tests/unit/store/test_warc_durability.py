@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator
 
 from periplus.model import CollectionDamaged, CollectionError, Fetched, FetchTask, Lane, Purpose, Site, Url
@@ -265,3 +266,63 @@ def test_a_full_disk_leaves_the_last_whole_record(tmp_path: Path) -> None:
     archive.write(page(2), b"")
     archive.close()
     assert all_urls(tmp_path) == named(0, 2)
+
+
+@pytest.mark.parametrize("captures", [100, 3, 1], ids=["one file", "files end inside the group", "a file each"])
+def test_a_group_is_kept_like_single_answers(tmp_path: Path, captures: int) -> None:
+    """Places, `end` and indexes of a group are those that writing its answers one by one gives."""
+    pages = [replace(page(number), body=b"\x1f\x8b" + os.urandom(2000)) for number in range(7)]  # no length by chance
+    single, group = (opened(tmp_path / name, captures=captures) for name in ("single", "group"))
+    for answers in (pages[:2], pages[2:]):
+        alone = [single.write(answer, b"GET / HTTP/1.1\r\n\r\n")[0] for answer in answers]
+        together = [
+            stored for stored, _ in group.write_all([(answer, b"GET / HTTP/1.1\r\n\r\n") for answer in answers])
+        ]
+        assert together == alone
+        assert group.end == single.end
+        assert (tmp_path / "group" / group.end.file).stat().st_size == group.end.length
+    single.close()
+    group.close()
+    assert all_urls(tmp_path / "group") == named(*range(7))
+    for index in (tmp_path / "single").glob("*.cdxj"):
+        assert (tmp_path / "group" / index.name).read_bytes() == index.read_bytes()
+
+
+def test_a_group_writes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operating system is called once a group, however many answers it has."""
+    archive = opened(tmp_path)
+    sizes: list[int] = []
+    write = os.write
+
+    def counted(fd: int, data: bytes) -> int:
+        sizes.append(len(data))
+        return write(fd, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", counted)
+        archive.write_all([])
+        assert sizes == []
+        archive.write_all([(page(number), b"") for number in range(5)])
+    assert sizes == [archive.end.length]
+    archive.close()
+
+
+def test_a_group_that_does_not_fit_on_the_disk_is_not_there(tmp_path: Path) -> None:
+    """None of its answers is kept, not in the file and not in the index; the next group is."""
+    archive = opened(tmp_path)
+    archive.write(page(0), b"")
+    end = archive.end
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (end.length + 5000, limits[1]))
+    try:
+        with pytest.raises(CollectionError):
+            archive.write_all([(page(number), b"") for number in (1, 2, 3)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert archive.end == end
+    assert (tmp_path / end.file).stat().st_size == end.length
+    kept = archive.write_all([(page(number), b"") for number in (4, 5)])
+    archive.close()
+    assert kept[0][0].offset == end.length
+    assert all_urls(tmp_path) == named(0, 4, 5)
+    assert merge_indexes(tmp_path).read_bytes().count(b"\n") == 3

@@ -1,15 +1,15 @@
 """The archive of a shard: outcomes in, records at the end of a WARC file out.
 
-A file begins with its `warcinfo` and grows by one `write` of the operating system for each exchange; `end` says how far
-it goes. Whoever keeps the state calls `sync` and then commits `end` together with what points into the archive. After a
-crash the archive is opened at the `end` that was committed, and whatever lies beyond has not happened: the rest of that
-file is cut off, and later files of the shard are deleted. So every record before `end` is whole, and none is there
-twice.
+A file begins with its `warcinfo` and grows by one `write` of the operating system for each group of exchanges; `end`
+says how far it goes. The owner of the state calls `sync` and then commits `end` together with what points into the
+archive. After a crash the archive is opened at the `end` that was committed, and what lies beyond has not happened: the
+rest of that file is cut off, and later files of the shard are deleted. So every record before `end` is whole, and none
+is there twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
@@ -53,13 +53,35 @@ class WarcEnd(Struct, frozen=True, array_like=True):
 
 
 class _Open(Struct):
-    """The file that is being written, and the lines of its index since this process opened it at `begun_at`."""
+    """The file that is being written, and the lines of its index since this process opened it at `begun_at`.
+
+    `unwritten` are records that belong at its end, `length` is its length with them, and `new_lines` is their index.
+    """
 
     file: AppendedFile
     warcinfo: str
+    length: int
     begun_at: int = 0
-    unwritten: bytes = b""
+    unwritten: list[bytes] = []
     lines: list[bytes] = []
+    new_lines: list[bytes] = []
+
+    def add(self, records: bytes) -> int:
+        """Records for the next `write_out`: the offset at which they will begin."""
+        offset = self.length
+        self.unwritten.append(records)
+        self.length += len(records)
+        return offset
+
+    def write_out(self) -> None:
+        """Append what is unwritten, in one write; all of it is dropped if that fails."""
+        data, self.unwritten = b"".join(self.unwritten), []
+        lines, self.new_lines = self.new_lines, []
+        try:
+            self.file.append(data)
+        finally:
+            self.length = self.file.length
+        self.lines += lines
 
 
 class Archive:
@@ -104,22 +126,31 @@ class Archive:
         return self._end
 
     def write(self, answer: Answer, request: bytes) -> tuple[Stored, Payload | None]:
-        """Keep an answer, the request for it (none where empty) and what is known of the fetch, in one go.
+        """Keep one answer, as `write_all` does."""
+        return self.write_all([(answer, request)])[0]
 
-        Where it lies, and its payload if later answers may refer to it: the caller puts that into the payloads.
+    def write_all(self, exchanges: Iterable[tuple[Answer, bytes]]) -> list[tuple[Stored, Payload | None]]:
+        """Keep answers, the requests for them (none where empty) and what is known of the fetches, in one write.
+
+        Where each lies, and its payload if later answers may refer to it: the caller puts that into the payloads.
         """
+        kept = [self._add(answer, request) for answer, request in exchanges]
+        if self._open is not None and kept:
+            self._open.write_out()
+            self._end = WarcEnd(self._open.file.name, self._open.length)
+        return kept
+
+    def _add(self, answer: Answer, request: bytes) -> tuple[Stored, Payload | None]:
         date = self._dates.date(answer.started_at)
         now = self._file_for(date)
         frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
         record, digest, payload = self._record(answer, frame)
         is_revisit = isinstance(answer, NotModified) or (payload is None and can_be_referred_to(answer))
-        offset = now.file.length + len(now.unwritten)
-        sent = records.request(request, frame) if request else b""
-        now.file.append(b"".join((now.unwritten, record, sent, records.metadata(answer.task, answer.duration, frame))))
-        now.unwritten = b""
-        stored = Stored(now.file.name, offset, len(record), digest, is_revisit)
-        now.lines.append(_line(answer, date, stored))
-        self._end = WarcEnd(stored.file, now.file.length)
+        stored = Stored(now.file.name, now.add(record), len(record), digest, is_revisit)
+        if request:
+            now.add(records.request(request, frame))
+        now.add(records.metadata(answer.task, answer.duration, frame))
+        now.new_lines.append(_line(answer, date, stored))
         return stored, payload
 
     def sync(self) -> None:
@@ -129,7 +160,7 @@ class Archive:
             self._open.file.sync()
 
     def close(self) -> None:
-        """Finish the open file: make it durable and write its index; where there is no room for that, others will."""
+        """Finish the open file: make it durable and write its index; without room for that, a later process will."""
         if self._open is None:
             return
         now, self._open = self._open, None
@@ -161,9 +192,10 @@ class Archive:
         """The open file, or the next one where it is full."""
         now = self._open
         if now is not None:
-            is_full = now.file.length >= self._settings.max_file_size
-            if not is_full and len(now.lines) < self._settings.max_file_captures:
+            is_full = now.length >= self._settings.max_file_size
+            if not is_full and len(now.lines) + len(now.new_lines) < self._settings.max_file_captures:
                 return now
+            now.write_out()
             self.close()
         return self._begin(date)
 
@@ -172,7 +204,8 @@ class Archive:
         name = str(WarcName(self._shard, timestamp(date), self._serial))
         identifier = identifiers()[0]
         head = records.warcinfo(identifier, date, name, self._software, self._fields)
-        self._open = _Open(AppendedFile(self._folder / name), identifier, unwritten=head)
+        self._open = _Open(AppendedFile(self._folder / name), identifier, 0)
+        self._open.add(head)
         sync_folder(self._folder)
         return self._open
 
@@ -188,7 +221,7 @@ class Archive:
         path = self._folder / end.file
         was_indexed = path.exists() and path.stat().st_size == end.length and is_indexed(path)
         file = AppendedFile(path, end.length)
-        self._open = _Open(file, _warcinfo_of(path), begun_at=end.length)
+        self._open = _Open(file, _warcinfo_of(path), end.length, begun_at=end.length)
         if not was_indexed:
             index_of(path).unlink(missing_ok=True)
         for later, unwanted in files_of(self._folder, self._shard):

@@ -2,8 +2,8 @@
 
 A WARC file is a row of gzip members, one a record, so that any record can be read from its offset alone (WARC 1.1,
 annex D). Most bodies of the web arrive compressed already: to deflate them once more costs ten times as much as to
-write them, and gains nothing. A member may mix blocks (RFC 1951 section 3.2): here the headers are deflated and a
-body that is compressed already is put behind them in stored blocks. Every gunzip reads that.
+write them, and gains nothing. Records with such bodies, and the small records beside every answer, are put into stored
+blocks (RFC 1951 section 3.2.4) as they are. Every gunzip reads that.
 
 Zeros between members or behind the last are passed over, as gunzip does: tapes and some file systems leave them.
 Where bytes are damaged, what looks like the beginning of another member is looked for. Files of Zstandard frames are
@@ -27,7 +27,6 @@ MAGIC: Final = b"\x1f\x8b"
 
 _HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 _GZIP: Final = 31
-_RAW: Final = -15
 _LONGEST_STORED: Final = 0xFFFF
 _BLOCK: Final = Layout("<BHH")
 _TRAILER: Final = Layout("<II")
@@ -55,18 +54,18 @@ def deflated(data: bytes, level: int) -> bytes:
     return isal_zlib.compress(data, level, _GZIP)
 
 
-def half_stored(head: bytes, body: bytes, level: int) -> bytes:
-    """One member of `head`, compressed, and `body`, as it is."""
-    squeeze = isal_zlib.compressobj(level, isal_zlib.DEFLATED, _RAW)
-    parts = [_HEADER, squeeze.compress(head), squeeze.flush(isal_zlib.Z_SYNC_FLUSH)]
-    start, size = 0, len(body)
-    while size - start > _LONGEST_STORED:
-        parts += (_BLOCK.pack(0, _LONGEST_STORED, 0), body[start : start + _LONGEST_STORED])
-        start += _LONGEST_STORED
-    last = size - start
-    checksum = isal_zlib.crc32(body, isal_zlib.crc32(head))
-    parts += (_BLOCK.pack(1, last, last ^ 0xFFFF), body[start:] if start else body)
-    parts.append(_TRAILER.pack(checksum, len(head) + size & 0xFFFFFFFF))
+def stored(data: bytes) -> bytes:
+    """One member, nothing of it compressed."""
+    size = len(data)
+    trailer = _TRAILER.pack(isal_zlib.crc32(data), size & 0xFFFFFFFF)
+    if size <= _LONGEST_STORED:
+        return b"".join((_HEADER, _BLOCK.pack(1, size, size ^ 0xFFFF), data, trailer))
+    parts = [_HEADER]
+    for start in range(0, size, _LONGEST_STORED):
+        part = data[start : start + _LONGEST_STORED]
+        is_last = start + _LONGEST_STORED >= size
+        parts += (_BLOCK.pack(is_last, len(part), len(part) ^ 0xFFFF), part)
+    parts.append(trailer)
     return b"".join(parts)
 
 

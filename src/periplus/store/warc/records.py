@@ -19,7 +19,7 @@ from periplus.urls import site_of
 
 from .digests import sha1_base32
 from .http import is_compressed, response_head
-from .members import deflated, half_stored
+from .members import deflated, stored
 
 Answer = Fetched | NotModified | Redirected
 
@@ -32,8 +32,6 @@ _REQUEST: Final = "application/http; msgtype=request"
 _FIELDS: Final = "application/warc-fields"
 _BREAK: Final = re.compile(r"[\r\n\0]+")
 _END: Final = b"\r\n\r\n"
-_QUICK: Final = 0
-"""How hard headers and small records are compressed: a third of the time of level 1, a few dozen bytes more each."""
 
 
 class Frame(Struct, frozen=True, gc=False):
@@ -67,9 +65,8 @@ def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame, le
         f"WARC-Block-Digest: sha1:{sha1_base32(http, body)}\r\n"
     )
     head = _header("response", frame.answer, fields, _RESPONSE, len(http) + len(body)) + http
-    if is_compressed(answer.headers, body):
-        return half_stored(head, body + _END, _QUICK)
-    return deflated(b"".join((head, body, _END)), level)
+    record = b"".join((head, body, _END))
+    return stored(record) if is_compressed(answer.headers, body) else deflated(record, level)
 
 
 def identical(answer: Fetched, payload_digest: str, first: Payload, first_date: str, frame: Frame) -> bytes:
@@ -131,7 +128,7 @@ def _line(text: str) -> str:
 
 def _small(kind: str, identifier: str, fields: str, content_type: str, block: bytes) -> bytes:
     fields = f"{fields}WARC-Block-Digest: sha1:{sha1_base32(block)}\r\n"
-    return deflated(_header(kind, identifier, fields, content_type, len(block)) + block + _END, _QUICK)
+    return stored(b"".join((_header(kind, identifier, fields, content_type, len(block)), block, _END)))
 
 
 def _header(kind: str, identifier: str, fields: str, content_type: str, length: int) -> bytes:
