@@ -24,6 +24,8 @@ _UNIT_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def read_delay(text: str) -> float | None:
     """Seconds: `10`, `0.5`, `,5`, `10s`."""
+    if text.isdigit() and text.isascii() and len(text) <= 9:
+        return float(text)
     match = _DELAY.fullmatch(text)
     return float(match[1].replace(",", ".")) if match else None
 
@@ -62,10 +64,12 @@ def read_clean_param(text: str) -> CleanParam | None:
 
 def read_sitemaps(text: str) -> list[str]:
     """The locations in the value of one line: usually one, sometimes several, dressed in quotes or angle brackets."""
-    words = text.split() if " " in text or "\t" in text else [text]
-    if len(words) > 1 and not all("://" in word for word in words):
-        words = [text]
-    return [word for word in map(_undress, words) if word]
+    if " " in text or "\t" in text:
+        words = text.split()
+        if len(words) == 1 or all("://" in word for word in words):
+            return [word for word in map(_undress, words) if word]
+    location = _undress(text)
+    return [location] if location else []
 
 
 def _undress(text: str) -> str:

@@ -21,11 +21,13 @@ from .values import Group, RequestRate, Rule, VisitTime
 
 
 class Grouping:
-    """Takes the lines of groups in their order.
+    """Collects the lines of groups in their order.
 
     Rules are appended to `rules`, which is another list after each agent. Those that came before any agent end up in
-    `outside`, and say nothing.
+    `outside`, and apply to no crawler.
     """
+
+    __slots__ = ("_agents", "_earlier_agents", "_groups", "_habits", "has_empty_rules", "is_open", "outside", "rules")
 
     def __init__(self) -> None:
         self.is_open = False
@@ -35,71 +37,83 @@ class Grouping:
         self._groups: list[Group] = []
         self._earlier_agents: list[str] = []
         self._agents: list[str] = []
-        self._has_habits = False
-        self._delay: float | None = None
-        self._rate: RequestRate | None = None
-        self._hours: VisitTime | None = None
-        self._noindex: list[str] = []
+        self._habits: _Habits | None = None
 
     def add_agent(self, agent: str) -> None:
-        """One more crawler, or the first of a new group."""
-        if self.rules or self.has_empty_rules or self._has_habits:
+        """Add a crawler to the current group, or begin the next group with it. An empty name begins a group too."""
+        if self.rules or self.has_empty_rules or self._habits is not None:
             self._end()
         self.is_open = True
         if agent:
             self._agents.append(agent)
 
     def add_habit(self, field: str, value: str) -> bool:
-        """What is asked of the agents just above, beyond rules; `False` where that is not understood.
-
-        Of several delays and rates the slowest holds, of several visit times the first.
-        """
-        match field:
-            case "crawl-delay":
-                delay = read_delay(value)
-                self._delay = slower_delay(self._delay, delay)
-                is_understood = delay is not None
-            case "request-rate":
-                rate = read_rate(value)
-                self._rate = slower_rate(self._rate, rate)
-                is_understood = rate is not None
-            case "visit-time":
-                hours = read_hours(value)
-                self._hours = self._hours or hours
-                is_understood = hours is not None
-            case _:
-                self._noindex += [escaped(value)] if value else []
-                is_understood = bool(value)
-        self._has_habits = self._has_habits or is_understood
+        """Add what is asked of the agents just above, beyond rules; `False` if the value cannot be read."""
+        habits = self._habits or _Habits()
+        is_understood = habits.add(field, value)
+        if is_understood:
+            self._habits = habits
         return is_understood
 
     def finish(self) -> list[Group]:
-        """All groups, once the last line was read."""
+        """Return all groups, once the last line was read."""
         self._end()
         return self._groups
 
     def _end(self) -> None:
-        """The agents so far have heard it all, but for rules if none came yet."""
+        """End the group of the current agents; they wait for the next rules if they got none."""
+        agents, rules, habits = self._agents, tuple(self.rules), self._habits
         if not self.is_open:
             self.outside = self.rules
-        elif self.rules and self._earlier_agents:
-            self._groups.append(Group(_once(self._earlier_agents + self._agents), tuple(self.rules)))
-            if self._has_habits:
-                self._file(())
+        elif self._earlier_agents and rules:
+            self._groups.append(Group(_once(self._earlier_agents + agents), rules))
+            if habits is not None:
+                self._groups.append(habits.group(_once(agents), ()))
+        elif habits is not None:
+            self._groups.append(habits.group(_once(agents), rules))
         else:
-            self._file(tuple(self.rules))
-        if self.rules or self.has_empty_rules:
+            self._groups.append(Group(_once(agents), rules))
+        if rules or self.has_empty_rules:
             self._earlier_agents = []
         else:
-            self._earlier_agents += self._agents
-        self.rules, self.has_empty_rules, self._agents = [], False, []
-        if self._has_habits:
-            self._has_habits, self._delay, self._rate, self._hours, self._noindex = False, None, None, None, []
+            self._earlier_agents += agents
+        self.rules, self.has_empty_rules, self._agents, self._habits = [], False, [], None
 
-    def _file(self, rules: tuple[Rule, ...]) -> None:
-        agents, noindex = _once(self._agents), tuple(self._noindex)
-        self._groups.append(Group(agents, rules, self._delay, self._rate, self._hours, noindex))
+
+class _Habits:
+    """What one group asks beyond rules. Of several delays and rates the slowest holds, of visit times the first."""
+
+    __slots__ = ("_delay", "_hours", "_noindex", "_rate")
+
+    def __init__(self) -> None:
+        self._delay: float | None = None
+        self._rate: RequestRate | None = None
+        self._hours: VisitTime | None = None
+        self._noindex: list[str] = []
+
+    def add(self, field: str, value: str) -> bool:
+        """Read one line; `False` if its value cannot be read."""
+        match field:
+            case "crawl-delay":
+                delay = read_delay(value)
+                self._delay = slower_delay(self._delay, delay)
+                return delay is not None
+            case "request-rate":
+                rate = read_rate(value)
+                self._rate = slower_rate(self._rate, rate)
+                return rate is not None
+            case "visit-time":
+                hours = read_hours(value)
+                self._hours = self._hours or hours
+                return hours is not None
+            case _:
+                self._noindex += [escaped(value)] if value else []
+                return bool(value)
+
+    def group(self, agents: tuple[str, ...], rules: tuple[Rule, ...]) -> Group:
+        """Return the group of these agents and rules with these habits."""
+        return Group(agents, rules, self._delay, self._rate, self._hours, tuple(self._noindex))
 
 
 def _once(agents: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(agents))
+    return tuple(agents) if len(agents) < 2 else tuple(dict.fromkeys(agents))

@@ -17,7 +17,10 @@ from msgspec import Struct
 
 from .values import Rule
 
-_ESCAPE_OR_OCTET = re.compile(r"%[0-9A-Fa-f]{2}|[\x80-\xff]")
+_OCTETS = re.compile(r"[\x80-\xff]++")
+_LOWER_ESCAPES = re.compile(r"%(?![0-9A-F]{2})[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+")
+"""Escapes from the first on that is not in upper case."""
+
 _UNRESERVED_ESCAPE = re.compile(r"%(?:2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
 _NEVER_IN_URLS = re.compile(r'[ "<>]')
 _SPELT_IN_TWO_WAYS = re.compile(r'[% "<>]|/index\.htm')
@@ -47,16 +50,24 @@ def beyond(start: str) -> str:
     return start[:-1] + chr(min(ord(last) + 1, 0x10FFFF))
 
 
+def is_escaped(text: str) -> bool:
+    """Whether `escaped` would return every pattern in this text unchanged."""
+    return text.isascii() and ("%" not in text or _LOWER_ESCAPES.search(text) is None)
+
+
 def escaped(pattern: str) -> str:
     """A pattern as it is matched, from octets as Latin-1: what is beyond ASCII escaped, escapes in upper case."""
-    if "%" not in pattern and pattern.isascii():
-        return pattern
-    return _ESCAPE_OR_OCTET.sub(_escape, pattern)
+    if not pattern.isascii():
+        pattern = _OCTETS.sub(_escape, pattern)
+    return _LOWER_ESCAPES.sub(_upper, pattern) if "%" in pattern else pattern
 
 
 def _escape(match: re.Match[str]) -> str:
-    found = match[0]
-    return found.upper() if len(found) == 3 else f"%{ord(found):02X}"
+    return f"%{match[0].encode('latin-1').hex('%')}".upper()
+
+
+def _upper(match: re.Match[str]) -> str:
+    return match[0].upper()
 
 
 class Pattern(Struct, frozen=True):

@@ -18,7 +18,7 @@ from .document import Robots
 from .extensions import read_clean_param, read_sitemaps
 from .grouping import Grouping
 from .names import USUAL_SPELLINGS, field_of, plain_name
-from .patterns import escaped
+from .patterns import escaped, is_escaped
 from .values import CleanParam, Rule
 
 MAX_BYTES = 1 << 20
@@ -46,7 +46,7 @@ def parse(body: bytes, *, limit: int = MAX_BYTES) -> Robots:
         body = body[: 1 + max(body.rfind(b"\n", 0, limit), body.rfind(b"\r", 0, limit))] or body[:limit]
     octets, wrong = as_octets(body)
     is_html = b"<" in octets and looks_like_html(octets)
-    reader = _Reader(without_tags(octets))
+    reader = _Reader(without_tags(octets) if b"<" in octets else octets)
     if size > limit:
         reader.note("too-large", f"{size} bytes")
     if wrong is not None:
@@ -62,6 +62,8 @@ class _Reader:
 
     Octets are handled as the Latin-1 string that holds them, so that nothing is lost and patterns keep their octets.
     """
+
+    __slots__ = ("_clean_params", "_grouping", "_host", "_names", "_octets", "_problems", "_sitemaps")
 
     def __init__(self, octets: bytes) -> None:
         self._octets = octets
@@ -80,19 +82,19 @@ class _Reader:
         if "#" in text:
             text = _COMMENT.sub("", text)
         lines = text.split("\n")
-        if len(text) > MAX_LINE and max(map(len, lines)) > MAX_LINE:
+        if _has_long_line(text):
             lines = [self._within_bounds(line, number) for number, line in enumerate(lines, 1)]
-        self._read_lines(lines, is_plain="%" not in text and text.isascii())
+        self._read_lines(lines, is_ascii=text.isascii(), is_plain=is_escaped(text))
         groups = self._grouping.finish()
-        for rule in self._grouping.outside[: MAX_PROBLEMS + 1]:
-            self.note("outside-group", str(rule), rule.line)
+        if self._grouping.outside:
+            self._note_outside(self._grouping.outside)
         return Robots(
             groups,
             tuple(dict.fromkeys(self._sitemaps)),
             host=self._host or None,
             clean_params=self._clean_params,
             field_names=self._names,
-            problems=self.located_problems(),
+            problems=self.located_problems() if self._problems else (),
         )
 
     def _within_bounds(self, line: str, number: int) -> str:
@@ -100,14 +102,16 @@ class _Reader:
             self.note("long-line", f"{len(line)} bytes", number)
         return line[:MAX_LINE]
 
-    def _read_lines(self, lines: list[str], *, is_plain: bool) -> None:
+    def _read_lines(self, lines: list[str], *, is_ascii: bool, is_plain: bool) -> None:
         """The loop that the time is spent in: rules and agents are read here, everything else elsewhere."""
         count, usual, grouping = self._names.append, USUAL_SPELLINGS.get, self._grouping
         rules = grouping.rules
         for number, line in enumerate(lines, 1):
+            if not line:
+                continue
             name, colon, value = line.partition(":")
             if not colon:
-                name, value = self._split_at_blank(line, number) if line else ("", "")
+                name, value = self._split_at_blank(line, number)
                 if not name:
                     continue
             field = usual(name)
@@ -122,10 +126,12 @@ class _Reader:
                     grouping.has_empty_rules = True
                     continue
                 rules.append(Rule(field == "allow", value if is_plain else escaped(value), number))
-                if value[0] != "/" and value[0] != "*":
+                if value[0] not in "/*":
                     self.note("pattern-without-slash", value, number)
             elif field == "user-agent":
-                grouping.add_agent(as_text(value) if value else self._nobody(line, number))
+                if not value:
+                    self.note("empty-agent", line, number)
+                grouping.add_agent(value if is_ascii else as_text(value))
                 rules = grouping.rules
             elif field:
                 self._read_other(field, value, line, number)
@@ -140,10 +146,6 @@ class _Reader:
         if line:
             self.note("not-a-field", line, number)
         return "", ""
-
-    def _nobody(self, line: str, number: int) -> str:
-        self.note("empty-agent", line, number)
-        return ""
 
     def _read_other(self, field: str, value: str, line: str, number: int) -> None:
         """A line that is neither rule nor agent. Of several hosts the first holds (Yandex)."""
@@ -178,11 +180,23 @@ class _Reader:
         if len(self._problems) <= MAX_PROBLEMS:
             self._problems.append(Problem(reason, as_text(detail[:MAX_DETAIL]), line))
 
+    def _note_outside(self, rules: list[Rule]) -> None:
+        for rule in rules[: MAX_PROBLEMS + 1]:
+            self.note("outside-group", str(rule), rule.line)
+
     def located_problems(self) -> list[Problem]:
         """The problems in order, each with the place where its line begins instead of the number of that line."""
-        if not self._problems:
-            return []
         starts = [0, *accumulate(map(len, self._octets.splitlines(keepends=True)))]
         in_order = sorted(self._problems, key=lambda problem: problem.at or 0)
         located = [replace(problem, at=starts[problem.at - 1] if problem.at else None) for problem in in_order]
         return located if len(located) <= MAX_PROBLEMS else [*located[:MAX_PROBLEMS], Problem("more-problems")]
+
+
+def _has_long_line(text: str) -> bool:
+    """Whether a line is longer than `MAX_LINE`. The search goes from a line's start to the last one within reach."""
+    start = 0
+    while len(text) - start > MAX_LINE:
+        start = text.rfind("\n", start, start + MAX_LINE + 1) + 1
+        if not start:
+            return True
+    return False

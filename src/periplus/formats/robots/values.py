@@ -64,7 +64,7 @@ class CleanParam(Struct, frozen=True):
     path: str = ""
 
 
-class Group(Struct, frozen=True):
+class Group(Struct, frozen=True, gc=False):
     """What is said to some crawlers, in the order it was said.
 
     `agents` are as written (`*`: everybody else); none at all is a group for nobody. An empty `Disallow:` or `Allow:`
