@@ -7,7 +7,21 @@ native scanner resolves the links that need no URL parser, the Python scanner le
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+MAX_TEXT: Final = 1 << 20
+"""Bytes of text that are kept of a page."""
+MAX_LINKS: Final = 10_000
+"""Links of a page; scanners report at most one more, which says that there were too many. As for `MAX_MEDIA`."""
+MAX_MEDIA: Final = 10_000
+MAX_ANCHOR: Final = 256
+"""Characters of the text of a link, a label, an option or a button."""
+MAX_FORMS: Final = 100
+"""Forms of a page; scanners report at most one more."""
+MAX_SCRIPT: Final = 2000
+"""Characters of an inline script that is reported, and only in a page of at most `MAX_REDIRECT_PAGE` bytes."""
+MAX_REDIRECT_PAGE: Final = 1 << 14
+"""A page that only redirects is small; the scripts of larger ones are not reported."""
 
 Attributes = dict[str, str | None]
 """Attributes by lower-case name, the first of each name; `None` where no value is written."""
