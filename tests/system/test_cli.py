@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from periplus.content.scan import READER
+
 PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 
 
@@ -24,7 +26,9 @@ def json_lines(*args: str, stdin: bytes = b"") -> list[dict[str, Any]]:
 
 def test_version_and_help_work_without_a_verb() -> None:
     """The first things a newcomer types."""
-    assert run("--version").stdout.startswith(b"periplus 0.")
+    version = run("--version").stdout
+    assert version.startswith(b"periplus 0.")
+    assert f"by the {READER} scanner".encode() in version
     assert b"demo" in run("--help").stdout
 
 

@@ -20,7 +20,7 @@ import typer
 
 from periplus.content import decode_body, read_page
 from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
-from periplus.model import Problem, UsageError
+from periplus.model import Links, Problem, UsageError
 
 from .show import Digest, show
 
@@ -148,7 +148,7 @@ def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]
     page = read_page(body, url)
     yield from page.links
     yield from page.forms
-    yield msgspec.structs.replace(page, links=(), forms=(), problems=())
+    yield msgspec.structs.replace(page, links=Links(), forms=(), problems=())
     yield from (*problems, *page.problems)
 
 

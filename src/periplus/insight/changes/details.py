@@ -85,8 +85,8 @@ def _compared(old: Document, new: Document) -> Detail:
 
 
 def _links(old: Page, new: Page) -> LinkChange:
-    before = dict.fromkeys(link.url for link in old.links)
-    after = dict.fromkeys(link.url for link in new.links)
+    before = dict.fromkeys(old.links.to_others(old.url).urls)
+    after = dict.fromkeys(new.links.to_others(new.url).urls)
     added, removed = _without(after, before), _without(before, after)
     return LinkChange(len(added), len(removed), tuple(added[:_MOST_LINKS]), tuple(removed[:_MOST_LINKS]))
 
