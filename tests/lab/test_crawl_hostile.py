@@ -76,7 +76,6 @@ ENDS: dict[str, dict[str, set[str]]] = {
 PROBLEMS = {
     "binary-as-html": "binary",
     "brotli-bomb": "bomb",
-    "deep-html": "too-deep",
     "endless-body": "too-many-links",
     "gzip-bomb": "too-large",
     "wrong-charset": "bad-characters",

@@ -67,7 +67,7 @@ def base_of(head: Sequence[HeadElement], url: str) -> str:
 
 def is_equivalent(http_equiv: str | None, name: str) -> bool:
     """Whether the `http-equiv` of a meta element is this, in lower case."""
-    return bool(http_equiv) and http_equiv.strip().lower() == name
+    return http_equiv is not None and http_equiv.strip().lower() == name
 
 
 def folded(text: str, limit: int) -> str:
