@@ -1,0 +1,3 @@
+from .columns import Columns
+
+def scan(html: bytes, url: str, wants_blocks: bool, wants_events: bool, /) -> Columns: ...

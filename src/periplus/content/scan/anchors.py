@@ -1,0 +1,129 @@
+"""Links as written, `<a>`, `<area>`, `<iframe>` and `<frame>`, with their texts; and pictures, films and sound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from .columns import MAX_ANCHOR, MAX_LINKS, MAX_MEDIA
+from .markup import Tag
+from .references import decode_text, decode_value
+from .state import NONE, Page
+from .tags import NUMBERS
+from .tokens import INLINE_TAG
+
+_IMAGES: Final = frozenset((NUMBERS["img"], NUMBERS["image"]))
+_KINDS: Final = {
+    NUMBERS["area"]: (1, b"href", b"alt"),
+    NUMBERS["iframe"]: (2, b"src", b"title"),
+    NUMBERS["frame"]: (3, b"src", b"title"),
+}
+"""For links that are not `<a>`: position in `model.LinkKind`, the attribute with the target, that with a text."""
+_SEPARATOR: Final = b"\x02"
+
+
+def start_anchor(page: Page, tag: Tag) -> None:
+    """`<a>`: without a target, too, it ends the link before it."""
+    page.is_split = False
+    raw = tag.raw
+    href = raw.get(b"href")
+    if not href and (drawn := raw.get(b"xlink:href")):
+        href = drawn
+    if href is None and b"href" not in raw:
+        page.link = NONE
+        page.is_linked = False
+        find_sinks(page)
+        return
+    _open_link(page, decode_value(href) if href else "", tag.value(b"rel") if b"rel" in raw else "")
+
+
+def close_anchor(page: Page, _: Tag | None = None) -> None:
+    """`</a>`, or the end of an element that a link does not reach beyond."""
+    if page.is_linked:
+        page.link = NONE
+        page.is_split = page.is_linked = False
+        find_sinks(page)
+
+
+def open_link_again(page: Page) -> None:
+    """An element around the open link has ended before it: the HTML Standard opens the link again for the next text."""
+    page.is_split = False
+    _open_link(page, page.hrefs[page.link], page.rels.get(page.link, ""))
+
+
+def add_other_link(page: Page, tag: Tag) -> None:
+    """`<area>`, `<iframe>`, `<frame>`: an area leads to the page itself if its href is empty, a frame nowhere."""
+    kind, target, text = _KINDS[tag.number]
+    href = tag.raw.get(target)
+    if target in tag.raw and (href or kind == 1) and len(page.hrefs) <= MAX_LINKS:
+        number = len(page.hrefs)
+        _add_row(page, decode_value(href) if href else "", tag.value(b"rel"))
+        page.kinds[number] = kind
+        page.labels[number] = tag.raw.get(text) or b""
+
+
+def add_medium(page: Page, tag: Tag) -> None:
+    """`<img>`, `<video>`, `<audio>`, `<source>`. A picture may stand for the text of the link around it."""
+    if page.link != NONE and tag.number in _IMAGES and b"alt" in tag.raw:
+        page.pictures.setdefault(page.link, tag.raw[b"alt"] or b"")
+    if len(page.media) <= MAX_MEDIA:
+        page.media.append(tag.medium())
+
+
+def find_sinks(page: Page) -> None:
+    """Find out again who gets the text that follows, besides the page."""
+    sinks = () if page.link == NONE else (page.texts[page.link],)
+    if page.text_owner != NONE:
+        sinks = (*sinks, page.form_texts[page.text_owner])
+    page.sinks = sinks
+
+
+def _open_link(page: Page, href: str, rel: str) -> None:
+    page.is_linked = True
+    page.link_depth = len(page.stack)
+    number = len(page.hrefs)
+    if number <= MAX_LINKS:
+        _add_row(page, href, rel)
+        page.link = number
+    else:
+        page.link = NONE
+    find_sinks(page)
+
+
+def _add_row(page: Page, href: str, rel: str) -> None:
+    if rel:
+        page.rels[len(page.hrefs)] = rel
+    page.hrefs.append(href)
+    page.texts.append([])
+    page.link_elements.append(page.element)
+
+
+def anchor_texts(page: Page) -> list[str]:
+    """The texts of all links: what is written in them, or else what their first picture says."""
+    texts = fold_pieces(page.texts)
+    for number, picture in page.pictures.items():
+        texts[number] = texts[number] or folded(decode_value(picture))
+    for number, label in page.labels.items():
+        texts[number] = folded(decode_value(label))
+    return texts
+
+
+def fold_pieces(written: Sequence[Sequence[bytes]]) -> list[str]:
+    """Texts made of pieces of the page, white space folded: all at once, because there are many, and most are short."""
+    joined = [b"".join(pieces) for pieces in written]
+    whole = _decoded(_SEPARATOR.join(joined))
+    texts = whole.split(_SEPARATOR.decode())
+    if len(texts) != len(joined):  # a page may hold the separator
+        texts = [_decoded(text) for text in joined]
+    return [folded(text) for text in texts]
+
+
+def folded(text: str) -> str:
+    """At most as many characters as are kept of an anchor, white space folded."""
+    return " ".join(text.split())[:MAX_ANCHOR]
+
+
+def _decoded(source: bytes) -> str:
+    if b"<" in source:
+        source = INLINE_TAG.sub(b"", source)
+    return decode_text(source).decode("utf-8", "replace")

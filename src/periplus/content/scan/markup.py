@@ -1,0 +1,124 @@
+"""A tag as it is written: its number, its attributes, and what they mean. Pages of a site have many tags in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from .columns import Attributes, Medium
+from .references import decode_value
+from .tags import FLAGS_OF, NAMES, NUMBERS, PUSH, numbers_of
+from .tokens import RawAttributes, attributes_in, decoded, is_self_closing, name_of
+
+try:
+    from .main_text import attribute_hints, chosen_blocks
+except ImportError:  # until it is written
+
+    def attribute_hints(name: bytes, value: bytes | None) -> int:
+        return 0
+
+    def chosen_blocks(text, starts, ends, links, elements, parents, tags, hints):  # type: ignore
+        regions = [0] * len(parents)
+        for number, (parent, tag) in enumerate(zip(parents, tags)):
+            regions[number] = (regions[parent] if number else 0) | _TAG_REGIONS.get(tag, 0)
+        wanted = [bool(regions[e] & (IN_MAIN | IN_ARTICLE)) and not regions[e] & (IN_ASIDE | IN_FORM) for e in elements]
+        if not any(wanted):
+            wanted = [not regions[e] & (IN_ASIDE | IN_HEADER | IN_FORM) for e in elements]
+        return wanted if any(wanted) else [True] * len(elements)
+
+
+if TYPE_CHECKING:
+    from .state import Page
+
+Act = Callable[["Page", "Tag"], bool | None]
+"""What a tag does to the state of the pass; true if the tokens behind it have to be read in another way."""
+
+IN_MAIN: Final = 1
+IN_ARTICLE: Final = 2
+IN_ASIDE: Final = 4
+IN_HEADER: Final = 8
+IN_FORM: Final = 16
+"""What an element is in, by its own or an ancestor's tag or role. Where this changes, a block ends."""
+_TAG_REGIONS: Final = {
+    NUMBERS["main"]: IN_MAIN,
+    NUMBERS["article"]: IN_ARTICLE,
+    NUMBERS["nav"]: IN_ASIDE,
+    NUMBERS["aside"]: IN_ASIDE,
+    NUMBERS["footer"]: IN_ASIDE,
+    NUMBERS["header"]: IN_HEADER,
+    NUMBERS["form"]: IN_FORM,
+}
+_ROLE_REGIONS: Final = {
+    b"main": IN_MAIN,
+    b"navigation": IN_ASIDE,
+    b"banner": IN_ASIDE,
+    b"contentinfo": IN_ASIDE,
+    b"complementary": IN_ASIDE,
+    b"search": IN_ASIDE,
+    b"menu": IN_ASIDE,
+    b"menubar": IN_ASIDE,
+}
+_HINTING: Final = frozenset(
+    {b"class", b"id", b"role", b"itemprop", b"itemtype", b"style", b"hidden", b"aria-hidden", b"rel"}
+)
+"""Attributes that the rule for the main text looks at."""
+_MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
+"""Tags that have no content if they end with a slash, in foreign content."""
+_EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "id"})
+_NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
+
+
+class Tag:
+    """A start or end tag. What only some tags need is found out when it is first asked for."""
+
+    __slots__ = ("_attributes", "act", "flags", "hints", "is_end", "is_self_closing", "number", "raw", "region", "step")
+
+    def __init__(self, source: bytes) -> None:
+        self.is_end = source.startswith(b"/")
+        name, end = name_of(source)
+        self.number = _NUMBERS.get(name.lower(), 0)
+        self.flags = FLAGS_OF[self.number]
+        self.raw: RawAttributes = {} if self.is_end or end == len(source) else attributes_in(source, end)
+        self.is_self_closing = self.number in _MAY_BE_EMPTY and is_self_closing(source)
+        self.region = 0
+        self.hints = 0
+        self.act: Act | None = None
+        self.step: bytes | None = None
+        """What `ways` makes of it."""
+        self._attributes: Attributes | None = None
+        if self.flags & PUSH and not self.is_end:
+            self._read_hints()
+
+    @property
+    def name(self) -> str:
+        """The name in lower case; empty for an unknown tag."""
+        return NAMES[self.number]
+
+    @property
+    def attributes(self) -> Attributes:
+        """All attributes, references decoded; a dictionary of the caller's own."""
+        if self._attributes is None:
+            self._attributes = decoded(self.raw)
+        return self._attributes.copy()
+
+    def value(self, name: bytes) -> str:
+        """The value of an attribute, references decoded; empty if it is missing."""
+        value = self.raw.get(name)
+        return decode_value(value) if value else ""
+
+    def medium(self) -> Medium:
+        """The tag as a picture, a film or a sound."""
+        name = "img" if self.name == "image" else self.name
+        return Medium(name, self.value(b"src"), self.value(b"poster"), self.value(b"srcset"), self.value(b"alt"))
+
+    def event_attributes(self) -> Attributes:
+        """The attributes that writers of Markdown and text use."""
+        return {name: value for name, value in self.attributes.items() if name in _EVENT_ATTRIBUTES}
+
+    def _read_hints(self) -> None:
+        self.region = _TAG_REGIONS.get(self.number, 0)
+        for name in self.raw.keys() & _HINTING:
+            value = self.raw[name]
+            self.hints |= attribute_hints(name, value)
+            if name == b"role" and value:
+                self.region |= _ROLE_REGIONS.get(value.lower(), 0)
