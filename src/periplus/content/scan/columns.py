@@ -113,7 +113,8 @@ class Columns(NamedTuple):
     forms: list[FormElement]
     sketch: bytes | None
     """MinHash sketch of the main text; `None` where `sketch.sketches_of` has to compute it."""
-    blocks: bytes
-    """The packed content blocks (see `blocks`), if they were asked for."""
+    blocks: list[tuple[int, bytes]]
+    """The way to each part of the page and what stands there (see `ways`), if they were asked for: `content.blocks`
+    packs them."""
     events: list[Event]
     """The layout, if it was asked for."""
