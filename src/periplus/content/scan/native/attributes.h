@@ -8,6 +8,7 @@
 #define ATTRIBUTES(X)                \
     X(action, "action")              \
     X(alt, "alt")                    \
+    X(aria_hidden, "aria-hidden")    \
     X(aria_label, "aria-label")      \
     X(as, "as")                      \
     X(async, "async")                \
@@ -30,6 +31,7 @@
     X(http_equiv, "http-equiv")      \
     X(id, "id")                      \
     X(itemprop, "itemprop")          \
+    X(itemtype, "itemtype")          \
     X(lang, "lang")                  \
     X(list, "list")                  \
     X(media, "media")                \

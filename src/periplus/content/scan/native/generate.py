@@ -24,7 +24,8 @@ _MIX = 0xFF51AFD7ED558CCD
 
 def tables() -> str:
     """The header as a string."""
-    return "\n".join((*_entities(), *_letters(), *_orders(), ""))
+    guard = "PERIPLUS_TABLES_H"
+    return "\n".join((f"#ifndef {guard}", f"#define {guard}", *_entities(), *_letters(), *_orders(), "#endif", ""))
 
 
 def _entities() -> Iterable[str]:

@@ -19,7 +19,7 @@
 #define MAX_TITLE 8000            /* characters as written */
 #define MAX_SCRIPT 2000           /* characters */
 #define MAX_SCRIPTED_PAGE (1u << 14) /* bytes: a page that only redirects is small */
-#define MAX_WAYS_ELEMENTS 20000   /* elements of a page whose content blocks are told apart */
+#define MAX_EVENTS 500000
 #define NONE (-1)
 
 /* Where the text of a link or of a part of a form stands in the page: a chain of pieces, numbered from 1. */
@@ -43,7 +43,7 @@ typedef struct {
     Span label;   /* the alt of an area, the title of a frame */
     Span picture; /* the alt of the first picture inside that has one */
     Pieces text;
-    u32 way; /* see blocks.h */
+    u32 element; /* the innermost on the stack where it began */
     u32 unique; /* see urls.h */
     u8 kind;
     bool has_picture;
@@ -91,14 +91,12 @@ typedef struct {
 
 typedef struct {
     u32 element;
-    u32 way;
     i32 outer_owner;  /* what `Forms.text_owner` was before */
     i32 outer_holder; /* what `Forms.label` or `Forms.options` was before */
     u8 tag;
     u8 region;
-    u8 hint;
     bool is_foreign; /* svg or math */
-    bool is_aside;   /* see blocks.h */
+    bool has_event;  /* its start was reported, so its end will be */
 } Open;
 
 typedef struct {
@@ -115,7 +113,6 @@ typedef struct {
     u32 size;
     u8 last;
     u8 gap;
-    bool is_node_open; /* nothing but characters since the last of them */
     bool is_block_open;
     bool is_cut;
 } Text;
@@ -133,6 +130,7 @@ typedef struct {
     i32 count;      /* of forms */
     bool is_open;   /* the form element pointer of the HTML Standard is set */
     i32 current;    /* the number of that form; NONE: none, or one too many */
+    i32 added;      /* the element of the tag that is being read; NONE if it is not in the list */
     i32 text_owner; /* the innermost open option, button or label */
     i32 label;      /* the innermost open label */
     i32 options;    /* the innermost open select or datalist */
@@ -176,9 +174,6 @@ static inline Open *top_of(Scanner *scanner) {
     return &scanner->stack.open[scanner->stack.size - 1];
 }
 
-static inline u32 offset_of(const Scanner *scanner, const u8 *at) {
-    return (u32)(at - scanner->start);
-}
 
 /* Keep the attributes of the current tag: all of them, or those that `is_kept` has. */
 static Kept keep_attributes(Scanner *scanner, const bool *is_kept) {

@@ -223,7 +223,7 @@ static void add_name(NameSlot *table, const char *name, u8 number) {
     memcpy(padded, name, size);
     NameKey key = name_key(padded, (u32)size);
     u32 slot = name_slot(key);
-    while (table[slot].number) {
+    while (table[slot].number && table[slot].number != number) { /* the module may be loaded more than once */
         slot = (slot + 1) % NAME_SLOTS;
     }
     table[slot] = (NameSlot){key, number};

@@ -5,6 +5,7 @@
 #ifndef PERIPLUS_TEXT_H
 #define PERIPLUS_TEXT_H
 
+#include "events.h"
 #include "links.h"
 #include "scanner.h"
 
@@ -71,12 +72,6 @@ static inline void end_block(Scanner *scanner) {
 /* Write what stands before the character that begins with `first`, and return where it goes. */
 static inline u8 *before_character(Scanner *scanner, u8 *out, u8 first) {
     Text *text = &scanner->text;
-    if (!text->is_node_open) {
-        text->is_node_open = true;
-        if (text->gap == NO_GAP && out > text->bytes) {
-            text->gap = BORDER;
-        }
-    }
     if (text->gap != NO_GAP) {
         bool is_space = text->gap == SPACE || !(is_opening(text->last) || is_closing(first));
         if (is_space && out > text->bytes) {
@@ -135,7 +130,7 @@ static inline const u8 *write_words(const u8 *at, const u8 *end, u8 **out) {
     return at;
 }
 
-/* Write text; without references if it is raw. White space alone is not a text node, unless it goes on with one. */
+/* Write a run of text; if it is raw, references are not decoded. A run of white space alone is as good as none. */
 static void write_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_raw) {
     Text *text = &scanner->text;
     if (text->size > MAX_TEXT) {
@@ -145,7 +140,10 @@ static void write_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_ra
     u8 *start = text->bytes + text->size;
     u8 *out = start;
     u8 gap_before = text->gap;
-    bool is_node = text->is_node_open;
+    bool is_node = false;
+    if (text->gap == NO_GAP) {
+        text->gap = BORDER;
+    }
     while (at < end) {
         u8 kind = TEXT_KIND[*at];
         u32 size = kind == WIDE_LEAD ? wide_space(at) : 0;
@@ -171,7 +169,7 @@ static void write_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_ra
         block->end = text->size;
         if (is_in_link(scanner)) {
             u32 from = (u32)(start - text->bytes);
-            block->linked += text->size - (from > block->start ? from : block->start);
+            block->link += text->size - (from > block->start ? from : block->start);
         }
     }
 }
@@ -180,23 +178,13 @@ static inline bool is_visible(const Scanner *scanner) {
     return !scanner->is_in_noscript && !scanner->is_frameset;
 }
 
-static void add_text_event(Scanner *scanner, Span source, bool is_raw) {
-    if (HAS_ROOM(&scanner->events, &scanner->has_failed)) {
-        u32 block = scanner->text.is_block_open ? scanner->blocks.count : 0;
-        scanner->events.items[scanner->events.count++] =
-            (Event){.text = source, .block = block, .kind = EVENT_TEXT, .is_raw = is_raw};
-    }
-}
-
 /* Text that a reader sees, unless it is for browsers without scripts or frames. */
 static void show_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_raw) {
     if (at >= end || !is_visible(scanner)) {
         return;
     }
     write_text(scanner, at, end, is_raw);
-    if (scanner->wants_events) {
-        add_text_event(scanner, (Span){at, (u32)(end - at)}, is_raw);
-    }
+    add_text_event(scanner, (Span){at, (u32)(end - at)}, is_raw);
 }
 
 static bool is_blank(const u8 *at, const u8 *end) {
@@ -231,10 +219,6 @@ static void add_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_raw)
     show_text(scanner, at, end, is_raw);
 }
 
-static inline void add_raw_text(Scanner *scanner, const u8 *at, const u8 *end) {
-    add_text(scanner, at, end, true);
-}
-
 /* Keep at most MAX_TEXT bytes, and no half of a character: at most 3 bytes less. */
 static void cut_text(Scanner *scanner) {
     Text *text = &scanner->text;
@@ -254,7 +238,7 @@ static void cut_text(Scanner *scanner) {
         Block *last = &scanner->blocks.items[scanner->blocks.count - 1];
         last->end = last->end < size ? last->end : size;
         u32 length = last->end - last->start;
-        last->linked = last->linked < length ? last->linked : length;
+        last->link = last->link < length ? last->link : length;
     }
 }
 

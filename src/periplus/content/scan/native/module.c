@@ -1,0 +1,273 @@
+/* `periplus.content.scan._native`: the compiled page scanner.
+
+   scan(html: bytes, url: str, wants_blocks: bool, wants_events: bool) -> Columns
+
+   All arguments are positional. It returns the named tuples of columns.py themselves, so that nothing is left to wrap.
+   `Columns.blocks` is the list of (way, content) that `content.blocks` packs. `Columns.sketch` is None where
+   `content.sketch` has to compute it.
+
+   A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
+   made. Each call has its own state and there are no caches, so that threads cannot disturb each other, with the GIL or
+   without it. Only the stable ABI of Python 3.11 is used, except on free-threaded builds, which have none. */
+#define PY_SSIZE_T_CLEAN
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include "page.h"
+#include "sketch.h"
+#include "columns.h"
+
+/* Everything about one page, from its bytes to what is made into Python objects. */
+typedef struct {
+    Scanner scanner;
+    Targets targets;
+    WayParts parts;
+    u8 *page;
+    u8 *is_main; /* by block */
+    u8 *main;
+    u32 main_size;
+    u8 sketch[SKETCH_SIZE];
+    enum SketchResult sketched;
+} Page;
+
+static void free_page(Page *page) {
+    if (page) {
+        release(&page->scanner);
+        release_targets(&page->targets);
+        free(page->parts.items);
+        free(page->page);
+        free(page->is_main);
+        free(page->main);
+        free(page);
+    }
+}
+
+/* The chosen blocks with a space between them. */
+static void join_main(Page *page) {
+    const Scanner *scanner = &page->scanner;
+    for (u32 i = 0; i < scanner->blocks.count; i++) {
+        const Block *block = &scanner->blocks.items[i];
+        if (page->is_main[i]) {
+            if (page->main_size) {
+                page->main[page->main_size++] = ' ';
+            }
+            memcpy(page->main + page->main_size, scanner->text.bytes + block->start, block->end - block->start);
+            page->main_size += block->end - block->start;
+        }
+    }
+}
+
+/* Choose the main text and sketch it. Returns false if there is no memory. */
+static bool choose_main_text(Page *page) {
+    const Scanner *scanner = &page->scanner;
+    size_t room = (size_t)scanner->text.size + scanner->blocks.count + PADDING;
+    page->is_main = calloc(scanner->blocks.count + 1, 1);
+    page->main = malloc(room);
+    u8 *buffer = malloc(room);
+    bool is_done = page->is_main && page->main && buffer &&
+                   choose_main(scanner->text.bytes, scanner->text.size, scanner->blocks.items, scanner->blocks.count,
+                               scanner->elements.items, scanner->elements.count, page->is_main);
+    if (is_done) {
+        join_main(page);
+        page->sketched = write_sketch((Span){page->main, page->main_size}, buffer, page->sketch);
+    }
+    free(buffer);
+    return is_done;
+}
+
+/* All that needs no Python. Returns false if there is no memory. */
+static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
+    page->page = malloc(size + PADDING);
+    if (!page->page) {
+        return false;
+    }
+    memcpy(page->page, html, size);
+    memset(page->page + size, 0, PADDING);
+    page->page[size] = '>'; /* ends every tag */
+    Scanner *scanner = &page->scanner;
+    scanner->start = page->page;
+    scanner->end = page->page + size;
+    scan_page(scanner);
+    return !scanner->has_failed && resolve_links(scanner, &page->targets, url) && gather_parts(scanner, &page->parts) &&
+           choose_main_text(page);
+}
+
+static PyObject *sketch_column(const Page *page) {
+    if (page->sketched == LEFT_TO_PYTHON) {
+        return held(Py_None);
+    }
+    return PyBytes_FromStringAndSize((const char *)page->sketch, page->sketched == SKETCHED ? SKETCH_SIZE : 0);
+}
+
+static PyObject *columns_of(const State *state, const Page *page) {
+    const Scanner *scanner = &page->scanner;
+    LinkColumns links;
+    if (!make_link_columns(state, scanner, &page->targets, &links)) {
+        return NULL;
+    }
+    PyObject *values[] = {
+        PyBytes_FromStringAndSize((const char *)scanner->text.bytes, scanner->text.size),
+        PyBytes_FromStringAndSize((const char *)page->main, page->main_size),
+        PyBool_FromLong(scanner->text.is_cut),
+        first_characters(decoded_string(state, scanner->title, false), MAX_TITLE),
+        links.urls,
+        links.anchors,
+        links.rels,
+        links.kinds,
+        links.unresolved,
+        media_column(state, scanner),
+        head_column(state, scanner),
+        forms_column(state, scanner),
+        sketch_column(page),
+        blocks_column(&page->parts),
+        events_column(state, scanner, page->is_main),
+    };
+    return row_of(state, state->columns_type, values, sizeof values / sizeof *values);
+}
+
+static PyObject *scan(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 4) {
+        PyErr_Format(PyExc_TypeError, "scan takes 4 arguments, got %zd", count);
+        return NULL;
+    }
+    char *html;
+    Py_ssize_t size;
+    Py_ssize_t url_size;
+    const char *url = PyUnicode_AsUTF8AndSize(arguments[1], &url_size);
+    if (!url || PyBytes_AsStringAndSize(arguments[0], &html, &size) != 0) {
+        return NULL;
+    }
+    int wants_blocks = PyObject_IsTrue(arguments[2]);
+    int wants_events = PyObject_IsTrue(arguments[3]);
+    Page *page = wants_blocks < 0 || wants_events < 0 ? NULL : calloc(1, sizeof *page);
+    if (!page) {
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    page->scanner.wants_blocks = wants_blocks;
+    page->scanner.wants_events = wants_events;
+    Span span = {(const u8 *)url, url_size > MAX_BASE ? MAX_BASE + 1 : (u32)url_size};
+    bool is_read;
+    Py_BEGIN_ALLOW_THREADS
+    is_read = read_page(page, (const u8 *)html, size > MAX_PAGE ? MAX_PAGE : (size_t)size, span);
+    Py_END_ALLOW_THREADS
+    PyObject *columns = is_read ? columns_of(PyModule_GetState(module), page) : PyErr_NoMemory();
+    free_page(page);
+    return columns;
+}
+
+/* ---- the module ---- */
+
+static bool make_strings(PyObject **strings, const char *const *names, u32 count) {
+    for (u32 i = 0; i < count; i++) {
+        strings[i] = PyUnicode_InternFromString(names[i]);
+        if (!strings[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool find_types(State *state) {
+    PyObject *columns = PyImport_ImportModule("periplus.content.scan.columns");
+    if (!columns) {
+        return false;
+    }
+    state->columns_type = PyObject_GetAttrString(columns, "Columns");
+    state->head_type = PyObject_GetAttrString(columns, "HeadElement");
+    state->medium_type = PyObject_GetAttrString(columns, "Medium");
+    state->form_type = PyObject_GetAttrString(columns, "FormElement");
+    state->event_type = PyObject_GetAttrString(columns, "Event");
+    PyObject *kinds = PyObject_GetAttrString(columns, "EventKind");
+    Py_DECREF(columns);
+    for (int kind = 0; kinds && kind < 3; kind++) {
+        state->event_kinds[kind] = PyObject_CallFunction(kinds, "i", kind);
+    }
+    Py_XDECREF(kinds);
+    return state->columns_type && state->head_type && state->medium_type && state->form_type && state->event_type &&
+           state->event_kinds[0] && state->event_kinds[1] && state->event_kinds[2];
+}
+
+static int execute(PyObject *module) {
+    State *state = PyModule_GetState(module);
+    init_bytes();
+    init_tags();
+    init_attributes();
+    init_text();
+    init_ways();
+    init_urls();
+    init_sketch();
+    state->new_tuple = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+    state->empty = PyUnicode_FromStringAndSize("", 0);
+    bool is_ready = state->empty && make_strings(state->tags, TAG_NAMES, TAG_COUNT) &&
+                    make_strings(state->attributes, ATTRIBUTE_NAMES, ATTR_COUNT) && find_types(state);
+    return is_ready ? 0 : -1;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->columns_type);
+    Py_VISIT(state->head_type);
+    Py_VISIT(state->medium_type);
+    Py_VISIT(state->form_type);
+    Py_VISIT(state->event_type);
+    for (int kind = 0; kind < 3; kind++) {
+        Py_VISIT(state->event_kinds[kind]);
+    }
+    return 0;
+}
+
+static int clear(PyObject *module) {
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->columns_type);
+    Py_CLEAR(state->head_type);
+    Py_CLEAR(state->medium_type);
+    Py_CLEAR(state->form_type);
+    Py_CLEAR(state->event_type);
+    Py_CLEAR(state->empty);
+    for (int kind = 0; kind < 3; kind++) {
+        Py_CLEAR(state->event_kinds[kind]);
+    }
+    for (u32 i = 0; i < TAG_COUNT; i++) {
+        Py_CLEAR(state->tags[i]);
+    }
+    for (u32 i = 0; i < ATTR_COUNT; i++) {
+        Py_CLEAR(state->attributes[i]);
+    }
+    return 0;
+}
+
+static void free_module(void *module) {
+    clear(module);
+}
+
+static PyMethodDef METHODS[] = {
+    {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot SLOTS[] = {
+    {Py_mod_exec, (void *)execute},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef DEFINITION = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_native",
+    .m_doc = "The compiled page scanner.",
+    .m_size = sizeof(State),
+    .m_methods = METHODS,
+    .m_slots = SLOTS,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = free_module,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    return PyModuleDef_Init(&DEFINITION);
+}
