@@ -38,11 +38,6 @@ REFRESH_DIFFERENCES = {
     "foobar_required ignoring nothing": "a refresh in a script is text",
 }
 
-BASE_DIFFERENCES = {
-    '<noscript><base href="http://evil.example/"></noscript>': "HTML: base cannot be in noscript in head, and ends it",
-    '<noscript foo="bar"><base href="http://evil.example/">': "HTML: base cannot be in noscript in head, and ends it",
-}
-
 
 def test_scrapy(corpus: Path) -> None:
     """The link extractor's cases with default options: the same URLs, texts and nofollow, in the same order."""
@@ -189,13 +184,14 @@ def test_w3lib_refresh(corpus: Path) -> None:
 
 def test_w3lib_base(corpus: Path) -> None:
     """What links are relative to."""
-    outcomes = {}
+    wrong = []
     for fact in w3lib_facts(corpus, "get_base_url"):
         args = fact["args"]
         html, url = text_of(args[0]).encode(), text_of(args[1]) if len(args) > 1 else "http://default.example/"
         base = base_of(scan(html, url).head, url)
-        outcomes[html.decode()] = base in (fact["result"] or url, whatwg(fact["result"]))
-    assert {name for name, holds in outcomes.items() if not holds} == set(BASE_DIFFERENCES)
+        if base not in (fact["result"] or url, whatwg(fact["result"])):
+            wrong.append(html)
+    assert wrong == []
 
 
 COMPRESSED = {

@@ -123,16 +123,18 @@ def _scanned(page: RawPage) -> _Scanned:
 
 
 def _as_utf8(body: bytes, charset: Charset) -> tuple[bytes, list[Problem]]:
-    """The page in the encoding of the scanner, and at most as long as is read."""
+    """The page in the encoding of the scanner with "\\n" as its newline, and at most as long as is read."""
     problems = []
     if len(body) > MAX_BODY:
         problems.append(Problem("too-large", str(len(body)), MAX_BODY))
         body = body[:MAX_BODY]
     if charset.bom:
         body = body[charset.bom :]
-    if charset.encoding == "UTF-8" or (charset.encoding == "windows-1252" and body.isascii()):
-        return body, problems
-    return decode(body, charset.encoding).encode("utf-8", "replace")[:MAX_BODY], problems
+    if charset.encoding != "UTF-8" and not (charset.encoding == "windows-1252" and body.isascii()):
+        body = decode(body, charset.encoding).encode("utf-8", "replace")[:MAX_BODY]
+    if b"\r" in body:  # HTML Standard, 13.2.3.5
+        body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return body, problems
 
 
 def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[Problem]]:

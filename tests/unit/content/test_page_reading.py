@@ -272,7 +272,7 @@ def test_a_page_of_links_is_about_its_links() -> None:
 def test_a_page_in_a_form() -> None:
     """Some pages are one form as a whole."""
     words = "This is what the page is really about, at some length."
-    assert page(f"<form action=x><p>{words}</form><p>x").main_text == f"x {words}"
+    assert page(f"<form action=x><p>{words}</form><p>x").main_text == f"{words} x"
 
 
 def test_encodings_reach_text_and_queries() -> None:
