@@ -7,7 +7,7 @@ from typing import Final
 
 from .columns import MAX_ANCHOR, MAX_LINKS, MAX_MEDIA
 from .markup import Tag
-from .references import decode_text, decode_value
+from .references import decode_references, decode_text, decode_value
 from .state import NONE, Page
 from .tags import NUMBERS
 from .tokens import INLINE_TAG
@@ -34,7 +34,7 @@ def start_anchor(page: Page, tag: Tag) -> None:
         page.is_linked = False
         find_sinks(page)
         return
-    _open_link(page, decode_value(href) if href else "", tag.value(b"rel") if b"rel" in raw else "")
+    _open_link(page, decode_references(href) if href else b"", tag.value(b"rel") if b"rel" in raw else "")
 
 
 def close_anchor(page: Page, _: Tag | None = None) -> None:
@@ -57,7 +57,7 @@ def add_other_link(page: Page, tag: Tag) -> None:
     href = tag.raw.get(target)
     if target in tag.raw and (href or kind == 1) and len(page.hrefs) <= MAX_LINKS:
         number = len(page.hrefs)
-        _add_row(page, decode_value(href) if href else "", tag.value(b"rel"))
+        _add_row(page, decode_references(href or b""), tag.value(b"rel"))
         page.kinds[number] = kind
         page.labels[number] = tag.raw.get(text) or b""
 
@@ -78,7 +78,7 @@ def find_sinks(page: Page) -> None:
     page.sinks = sinks
 
 
-def _open_link(page: Page, href: str, rel: str) -> None:
+def _open_link(page: Page, href: bytes, rel: str) -> None:
     page.is_linked = True
     page.link_depth = len(page.stack)
     number = len(page.hrefs)
@@ -90,7 +90,7 @@ def _open_link(page: Page, href: str, rel: str) -> None:
     find_sinks(page)
 
 
-def _add_row(page: Page, href: str, rel: str) -> None:
+def _add_row(page: Page, href: bytes, rel: str) -> None:
     if rel:
         page.rels[len(page.hrefs)] = rel
     page.hrefs.append(href)

@@ -65,6 +65,7 @@ _HINTING: Final = frozenset(
 _MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
 """Tags that have no content if they end with a slash, in foreign content."""
 _EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "id"})
+_NAMES: Final = tuple("img" if name == "image" else name for name in NAMES)
 _NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
 
 
@@ -91,8 +92,8 @@ class Tag:
 
     @property
     def name(self) -> str:
-        """The name in lower case; empty for an unknown tag."""
-        return NAMES[self.number]
+        """The name in lower case; empty for an unknown tag. The HTML Standard reads `<image>` as `<img>`."""
+        return _NAMES[self.number]
 
     @property
     def attributes(self) -> Attributes:
@@ -108,8 +109,7 @@ class Tag:
 
     def medium(self) -> Medium:
         """The tag as a picture, a film or a sound."""
-        name = "img" if self.name == "image" else self.name
-        return Medium(name, self.value(b"src"), self.value(b"poster"), self.value(b"srcset"), self.value(b"alt"))
+        return Medium(self.name, self.value(b"src"), self.value(b"poster"), self.value(b"srcset"), self.value(b"alt"))
 
     def event_attributes(self) -> Attributes:
         """The attributes that writers of Markdown and text use."""

@@ -63,7 +63,7 @@ def _columns(page: Page) -> Columns:
         anchors=anchor_texts(page),
         rels=page.rels,
         kinds=page.kinds,
-        unresolved=list(enumerate(page.hrefs)),
+        unresolved=[(number, href.decode("utf-8", "replace")) for number, href in enumerate(page.hrefs)],
         media=page.media,
         head=page.head,
         forms=form_elements(page),

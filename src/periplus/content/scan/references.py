@@ -38,10 +38,13 @@ def decode_text(data: bytes, *, has_signs: bool = False) -> bytes:
 
 
 def decode_value(value: bytes) -> str:
-    """The value of an attribute, references decoded: those without a semicolon end before a letter, digit or "="."""
-    if b"&" in value:
-        value = _REFERENCE.sub(_in_attribute, value)
-    return value.decode("utf-8", "replace")
+    """The value of an attribute, references decoded."""
+    return decode_references(value).decode("utf-8", "replace")
+
+
+def decode_references(value: bytes) -> bytes:
+    """The same in bytes. References without a semicolon do not count before a letter, a digit or "="."""
+    return _REFERENCE.sub(_in_attribute, value) if b"&" in value else value
 
 
 def _in_text(found: re.Match[bytes]) -> bytes:

@@ -70,7 +70,8 @@ class Page:
         self.block = 0
         """Grows at each border of a block."""
 
-        self.hrefs: list[str] = []
+        self.hrefs: list[bytes] = []
+        """Of links, references decoded."""
         self.texts: list[list[bytes]] = []
         """The pieces of the text of each link, as written."""
         self.rels: dict[int, str] = {}

@@ -14,27 +14,30 @@ from typing import Final
 from .references import decode_value
 
 _SPACE: Final = r"[\t\n\f\r ]"
+_NAME_END: Final = r"(?=[\t\n\f\r />])"
 _VALUE: Final = r"""(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >"'][^\t\n\f\r >]*+|(?=>))"""
 _ATTRIBUTES: Final = (
+    r"""(?: [a-z-]++="[^"]*+")*+"""  # how nearly all are written
     rf"(?:[\t\n\f\r /]++|[^\t\n\f\r />][^\t\n\f\r />=]*+(?:{_SPACE}*+={_SPACE}*+{_VALUE}|(?!{_SPACE}*+=)))*+"
 )
 """All attributes of a tag, with the space and the slashes between them: up to the ">" that ends the tag."""
 _NAME: Final = r"[a-zA-Z][^\t\n\f\r />]*+"
-_INLINE_NAMES: Final = (
-    *("span", "code", "em", "br", "strong", "b", "i", "tt", "sup", "sub", "var", "small", "font", "u", "kbd", "samp"),
-    *("cite", "abbr", "wbr", "time", "mark", "del", "ins", "q", "s", "dfn", "big", "strike", "nobr"),
+_INLINE_NAME: Final = (
+    "(?:s(?:pan|trong|u[bp]|mall|amp|trike|)|code|em|br?|i(?:ns)?|tt|var|font|u|kbd|cite|abbr|wbr|time|mark|del|q|dfn"
+    "|big|nobr)"
 )
-"""Tags without any meaning to the scanner, the most frequent ones first; others are read one by one."""
-_INLINE: Final = rf"</?(?:{'|'.join(_INLINE_NAMES)})(?=[\t\n\f\r />]){_ATTRIBUTES}>"
+"""Tags without any meaning to the scanner, of which there are many; others are read one by one."""
+_INLINE: Final = rf"</?{_INLINE_NAME}(?:>|{_NAME_END}{_ATTRIBUTES}>)"
 _STRAY: Final = r"<(?![a-zA-Z/!?])|<(?=/\Z)"
 """A "<" that is text."""
 _COMMENT: Final = r"!--(?:-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*+--!?>)"
 _OTHER: Final = rf"{_COMMENT}|!(?!--)[^>]*+>?|\?[^>]*+>?|/(?:>|[^a-zA-Z>][^>]*+>?)|[a-zA-Z/!](?s:.*+)"
 """Comments, what is read as one, and at last what does not end: it takes all that is left of the page."""
-_TAG: Final = rf"(/?{_NAME}{_ATTRIBUTES})>"
-_TEXT: Final = rf"((?:[^<]++|{_STRAY})*+)"
+_TAG: Final = rf"(/[a-z0-9]++(?=>)|/?{_NAME}{_ATTRIBUTES})>"
+_TEXT: Final = rf"([^<]*+(?:(?:{_STRAY})[^<]*+)*+)"
+_BODY_TEXT: Final = rf"([^<]*+(?:(?:{_INLINE}|{_STRAY})[^<]*+)*+)"
 
-BODY_TOKEN: Final = re.compile(rf"<(?:{_TAG}|{_OTHER})((?:[^<]++|{_INLINE}|{_STRAY})*+)".encode())
+BODY_TOKEN: Final = re.compile(rf"<(?:{_TAG}|{_OTHER}){_BODY_TEXT}".encode())
 """A token with the text behind it, which may hold inline tags. Groups: the tag without brackets, or nothing; the text."""
 TOKEN: Final = re.compile(rf"<(?:{_TAG}|{_OTHER}){_TEXT}".encode())
 """A token with the text behind it, which holds no tags."""

@@ -51,8 +51,8 @@ def contents_by_way(page: Page, folded: Folded) -> list[tuple[int, bytes]]:
         if not way.is_aside and not way.is_silent:
             contents[way.number].append(folded.text[start:end])
     for link, (element, href) in enumerate(zip(page.link_elements, page.hrefs, strict=True)):
-        if link not in page.kinds and not ways[element].is_silent:
-            contents[ways[element].number].append(href.encode("utf-8", "replace"))
+        if href and link not in page.kinds and not ways[element].is_silent:
+            contents[ways[element].number].append(href)
     return [(way, b"\n".join(parts)) for way, parts in sorted(contents.items())]
 
 
