@@ -89,14 +89,33 @@ static inline u64 first_bytes(u64 bytes, u32 count) {
     return count >= 8 ? bytes : bytes & (((u64)1 << 8 * count) - 1);
 }
 
-/* 8 bytes with ASCII capitals made small, all at once. */
+/* Eight bytes are looked at at once: answers have the highest bit of each byte for which they are true. */
+#define EACH 0x0101010101010101ULL
+#define HIGH_BITS (0x80 * EACH)
+
+/* Which of 8 bytes are from `first` to `last`; both are ASCII. */
+static inline u64 are_between(u64 bytes, u8 first, u8 last) {
+    u64 seven_bits = bytes & ~HIGH_BITS;
+    u64 is_from_first = seven_bits + (0x80 - first) * EACH;
+    u64 is_beyond_last = seven_bits + (0x7F - last) * EACH;
+    return ~bytes & (is_from_first ^ is_beyond_last) & HIGH_BITS;
+}
+
+/* The place of the first byte for which an answer is true; there is one. */
+static inline u32 first_marked(u64 answer) {
+    return (u32)__builtin_ctzll(answer) / 8;
+}
+
+/* 8 bytes with ASCII capitals made small. */
 static inline u64 lower_bytes(u64 bytes) {
-    const u64 each = 0x0101010101010101ULL;
-    u64 seven_bits = bytes & 0x7F * each;
-    u64 is_from_a = seven_bits + (0x80 - 'A') * each;
-    u64 is_beyond_z = seven_bits + (0x7F - 'Z') * each;
-    u64 is_upper = ~bytes & (is_from_a ^ is_beyond_z) & 0x80 * each;
-    return bytes | is_upper >> 2;
+    return bytes | are_between(bytes, 'A', 'Z') >> 2;
+}
+
+static inline void write_eight_bytes(u8 *at, u64 bytes) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    memcpy(at, &bytes, 8);
 }
 
 static inline bool is_same(Span a, Span b) {

@@ -11,10 +11,13 @@ static const bool IS_EVENT_ATTRIBUTE[ATTR_COUNT] = {
 };
 
 /* Elements of the body that a writer may care about; drawings only as a whole. */
-static bool has_events(const Scanner *scanner, u8 tag) {
+static inline bool has_events(const Scanner *scanner, u8 tag) {
+    if (!scanner->wants_events) {
+        return false;
+    }
     bool is_reported = tag != TAG_unknown && !(TAG_FLAGS[tag] & HEAD) && tag != TAG_body && tag != TAG_foreignobject &&
                        tag != TAG_desc && tag != TAG_frameset && tag != TAG_frame;
-    return scanner->wants_events && is_reported && !scanner->is_in_noscript;
+    return is_reported && !scanner->is_in_noscript;
 }
 
 static Event *add_event(Scanner *scanner, u8 kind) {
@@ -27,7 +30,7 @@ static Event *add_event(Scanner *scanner, u8 kind) {
 }
 
 /* Whether the element is reported. */
-static bool add_open_event(Scanner *scanner, u8 tag) {
+static inline bool add_open_event(Scanner *scanner, u8 tag) {
     Event *event = has_events(scanner, tag) ? add_event(scanner, EVENT_OPEN) : NULL;
     if (event) {
         event->tag = tag;

@@ -373,7 +373,9 @@ static const u8 *read_tag(Scanner *scanner, const u8 *name, bool is_end) {
         return scanner->end;
     }
     u8 tag = find_name(TAG_TABLE, name_key(name, (u32)(at - name)));
-    at = read_attributes(at, scanner->end, is_end ? NULL : &scanner->attributes);
+    scanner->attributes.count = 0;
+    scanner->attributes.is_self_closing = false;
+    at = *at == '>' ? at + 1 : read_attributes(at, scanner->end, is_end ? NULL : &scanner->attributes);
     if (!at) {
         return scanner->end;
     }

@@ -28,8 +28,8 @@ static void init_sketch(void) {
 }
 
 typedef struct {
-    u64 words[SHINGLE]; /* the numbers of the last words */
-    u32 count;          /* of words */
+    u64 sums[SHINGLE]; /* of shingles that lack 1, 2, 3 words yet */
+    u32 count;         /* of words */
     u32 bins[BINS];
     u8 *word; /* the current word, folded */
     u8 *out;  /* where it goes on */
@@ -51,6 +51,18 @@ static inline void add_shingle(Sketcher *sketcher, u64 hash) {
     }
 }
 
+/* A word by its number: it ends one shingle and belongs to three others. */
+static inline void add_word(Sketcher *sketcher, u64 number) {
+    u64 *sums = sketcher->sums;
+    u64 hash = sums[0] + number * PLACE_FACTORS[3];
+    sums[0] = sums[1] + number * PLACE_FACTORS[2];
+    sums[1] = sums[2] + number * PLACE_FACTORS[1];
+    sums[2] = number * PLACE_FACTORS[0];
+    if (++sketcher->count >= SHINGLE) {
+        add_shingle(sketcher, hash);
+    }
+}
+
 /* The current word, if there is one, has ended. Its number is made of its first 8 bytes, its last 8 and its length. */
 static inline void end_word(Sketcher *sketcher) {
     u64 size = (u64)(sketcher->out - sketcher->word);
@@ -63,14 +75,7 @@ static inline void end_word(Sketcher *sketcher) {
         number += eight_bytes(sketcher->out - 8) * WORD_FACTORS[1] + size;
     }
     sketcher->out = sketcher->word;
-    sketcher->words[sketcher->count++ % SHINGLE] = number;
-    if (sketcher->count >= SHINGLE) {
-        u64 hash = 0;
-        for (u32 place = 0; place < SHINGLE; place++) {
-            hash += sketcher->words[(sketcher->count + place) % SHINGLE] * PLACE_FACTORS[place];
-        }
-        add_shingle(sketcher, hash);
-    }
+    add_word(sketcher, number);
 }
 
 enum CharacterKind { LETTER, SIGN, ALONE };
@@ -150,27 +155,50 @@ static u32 add_wide_character(Sketcher *sketcher, const u8 *at, const u8 *end) {
     return size;
 }
 
-/* Words of a text; false: see `add_wide_character`. */
+/* A short word of ASCII, which is most of them, without a look at each byte: its size, or 0 if it is something else. At
+   least 8 bytes can be read, those behind the text are 0. */
+static inline u32 add_short_word(Sketcher *sketcher, const u8 *at) {
+    u64 bytes = lower_bytes(eight_bytes(at));
+    u64 letters = are_between(bytes, 'a', 'z') | are_between(bytes, '0', '9') | are_between(bytes, '_', '_');
+    u64 others = letters ^ HIGH_BITS;
+    if (!others || (others & -others & bytes)) { /* 8 or more letters, or a character beyond ASCII behind them */
+        return 0;
+    }
+    u32 size = first_marked(others);
+    if (size) {
+        add_word(sketcher, first_bytes(bytes, size) * WORD_FACTORS[0]);
+    }
+    return size;
+}
+
+/* Something that is not a short word between others. Returns its size, 0: see `add_wide_character`. */
+static inline u32 add_other(Sketcher *sketcher, const u8 *at, const u8 *end) {
+    if (*at >= 0x80) {
+        return add_wide_character(sketcher, at, end);
+    }
+    *sketcher->out++ = FOLDED[*at];
+    return 1;
+}
+
+/* Words of a text; false: see `add_wide_character`. PADDING bytes behind it can be read. */
 static bool add_words(Sketcher *sketcher, Span text) {
     const u8 *at = text.at;
     const u8 *end = text.at + text.size;
     while (at < end) {
-        u8 byte = *at;
-        if (byte < 0x80) {
-            u8 folded = FOLDED[byte];
-            if (folded == ' ') {
-                end_word(sketcher);
-            } else {
-                *sketcher->out++ = folded;
-            }
+        if (FOLDED[*at] == ' ') {
+            end_word(sketcher);
             at++;
-        } else {
-            u32 size = add_wide_character(sketcher, at, end);
-            if (!size) {
-                return false;
-            }
-            at += size;
+            continue;
         }
+        bool is_word_start = sketcher->out == sketcher->word;
+        u32 size = is_word_start ? add_short_word(sketcher, at) : 0;
+        if (!size) {
+            size = add_other(sketcher, at, end);
+        }
+        if (!size) {
+            return false;
+        }
+        at += size;
     }
     end_word(sketcher);
     return true;
@@ -203,11 +231,7 @@ static enum SketchResult write_sketch(Span text, u8 *buffer, u8 *out) {
         return NO_WORDS;
     }
     if (sketcher.count < SHINGLE) { /* shorter than a shingle: it is one */
-        u64 hash = 0;
-        for (u32 place = 0; place < sketcher.count; place++) {
-            hash += sketcher.words[place] * PLACE_FACTORS[place];
-        }
-        add_shingle(&sketcher, hash);
+        add_shingle(&sketcher, sketcher.sums[SHINGLE - 1 - sketcher.count]);
     }
     for (u32 bin = 0; bin < BINS; bin++) {
         u32 value = bin_value(&sketcher, bin);

@@ -112,19 +112,40 @@ static const u8 *write_reference(Scanner *scanner, const u8 *at, const u8 *end, 
     return next;
 }
 
-/* Copy visible characters and single spaces between them. */
+/* Which of 8 bytes cannot be copied as they are: all but ASCII words with single spaces between them. */
+static inline u64 not_words(u64 bytes, u8 before) {
+    u64 spaces = are_between(bytes, ' ', ' ');
+    u64 others = are_between(bytes, '!', '%') | are_between(bytes, '\'', 0x7F);
+    u64 repeated = spaces & (spaces << 8 | (before == ' ') * 0x80);
+    return ~(spaces | others) & HIGH_BITS | repeated;
+}
+
+/* Copy visible characters and single spaces between them; `at` is a visible one. Bytes are copied by eights, more than
+   needed: what follows is written over the rest. */
 static inline const u8 *write_words(const u8 *at, const u8 *end, u8 **out) {
     u8 *to = *out;
-    for (;;) {
-        do {
-            *to++ = *at++;
-        } while (at < end && TEXT_KIND[*at] == PLAIN);
-        bool is_lone_space = at + 1 < end && TEXT_KIND[*at] == BLANK && TEXT_KIND[at[1]] == PLAIN;
-        if (!is_lone_space) {
+    *to++ = *at++;
+    while (at < end) {
+        u64 bytes = eight_bytes(at);
+        u64 special = not_words(bytes, to[-1]);
+        ptrdiff_t size = special ? first_marked(special) : 8;
+        write_eight_bytes(to, bytes);
+        size = size < end - at ? size : end - at;
+        at += size;
+        to += size;
+        if (size == 8 || at == end) {
+            continue;
+        }
+        if (TEXT_KIND[*at] == BLANK && to[-1] != ' ') {
+            *to++ = ' ';
+            at++;
+        } else if (TEXT_KIND[*at] == PLAIN) { /* letters beyond ASCII come in runs */
+            do {
+                *to++ = *at++;
+            } while (at < end && *at >= 0x80 && TEXT_KIND[*at] == PLAIN);
+        } else {
             break;
         }
-        *to++ = ' ';
-        at++;
     }
     *out = to;
     return at;
@@ -157,6 +178,10 @@ static void write_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_ra
             is_node = true;
             out = before_character(scanner, out, *at);
             at = write_words(at, end, &out);
+            if (out[-1] == ' ') {
+                out--;
+                text->gap = SPACE;
+            }
             text->last = out[-1];
         }
     }

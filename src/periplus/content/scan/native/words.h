@@ -37,11 +37,7 @@ typedef struct {
     bool is_after_space;
 } Words;
 
-static void add_character(Words *words, const u8 *character, u32 size) {
-    if (space_size(character)) {
-        words->is_after_space = true;
-        return;
-    }
+static inline void add_character(Words *words, const u8 *character, u32 size) {
     if (words->is_after_space) {
         words->is_after_space = false;
         if (words->size) {
@@ -52,25 +48,32 @@ static void add_character(Words *words, const u8 *character, u32 size) {
     words->size += size;
 }
 
+/* Append a reference; returns what follows it, or NULL if there is none. */
+static const u8 *add_reference(Words *words, const u8 *at, const u8 *end, bool is_in_attribute) {
+    u8 character[MAX_CHARACTER + 2] = {0};
+    u32 size = 0;
+    const u8 *next = read_reference(at, end, is_in_attribute, character, &size);
+    if (next && space_size(character)) {
+        words->is_after_space = true;
+    } else if (next) {
+        add_character(words, character, size);
+    }
+    return next;
+}
+
 /* Append a piece of text as written, until there is enough. */
 static void add_words_of(Words *words, Span source, bool is_raw, bool is_in_attribute) {
     const u8 *at = source.at;
     const u8 *end = source.at + source.size;
     while (at < end && words->size < ENOUGH_BYTES) {
-        u8 character[MAX_CHARACTER + PADDING] = {0};
-        u32 size = 0;
-        const u8 *next = NULL;
-        if (*at == '&' && !is_raw) {
-            next = read_reference(at, end, is_in_attribute, character, &size);
-        }
-        if (next) {
-            add_character(words, character, size);
-            at = next;
-        } else {
-            u32 space = space_size(at);
+        const u8 *next = *at == '&' && !is_raw ? add_reference(words, at, end, is_in_attribute) : NULL;
+        u32 space = next ? 0 : space_size(at);
+        if (space) {
+            words->is_after_space = true;
+        } else if (!next) {
             add_character(words, at, 1);
-            at += space ? space : 1;
         }
+        at = next ? next : at + (space ? space : 1);
     }
 }
 
