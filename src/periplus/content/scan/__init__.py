@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from . import python
 from .columns import (
     MAX_ANCHOR,
     MAX_FORMS,
@@ -28,7 +29,6 @@ from .columns import (
     HeadElement,
     Medium,
 )
-from .python import scan as scan_in_python
 
 __all__ = [
     "MAX_ANCHOR",
@@ -46,23 +46,28 @@ __all__ = [
     "FormElement",
     "HeadElement",
     "Medium",
+    "resolve",
     "scan",
 ]
 
 
-def _choose() -> tuple[str, Callable[[bytes, str, bool, bool], Columns]]:
+Scan = Callable[[bytes, str, bool, bool], Columns]
+Resolve = Callable[[str, list[str]], list[str | None]]
+
+
+def _choose() -> tuple[str, Scan, Resolve]:
     if os.environ.get("PERIPLUS_PURE") == "1":
-        return "python", scan_in_python
+        return "python", python.scan, python.resolve
     try:
-        from ._native import scan as scan_natively
+        from . import _native
     except ImportError:
         if os.environ.get("PERIPLUS_NATIVE") == "1":
             raise
-        return "python", scan_in_python
-    return "native", scan_natively
+        return "python", python.scan, python.resolve
+    return "native", _native.scan, getattr(_native, "resolve", python.resolve)
 
 
-_READER, _SCAN = _choose()
+_READER, _SCAN, _RESOLVE = _choose()
 READER: Final = _READER
 """Which scanner is used: "native" or "python"."""
 
@@ -70,3 +75,8 @@ READER: Final = _READER
 def scan(html: bytes, url: str, *, wants_blocks: bool = False, wants_events: bool = False) -> Columns:
     """Scan a page once. `html` is in UTF-8, perhaps with invalid bytes; only the first 16 MiB are read."""
     return _SCAN(html, url, wants_blocks, wants_events)
+
+
+def resolve(url: str, hrefs: list[str]) -> list[str | None]:
+    """What the scanner makes of links that need no URL parser, `None` for others: in Python, all of them."""
+    return _RESOLVE(url, hrefs)

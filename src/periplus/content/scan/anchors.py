@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from .columns import MAX_ANCHOR, MAX_LINKS, MAX_MEDIA
-from .markup import Tag
+from .markup import Tag, is_to_itself
 from .references import decode_references, decode_text, decode_value
 from .state import NONE, Page
 from .tags import NUMBERS
@@ -25,16 +25,10 @@ _SEPARATOR: Final = b"\x02"
 def start_anchor(page: Page, tag: Tag) -> None:
     """`<a>`: without a target, too, it ends the link before it."""
     page.is_split = False
-    raw = tag.raw
-    href = raw.get(b"href")
-    if not href and (drawn := raw.get(b"xlink:href")):
-        href = drawn
-    if href is None and b"href" not in raw:
-        page.link = NONE
-        page.is_linked = False
-        find_sinks(page)
-        return
-    _open_link(page, decode_references(href) if href else b"", tag.value(b"rel") if b"rel" in raw else "")
+    if tag.href is not None:
+        _open_link(page, tag.href, tag.rel, tag.is_to_itself)
+    elif page.is_linked:
+        close_anchor(page)
 
 
 def close_anchor(page: Page, _: Tag | None = None) -> None:
@@ -48,16 +42,17 @@ def close_anchor(page: Page, _: Tag | None = None) -> None:
 def open_link_again(page: Page) -> None:
     """An element around the open link has ended before it: the HTML Standard opens the link again for the next text."""
     page.is_split = False
-    _open_link(page, page.hrefs[page.link], page.rels.get(page.link, ""))
+    _open_link(page, page.hrefs[page.link], page.rels.get(page.link, ""), page.is_link_to_itself)
 
 
 def add_other_link(page: Page, tag: Tag) -> None:
     """`<area>`, `<iframe>`, `<frame>`: an area leads to the page itself if its href is empty, a frame nowhere."""
     kind, target, text = _KINDS[tag.number]
     href = tag.raw.get(target)
-    if target in tag.raw and (href or kind == 1) and len(page.hrefs) <= MAX_LINKS:
-        number = len(page.hrefs)
-        _add_row(page, decode_references(href or b""), tag.value(b"rel"))
+    if target not in tag.raw or not (href or kind == 1):
+        return
+    number = _add_row(page, decode_references(href or b""), tag.value(b"rel"), is_to_itself(href))
+    if number != NONE:
         page.kinds[number] = kind
         page.labels[number] = tag.raw.get(text) or b""
 
@@ -73,29 +68,32 @@ def add_medium(page: Page, tag: Tag) -> None:
 def find_sinks(page: Page) -> None:
     """Find out again who gets the text that follows, besides the page."""
     sinks = () if page.link == NONE else (page.texts[page.link],)
-    if page.text_owner != NONE:
-        sinks = (*sinks, page.form_texts[page.text_owner])
-    page.sinks = sinks
+    page.sinks = sinks if page.text_owner == NONE else (*sinks, page.form_texts[page.text_owner])
 
 
-def _open_link(page: Page, href: bytes, rel: str) -> None:
+def _open_link(page: Page, href: bytes, rel: str, is_to_itself: bool) -> None:
     page.is_linked = True
+    page.is_link_to_itself = is_to_itself
     page.link_depth = len(page.stack)
-    number = len(page.hrefs)
-    if number <= MAX_LINKS:
-        _add_row(page, href, rel)
-        page.link = number
-    else:
-        page.link = NONE
+    page.link = _add_row(page, href, rel, is_to_itself)
     find_sinks(page)
 
 
-def _add_row(page: Page, href: bytes, rel: str) -> None:
+def _add_row(page: Page, href: bytes, rel: str, is_to_itself: bool) -> int:
+    """Add a link. Returns its number, none if there are too many of its kind: to the page itself, and to others."""
+    number = len(page.hrefs)
+    if is_to_itself:
+        if page.own_links >= MAX_LINKS:
+            return NONE
+        page.own_links += 1
+    elif number - page.own_links > MAX_LINKS:
+        return NONE
     if rel:
-        page.rels[len(page.hrefs)] = rel
+        page.rels[number] = rel
     page.hrefs.append(href)
     page.texts.append([])
     page.link_elements.append(page.element)
+    return number
 
 
 def anchor_texts(page: Page) -> list[str]:

@@ -61,7 +61,7 @@ class _Spaces(NamedTuple):
     after: NDArray[np.intp]
 
 
-def fold_runs(runs: Sequence[Run | tuple[bytes, int, int, bool]], *, has_signs: bool) -> Folded:
+def fold_runs(runs: Sequence[Run], *, has_signs: bool) -> Folded:
     """Fold the runs of text of a page. `has_signs`: whether the page holds bytes that are signs here."""
     if not runs:
         return _EMPTY

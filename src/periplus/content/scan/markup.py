@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from .columns import Attributes, Medium
-from .references import decode_value
-from .tags import FLAGS_OF, NAMES, NUMBERS, PUSH, numbers_of
+from .references import decode_references, decode_value
+from .tags import FLAGS_OF, FORM_PART, NAMES, NUMBERS, PUSH, numbers_of
 from .tokens import RawAttributes, attributes_in, decoded, is_self_closing, name_of
 
 try:
@@ -65,30 +66,69 @@ _HINTING: Final = frozenset(
 _MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
 """Tags that have no content if they end with a slash, in foreign content."""
 _EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "id"})
+_PLAIN_ANCHOR: Final = re.compile(rb'a(?: (?:class|title|id|target)="[^"]*+")*+ href="([^"]++)"')
+"""How nearly all links are written: the first `href` is behind attributes that do not matter."""
+_A: Final = NUMBERS["a"]
+_FOREIGN: Final = numbers_of("svg", "math")
 _NAMES: Final = tuple("img" if name == "image" else name for name in NAMES)
 _NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
+
+
+def is_to_itself(href: bytes | None) -> bool:
+    """Whether a link leads to the page itself, which can be seen without a URL parser."""
+    return not href or href.startswith(b"#")
 
 
 class Tag:
     """A start or end tag. What only some tags need is found out when it is first asked for."""
 
-    __slots__ = ("_attributes", "act", "flags", "hints", "is_end", "is_self_closing", "number", "raw", "region", "step")
+    __slots__ = (
+        *("_attributes", "_raw", "_source", "act", "flags", "hints", "href", "is_end", "is_plain", "is_self_closing"),
+        "is_to_itself",
+        *("number", "region", "rel", "step"),
+    )
 
     def __init__(self, source: bytes) -> None:
+        self.act: Act | None = None
+        self._source = source
+        self._attributes: Attributes | None = None
+        self._raw: RawAttributes | None = None
+        self.hints = self.region = 0
+        self.step: bytes | None = None
+        """What `ways` makes of it."""
+        self.is_self_closing = False
+        plain = _PLAIN_ANCHOR.match(source)
+        if plain and b"rel" not in source:
+            self.number, self.flags, self.is_end, self.is_plain = _A, 0, False, False
+            self.href: bytes | None = decode_references(plain[1])
+            """Where an `<a>` leads, references decoded; nothing if it does not say."""
+            self.rel = ""
+            self.is_to_itself = is_to_itself(plain[1])
+        else:
+            self._read()
+
+    def _read(self) -> None:
+        source = self._source
         self.is_end = source.startswith(b"/")
         name, end = name_of(source)
         self.number = _NUMBERS.get(name.lower(), 0)
         self.flags = FLAGS_OF[self.number]
-        self.raw: RawAttributes = {} if self.is_end or end == len(source) else attributes_in(source, end)
-        self.is_self_closing = self.number in _MAY_BE_EMPTY and is_self_closing(source)
-        self.region = 0
-        self.hints = 0
-        self.act: Act | None = None
-        self.step: bytes | None = None
-        """What `ways` makes of it."""
-        self._attributes: Attributes | None = None
+        if self.is_end or end == len(source):
+            self._raw = {}
+        elif self.number in _MAY_BE_EMPTY:
+            self.is_self_closing = is_self_closing(source)
         if self.flags & PUSH and not self.is_end:
             self._read_hints()
+        self.is_plain = not self.region and not self.flags & FORM_PART and self.number not in _FOREIGN
+        if self.number == _A:
+            self._read_anchor()
+
+    @property
+    def raw(self) -> RawAttributes:
+        """The attributes as written."""
+        if self._raw is None:
+            self._raw = attributes_in(self._source, name_of(self._source)[1])
+        return self._raw
 
     @property
     def name(self) -> str:
@@ -115,8 +155,18 @@ class Tag:
         """The attributes that writers of Markdown and text use."""
         return {name: value for name, value in self.attributes.items() if name in _EVENT_ATTRIBUTES}
 
+    def _read_anchor(self) -> None:
+        raw = self.raw
+        href = raw.get(b"href") or raw.get(b"xlink:href")
+        self.href = decode_references(href) if href else b"" if b"href" in raw else None
+        self.rel = self.value(b"rel")
+        self.is_to_itself = is_to_itself(href)
+
     def _read_hints(self) -> None:
+        """Find out what the rule for the main text wants to know of the element."""
         self.region = _TAG_REGIONS.get(self.number, 0)
+        if not self.raw:
+            return
         for name in self.raw.keys() & _HINTING:
             value = self.raw[name]
             self.hints |= attribute_hints(name, value)

@@ -45,6 +45,11 @@ def scan(html: bytes, _: str, wants_blocks: bool, wants_events: bool) -> Columns
     return _columns(page)
 
 
+def resolve(_: str, hrefs: list[str]) -> list[str | None]:
+    """Leave links to the URL parser."""
+    return [None] * len(hrefs)
+
+
 def _columns(page: Page) -> Columns:
     has_signs = any(sign in page.html for sign in (b"\x01", b"\x02", b"\x03"))
     folded = fold_runs(page.runs, has_signs=has_signs)

@@ -12,7 +12,7 @@ from .anchors import close_anchor
 from .columns import EventKind
 from .form_parts import enter_form_part, leave_form_parts
 from .markup import Tag
-from .state import NONE, Level, Page, WrittenEvent
+from .state import HAS_EVENT, IS_FOREIGN, NONE, Page, WrittenEvent
 from .tags import BARRIER, CLOSES_P, FLAGS_OF, FORM_PART, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
 
 MAX_OPEN: Final = 512
@@ -69,19 +69,41 @@ def push(page: Page, tag: Tag, position: int = NONE) -> None:
     stack = page.stack
     if len(stack) >= MAX_OPEN:
         return
-    region = page.region | tag.region
-    if region != page.region:
-        cross_region(page)
-        page.region = region
     number = len(page.elements)
     page.elements.append((page.element, tag))
     page.element = number
     stack.append(tag.number)
+    if tag.is_plain and not page.wants_events:
+        page.levels.append((page.region, number, False, False))
+    else:
+        _enter(page, tag, position)
+
+
+def _enter(page: Page, tag: Tag, position: int) -> None:
+    """What is to be done for elements that are more than a block."""
+    region = page.region | tag.region
+    if region != page.region:
+        cross_region(page)
+        page.region = region
     page.is_foreign = tag.number in _FOREIGN
     if tag.flags & FORM_PART:
         enter_form_part(page, tag.number, position)
     has_event = page.wants_events and add_open_event(page, tag)
-    page.levels.append(Level(region, number, page.is_foreign, has_event))
+    page.levels.append((region, page.element, page.is_foreign, has_event))
+
+
+def pop(page: Page) -> None:
+    """Close the innermost element."""
+    stack = page.stack
+    if page.outer or page.wants_events or (len(stack) <= page.link_depth and page.link != NONE):
+        pop_to(page, len(stack) - 1)
+        return
+    levels = page.levels
+    del stack[-1], levels[-1]
+    region, page.element, page.is_foreign, _ = levels[-1]
+    if region != page.region:
+        cross_region(page)
+        page.region = region
 
 
 def pop_to(page: Page, size: int) -> None:
@@ -91,7 +113,7 @@ def pop_to(page: Page, size: int) -> None:
         leave_form_parts(page, stack[size:])
     if page.wants_events:
         for place in range(len(stack) - 1, size - 1, -1):
-            if levels[place].has_event:
+            if levels[place][HAS_EVENT]:
                 add_event(page, WrittenEvent(EventKind.CLOSE, NAMES[stack[place]], None, NONE))
     if size < page.link_depth and page.link != NONE:
         if FLAGS_OF[stack[page.link_depth - 1]] & BARRIER:
@@ -153,7 +175,7 @@ def close_element(page: Page, ended: int) -> None:
 def leave_foreign(page: Page) -> None:
     """A tag of HTML in a drawing or a formula ends it."""
     size = len(page.levels)
-    while size > 1 and page.levels[size - 1].is_foreign:
+    while size > 1 and page.levels[size - 1][IS_FOREIGN]:
         size -= 1
     pop_to(page, size)
 

@@ -8,7 +8,7 @@ from .anchors import add_medium, add_other_link, close_anchor, start_anchor
 from .form_parts import add_form_element, end_form, start_form
 from .head_parts import add_head_element
 from .markup import Act, Tag
-from .stack import close_element, close_item, close_option, close_paragraph, close_table_part, pop_to, push
+from .stack import close_element, close_item, close_option, close_paragraph, close_table_part, pop, push
 from .state import Page
 from .tags import (
     BLOCK,
@@ -123,7 +123,7 @@ def _stop(_: Page, __: Tag) -> bool:
 def _end_block(page: Page, tag: Tag) -> bool:
     page.block += 1
     if page.stack[-1] == tag.number:
-        pop_to(page, len(page.stack) - 1)
+        pop(page)
     else:
         close_element(page, tag.number)
     return page.is_foreign
@@ -202,7 +202,7 @@ def tag_of(source: bytes | None) -> Tag:
     """A tag that is not known yet; of something that is not a tag, one that does nothing."""
     tag = Tag(source or b"")
     tag.act = (_ENDS if tag.is_end else _STARTS)[tag.number]
-    if len(source or b"") <= _MAX_SOURCE:
+    if source is None or len(source) <= _MAX_SOURCE:
         if len(known) >= _MAX_KNOWN:
             known.clear()
         known[source] = tag
