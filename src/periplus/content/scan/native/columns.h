@@ -323,15 +323,22 @@ static PyObject *head_column(const State *state, const Scanner *scanner) {
     return list;
 }
 
-/* What a textarea begins with: as written, but for a newline right behind the tag. */
+/* What a textarea begins with: as written, but for a line break right behind the tag. */
 static PyObject *textarea_content(const State *state, const Scanner *scanner, Pieces pieces) {
     if (!pieces.first) {
         return held(state->empty);
     }
-    Span source = scanner->pieces.items[pieces.first - 1].source;
-    u32 skipped = source.size > 1 && source.at[0] == '\r' && source.at[1] == '\n' ? 2 : source.at[0] == '\n';
-    source = (Span){source.at + skipped, source.size - skipped};
-    return first_characters(decoded_string(state, source, false), MAX_WORDS);
+    PyObject *text = decoded_string(state, scanner->pieces.items[pieces.first - 1].source, false);
+    Py_ssize_t size = text ? PyUnicode_GetLength(text) : 0;
+    Py_UCS4 first = size > 0 ? PyUnicode_ReadChar(text, 0) : 0;
+    Py_UCS4 second = size > 1 ? PyUnicode_ReadChar(text, 1) : 0;
+    Py_ssize_t skipped = first == '\r' && second == '\n' ? 2 : first == '\r' || first == '\n';
+    if (!skipped) {
+        return first_characters(text, MAX_WORDS);
+    }
+    PyObject *content = PyUnicode_Substring(text, skipped, skipped + MAX_WORDS);
+    Py_DECREF(text);
+    return content;
 }
 
 static PyObject *forms_column(const State *state, const Scanner *scanner) {

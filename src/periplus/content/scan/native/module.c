@@ -1,10 +1,10 @@
-/* `periplus.content.scan._native`: the compiled page scanner.
+/* `periplus.content.scan._native`: the compiled page scanner. All arguments are positional.
 
    scan(html: bytes, url: str, wants_blocks: bool, wants_events: bool) -> Columns
-
-   All arguments are positional. It returns the named tuples of columns.py themselves, so that nothing is left to wrap.
-   `Columns.blocks` is the list of (way, content) that `content.blocks` packs. `Columns.sketch` is None where
-   `content.sketch` has to compute it.
+       The named tuples of columns.py themselves, so that nothing is left to wrap. `Columns.sketch` is None where
+       `content.sketch` has to compute it.
+   resolve(url: str, hrefs: list[str]) -> list[str | None]
+       Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
 
    A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
    made. Each call has its own state and there are no caches, so that threads cannot disturb each other, with the GIL or
@@ -80,6 +80,44 @@ static PyObject *scan(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     PyObject *columns = is_read ? columns_of(PyModule_GetState(module), page) : PyErr_NoMemory();
     free_page(page);
     return columns;
+}
+
+/* Where one href leads; None where it is not plain. */
+static PyObject *resolved(const Base *base, PyObject *href) {
+    u8 url[MAX_URL];
+    Py_ssize_t size;
+    const char *link = PyUnicode_AsUTF8AndSize(href, &size);
+    if (!link) { /* a lone surrogate, or not a string */
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) {
+            return NULL;
+        }
+        PyErr_Clear();
+        return held(Py_None);
+    }
+    u32 length = size > MAX_PAGE ? 0 : write_plain(base, (Span){(const u8 *)link, (u32)size}, url);
+    return length ? PyUnicode_DecodeASCII((const char *)url, length, NULL) : held(Py_None);
+}
+
+static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 2 || !PyList_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "resolve takes a URL and a list");
+        return NULL;
+    }
+    Py_ssize_t url_size;
+    const char *url = PyUnicode_AsUTF8AndSize(arguments[0], &url_size);
+    Py_ssize_t size = PyList_Size(arguments[1]);
+    PyObject *list = url ? PyList_New(size) : NULL;
+    Base base;
+    bool is_base = url && url_size <= MAX_BASE && read_base(&base, (Span){(const u8 *)url, (u32)url_size});
+    for (Py_ssize_t i = 0; list && i < size; i++) {
+        PyObject *href = PyList_GetItem(arguments[1], i);
+        PyObject *target = !href ? NULL : is_base ? resolved(&base, href) : held(Py_None);
+        if (!target || PyList_SetItem(list, i, target) != 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
 }
 
 /* ---- the module ---- */
@@ -163,6 +201,7 @@ static void free_module(void *module) {
 
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
+    {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -224,7 +224,10 @@ static void start_element(Scanner *scanner, u8 tag) {
         add_medium(scanner, tag);
     }
     if (flags & PUSH) {
-        push(scanner, tag);
+        bool is_empty_drawing = (tag == TAG_svg || tag == TAG_math) && scanner->attributes.is_self_closing;
+        if (!is_empty_drawing) {
+            push(scanner, tag);
+        }
         return;
     }
     add_open_event(scanner, tag);

@@ -8,7 +8,8 @@
 
 #define MAX_PAGE (16u << 20)      /* bytes of a page that are read */
 #define MAX_TEXT (1u << 20)       /* bytes of text that are kept */
-#define MAX_LINKS 10001           /* one more than are kept, which says that there were too many */
+#define MAX_LINKS 10001           /* to other pages: one more than are kept, which says that there were too many */
+#define MAX_OWN_LINKS 10000       /* to the page itself */
 #define MAX_MEDIA 10001
 #define MAX_METAS 1000
 #define MAX_HEAD_LINKS 2000
@@ -119,6 +120,7 @@ typedef struct {
 
 typedef struct {
     LIST(Link) list;
+    u32 own_count;     /* of links to the page itself */
     i32 current;       /* the open link, or NONE */
     u32 depth;         /* of the stack when it was opened */
     bool is_split;     /* an element around it ended: the next text opens the link again */

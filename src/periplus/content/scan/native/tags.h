@@ -187,21 +187,19 @@ static const char *const TAG_NAMES[TAG_COUNT] = {
 
 #define MAX_KEY 16 /* bytes: longer than every name that the tables know */
 
-/* A name of at most MAX_KEY bytes, in small letters. */
+/* The first MAX_KEY bytes of a name, in small letters, and how long it is. */
 typedef struct {
     u64 low;
     u64 high;
+    u32 size;
 } NameKey;
 
-/* Names longer than that have the key of no name. At least MAX_KEY bytes can be read at `at`. */
+/* At least MAX_KEY bytes can be read at `at`. */
 static inline NameKey name_key(const u8 *at, u32 size) {
     if (size <= 8) {
-        return (NameKey){lower_bytes(first_bytes(eight_bytes(at), size)), 0};
+        return (NameKey){lower_bytes(first_bytes(eight_bytes(at), size)), 0, size};
     }
-    if (size > MAX_KEY) {
-        return (NameKey){0, 0};
-    }
-    return (NameKey){lower_bytes(eight_bytes(at)), lower_bytes(first_bytes(eight_bytes(at + 8), size - 8))};
+    return (NameKey){lower_bytes(eight_bytes(at)), lower_bytes(first_bytes(eight_bytes(at + 8), size - 8)), size};
 }
 
 /* A table from names to small numbers, 0 for what is not in it. */
@@ -232,7 +230,8 @@ static void add_name(NameSlot *table, const char *name, u8 number) {
 static inline u8 find_name(const NameSlot *table, NameKey key) {
     u32 slot = name_slot(key);
     while (table[slot].number) {
-        if (table[slot].key.low == key.low && table[slot].key.high == key.high) {
+        const NameKey *known = &table[slot].key;
+        if (known->low == key.low && known->high == key.high && known->size == key.size) {
             return table[slot].number;
         }
         slot = (slot + 1) % NAME_SLOTS;

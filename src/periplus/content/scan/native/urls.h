@@ -204,6 +204,30 @@ static bool join_plain(const Base *base, Span link, Joint *joint) {
     return !has_scheme(at, end) && is_plain_rest(at, end);
 }
 
+static Span without_fragment(Span href) {
+    if (href.size) {
+        href.size = (u32)(find_byte(href.at, href.at + href.size, '#') - href.at);
+    }
+    return href;
+}
+
+/* Bytes of the longest URL that a plain link can become. */
+#define MAX_URL (MAX_BASE + MAX_HOST + MAX_REST + 64)
+
+/* Write where a link leads and return the size of that, at most MAX_URL; 0: it is not plain. */
+static u32 write_plain(const Base *base, Span link, u8 *out) {
+    Joint joint;
+    link = without_fragment(link);
+    if (!join_plain(base, link, &joint)) {
+        return 0;
+    }
+    memcpy(out, base->url.at, joint.kept);
+    if (link.size) {
+        memcpy(out + joint.kept, link.at + joint.skipped, link.size - joint.skipped);
+    }
+    return joint.kept + link.size - joint.skipped;
+}
+
 /* ---- all links of a page ---- */
 
 typedef struct {
@@ -266,12 +290,10 @@ static u32 hash_bytes(Span bytes) {
     return (u32)(hash >> 32 ^ hash);
 }
 
-/* Append a URL to those that are known. */
-static bool write_url(Targets *targets, const Base *base, Unique *unique, Joint joint) {
-    u32 rest = unique->link.size - joint.skipped;
-    size_t needed = targets->urls_size + joint.kept + rest;
-    if (needed > targets->urls_room) {
-        size_t room = needed * 2 + 4096;
+/* Resolve a link, if it is plain, behind the URLs that are known. Returns false if there is no memory. */
+static bool add_url(Targets *targets, const Base *base, Unique *unique) {
+    if (targets->urls_size + MAX_URL > targets->urls_room) {
+        size_t room = targets->urls_room * 2 + 2 * MAX_URL;
         u8 *moved = realloc(targets->urls, room);
         if (!moved) {
             return false;
@@ -279,14 +301,9 @@ static bool write_url(Targets *targets, const Base *base, Unique *unique, Joint 
         targets->urls = moved;
         targets->urls_room = room;
     }
-    u8 *out = targets->urls + targets->urls_size;
-    memcpy(out, base->url.at, joint.kept);
-    if (rest) {
-        memcpy(out + joint.kept, unique->link.at + joint.skipped, rest);
-    }
     unique->url = targets->urls_size;
-    unique->url_size = joint.kept + rest;
-    targets->urls_size = needed;
+    unique->url_size = write_plain(base, unique->link, targets->urls + unique->url);
+    targets->urls_size += unique->url_size;
     return true;
 }
 
@@ -305,19 +322,11 @@ static u32 unique_number(Targets *targets, const Base *base, Span link) {
     }
     Unique *unique = &targets->uniques.items[targets->uniques.count];
     *unique = (Unique){link, 0, 0, *head};
-    Joint joint;
-    if (join_plain(base, link, &joint) && !write_url(targets, base, unique, joint)) {
+    if (!add_url(targets, base, unique)) {
         return 0;
     }
     *head = ++targets->uniques.count;
     return *head;
-}
-
-static Span without_fragment(Span href) {
-    if (href.size) {
-        href.size = (u32)(find_byte(href.at, href.at + href.size, '#') - href.at);
-    }
-    return href;
 }
 
 /* Resolve the plain links of a page: `Link.unique` becomes the number of its target, or 0 where there is none. With a
@@ -341,13 +350,9 @@ static bool resolve_links(Scanner *scanner, Targets *targets, Span url) {
     }
     for (u32 i = 0; i < count; i++) {
         Link *link = &scanner->links.list.items[i];
-        Span target = without_fragment(link->href);
-        bool is_ragged = target.size && target.at[target.size - 1] <= ' '; /* what is cut decides what is stripped */
-        if (!is_ragged) {
-            link->unique = unique_number(targets, &base, target);
-            if (!link->unique) {
-                return false;
-            }
+        link->unique = unique_number(targets, &base, without_fragment(link->href));
+        if (!link->unique) {
+            return false;
         }
     }
     return true;
