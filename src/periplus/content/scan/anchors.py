@@ -19,7 +19,10 @@ _KINDS: Final = {
     NUMBERS["frame"]: (3, b"src", b"title"),
 }
 """For links that are not `<a>`: position in `model.LinkKind`, the attribute with the target, that with a text."""
-_SEPARATOR: Final = b"\x02"
+_PIECE_SIGN: Final = b"\x01"
+"""Between two pieces of a text, so that no reference or tag comes about; removed in the end."""
+_TEXT_SIGN: Final = b"\x02"
+"""Between two texts."""
 
 
 def start_anchor(page: Page, tag: Tag) -> None:
@@ -98,7 +101,7 @@ def _add_row(page: Page, href: bytes, rel: str, is_to_itself: bool) -> int:
 
 def anchor_texts(page: Page) -> list[str]:
     """The texts of all links: what is written in them, or else what their first picture says."""
-    texts = fold_pieces(page.texts)
+    texts = fold_pieces(page, page.texts)
     for number, picture in page.pictures.items():
         texts[number] = texts[number] or folded(decode_value(picture))
     for number, label in page.labels.items():
@@ -106,14 +109,16 @@ def anchor_texts(page: Page) -> list[str]:
     return texts
 
 
-def fold_pieces(written: Sequence[Sequence[bytes]]) -> list[str]:
+def fold_pieces(page: Page, written: Sequence[Sequence[bytes]]) -> list[str]:
     """Texts made of pieces of the page, white space folded: all at once, because there are many, and most are short."""
-    joined = [b"".join(pieces) for pieces in written]
-    whole = _decoded(_SEPARATOR.join(joined))
-    texts = whole.split(_SEPARATOR.decode())
-    if len(texts) != len(joined):  # a page may hold the separator
-        texts = [_decoded(text) for text in joined]
-    return [folded(text) for text in texts]
+    joined = _TEXT_SIGN.join([_PIECE_SIGN.join(pieces) for pieces in written])
+    if b"<" in joined:
+        joined = INLINE_TAG.sub(_PIECE_SIGN, joined)
+    decoded = decode_text(joined)
+    texts = decoded.translate(None, _PIECE_SIGN).split(_TEXT_SIGN)
+    if page.has_signs or len(texts) != len(written) or decoded.count(_PIECE_SIGN) != joined.count(_PIECE_SIGN):
+        texts = [b"".join(map(_decoded, pieces)) for pieces in written]
+    return [folded(text.decode("utf-8", "replace")) for text in texts]
 
 
 def folded(text: str) -> str:
@@ -121,7 +126,5 @@ def folded(text: str) -> str:
     return " ".join(text.split())[:MAX_ANCHOR]
 
 
-def _decoded(source: bytes) -> str:
-    if b"<" in source:
-        source = INLINE_TAG.sub(b"", source)
-    return decode_text(source).decode("utf-8", "replace")
+def _decoded(piece: bytes) -> bytes:
+    return b"".join(map(decode_text, INLINE_TAG.split(piece)))

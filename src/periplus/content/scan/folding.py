@@ -23,7 +23,7 @@ _BORDER: Final = b"\x01"
 """In place of an inline tag."""
 _SEPARATOR: Final = b"\x02"
 """Between two runs of text: a border as well."""
-_HARD_SPACE: Final = EDGE
+_HARD_SPACE: Final = b"\x03"
 """In place of a wide space: white space even if it stands alone between two tags, where other white space is nothing."""
 _SIGNS: Final = _BORDER + _SEPARATOR + _HARD_SPACE
 _NO_SIGNS: Final = bytes.maketrans(_SIGNS, b"   ")

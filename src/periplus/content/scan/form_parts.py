@@ -82,6 +82,7 @@ def add_textarea(page: Page, tag: Tag, content: bytes) -> None:
 def form_elements(page: Page) -> list[FormElement]:
     """All of them, with the texts of labels, options and buttons."""
     forms = page.forms
-    for position, text in zip(page.form_texts, fold_pieces(list(page.form_texts.values())), strict=True):
+    texts = fold_pieces(page, list(page.form_texts.values()))
+    for position, text in zip(page.form_texts, texts, strict=True):
         forms[position] = forms[position]._replace(content=text)
     return forms

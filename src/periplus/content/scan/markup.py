@@ -69,7 +69,8 @@ _EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "s
 _PLAIN_ANCHOR: Final = re.compile(rb'a(?: (?:class|title|id|target)="[^"]*+")*+ href="([^"]++)"')
 """How nearly all links are written: the first `href` is behind attributes that do not matter."""
 _A: Final = NUMBERS["a"]
-_FOREIGN: Final = numbers_of("svg", "math")
+_OF_FOREIGN: Final = numbers_of("svg", "math", "foreignobject", "desc", "title")
+"""Tags with which foreign content, or HTML in it, begins."""
 _NAMES: Final = tuple("img" if name == "image" else name for name in NAMES)
 _NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
 
@@ -119,7 +120,7 @@ class Tag:
             self.is_self_closing = is_self_closing(source)
         if self.flags & PUSH and not self.is_end:
             self._read_hints()
-        self.is_plain = not self.region and not self.flags & FORM_PART and self.number not in _FOREIGN
+        self.is_plain = not self.region and not self.flags & FORM_PART and self.number not in _OF_FOREIGN
         if self.number == _A:
             self._read_anchor()
 

@@ -20,7 +20,7 @@ from .references import decode_text
 from .state import NONE, Page, WrittenEvent
 from .steps import known, tag_of
 from .tags import BLOCK, BREAKOUT, HEAD, NUMBERS, PUSH, RAW, RCDATA, VOID, numbers_of
-from .tokens import BODY_TOKEN, FOREIGN_TOKEN, TEXT, TOKEN, raw_text_end
+from .tokens import BODY_TOKEN, FOREIGN_TOKEN, INLINE_TAG, TEXT, TOKEN, raw_text_end
 from .ways import contents_by_way
 
 MAX_PAGE: Final = 16 << 20
@@ -51,8 +51,7 @@ def resolve(_: str, hrefs: list[str]) -> list[str | None]:
 
 
 def _columns(page: Page) -> Columns:
-    has_signs = any(sign in page.html for sign in (b"\x01", b"\x02", b"\x03"))
-    folded = fold_runs(page.runs, has_signs=has_signs)
+    folded = fold_runs(page.runs, has_signs=page.has_signs)
     tags = [tag.number if tag else NUMBERS["body"] for _, tag in page.elements]
     hints = [tag.hints if tag else 0 for _, tag in page.elements]
     parents = [parent for parent, _ in page.elements]
@@ -280,7 +279,7 @@ def _add_textarea_text(page: Page, text: bytes) -> None:
 
 
 def _collect(page: Page, text: bytes) -> None:
-    if page.is_split:
+    if page.is_split and INLINE_TAG.sub(b"", text):
         open_link_again(page)
     for sink in page.sinks:
         sink.append(text)

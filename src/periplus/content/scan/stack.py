@@ -18,8 +18,9 @@ from .tags import BARRIER, CLOSES_P, FLAGS_OF, FORM_PART, HEAD, NAMES, NUMBERS, 
 MAX_OPEN: Final = 512
 """Elements on the stack, the body included; deeper ones are not put there: such pages are mistakes or attacks."""
 MAX_EVENTS: Final = 500_000
-EDGE: Final = b"\x03"
-"""A run of text that stands for the border of a region: a space, whatever is beside it."""
+EDGE: Final = b"\x03\x03"
+"""A run of text that stands for the border of a region: a space, whatever is beside it. It is told apart from what a
+page may hold by its identity, which single bytes do not have."""
 
 _EVERY: Final = bytes(range(256))
 _P: Final = NUMBERS["p"]

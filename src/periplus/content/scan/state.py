@@ -38,6 +38,8 @@ class Page:
 
     def __init__(self, html: bytes, *, wants_blocks: bool, wants_events: bool) -> None:
         self.html = html
+        self.has_signs = any(sign in html for sign in (b"\x01", b"\x02", b"\x03"))
+        """Whether the page holds bytes that are signs in the texts that are put together of it."""
         self.wants_blocks = wants_blocks
         self.wants_events = wants_events
         self.is_in_body = False
