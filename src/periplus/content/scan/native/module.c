@@ -4,6 +4,7 @@
        The named tuples of columns.py themselves, so that nothing is left to wrap. `Columns.sketch` is None where
        `content.sketch` has to compute it.
    resolve(url: str, hrefs: list[str]) -> list[str | None]
+   masked(text: bytes) -> bytes
        Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
 
    A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
@@ -18,6 +19,7 @@
 
 #include "reading.h"
 #include "columns.h"
+#include "volatile.h"
 
 static PyObject *sketch_column(const Page *page) {
     if (page->sketched == LEFT_TO_PYTHON) {
@@ -199,9 +201,28 @@ static void free_module(void *module) {
     clear(module);
 }
 
+/* masked(text: bytes) -> bytes: the text with volatile words masked. */
+static PyObject *masked(PyObject *module, PyObject *text) {
+    (void)module;
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(text, &bytes, &size) < 0) {
+        return NULL;
+    }
+    u8 *buffer = size < UINT32_MAX ? malloc((size_t)size + 1) : NULL;
+    if (!buffer) {
+        return PyErr_NoMemory();
+    }
+    u32 length = mask_volatile((Span){(const u8 *)bytes, (u32)size}, buffer);
+    PyObject *result = PyBytes_FromStringAndSize((const char *)buffer, length);
+    free(buffer);
+    return result;
+}
+
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
     {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
+    {"masked", masked, METH_O, "Mask the volatile words of a text."},
     {NULL, NULL, 0, NULL},
 };
 

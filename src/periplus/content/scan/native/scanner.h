@@ -90,10 +90,16 @@ typedef struct {
     bool is_raw;
 } Event;
 
+/* An open element. Places are positions on the stack; the body is at 0, which also stands for "none", because nothing
+   closes the body. With them, whether an end tag reaches an element is known without a walk down the stack. */
 typedef struct {
     u32 element;
     i32 outer_owner;  /* what `Forms.text_owner` was before */
     i32 outer_holder; /* what `Forms.label` or `Forms.options` was before */
+    u16 previous;     /* the place of the one before it with its tag */
+    u16 barrier;      /* the place of the nearest element, itself included, that is a BARRIER... */
+    u16 special;      /* ...that is SPECIAL... */
+    u16 container;    /* ...that is SPECIAL, but not an address, a div or a paragraph */
     u8 tag;
     u8 region;
     bool is_foreign; /* svg or math */
@@ -103,7 +109,7 @@ typedef struct {
 typedef struct {
     Open open[MAX_OPEN];
     u32 size;
-    u16 count[TAG_COUNT]; /* how many of each tag are open */
+    u16 last[TAG_COUNT]; /* the place of the innermost open element of each tag */
 } Stack;
 
 /* What stands between the last visible character and the next. */

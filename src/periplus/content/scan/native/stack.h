@@ -52,13 +52,40 @@ static u32 hints_of(const Attributes *attributes, u8 *region) {
     return hints;
 }
 
+/* The nearest place of a kind: that of a new element itself, or what it was for the one above it. */
+static inline u16 nearest(bool is_of_kind, u32 place, u16 outer) {
+    return is_of_kind ? (u16)place : outer;
+}
+
+/* Put an element on the stack. */
+static Open *open_element(Scanner *scanner, u8 tag, u8 region) {
+    Stack *stack = &scanner->stack;
+    u32 place = stack->size++;
+    Open *opened = &stack->open[place];
+    const Open *above = place ? opened - 1 : opened;
+    bool is_special = TAG_FLAGS[tag] & SPECIAL;
+    bool is_container = is_special && tag != TAG_address && tag != TAG_div && tag != TAG_p;
+    *opened = (Open){
+        .element = scanner->elements.count++,
+        .previous = stack->last[tag],
+        .barrier = nearest(TAG_FLAGS[tag] & BARRIER, place, above->barrier),
+        .special = nearest(is_special, place, above->special),
+        .container = nearest(is_container, place, above->container),
+        .tag = tag,
+        .region = region,
+        .is_foreign = tag == TAG_svg || tag == TAG_math,
+    };
+    stack->last[tag] = (u16)place;
+    return opened;
+}
+
 /* Open an element. Beyond MAX_OPEN nothing happens: such pages are made by mistake or to harm. */
 static void push(Scanner *scanner, u8 tag) {
     Stack *stack = &scanner->stack;
     if (stack->size >= MAX_OPEN || !HAS_ROOM(&scanner->elements, &scanner->has_failed)) {
         return;
     }
-    Open *above = stack->size ? top_of(scanner) : NULL;
+    const Open *above = stack->size ? top_of(scanner) : NULL;
     u8 outer = above ? above->region : 0;
     u8 region = outer | region_of_tag(tag);
     u32 hints = hints_of(&scanner->attributes, &region);
@@ -68,15 +95,9 @@ static void push(Scanner *scanner, u8 tag) {
     if (scanner->wants_blocks && above) {
         find_way(element, &scanner->elements.items[element->parent], &scanner->attributes);
     }
-    stack->open[stack->size++] = (Open){
-        .element = scanner->elements.count++,
-        .tag = tag,
-        .region = region,
-        .is_foreign = tag == TAG_svg || tag == TAG_math,
-    };
-    stack->count[tag]++;
-    enter_form_part(scanner, top_of(scanner));
-    top_of(scanner)->has_event = add_open_event(scanner, tag);
+    Open *opened = open_element(scanner, tag, region);
+    enter_form_part(scanner, opened);
+    opened->has_event = add_open_event(scanner, tag);
 }
 
 /* Close elements until `size` are open. The first, the body, stays. */
@@ -85,7 +106,7 @@ static void pop_to(Scanner *scanner, u32 size) {
     Links *links = &scanner->links;
     while (stack->size > size && stack->size > 1) {
         const Open *closed = &stack->open[--stack->size];
-        stack->count[closed->tag]--;
+        stack->last[closed->tag] = closed->previous;
         cross_region(scanner, closed->region, top_of(scanner)->region);
         leave_form_part(scanner, closed);
         if (closed->has_event) {
@@ -102,41 +123,28 @@ static void pop_to(Scanner *scanner, u32 size) {
     }
 }
 
+static inline u16 larger(u16 one, u16 other) {
+    return one > other ? one : other;
+}
+
+/* Close an element and all above it, unless there is none (0), or something above it stops that. */
+static void close_at(Scanner *scanner, u16 place, u16 stop) {
+    if (place && stop <= place) {
+        pop_to(scanner, place);
+    }
+}
+
 /* ---- implied end tags ---- */
 
 static void close_paragraph(Scanner *scanner) {
-    Stack *stack = &scanner->stack;
-    if (!stack->count[TAG_p]) {
-        return;
-    }
-    for (u32 place = stack->size - 1; place > 0; place--) {
-        u8 tag = stack->open[place].tag;
-        if (tag == TAG_p) {
-            pop_to(scanner, place);
-            return;
-        }
-        if ((TAG_FLAGS[tag] & BARRIER) || tag == TAG_button) {
-            return;
-        }
-    }
+    const u16 *last = scanner->stack.last;
+    close_at(scanner, last[TAG_p], larger(top_of(scanner)->barrier, last[TAG_button]));
 }
 
 /* A list item, a term or a description ends the one before it. */
 static void close_item(Scanner *scanner, u8 one, u8 other) {
-    Stack *stack = &scanner->stack;
-    if (!stack->count[one] && !stack->count[other]) {
-        return;
-    }
-    for (u32 place = stack->size - 1; place > 0; place--) {
-        u8 tag = stack->open[place].tag;
-        if (tag == one || tag == other) {
-            pop_to(scanner, place);
-            return;
-        }
-        if ((TAG_FLAGS[tag] & SPECIAL) && tag != TAG_address && tag != TAG_div && tag != TAG_p) {
-            return;
-        }
-    }
+    const u16 *last = scanner->stack.last;
+    close_at(scanner, larger(last[one], last[other]), top_of(scanner)->container);
 }
 
 static inline bool is_cell(u8 tag) {
@@ -153,20 +161,14 @@ static inline bool is_table_part(u8 tag) {
 
 /* A cell ends the cell before it, a row the row, a group of rows the group. */
 static void close_table_part(Scanner *scanner, u8 started) {
-    Stack *stack = &scanner->stack;
-    for (u32 place = stack->size - 1; place > 0; place--) {
-        u8 tag = stack->open[place].tag;
-        if (tag == TAG_table) {
-            return;
-        }
-        bool is_same_part = is_cell(started)        ? is_cell(tag)
-                            : is_row_group(started) ? is_row_group(tag)
-                                                    : tag == TAG_tr;
-        if (is_same_part) {
-            pop_to(scanner, place);
-            return;
-        }
+    const u16 *last = scanner->stack.last;
+    u16 place = last[TAG_tr];
+    if (is_cell(started)) {
+        place = larger(last[TAG_td], last[TAG_th]);
+    } else if (is_row_group(started)) {
+        place = larger(larger(last[TAG_tbody], last[TAG_thead]), last[TAG_tfoot]);
     }
+    close_at(scanner, place, last[TAG_table]);
 }
 
 static void close_implied(Scanner *scanner, u8 started) {
@@ -202,44 +204,37 @@ static void close_implied(Scanner *scanner, u8 started) {
 
 /* ---- end tags ---- */
 
-/* Whether an end tag does not reach beyond an open element. */
-static bool is_stopped(u8 ended, u8 tag) {
-    if (is_table_part(ended) ? tag == TAG_table : (TAG_FLAGS[tag] & BARRIER) != 0) {
-        return true;
+/* The place beyond which an end tag does not reach. */
+static u16 stop_of(Scanner *scanner, u8 ended) {
+    const u16 *last = scanner->stack.last;
+    const Open *top = top_of(scanner);
+    u16 stop = is_table_part(ended) ? last[TAG_table] : top->barrier;
+    if (!(TAG_FLAGS[ended] & SPECIAL)) {
+        stop = larger(stop, top->special);
+    } else if (ended == TAG_p) {
+        stop = larger(stop, last[TAG_button]);
+    } else if (ended == TAG_li) {
+        stop = larger(stop, larger(last[TAG_ol], last[TAG_ul]));
     }
-    if (!(TAG_FLAGS[ended] & SPECIAL) && (TAG_FLAGS[tag] & SPECIAL)) {
-        return true;
-    }
-    return (ended == TAG_p && tag == TAG_button) || (ended == TAG_li && (tag == TAG_ol || tag == TAG_ul));
+    return stop;
 }
 
 /* The end tag of a heading ends whichever heading is open. */
 static u8 open_heading(const Stack *stack) {
-    for (u8 tag = TAG_h1; tag <= TAG_h6; tag++) {
-        if (stack->count[tag]) {
-            return tag;
-        }
+    u8 tag = TAG_h1;
+    while (tag < TAG_h6 && !stack->last[tag]) {
+        tag++;
     }
-    return TAG_unknown;
+    return tag;
 }
 
 static void close_element(Scanner *scanner, u8 ended) {
-    Stack *stack = &scanner->stack;
-    if (!stack->count[ended] && is_heading(ended)) {
-        ended = open_heading(stack);
+    const u16 *last = scanner->stack.last;
+    if (is_heading(ended) && !last[ended]) {
+        ended = open_heading(&scanner->stack);
     }
-    if (!stack->count[ended]) {
-        return;
-    }
-    for (u32 place = stack->size - 1; place > 0; place--) {
-        u8 tag = stack->open[place].tag;
-        if (tag == ended) {
-            pop_to(scanner, place);
-            return;
-        }
-        if (is_stopped(ended, tag)) {
-            return;
-        }
+    if (last[ended]) {
+        close_at(scanner, last[ended], stop_of(scanner, ended));
     }
 }
 

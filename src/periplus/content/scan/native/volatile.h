@@ -50,7 +50,7 @@ static bool is_one_of(u8 byte, const char *bytes) {
 static bool is_listed(Span text, u32 start, u32 end, const char *words) {
     char wanted[LONGEST_WORD + 3];
     u32 size = end - start;
-    if (!size || size > LONGEST_WORD) {
+    if (size < 3 || size > LONGEST_WORD) { /* all words have three letters or more */
         return false;
     }
     wanted[0] = wanted[size + 1] = ' ';
@@ -359,10 +359,15 @@ static Volatile volatile_at(Span text, u32 place) {
 /* A text with every volatile word masked; `masked` has as much room as the text. Returns the size of it. */
 static u32 mask_volatile(Span text, u8 *masked) {
     u32 size = 0, copied = 0, place = 0;
-    while (place < text.size) {
-        if (!IS_DIGIT[text.at[place]] || (place && IS_DIGIT[text.at[place - 1]])) {
+    for (;;) {
+        if (place && IS_DIGIT[text.at[place - 1]]) { /* in a number that was looked at */
+            place = digits_end(text, place);
+        }
+        while (place < text.size && !IS_DIGIT[text.at[place]]) {
             place++;
-            continue;
+        }
+        if (place == text.size) {
+            break;
         }
         Volatile found = volatile_at(text, place);
         if (found.start != NO_PLACE && found.start >= copied) {
