@@ -27,7 +27,7 @@ from periplus.content.links import srcset_urls
 from periplus.content.redirects import redirect_in
 from periplus.content.scan.columns import MAX_ANCHOR
 from periplus.content.sketch import sketches_of
-from periplus.content.volatile import masked
+from periplus.content.volatile import masked, masked_in_python
 from periplus.content.words import words_of
 from periplus.model import Url
 from periplus.urls import canonical
@@ -146,6 +146,20 @@ def test_masking_is_stable(text: str) -> None:
     data = text.encode("utf-8", "replace")
     masked(data)
     digests_of(data, data, data, [], Url("http://h/"))
+
+
+volatile_parts = st.sampled_from(
+    "0 1 12 123 2026 : . , ' - / + _ T z am PM st nd th jan January sept May dec mon Tues Saturday views visitors reply "
+    "online sec minutes days ago a f abcdef deadbeef 550e8400-e29b-41d4-a716-446655440000 a8f5f167f44f4964e6c998dee82711 "
+    "1,234,567 12:30:05.123 2026-11-14T12:30:05Z 14/11/2026 x é 東".split() + [" "] * 12 + ["\n", "\0"]
+)
+
+
+@given(st.lists(volatile_parts, max_size=20).map("".join) | st.text(max_size=100))
+def test_both_scanners_mask_the_same(text: str) -> None:
+    """The rules in C are those of the regular expression."""
+    data = text.encode("utf-8", "replace")
+    assert masked(data) == masked_in_python(data)
 
 
 @given(st.text(max_size=300), st.sampled_from(["text/html; charset=utf-8", "text/plain; charset=utf-8"]))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 from ..formats.headers import read_directives, read_robots_tag, strictest
 from ..model import Directives
@@ -23,7 +21,7 @@ _DESCRIPTIONS: Final = ("description", "og:description", "twitter:description")
 _NO_DIRECTIVES: Final = Directives()
 
 
-class Facts(Struct, frozen=True):
+class Facts(NamedTuple):
     """The head of a page, read."""
 
     title: str
@@ -32,33 +30,52 @@ class Facts(Struct, frozen=True):
     directives: Directives
 
 
-def read_facts(title: str, head: Sequence[HeadElement], robots_tags: Sequence[str]) -> Facts:
+class Head(NamedTuple):
+    """The head elements of a page by tag, each in document order."""
+
+    html: list[HeadElement]
+    metas: list[HeadElement]
+    links: list[HeadElement]
+    bases: list[HeadElement]
+    scripts: list[HeadElement]
+
+
+def by_tag(elements: Sequence[HeadElement]) -> Head:
+    """Head elements of a scan, sorted."""
+    head = Head([], [], [], [], [])
+    append = {"html": head.html, "meta": head.metas, "link": head.links, "base": head.bases, "script": head.scripts}
+    for element in elements:
+        append[element[0]].append(element)
+    return head
+
+
+def read_facts(title: str, head: Head, robots_tags: Sequence[str]) -> Facts:
     """Title, description, language and directives; those of X-Robots-Tag headers count as much as the page's own."""
     metas: dict[str, list[str]] = {}
-    language = content_language = ""
-    for tag, attributes, _, _ in head:
-        if tag == "meta":
-            content = attributes.get("content")
-            if not content:
-                continue
-            if name := attributes.get("name") or attributes.get("property"):
-                metas.setdefault(name.strip().lower(), []).append(content)
-            if not content_language and is_equivalent(attributes.get("http-equiv"), "content-language"):
-                content_language = content.partition(",")[0]
-        elif tag == "html" and not language:
-            language = attributes.get("lang") or attributes.get("xml:lang") or ""
+    content_language = ""
+    for _, attributes, _, _ in head.metas:
+        content = attributes.get("content")
+        if not content:
+            continue
+        if name := attributes.get("name") or attributes.get("property"):
+            metas.setdefault(name.strip().lower(), []).append(content)
+        elif not content_language and is_equivalent(attributes.get("http-equiv"), "content-language"):
+            content_language = content.partition(",")[0]
+    root = head.html[0].attributes if head.html else {}
+    language = root.get("lang") or root.get("xml:lang") or content_language
     description = next((metas[name][0] for name in _DESCRIPTIONS if name in metas), "")
     directives = read_robots_tag(robots_tags, AGENT) if robots_tags else _NO_DIRECTIVES
-    for content in metas.get("robots", []) + metas.get(AGENT, []):
-        directives = strictest(directives, read_directives(content))
-    language = (language or content_language).strip()[:_MAX_LANGUAGE]
+    for name in ("robots", AGENT):
+        for content in metas.get(name, ()):
+            directives = strictest(directives, read_directives(content))
+    language = language.strip()[:_MAX_LANGUAGE]
     return Facts(folded(title, MAX_TITLE), folded(description, MAX_DESCRIPTION), language, directives)
 
 
-def base_of(head: Sequence[HeadElement], url: str) -> str:
+def base_of(head: Head, url: str) -> str:
     """What links are relative to: the first `<base href>`, if it is a URL, else the page (HTML Standard, 4.2.3)."""
-    for tag, attributes, is_in_noscript, _ in head:
-        if tag == "base" and not is_in_noscript and (href := attributes.get("href")) is not None:
+    for _, attributes, is_in_noscript, _ in head.bases:
+        if not is_in_noscript and (href := attributes.get("href")) is not None:
             base = whatwg(href, url)
             # Only the first counts, even a broken one; a base of these schemes is ignored.
             return base if base and not base.startswith(("data:", "javascript:")) else url

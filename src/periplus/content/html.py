@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from msgspec import Struct
 
@@ -25,13 +25,13 @@ from ..urls import canonical, resolve_all
 from .blocks import packed_blocks
 from .charset import Charset, sniff_charset
 from .digests import digests_of, marked_sketch
-from .facts import base_of, read_facts
+from .facts import base_of, by_tag, read_facts
 from .forms import forms_of, read_forms
 from .links import Urls, links_of, read_sources, resources_of
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_onward, redirects_of
 from .relations import read_relations, read_relatives
-from .scan import scan
+from .scan import resolve, scan
 from .scan.columns import MAX_TEXT, Columns
 from .sketch import sketches_of
 
@@ -156,10 +156,10 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
 
 def _page(scanned: _Scanned, sketch: bytes) -> Page:
     raw, own, charset, mime, columns, problems = scanned
-    head = columns.head
+    head = by_tag(columns.head)
     base = base_of(head, raw.url)
     sources = read_sources(columns.media)
-    relatives = read_relatives(head)
+    relatives = read_relatives(head.links)
     written_forms = read_forms(columns.forms)
     onward = read_onward(head)
     hrefs = (
@@ -169,8 +169,8 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         [form.action for form in written_forms],
         onward.hrefs,
     )
-    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(hrefs, base, charset.encoding)
-    links, link_problems = links_of(columns, link_urls)
+    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(hrefs, base, own if base == raw.url else None, charset.encoding)
+    links, link_problems = links_of(columns, link_urls, own)
     resources, resource_problems = resources_of(sources, source_urls)
     forms, form_problems = forms_of(written_forms, form_urls)
     facts = read_facts(columns.title, head, raw.robots_tags)
@@ -205,11 +205,16 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
     )
 
 
-def _resolved(columns: Sequence[list[str]], base: str, encoding: str) -> list[Urls]:
-    """The hrefs of several readers, resolved in one call."""
+def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding: str) -> list[Urls]:
+    """The hrefs of several readers, resolved in one call; `own`: the URL of the page where that is the base."""
     hrefs = list(chain.from_iterable(columns))
     if not hrefs:
         return [[] for _ in columns]
-    urls = resolve_all(hrefs, base, encoding)
+    urls = cast("Urls", [None] * len(hrefs) if own is None else resolve(own, hrefs))
+    left = [position for position, url in enumerate(urls) if url is None]
+    if left:
+        others = resolve_all([hrefs[position] for position in left], base, encoding)
+        for position, url in zip(left, others, strict=True):
+            urls[position] = url
     ends = accumulate(map(len, columns))
     return [urls[end - len(column) : end] for column, end in zip(columns, ends, strict=True)]

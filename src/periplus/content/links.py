@@ -28,17 +28,19 @@ Urls = list[Url | None]
 """URLs made canonical by `urls.resolve_all`, aligned with how they were written; `None` for what is not fetched."""
 
 
-def links_of(columns: Columns, resolved: Urls) -> tuple[Links, list[Problem]]:
-    """The links of a page, given what its unresolved links lead to."""
+def links_of(columns: Columns, resolved: Urls, own: Url) -> tuple[Links, list[Problem]]:
+    """The links of a page, given what its unresolved links lead to. The bound is on links to other URLs than its own."""
     urls = cast("Urls", columns.urls)
     for (position, _), url in zip(columns.unresolved, resolved, strict=True):
         urls[position] = url
     rels = {position: rel for position, said in columns.rels.items() if (rel := _rel(said))} if columns.rels else {}
     kinds = {position: _KINDS[number] for position, number in columns.kinds.items()}
     links = Links(cast("list[Url]", urls), columns.anchors, rels, kinds)
-    is_cut = len(urls) > MAX_LINKS
+    is_cut = len(urls) > MAX_LINKS and len(urls) - urls.count(own) > MAX_LINKS
     if is_cut or None in resolved:
-        links = links.at([position for position, url in enumerate(urls) if url is not None][:MAX_LINKS])
+        kept = [position for position, url in enumerate(urls) if url is not None]
+        beyond = [position for position in kept if urls[position] != own][MAX_LINKS:] if is_cut else []
+        links = links.at([position for position in kept if position not in beyond])
     return links, [Problem("too-many-links")] if is_cut else []
 
 
@@ -60,11 +62,14 @@ def read_sources(media: Sequence[Medium]) -> Sources:
     """Pictures, sound and video, with what a `srcset` offers: each URL once an element, and a bounded number."""
     sources = Sources([], [], [])
     for tag, src, poster, srcset, alt in media:
-        hrefs = [src] if not (poster or srcset) else [src, poster, *srcset_urls(srcset)]
-        hrefs = list(dict.fromkeys([trimmed for href in hrefs if (trimmed := href.strip())]))
-        sources.hrefs.extend(hrefs)
-        sources.tags.extend([tag] * len(hrefs))
-        sources.texts.extend([folded(alt, MAX_ANCHOR)] * len(hrefs))
+        hrefs = [src.strip()]
+        if poster or srcset:
+            hrefs = list(dict.fromkeys([href.strip() for href in (src, poster, *srcset_urls(srcset))]))
+        for href in hrefs:
+            if href:
+                sources.hrefs.append(href)
+                sources.tags.append(tag)
+                sources.texts.append(folded(alt, MAX_ANCHOR))
         if len(sources.hrefs) > MAX_MEDIA:
             break
     return sources

@@ -11,12 +11,11 @@ outside of any function, condition or other bracket, assigns a literal to `locat
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ..model import Refresh, Url
-from .facts import is_equivalent
-from .scan.columns import MAX_SCRIPT, HeadElement
+from .facts import Head, is_equivalent
+from .scan.columns import MAX_SCRIPT
 
 _MAX_DELAY: Final = 10**9
 _REFRESH: Final = re.compile(r"[\t\n\f\r ]*+(?:([0-9]++)|(?=\.))[0-9.]*+(?:$|(?=[;,\t\n\f\r ]))")
@@ -64,17 +63,14 @@ class Onward(NamedTuple):
         return [self.target or "", self.script or ""] if self.target or self.script else []
 
 
-def read_onward(head: Sequence[HeadElement]) -> Onward:
+def read_onward(head: Head) -> Onward:
     """Where a page redirects: its first refresh, and the first of its scripts that plainly redirects."""
-    refresh, script = None, None
-    for tag, attributes, is_in_noscript, content in head:
-        if tag == "script":
-            script = script or redirect_in(content)
-        elif tag == "meta" and refresh is None and not is_in_noscript:
-            if is_equivalent(attributes.get("http-equiv"), "refresh"):
-                refresh = read_refresh(attributes.get("content") or "")
+    refresh = None
+    for _, attributes, is_in_noscript, _ in head.metas:
+        if "http-equiv" in attributes and not is_in_noscript and is_equivalent(attributes["http-equiv"], "refresh"):
+            refresh = refresh or read_refresh(attributes.get("content") or "")
     delay, target = refresh or (None, None)
-    return Onward(delay, target, script)
+    return Onward(delay, target, next(filter(None, [redirect_in(script.content) for script in head.scripts]), None))
 
 
 def redirects_of(onward: Onward, urls: list[Url | None]) -> tuple[Refresh | None, Url | None]:

@@ -38,11 +38,11 @@ class Relative(NamedTuple):
     title: str
 
 
-def read_relatives(head: Sequence[HeadElement]) -> list[Relative]:
+def read_relatives(elements: Sequence[HeadElement]) -> list[Relative]:
     """What the `<link>` elements of a page say."""
     relatives = []
-    for tag, attributes, _, _ in head:
-        if tag == "link" and (rel := _ours(attributes.get("rel") or "")) and (href := attributes.get("href")):
+    for _, attributes, _, _ in elements:
+        if (rel := _ours(attributes.get("rel") or "")) and (href := attributes.get("href")):
             hreflang, type_, media, title = (
                 (attributes.get(name) or "").strip()[:_MAX_WORD] for name in ("hreflang", "type", "media", "title")
             )

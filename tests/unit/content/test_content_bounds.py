@@ -79,6 +79,16 @@ def test_bounds(name: str) -> None:
     assert all(len(form.fields) <= MAX_FIELDS for form in page.forms)
 
 
+def test_links_to_the_page_itself_leave_room_for_others() -> None:
+    """A table of contents of any length does not push out the links to other pages."""
+    contents = b"<a href=#x>x</a>" * (MAX_LINKS + 10)
+    page = read(contents + b"<a href=y rel=nofollow>y</a>" * 3 + contents + b"<a href=/>home</a>")
+    assert page.links.to_others(page.url).urls == ["http://hostile.example/y"] * 3
+    assert page.links.to_others(page.url).rels == dict.fromkeys(range(3), "nofollow")
+    assert MAX_LINKS <= len(page.links) <= MAX_LINKS + 4
+    assert not page.problems
+
+
 def test_links_in_links() -> None:
     """Texts of links that are never closed do not add up beyond a bound."""
     page = read(b"<p>" + b"word " * 100_000 + b"<div><object><a href=1>1" * 3000)
