@@ -12,7 +12,7 @@ from periplus.model import Page, Url
 from periplus.store.export.documents import Document
 
 from .difference import Difference, diff
-from .texts import document_of, text_of
+from .texts import document_of
 from .values import Change, Kind, Version
 
 _EXCERPT: Final = 300
@@ -80,7 +80,7 @@ def _compared(old: Document, new: Document) -> Detail:
         canonical=(new.page.canonical or "") if is_moved else "",
         canonical_before=(old.page.canonical or "") if is_moved else "",
         links=_links(old.page, new.page),
-        difference=diff(text_of(old), text_of(new)),
+        difference=diff(old.to_text(), new.to_text()),
     )
 
 
