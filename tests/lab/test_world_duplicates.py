@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from lxml.html import fromstring
+from tests.markup import elements
 
 from periplus.lab.web import World
 
@@ -17,7 +17,7 @@ def world() -> World:
 
 
 def shingles(body: bytes) -> set[tuple[str, ...]]:
-    words = " ".join(fromstring(body).xpath("//text()[not(parent::style)]")).split()
+    words = " ".join(elements(body, "//text()[not(parent::style)]")).split()
     return set(zip(words, words[1:], words[2:], words[3:], strict=False))
 
 

@@ -7,7 +7,8 @@ from random import Random
 from urllib.parse import urlsplit
 
 import pytest
-from lxml.html import fromstring, tostring
+from lxml.html import tostring
+from tests.markup import elements
 
 from periplus.formats.dates import read_http
 from periplus.lab.web import Answer, Request, World
@@ -47,10 +48,10 @@ def header(answer: Answer, name: str) -> str | None:
 
 def still_parts(body: bytes) -> str:
     """A page without what churns."""
-    tree = fromstring(body)
-    for node in tree.xpath("//aside[@class='churn']"):
-        node.drop_tree()
-    return tostring(tree, encoding="unicode")
+    (page,) = elements(body, "/html")
+    for churning in page.xpath("//aside[@class='churn']"):
+        churning.drop_tree()
+    return str(tostring(page, encoding="unicode"))
 
 
 def test_what_exists_is_served_and_what_does_not_is_not(world: World, sample: list[str]) -> None:
@@ -103,12 +104,10 @@ def test_a_minor_change_touches_neither_links_nor_title(world: World, sample: li
             if world.change_level(url, before, after) is not ChangeLevel.MINOR:
                 continue
             seen += 1
-            one, other = (fromstring(world.content(url, at)) for at in (before, after))
             assert world.links(url, before) == world.links(url, after)
             lasting = "//h1 | //article/p[not(@class='by')]"
-            assert [node.text_content() for node in one.xpath(lasting)] == [
-                node.text_content() for node in other.xpath(lasting)
-            ]
+            one, other = (elements(world.content(url, at), lasting) for at in (before, after))
+            assert [node.text_content() for node in one] == [node.text_content() for node in other]
     assert seen > 5
 
 
@@ -127,7 +126,7 @@ def test_the_time_of_the_last_change_is_the_first_moment_of_the_new_version(worl
 def test_links_are_those_that_a_parser_finds(world: World, sample: list[str]) -> None:
     """`links` against an HTML parser and the URL standard."""
     for url in sample:
-        hrefs = fromstring(world.content(url, world.epoch)).xpath("//a/@href")
+        hrefs = elements(world.content(url, world.epoch), "//a/@href")
         assert [whatwg(href, url) for href in hrefs] == list(world.links(url, world.epoch)), url
         assert 8 <= len(hrefs) <= 130, url
 

@@ -6,7 +6,7 @@ from collections import deque
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from lxml.html import fromstring
+from tests.markup import elements
 
 from periplus.formats import feed, robots
 from periplus.lab.web import Answer, Request, World, traps
@@ -94,7 +94,7 @@ def library(world: World) -> str:
 
 
 def links_of(world: World, url: str) -> list[str]:
-    hrefs = fromstring(bytes_of(get(world, url, world.epoch))).xpath("//a/@href")
+    hrefs = elements(bytes_of(get(world, url, world.epoch)), "//a/@href")
     return [whatwg(href, url) or "" for href in hrefs]
 
 
@@ -110,7 +110,7 @@ def results(world: World, host: str, **fields: str) -> list[str]:
 
 def test_a_form_opens_a_database(world: World, library: str) -> None:
     """Title, author and year find the records that have them, ten a page, a hundred at most."""
-    (form,) = fromstring(bytes_of(get(world, f"http://{library}/search", world.epoch))).xpath("//form")
+    (form,) = elements(bytes_of(get(world, f"http://{library}/search", world.epoch)), "//form")
     assert form.get("action") == "/find"
     assert form.xpath(".//input/@name | .//select/@name") == ["title", "author", "year"]
     records = world.records(library)
@@ -163,7 +163,7 @@ def links_at(world: World, url: str, at: float) -> list[str]:
     answer = get(world, url, at)
     if answer.status != 200:
         return []
-    return [whatwg(href, url) or "" for href in fromstring(bytes_of(answer)).xpath("//a/@href")]
+    return [whatwg(href, url) or "" for href in elements(bytes_of(answer), "//a/@href")]
 
 
 @pytest.mark.parametrize("host", [traps.CALENDAR, traps.SESSIONS, traps.DOUBLING, traps.FARM[0]])

@@ -91,7 +91,10 @@ def _scanner() -> str:
 @app.callback()
 def _before_any_verb(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and which page scanner is used.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and which page scanner is used."
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something of ours fails.")] = False,
 ) -> None:

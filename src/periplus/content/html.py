@@ -123,7 +123,7 @@ def _scanned(page: RawPage) -> _Scanned:
 
 
 def _as_utf8(body: bytes, charset: Charset) -> tuple[bytes, list[Problem]]:
-    """The page in the encoding of the scanner with "\\n" as its newline, and at most as long as is read."""
+    """The page in the encoding of the scanner with newlines normalised, and at most as long as is read."""
     problems = []
     if len(body) > MAX_BODY:
         problems.append(Problem("too-large", str(len(body)), MAX_BODY))
@@ -169,7 +169,9 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         [form.action for form in written_forms],
         onward.hrefs,
     )
-    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(hrefs, base, own if base == raw.url else None, charset.encoding)
+    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(
+        hrefs, base, own if base == raw.url else None, charset.encoding
+    )
     links, link_problems = links_of(columns, link_urls, own)
     resources, resource_problems = resources_of(sources, source_urls)
     forms, form_problems = forms_of(written_forms, form_urls)

@@ -29,7 +29,7 @@ Urls = list[Url | None]
 
 
 def links_of(columns: Columns, resolved: Urls, own: Url) -> tuple[Links, list[Problem]]:
-    """The links of a page, given what its unresolved links lead to. The bound is on links to other URLs than its own."""
+    """The links of a page, given what its unresolved links lead to. Links to its own URL do not count as too many."""
     urls = cast("Urls", columns.urls)
     for (position, _), url in zip(columns.unresolved, resolved, strict=True):
         urls[position] = url

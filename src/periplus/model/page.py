@@ -92,9 +92,6 @@ class Links(Struct, frozen=True, repr_omit_defaults=True):
         return Link(self.urls[positions], self.anchors[positions], self.rels.get(positions, ""), kind)
 
 
-Sequence.register(Links)
-
-
 class Resource(Struct, frozen=True, gc=False):
     """Something the page shows inside itself: an image, a video, a sound. `text` is its `alt`."""
 

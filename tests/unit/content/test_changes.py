@@ -113,7 +113,7 @@ def test_texts_of_two_rules_are_not_compared() -> None:
         "text/html; charset=utf-8",
     ).digests.links
     assert without_own != with_own
-    changed = read(f"<title>T</title><main>other words <a href=/a>a</a><a href=/>home</a></main><!-- other bytes -->")
+    changed = read("<title>T</title><main>other words <a href=/a>a</a><a href=/>home</a></main><!-- other bytes -->")
     for links in (without_own, with_own):  # the first rule could count links to the page's own URL
         digests, version = kept_by_first_rule(page, links=links)
         assert not has_text_rule(version)
