@@ -1,14 +1,15 @@
 """Builds the compiled page scanner: C sources in `src/periplus/content/scan/native`, one module of Python's stable ABI.
 
 A build hook of hatchling, so that `pip install` compiles where it can. Without a compiler or Python's headers the
-package is installed without it, and pages are read by the Python scanner, which returns the same. Two variables of the
-environment decide otherwise: with `PERIPLUS_PURE=1` nothing is compiled, with `PERIPLUS_NATIVE=1` a failure is an error.
+package is installed without it, and pages are read by the Python scanner, which returns the same. The environment can
+decide otherwise: with `PERIPLUS_PURE=1` nothing is compiled, with `PERIPLUS_NATIVE=1` a failure is an error.
 
 `python hatch_build.py` (or `make native`) builds the module into the sources, where an editable install finds it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import runpy
 import subprocess
@@ -20,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 try:
-    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+    from hatchling.builders.hooks.plugin.interface import (  # type: ignore[import-not-found, unused-ignore]
+        BuildHookInterface,
+    )
 except ImportError:  # run by hand
     BuildHookInterface = object
 
@@ -64,10 +67,20 @@ def compile_scanner(root: Path, output: Path, flags: Sequence[str] = FLAGS) -> P
         write_tables(native, generated / "tables.h")
         part = output.with_name(output.name + ".part")
         includes = [f"-I{path}" for path in (native, generated, sysconfig.get_paths()["include"])]
-        command = [*_compiler(), *flags, *_platform_flags(), *includes, str(native / "module.c"), "-o", str(part)]
-        subprocess.run(command, check=True, timeout=COMPILER_TIMEOUT)
+        digest = f'-DSOURCES_DIGEST="{sources_digest(root)}"'
+        command = [*_compiler(), *flags, digest, *_platform_flags(), *includes]
+        command += [str(native / "module.c"), "-o", str(part)]
+        subprocess.run(command, check=True, timeout=COMPILER_TIMEOUT)  # noqa: S603
         part.replace(output)
     return output
+
+
+def sources_digest(root: Path) -> str:
+    """Which sources these are; a built module says the same of those it was built from."""
+    digest = hashlib.sha256()
+    for path in sorted((root / SCAN / "native").glob("*.[chp]*")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def write_tables(native: Path, path: Path) -> None:

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from tests.native.scanner_driver import BLOCKS, EVENTS, HOSTILE, build_counted, read_all
 
 SIZE = 1 << 17

@@ -70,7 +70,7 @@ static void init_bytes(void) {
         ENDS_ATTRIBUTE[byte] = ENDS_NAME[byte] || byte == '=';
         IS_LETTER[byte] = is_upper || (byte >= 'a' && byte <= 'z');
         IS_DIGIT[byte] = byte >= '0' && byte <= '9';
-        LOWER[byte] = is_upper ? byte + 'a' - 'A' : byte;
+        LOWER[byte] = (u8)(is_upper ? byte + 'a' - 'A' : byte);
     }
 }
 

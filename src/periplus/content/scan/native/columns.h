@@ -6,6 +6,12 @@
 #include "urls.h"
 #include "words.h"
 
+/* Fields of the named tuples of columns.py. */
+#define HEAD_FIELDS 4
+#define MEDIUM_FIELDS 5
+#define FORM_FIELDS 5
+#define EVENT_FIELDS 4
+
 /* What the module keeps: types of columns.py, and strings that are made once. */
 typedef struct {
     newfunc new_tuple; /* tuple.__new__ */
@@ -288,7 +294,7 @@ static PyObject *media_column(const State *state, const Scanner *scanner) {
             decoded_string(state, medium->srcset, true),
             decoded_string(state, medium->alt, true),
         };
-        if (!set_item(list, i, row_of(state, state->medium_type, values, 5))) {
+        if (!set_item(list, i, row_of(state, state->medium_type, values, MEDIUM_FIELDS))) {
             Py_CLEAR(list);
         }
     }
@@ -307,7 +313,7 @@ static bool add_head_row(const State *state, const Scanner *scanner, const HeadE
         PyBool_FromLong(element->is_in_noscript),
         content,
     };
-    PyObject *row = row_of(state, state->head_type, values, 4);
+    PyObject *row = row_of(state, state->head_type, values, HEAD_FIELDS);
     bool is_done = row && PyList_Append(list, row) == 0;
     Py_XDECREF(row);
     return is_done;
@@ -353,7 +359,7 @@ static PyObject *forms_column(const State *state, const Scanner *scanner) {
             PyLong_FromLong(element->inside),
             is_textarea ? textarea_content(state, scanner, element->text) : folded_pieces(state, scanner, element->text),
         };
-        if (!set_item(list, i, row_of(state, state->form_type, values, 5))) {
+        if (!set_item(list, i, row_of(state, state->form_type, values, FORM_FIELDS))) {
             Py_CLEAR(list);
         }
     }
@@ -413,7 +419,7 @@ static PyObject *event_row(const State *state, const Scanner *scanner, const Eve
         event->kind == EVENT_OPEN ? attributes_of(state, scanner, event->attributes) : held(Py_None),
         PyBool_FromLong(is_text && has_block && is_main[event->block - 1]),
     };
-    return row_of(state, state->event_type, values, 4);
+    return row_of(state, state->event_type, values, EVENT_FIELDS);
 }
 
 static PyObject *events_column(const State *state, const Scanner *scanner, const u8 *is_main) {

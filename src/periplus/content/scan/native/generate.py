@@ -50,7 +50,7 @@ def _entities() -> Iterable[str]:
 
 
 def _letters() -> Iterable[str]:
-    """For U+0080 to U+07FF: the two bytes of the small letter, 0x2020 for a sign; and which wide characters are signs."""
+    """For U+0080 to U+07FF the two bytes of the small letter, or 0x2020 for a sign; which wide characters are signs."""
     pairs = []
     for code in range(0x80, 0x800):
         written, lower = chr(code).encode(), chr(code).lower().encode()

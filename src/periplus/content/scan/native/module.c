@@ -19,6 +19,11 @@
 
 #include "reading.h"
 #include "columns.h"
+
+#ifndef SOURCES_DIGEST
+#define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
+#endif
+#define COLUMN_COUNT 15
 #include "volatile.h"
 
 static PyObject *sketch_column(const Page *page) {
@@ -34,7 +39,7 @@ static PyObject *columns_of(const State *state, const Page *page) {
     if (!make_link_columns(state, scanner, &page->targets, &links)) {
         return NULL;
     }
-    PyObject *values[] = {
+    PyObject *values[COLUMN_COUNT] = {
         PyBytes_FromStringAndSize((const char *)scanner->text.bytes, scanner->text.size),
         PyBytes_FromStringAndSize((const char *)page->main, page->main_size),
         PyBool_FromLong(scanner->text.is_cut),
@@ -51,7 +56,7 @@ static PyObject *columns_of(const State *state, const Page *page) {
         blocks_column(&page->parts),
         events_column(state, scanner, page->is_main),
     };
-    return row_of(state, state->columns_type, values, sizeof values / sizeof *values);
+    return row_of(state, state->columns_type, values, COLUMN_COUNT);
 }
 
 static PyObject *scan(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
@@ -134,24 +139,41 @@ static bool make_strings(PyObject **strings, const char *const *names, u32 count
     return true;
 }
 
+/* A named tuple of columns.py. One that has other fields than rows are made with here is an error: then this module was
+   built from other sources. */
+static PyObject *find_type(PyObject *columns, const char *name, Py_ssize_t field_count) {
+    PyObject *type = PyObject_GetAttrString(columns, name);
+    PyObject *fields = type ? PyObject_GetAttrString(type, "_fields") : NULL;
+    Py_ssize_t count = fields ? PyTuple_Size(fields) : -1;
+    Py_XDECREF(fields);
+    if (count != field_count) {
+        Py_CLEAR(type);
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_ImportError, "%s has %zd fields, not %zd: build the module again", name, count, field_count);
+        }
+    }
+    return type;
+}
+
 static bool find_types(State *state) {
     PyObject *columns = PyImport_ImportModule("periplus.content.scan.columns");
     if (!columns) {
         return false;
     }
-    state->columns_type = PyObject_GetAttrString(columns, "Columns");
-    state->head_type = PyObject_GetAttrString(columns, "HeadElement");
-    state->medium_type = PyObject_GetAttrString(columns, "Medium");
-    state->form_type = PyObject_GetAttrString(columns, "FormElement");
-    state->event_type = PyObject_GetAttrString(columns, "Event");
-    PyObject *kinds = PyObject_GetAttrString(columns, "EventKind");
+    state->columns_type = find_type(columns, "Columns", COLUMN_COUNT);
+    state->head_type = state->columns_type ? find_type(columns, "HeadElement", HEAD_FIELDS) : NULL;
+    state->medium_type = state->head_type ? find_type(columns, "Medium", MEDIUM_FIELDS) : NULL;
+    state->form_type = state->medium_type ? find_type(columns, "FormElement", FORM_FIELDS) : NULL;
+    state->event_type = state->form_type ? find_type(columns, "Event", EVENT_FIELDS) : NULL;
+    PyObject *kinds = state->event_type ? PyObject_GetAttrString(columns, "EventKind") : NULL;
     Py_DECREF(columns);
-    for (int kind = 0; kinds && kind < 3; kind++) {
+    bool is_complete = kinds != NULL;
+    for (int kind = 0; is_complete && kind < 3; kind++) {
         state->event_kinds[kind] = PyObject_CallFunction(kinds, "i", kind);
+        is_complete = state->event_kinds[kind] != NULL;
     }
     Py_XDECREF(kinds);
-    return state->columns_type && state->head_type && state->medium_type && state->form_type && state->event_type &&
-           state->event_kinds[0] && state->event_kinds[1] && state->event_kinds[2];
+    return is_complete;
 }
 
 static int execute(PyObject *module) {
@@ -159,7 +181,7 @@ static int execute(PyObject *module) {
     init_tables();
     state->new_tuple = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
     state->empty = PyUnicode_FromStringAndSize("", 0);
-    bool is_ready = state->empty && make_strings(state->tags, TAG_NAMES, TAG_COUNT) &&
+    bool is_ready = PyModule_AddStringConstant(module, "SOURCES", SOURCES_DIGEST) == 0 && state->empty && make_strings(state->tags, TAG_NAMES, TAG_COUNT) &&
                     make_strings(state->attributes, ATTRIBUTE_NAMES, ATTR_COUNT) && find_types(state);
     return is_ready ? 0 : -1;
 }

@@ -117,7 +117,7 @@ static inline u64 not_words(u64 bytes, u8 before) {
     u64 spaces = are_between(bytes, ' ', ' ');
     u64 others = are_between(bytes, '!', '%') | are_between(bytes, '\'', 0x7F);
     u64 repeated = spaces & (spaces << 8 | (before == ' ') * 0x80);
-    return ~(spaces | others) & HIGH_BITS | repeated;
+    return (~(spaces | others) & HIGH_BITS) | repeated;
 }
 
 /* Copy visible characters and single spaces between them; `at` is a visible one. Bytes are copied by eights, more than
