@@ -10,7 +10,6 @@ from .markup import Tag, is_to_itself
 from .references import decode_references, decode_text, decode_value
 from .state import NONE, Page
 from .tags import NUMBERS
-from .tokens import INLINE_TAG
 
 _IMAGES: Final = frozenset((NUMBERS["img"], NUMBERS["image"]))
 _KINDS: Final = {
@@ -20,7 +19,7 @@ _KINDS: Final = {
 }
 """For links that are not `<a>`: position in `model.LinkKind`, the attribute with the target, that with a text."""
 _PIECE_SIGN: Final = b"\x01"
-"""Between two pieces of a text, so that no reference or tag comes about; removed in the end."""
+"""Between two pieces of a text, so that no reference comes about; removed in the end."""
 _TEXT_SIGN: Final = b"\x02"
 """Between two texts."""
 
@@ -112,19 +111,13 @@ def anchor_texts(page: Page) -> list[str]:
 def fold_pieces(page: Page, written: Sequence[Sequence[bytes]]) -> list[str]:
     """Texts made of pieces of the page, white space folded: all at once, because there are many, and most are short."""
     joined = _TEXT_SIGN.join([_PIECE_SIGN.join(pieces) for pieces in written])
-    if b"<" in joined:
-        joined = INLINE_TAG.sub(_PIECE_SIGN, joined)
     decoded = decode_text(joined)
     texts = decoded.translate(None, _PIECE_SIGN).split(_TEXT_SIGN)
     if page.has_signs or len(texts) != len(written) or decoded.count(_PIECE_SIGN) != joined.count(_PIECE_SIGN):
-        texts = [b"".join(map(_decoded, pieces)) for pieces in written]
+        texts = [b"".join(map(decode_text, pieces)) for pieces in written]
     return [folded(text.decode("utf-8", "replace")) for text in texts]
 
 
 def folded(text: str) -> str:
     """At most as many characters as are kept of an anchor, white space folded."""
     return " ".join(text.split())[:MAX_ANCHOR]
-
-
-def _decoded(piece: bytes) -> bytes:
-    return b"".join(map(decode_text, INLINE_TAG.split(piece)))

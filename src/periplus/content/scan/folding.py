@@ -17,16 +17,13 @@ from .columns import MAX_TEXT
 from .references import decode_text
 from .stack import EDGE
 from .state import Run
-from .tokens import INLINE_TAG
 
-_BORDER: Final = b"\x01"
-"""In place of an inline tag."""
-_SEPARATOR: Final = b"\x02"
-"""Between two runs of text: a border as well."""
+_BORDER: Final = b"\x02"
+"""Between two runs of text."""
 _HARD_SPACE: Final = b"\x03"
 """In place of a wide space: white space even if it stands alone between two tags, where other white space is nothing."""
-_SIGNS: Final = _BORDER + _SEPARATOR + _HARD_SPACE
-_NO_SIGNS: Final = bytes.maketrans(_SIGNS, b"   ")
+_SIGNS: Final = _BORDER + _HARD_SPACE
+_NO_SIGNS: Final = bytes.maketrans(_SIGNS, b"  ")
 _WIDE_SPACES: Final = ("\xa0".encode(), "\u200b".encode(), "\u3000".encode())
 _BLANK: Final = 0x20
 """This byte and all below it are white space or signs."""
@@ -67,7 +64,7 @@ def fold_runs(runs: Sequence[Run], *, has_signs: bool) -> Folded:
         return _EMPTY
     sources, elements, blocks, is_linked = zip(*runs, strict=True)
     codes = np.frombuffer(_joined(sources, has_signs), dtype=np.uint8)
-    separators = (codes == _SEPARATOR[0]).nonzero()[0]
+    separators = (codes == _BORDER[0]).nonzero()[0]
     spaces, text = _fold(codes)
     places = spaces.starts.searchsorted(separators, side="right") - 1
     starts = spaces.after[places[:-1]]
@@ -76,12 +73,10 @@ def fold_runs(runs: Sequence[Run], *, has_signs: bool) -> Folded:
 
 
 def _joined(sources: Sequence[bytes], has_signs: bool) -> bytes:
-    """All runs with a sign between them, inline tags replaced, references decoded."""
+    """All runs with a border between them, references decoded."""
     if has_signs:
         sources = [source if source is EDGE else source.translate(_NO_SIGNS) for source in sources]
-    joined = _SEPARATOR.join((b"", *sources, b""))
-    if b"<" in joined:
-        joined = INLINE_TAG.sub(_BORDER, joined)
+    joined = _BORDER.join((b"", *sources, b""))
     if b"&" in joined:
         joined = decode_text(joined, has_signs=True)
     if not joined.isascii():
@@ -118,7 +113,7 @@ def _are_spaces(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArra
         return is_space
     inner = slice(1, -1)
     first, last = codes[starts[inner]], codes[ends[inner] - 1]
-    is_border = (first - 1 < 2) & (last - 1 < 2)
+    is_border = (first == _BORDER[0]) & (last == _BORDER[0])
     is_border &= _OPENS[codes[starts[inner] - 1]] | _CLOSES[codes[ends[inner]]]
     is_space[inner] = ~is_border
     hard = (codes == _HARD_SPACE[0]).nonzero()[0]

@@ -7,26 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from .columns import Attributes, Medium
+from .hints import attribute_hints
 from .references import decode_references, decode_value
 from .tags import FLAGS_OF, FORM_PART, NAMES, NUMBERS, PUSH, numbers_of
 from .tokens import RawAttributes, attributes_in, decoded, is_self_closing, name_of
-
-try:
-    from .main_text import attribute_hints, chosen_blocks
-except ImportError:  # until it is written
-
-    def attribute_hints(name: bytes, value: bytes | None) -> int:
-        return 0
-
-    def chosen_blocks(text, starts, ends, links, elements, parents, tags, hints):  # type: ignore
-        regions = [0] * len(parents)
-        for number, (parent, tag) in enumerate(zip(parents, tags)):
-            regions[number] = (regions[parent] if number else 0) | _TAG_REGIONS.get(tag, 0)
-        wanted = [bool(regions[e] & (IN_MAIN | IN_ARTICLE)) and not regions[e] & (IN_ASIDE | IN_FORM) for e in elements]
-        if not any(wanted):
-            wanted = [not regions[e] & (IN_ASIDE | IN_HEADER | IN_FORM) for e in elements]
-        return wanted if any(wanted) else [True] * len(elements)
-
 
 if TYPE_CHECKING:
     from .state import Page

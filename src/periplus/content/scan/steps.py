@@ -23,6 +23,7 @@ from .tags import (
     RCDATA,
     numbers_of,
 )
+from .tokens import is_complete
 
 _P: Final = NUMBERS["p"]
 _MAX_KNOWN: Final = 4096
@@ -194,15 +195,20 @@ def _end_act(name: str, flags: int) -> Act | None:
 _STARTS: Final = (None, *(_start_act(name, flags) for name, flags in FLAGS.items()))
 _ENDS: Final = (None, *(_end_act(name, flags) for name, flags in FLAGS.items()))
 
-known: dict[bytes | None, Tag] = {}
+known: dict[bytes, Tag] = {}
 """Tags by what is between their brackets, from page to page: those of a site have most in common."""
 
 
-def tag_of(source: bytes | None) -> Tag:
-    """A tag that is not known yet; of something that is not a tag, one that does nothing."""
-    tag = Tag(source or b"")
+def tag_of(source: bytes) -> Tag | None:
+    """The tag with this between its brackets, if it is a complete tag."""
+    return new_tag(source) if is_complete(source) else None
+
+
+def new_tag(source: bytes) -> Tag:
+    """A tag that is not known yet."""
+    tag = Tag(source)
     tag.act = (_ENDS if tag.is_end else _STARTS)[tag.number]
-    if source is None or len(source) <= _MAX_SOURCE:
+    if len(source) <= _MAX_SOURCE:
         if len(known) >= _MAX_KNOWN:
             known.clear()
         known[source] = tag

@@ -1,9 +1,7 @@
 """Finding the next tag: the tokenisation of the HTML Standard (13.2.5) as regular expressions over bytes.
 
-Each token is a tag, a comment or a declaration, with the text behind it. The expressions match at every "<" that is not
-text, and what they match cannot be matched in another way, so that the time is linear in the size of the page. Most
-tags of a page are inline and mean nothing to the scanner but a border in the text (`<span>`, `<em>`, `<code>`): in the
-body, these are part of the text behind the tag before them, and removed from all texts at once.
+A token is a tag, a comment or a declaration. The expressions match at every "<" that is not text, and what they match
+cannot be matched in another way, so that the time is linear in the size of the page.
 """
 
 from __future__ import annotations
@@ -22,31 +20,22 @@ _ATTRIBUTES: Final = (
 )
 """All attributes of a tag, with the space and the slashes between them: up to the ">" that ends the tag."""
 _NAME: Final = r"[a-zA-Z][^\t\n\f\r />]*+"
-_INLINE_NAME: Final = (
-    "(?:s(?:pan|trong|u[bp]|mall|amp|trike|)|code|em|br?|i(?:ns)?|tt|var|font|u|kbd|cite|abbr|wbr|time|mark|del|q|dfn"
-    "|big|nobr)"
-)
-"""Tags without any meaning to the scanner, of which there are many; others are read one by one."""
-_INLINE: Final = rf"</?{_INLINE_NAME}(?:>|{_NAME_END}{_ATTRIBUTES}>)"
 _STRAY: Final = r"<(?![a-zA-Z/!?])|<(?=/\Z)"
 """A "<" that is text."""
 _COMMENT: Final = r"!--(?:-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*+--!?>)"
 _OTHER: Final = rf"{_COMMENT}|!(?!--)[^>]*+>?|\?[^>]*+>?|/(?:>|[^a-zA-Z>][^>]*+>?)|[a-zA-Z/!](?s:.*+)"
 """Comments, what is read as one, and at last what does not end: it takes all that is left of the page."""
 _TAG: Final = rf"(/[a-z0-9]++(?=>)|/?{_NAME}{_ATTRIBUTES})>"
-_TEXT: Final = rf"([^<]*+(?:(?:{_STRAY})[^<]*+)*+)"
-_BODY_TEXT: Final = rf"([^<]*+(?:(?:{_INLINE}|{_STRAY})[^<]*+)*+)"
+_TEXT: Final = rf"[^<]*+(?:(?:{_STRAY})[^<]*+)*+"
 
-BODY_TOKEN: Final = re.compile(rf"<(?:{_TAG}|{_OTHER}){_BODY_TEXT}".encode())
-"""A token with the text behind it, which may hold inline tags. Groups: the tag without brackets, or nothing; the text."""
-TOKEN: Final = re.compile(rf"<(?:{_TAG}|{_OTHER}){_TEXT}".encode())
-"""A token with the text behind it, which holds no tags."""
+TOKEN: Final = re.compile(rf"<(?:{_TAG}|{_OTHER})".encode())
+"""A token. Group 1: a tag without its brackets."""
 FOREIGN_TOKEN: Final = re.compile(
-    rf"<(?:{_TAG}|!\[CDATA\[((?s:[^\]]*+(?:\](?!\]>)[^\]]*+)*+))(?:\]\]>)?|{_OTHER}){_TEXT}".encode()
+    rf"<(?:{_TAG}|!\[CDATA\[((?s:[^\]]*+(?:\](?!\]>)[^\]]*+)*+))(?:\]\]>)?|{_OTHER})".encode()
 )
-"""The same in foreign content, with CDATA sections (group 2)."""
-TEXT: Final = re.compile(_TEXT.encode())
-INLINE_TAG: Final = re.compile(_INLINE.encode())
+"""The same in foreign content. Group 2: what is in a CDATA section."""
+_COMPLETE_TAG: Final = re.compile(rf"/?{_NAME}{_ATTRIBUTES}".encode())
+_TEXT_BEFORE_MARKUP: Final = re.compile(_TEXT.encode())
 _TAG_END: Final = re.compile(rf"{_ATTRIBUTES}>".encode())
 
 _ATTRIBUTE: Final = re.compile(
@@ -61,6 +50,17 @@ _MAX_ATTRIBUTE_NAME: Final = 64
 
 RawAttributes = dict[bytes, bytes | None]
 """Attributes by lower-case name, as written; `None` where no value is written."""
+
+
+def text_end(html: bytes, start: int) -> int:
+    """Where a text ends: at the next "<" that is not a character."""
+    found = _TEXT_BEFORE_MARKUP.match(html, start)
+    return found.end() if found else start
+
+
+def is_complete(source: bytes) -> bool:
+    """Whether what is between a "<" and the next ">" is a tag: then nothing in it goes on behind that."""
+    return _COMPLETE_TAG.fullmatch(source) is not None
 
 
 def attributes_in(source: bytes, start: int) -> RawAttributes:
