@@ -65,6 +65,8 @@ enum AttributeName {
     ATTR_COUNT
 };
 
+_Static_assert(ATTR_COUNT <= 64, "read_attributes has a bit for each name");
+
 static const char *const ATTRIBUTE_NAMES[ATTR_COUNT] = {
     "",
 #define X(name, written) written,
@@ -115,6 +117,7 @@ static const u8 *read_value(const u8 *at, const u8 *end, Span *value) {
    `into` may be NULL, for end tags. A ">" stands behind the end of the page, so that every loop ends there. */
 static const u8 *read_attributes(const u8 *at, const u8 *end, Attributes *into) {
     u32 count = 0;
+    u64 seen = 0; /* a bit for each known name: of two attributes with one name the first counts */
     bool is_self_closing = false;
     for (;;) {
         while (IS_SPACE[*at] || *at == '/') {
@@ -148,7 +151,10 @@ static const u8 *read_attributes(const u8 *at, const u8 *end, Attributes *into) 
         }
         if (into && count < MAX_ATTRIBUTES && found.name.size <= MAX_ATTRIBUTE_NAME) {
             found.known = find_name(ATTRIBUTE_TABLE, name_key(name, found.name.size));
-            into->items[count++] = found;
+            bool is_repeated = found.known && (seen >> found.known & 1);
+            seen |= (u64)1 << found.known;
+            into->items[count] = found;
+            count += !is_repeated;
         }
     }
     if (into) {
