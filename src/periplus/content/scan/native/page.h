@@ -311,7 +311,7 @@ static void read_end_tag(Scanner *scanner, u8 tag) {
     }
     if ((flags & PUSH) || tag == TAG_title) {
         close_element(scanner, tag);
-    } else if (!(flags & (VOID | RAW | RCDATA)) && !top_of(scanner)->is_foreign && has_events(scanner, tag)) {
+    } else if (!(flags & VOID) && !top_of(scanner)->is_foreign && has_events(scanner, tag)) {
         add_close_event(scanner, tag);
     }
 }

@@ -1,0 +1,302 @@
+/* What the attributes of an element suggest about its text: the same as `scan/hints.py`, where the bits are explained. */
+#ifndef PERIPLUS_HINTS_H
+#define PERIPLUS_HINTS_H
+
+#include "base.h"
+#include "ways.h" /* crc32_of */
+
+enum Hint {
+    LOOKS_CLUTTER = 1,
+    LOOKS_SIDE = 2,
+    LOOKS_TEASER = 4,
+    LOOKS_CAPTION = 8,
+    LOOKS_PICTURE = 16,
+    LOOKS_COMMENT = 32,
+    LOOKS_HIDDEN = 64,
+    LOOKS_LEAD = 128,
+    LOOKS_BODY = 256,
+    HINTS_BY_NAME = 511, /* all of the above */
+    LOOKS_ASIDE = 512,
+    LOOKS_SECTION = 1 << 19,
+};
+#define HINTS_BY_ID 10 /* bits by which the hints of an id are shifted */
+#define HINT_KIND 20   /* the first bit of the hash of the classes */
+
+#define LONGEST_HINT 1024 /* bytes of a value that are looked at */
+#define SHORT_WORD 4      /* letters from which on hyphens, underscores and capitals are allowed inside */
+
+/* `^` asks for the beginning of a word, `$` for its end, `=` for a whole class. */
+static const struct {
+    u32 hint;
+    const char *words;
+} VOCABULARY[] = {
+    {LOOKS_CLUTTER,
+     "^nav nav$ menu breadcrumb ^crumb pagination ^pager$ toolbar topbar ^skip sitemap dropdown ^button ^btn "
+     "advert ^ad$ ^ads$ ^adbox banner sponsor ^promo$ ^promos ^promobox ^promotion outbrain taboola criteo werbung "
+     "^anzeige affiliate cookie consent gdpr dsgvo newsletter subscri popup modal overlay lightbox paywall login "
+     "signup register ^cta$ ^donat spende ^placeholder thirdparty ^share sharing social sociable shariff addthis "
+     "addtoany ^follow whatsapp twittertweet"},
+    {LOOKS_SIDE, "sidebar ^aside ^rail$ widget ^secondary$ ^marginal"},
+    {LOOKS_TEASER,
+     "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
+     "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
+     "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline footer ^foot$ colophon "
+     "masthead branding imprint impressum"},
+    {LOOKS_CAPTION, "caption ^credit copyright ^legend ^bildunter gallery slideshow swiper carousel slider attachment"},
+    {LOOKS_PICTURE, "^img ^image ^photo ^picture ^bild ^foto"},
+    {LOOKS_COMMENT, "comment ^respond$ ^reply ^replies disqus kommentar comentario"},
+    {LOOKS_HIDDEN, "=hidden =hide =invisible =sr-only =d-none =noprint =noscript screenreader visuallyhidden hideprint"},
+    {LOOKS_LEAD,
+     "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
+     "^entradilla"},
+    {LOOKS_BODY,
+     "articlebody articlecontent articletext entrycontent postcontent postbody storybody bodytext maintext "
+     "maincontent richtext ^prose$ ^rte$"},
+    {LOOKS_SECTION, "section"},
+};
+
+typedef struct {
+    const char *letters; /* of the vocabulary, without signs; not ended by a zero */
+    u32 hint;
+    u32 first_two; /* as `first_letters` says */
+    u8 size;
+    bool is_start; /* has to begin a word */
+    bool is_end;   /* has to end one */
+    bool is_whole; /* has to be a class, as it is */
+} HintWord;
+
+#define MAX_HINT_WORDS 255
+#define LETTERS 26
+#define NO_LETTERS (LETTERS * LETTERS)
+
+/* Words in the order of their first two letters; number 0 is no word. */
+static HintWord HINT_WORDS[MAX_HINT_WORDS + 2];
+static u32 HINT_WORD_COUNT;
+/* The first of the words with these two letters, 0 if there are none. */
+static u8 FIRST_HINT_WORD[NO_LETTERS + 1];
+
+static inline bool is_joint(u8 byte) {
+    return byte == '-' || byte == '_';
+}
+
+static inline bool is_letter_at(const u8 *value, u32 size, u32 at) {
+    return at < size && IS_LETTER[value[at]];
+}
+
+static inline bool is_capital_at(const u8 *value, u32 size, u32 at) {
+    return at < size && value[at] >= 'A' && value[at] <= 'Z';
+}
+
+static inline bool is_small_at(const u8 *value, u32 size, u32 at) {
+    return at < size && value[at] >= 'a' && value[at] <= 'z';
+}
+
+/* The number of a letter, or at least LETTERS for all other bytes. */
+static inline u32 letter_number(u8 byte) {
+    return (u32)(u8)(LOWER[byte] - 'a');
+}
+
+/* A number for the first letter and the next one, which may be behind hyphens and underscores. */
+static inline u32 first_letters(const u8 *at, const u8 *end) {
+    u32 first = letter_number(*at);
+    if (first >= LETTERS) {
+        return NO_LETTERS;
+    }
+    do {
+        at++;
+    } while (at < end && is_joint(*at));
+    u32 second = at < end ? letter_number(*at) : LETTERS;
+    return second < LETTERS ? first * LETTERS + second : NO_LETTERS;
+}
+
+static HintWord hint_word(const char *written, size_t size, u32 hint) {
+    HintWord word = {written, hint, 0, (u8)size, *written == '^', written[size - 1] == '$', *written == '='};
+    if (word.is_start || word.is_whole) {
+        word.letters++;
+        word.size--;
+    }
+    word.size -= word.is_end;
+    word.first_two = first_letters((const u8 *)word.letters, (const u8 *)word.letters + word.size);
+    return word;
+}
+
+static void insert_hint_word(HintWord word) {
+    u32 at = ++HINT_WORD_COUNT;
+    for (; at > 1 && HINT_WORDS[at - 1].first_two > word.first_two; at--) {
+        HINT_WORDS[at] = HINT_WORDS[at - 1];
+    }
+    HINT_WORDS[at] = word;
+}
+
+/* Written once, when the module is loaded; after `init_bytes`. */
+static void init_hints(void) {
+    HINT_WORD_COUNT = 0;
+    for (u32 row = 0; row < sizeof VOCABULARY / sizeof *VOCABULARY; row++) {
+        const char *at = VOCABULARY[row].words;
+        while (*at && HINT_WORD_COUNT < MAX_HINT_WORDS) {
+            size_t size = strcspn(at, " ");
+            insert_hint_word(hint_word(at, size, VOCABULARY[row].hint));
+            at += size + (at[size] == ' ');
+        }
+    }
+    HINT_WORDS[HINT_WORD_COUNT + 1] = (HintWord){.first_two = NO_LETTERS}; /* ends the words of the last letters */
+    for (u32 number = HINT_WORD_COUNT; number > 0; number--) {
+        FIRST_HINT_WORD[HINT_WORDS[number].first_two] = (u8)number;
+    }
+}
+
+/* The end of a word's letters that begin at a place of a value; 0 if they do not stand there. */
+static u32 end_of_letters(const HintWord *word, const u8 *value, u32 size, u32 at) {
+    bool may_be_joined = word->size >= SHORT_WORD && !word->is_whole;
+    for (u32 i = 0; i < word->size; i++, at++) {
+        while (may_be_joined && i && at < size && is_joint(value[at])) {
+            at++;
+        }
+        if (at >= size || LOWER[value[at]] != (u8)word->letters[i]) {
+            return 0;
+        }
+    }
+    return at;
+}
+
+/* Whether a word begins or ends before a place: no letters on both sides, or, for longer words, "aB". */
+static bool is_word_border(const HintWord *word, const u8 *value, u32 size, u32 at) {
+    bool is_inside = at && is_letter_at(value, size, at - 1) && is_letter_at(value, size, at);
+    bool is_camel = word->size >= SHORT_WORD && at && is_small_at(value, size, at - 1) && is_capital_at(value, size, at);
+    return !is_inside || is_camel;
+}
+
+static bool is_hint_word_at(const HintWord *word, const u8 *value, u32 size, u32 at) {
+    u32 end = end_of_letters(word, value, size, at);
+    if (!end) {
+        return false;
+    }
+    if (word->is_whole) {
+        return (at == 0 || IS_SPACE[value[at - 1]]) && (end == size || IS_SPACE[value[end]]);
+    }
+    return (!word->is_start || is_word_border(word, value, size, at)) &&
+           (!word->is_end || is_word_border(word, value, size, end));
+}
+
+/* The hints of the words in a value. */
+static u32 word_hints(const u8 *value, u32 size) {
+    u32 hints = 0;
+    for (u32 at = 0; at < size; at++) {
+        u32 letters = first_letters(value + at, value + size);
+        u32 number = FIRST_HINT_WORD[letters];
+        for (; number && HINT_WORDS[number].first_two == letters; number++) {
+            const HintWord *word = &HINT_WORDS[number];
+            if (!(hints & word->hint) && is_hint_word_at(word, value, size, at)) {
+                hints |= word->hint;
+            }
+        }
+    }
+    return hints;
+}
+
+static u32 class_hints(const u8 *value, u32 size) {
+    u32 kind = crc32_of(value, size, 0) >> HINT_KIND;
+    return word_hints(value, size) | (kind ? kind : 1) << HINT_KIND;
+}
+
+static u32 role_hints(Span role) {
+    if (IS_WORD(role, "navigation") || IS_WORD(role, "banner") || IS_WORD(role, "contentinfo") ||
+        IS_WORD(role, "complementary") || IS_WORD(role, "search") || IS_WORD(role, "menu") ||
+        IS_WORD(role, "menubar")) {
+        return LOOKS_ASIDE;
+    }
+    bool is_clutter = IS_WORD(role, "dialog") || IS_WORD(role, "alertdialog") || IS_WORD(role, "tooltip") ||
+                      IS_WORD(role, "tablist") || IS_WORD(role, "toolbar");
+    return is_clutter ? LOOKS_CLUTTER : 0;
+}
+
+/* One property of schema.org. */
+static u32 property_hint(Span name) {
+    if (IS_WORD(name, "articlebody") || IS_WORD(name, "text") || IS_WORD(name, "reviewbody") ||
+        IS_WORD(name, "recipeinstructions")) {
+        return LOOKS_BODY;
+    }
+    if (IS_WORD(name, "description") || IS_WORD(name, "alternativeheadline")) {
+        return LOOKS_LEAD;
+    }
+    if (IS_WORD(name, "author") || IS_WORD(name, "datepublished") || IS_WORD(name, "publisher") ||
+        IS_WORD(name, "keywords")) {
+        return LOOKS_TEASER;
+    }
+    return IS_WORD(name, "comment") ? LOOKS_COMMENT : IS_WORD(name, "caption") ? LOOKS_CAPTION : 0;
+}
+
+static u32 property_hints(const u8 *value, u32 size) {
+    u32 hints = 0;
+    for (u32 at = 0; at < size;) {
+        u32 start = at;
+        while (at < size && !IS_SPACE[value[at]]) {
+            at++;
+        }
+        hints |= property_hint((Span){value + start, at - start});
+        at++;
+    }
+    return hints;
+}
+
+/* Whether a style declares this at a place; white space may stand around the colon. */
+static bool is_declared_at(const u8 *value, u32 size, u32 at, const char *name, const char *what) {
+    u32 name_size = (u32)strlen(name), what_size = (u32)strlen(what);
+    if (size - at < name_size || !starts_with(value + at, name, name_size)) {
+        return false;
+    }
+    at += name_size;
+    while (at < size && IS_SPACE[value[at]]) {
+        at++;
+    }
+    if (at == size || value[at++] != ':') {
+        return false;
+    }
+    while (at < size && IS_SPACE[value[at]]) {
+        at++;
+    }
+    return size - at >= what_size && starts_with(value + at, what, what_size);
+}
+
+static bool is_hidden_style(const u8 *value, u32 size) {
+    for (u32 at = 0; at < size; at++) {
+        u8 first = LOWER[value[at]];
+        if ((first == 'd' && is_declared_at(value, size, at, "display", "none")) ||
+            (first == 'v' && is_declared_at(value, size, at, "visibility", "hidden"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What an attribute suggests; the name is in small letters, the value as written, NULL where there is none. */
+static u32 attribute_hints(const u8 *name, size_t name_size, const u8 *value, size_t value_size) {
+    Span named = {name, (u32)name_size};
+    if (IS_WORD(named, "hidden")) {
+        return LOOKS_HIDDEN;
+    }
+    if (!value || !value_size) {
+        return 0;
+    }
+    u32 size = value_size < LONGEST_HINT ? (u32)value_size : LONGEST_HINT;
+    Span whole = {value, (u32)value_size};
+    switch (*name) {
+        case 'c':
+            return IS_WORD(named, "class") ? class_hints(value, size) : 0;
+        case 'i':
+            if (IS_WORD(named, "id")) {
+                return (word_hints(value, size) & HINTS_BY_NAME) << HINTS_BY_ID;
+            }
+            return IS_WORD(named, "itemprop") ? property_hints(value, size) : 0;
+        case 'r':
+            return IS_WORD(named, "role") ? role_hints(whole) : 0;
+        case 's':
+            return IS_WORD(named, "style") && is_hidden_style(value, size) ? LOOKS_HIDDEN : 0;
+        case 'a':
+            return IS_WORD(named, "aria-hidden") && IS_WORD(whole, "true") ? LOOKS_HIDDEN : 0;
+        default:
+            return 0;
+    }
+}
+
+#endif
