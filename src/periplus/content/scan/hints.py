@@ -57,7 +57,7 @@ WORDS: Final[dict[int, str]] = {
     SIDE: "sidebar ^aside ^rail$ widget ^secondary$ ^marginal",
     TEASER: (
         "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
-        "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags ^tag$ taglist ^bio$ vcard "
+        "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
         "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline footer ^foot$ colophon "
         "masthead branding imprint impressum"
     ),
@@ -73,6 +73,7 @@ WORDS: Final[dict[int, str]] = {
         "articlebody articlecontent articletext entrycontent postcontent postbody storybody bodytext maintext "
         "maincontent richtext ^prose$ ^rte$"
     ),
+    SECTION: "section",
 }
 """The vocabulary. `^` asks for the beginning of a word, `$` for its end, `=` for a whole class; a word begins at every
 letter that follows no letter, and in "mainMenu" at the capital (if it has four letters or more: shorter ones occur by
@@ -107,6 +108,8 @@ _PROPERTIES: Final = {
     b"caption": CAPTION,
 }
 """Properties of schema.org, by which pages mark their parts for search engines."""
+BY_NAME: Final = CLUTTER | SIDE | TEASER | CAPTION | PICTURE | COMMENT | HIDDEN | LEAD | BODY
+"""The kinds that an `id` may name."""
 _SHORT: Final = 4
 """Letters from which on a word may be written with hyphens, underscores and capitals inside."""
 _LONGEST: Final = 1024
@@ -140,7 +143,7 @@ def attribute_hints(name: bytes, value: bytes | None) -> int:
         case b"class":
             return _class_hints(value[:_LONGEST]) if value else 0
         case b"id":
-            return _kinds(value[:_LONGEST]) << BY_ID if value else 0
+            return (_kinds(value[:_LONGEST]) & BY_NAME) << BY_ID if value else 0
         case b"hidden":
             return HIDDEN
         case b"role":
@@ -156,8 +159,7 @@ def attribute_hints(name: bytes, value: bytes | None) -> int:
 
 
 def _class_hints(value: bytes) -> int:
-    kind = crc32(value) >> 20
-    return _kinds(value) | (SECTION if b"section" in value.lower() else 0) | (kind or 1) << KIND
+    return _kinds(value) | (crc32(value) >> KIND or 1) << KIND
 
 
 @lru_cache(4096)

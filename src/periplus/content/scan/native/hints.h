@@ -1,4 +1,4 @@
-/* What the attributes of an element suggest about its text: the same as `scan/hints.py`, where the bits are explained. */
+/* What the attributes of an element suggest about its text: the same as `scan/hints.py`, which explains the bits. */
 #ifndef PERIPLUS_HINTS_H
 #define PERIPLUS_HINTS_H
 
@@ -45,7 +45,8 @@ static const struct {
     {LOOKS_CAPTION, "caption ^credit copyright ^legend ^bildunter gallery slideshow swiper carousel slider attachment"},
     {LOOKS_PICTURE, "^img ^image ^photo ^picture ^bild ^foto"},
     {LOOKS_COMMENT, "comment ^respond$ ^reply ^replies disqus kommentar comentario"},
-    {LOOKS_HIDDEN, "=hidden =hide =invisible =sr-only =d-none =noprint =noscript screenreader visuallyhidden hideprint"},
+    {LOOKS_HIDDEN,
+     "=hidden =hide =invisible =sr-only =d-none =noprint =noscript screenreader visuallyhidden hideprint"},
     {LOOKS_LEAD,
      "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
      "^entradilla"},
@@ -162,8 +163,10 @@ static u32 end_of_letters(const HintWord *word, const u8 *value, u32 size, u32 a
 /* Whether a word begins or ends before a place: no letters on both sides, or, for longer words, "aB". */
 static bool is_word_border(const HintWord *word, const u8 *value, u32 size, u32 at) {
     bool is_inside = at && is_letter_at(value, size, at - 1) && is_letter_at(value, size, at);
-    bool is_camel = word->size >= SHORT_WORD && at && is_small_at(value, size, at - 1) && is_capital_at(value, size, at);
-    return !is_inside || is_camel;
+    if (!is_inside || word->size < SHORT_WORD) {
+        return !is_inside;
+    }
+    return is_small_at(value, size, at - 1) && is_capital_at(value, size, at);
 }
 
 static bool is_hint_word_at(const HintWord *word, const u8 *value, u32 size, u32 at) {

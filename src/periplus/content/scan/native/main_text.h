@@ -1,6 +1,6 @@
 /* Which blocks of a page are its main text: the same rule as `scan/main_text.py`, where it is explained.
 
-   Both choose the same blocks of every page, so only integers are used, and every comparison is written the same way. */
+   Both choose the same blocks of every page: only integers are used, and comparisons are written the same way. */
 #ifndef PERIPLUS_MAIN_TEXT_H
 #define PERIPLUS_MAIN_TEXT_H
 

@@ -14,6 +14,7 @@ static void init_tables(void) {
     init_attributes();
     init_text();
     init_ways();
+    init_hints();
     init_urls();
     init_sketch();
 }
