@@ -38,7 +38,8 @@ class Blocks:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.containers: list[Container] = []
-        self.lists: list[List] = []
+        self.lists = [List()]
+        """The first is for items that are in none."""
 
     def open_list(self, first: int | None, *, is_in_list: bool) -> None:
         """Open a list. One among the items of another list belongs to the item before it."""
@@ -48,8 +49,6 @@ class Blocks:
 
     def open_item(self) -> str:
         """Open an item of the innermost list, and return its marker."""
-        if not self.lists:
-            self.lists.append(List())
         items = self.lists[-1]
         marker = "- " if items.next is None else f"{items.next}. "
         if items.next is not None:
@@ -60,7 +59,7 @@ class Blocks:
 
     def continue_item(self) -> None:
         """Open the last item of the innermost list again."""
-        if self.lists and self.lists[-1].last:
+        if self.lists[-1].last:
             self.contain(self.lists[-1].last)
 
     def contain(self, container: Container) -> None:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from periplus.content.scan.columns import Event, EventKind
 
 LONGEST_CELL: Final = 300
 """Characters of a cell in a table without header cells; one that has more lays out the page."""
+OPEN, CLOSE, TEXT = map(int, EventKind)
+"""Kinds of events as numbers, which are compared faster."""
 DIGITS: Final = re.compile(r"\s*\d{1,9}\s*")
 
-_NEEDS_LINES: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "hr", "blockquote", "listing", "xmp"})
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_ASIDES: Final = ("nav", "aside", "footer")
+_NEEDS_LINES: Final = frozenset((*_HEADINGS, "hr", "blockquote", "listing", "xmp"))
 """What cannot be written in a cell, beside tables and code of several lines: a table around it lays out the page."""
+_SURVEYED: Final = frozenset((*_NEEDS_LINES, "img", "pre", "table", "td", "th", "tr"))
 _CLUTTER: Final = re.compile(
     r"(?:^|\s)(?:linenos?|linenumbers?|line-?number|linenodiv|(?:rouge-)?gutter|hljs-ln-numbers|lnt?|blob-num\S*"
     r"|mw-editsection)(?:\s|$)"
@@ -30,7 +36,7 @@ _LANGUAGES: Final = tuple(
         (r"brush:\s*", ""),
         ("highlight-(?:source-|text-)?", ""),
         (r"(?:hljs|sourceCode|src|prettyprint)\s+(?:src-)?", ""),
-        ("", r"\s+hljs(?:\s|$)"),
+        ("", r"\s+(?:hljs|rust-example-rendered)(?:\s|$)"),
     )
 )
 """How classes name the language of code, the clearest first."""
@@ -54,6 +60,7 @@ def language_of(classes: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=4096)
 def is_clutter(tag: str, classes: str) -> bool:
     """Whether an element holds line numbers, or links that edit a section."""
     return tag in ("td", "th", "div", "span", "a") and _CLUTTER.search(classes) is not None
@@ -72,16 +79,88 @@ def are_numbers(lines: Sequence[str]) -> bool:
     )
 
 
+def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
+    """The events, with two kinds of headings as main text: those right before main text, and that of the page.
+
+    The rule for main text takes them for navigation if they are links, or are apart from the text. If there is no main
+    text at all, everything is.
+    """
+    headings = _Headings(_letters(title))
+    for place, (kind, value, _, is_main) in enumerate(events):
+        if kind == TEXT:
+            if not value.isspace():
+                headings.read(value, is_main, place)
+        elif value in _HEADINGS:
+            headings.cross(is_open=kind == OPEN)
+        elif value in _ASIDES:
+            headings.asides += 1 if kind == OPEN else -1
+    found = headings.found() if headings.has_main else range(len(events))
+    changed = list(events)
+    for place in found:
+        changed[place] = events[place]._replace(is_main=True)
+    return changed
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
+
+
+class _Headings:
+    """The headings of a page that are not main text but should be."""
+
+    def __init__(self, title: str) -> None:
+        self.asides = 0
+        """Open elements with navigation and the like."""
+        self.has_main = False
+        self._title = title
+        self._found: list[int] = []
+        self._waiting: list[int] = []
+        """Texts of headings since the last text that is not in one."""
+        self._own: list[int] = []
+        """Texts of the last heading before the main text that has the words of the title."""
+        self._is_open = False
+        self._places: list[int] = []
+        self._texts: list[str] = []
+        """Of the heading that is open."""
+
+    def cross(self, *, is_open: bool) -> None:
+        """A heading begins or ends."""
+        words = _letters("".join(self._texts))
+        if words and self._title and (words in self._title or self._title in words):
+            self._own = self._own if self.has_main else self._places
+        self._waiting += self._places
+        self._places, self._texts = [], []
+        self._is_open = is_open
+
+    def read(self, text: str, is_main: bool, place: int) -> None:
+        """A text that is not only white space."""
+        if is_main:
+            self._found += self._waiting + self._places
+            self.has_main = True
+        elif self._is_open and not self.asides:
+            self._places.append(place)
+            self._texts.append(text)
+            return
+        self._waiting = []
+
+    def found(self) -> list[int]:
+        """Texts that should be main text."""
+        return self._found + self._own
+
+
 def shown_places(events: Iterable[Event]) -> frozenset[int]:
-    """The places of tables that hold data, and of images that have main text before and behind them."""
+    """The places of tables that hold data, and of images beside main text, if it goes on behind them."""
     survey = _Survey()
     for place, (kind, value, _, is_main) in enumerate(events):
-        if kind == EventKind.OPEN:
+        if kind == TEXT:
+            if not value.isspace():
+                survey.read(value, is_main)
+        elif value not in _SURVEYED:
+            continue
+        elif kind == OPEN:
             survey.open(value, place)
-        elif kind == EventKind.CLOSE:
+        else:
             survey.close(value)
-        elif not value.isspace():
-            survey.read(value, is_main)
     return survey.end()
 
 
@@ -92,8 +171,11 @@ class _Survey:
         self._shown: list[int] = []
         self._images: list[int] = []
         """Those behind the last text."""
+        self._doubtful: list[int] = []
+        """Those between main text and other text, perhaps a caption."""
         self._tables: list[_Table] = []
         self._was_main = True
+        self._has_main = False
         self._is_in_code = False
 
     def open(self, tag: str, place: int) -> None:
@@ -127,9 +209,13 @@ class _Survey:
 
     def read(self, text: str, is_main: bool) -> None:
         """A text that is not only white space."""
-        if is_main and self._was_main:
-            self._shown += self._images
+        if is_main and (self._was_main or self._has_main):
+            self._shown += self._doubtful + self._images
+            self._doubtful = []
+        elif self._was_main and self._has_main:
+            self._doubtful += self._images
         self._images = []
+        self._has_main |= is_main
         self._was_main = is_main
         if is_main and self._tables:
             self._tables[-1].size += len(text)
@@ -169,5 +255,5 @@ class _Table:
     @property
     def holds_data(self) -> bool:
         """Whether it has several rows of several cells or a header, and short cells or a header."""
-        is_grid = self._rows > 1 and (self._widest > 1 or self.has_header)
+        is_grid = self._rows > 1 and (self._widest > 1 or (self.has_header and self._rows > 2))
         return is_grid and not self.needs_lines and (self.has_header or self._longest <= LONGEST_CELL)

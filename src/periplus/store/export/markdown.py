@@ -16,12 +16,12 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from periplus.content.scan import scan
-from periplus.content.scan.columns import Attributes, Event, EventKind
+from periplus.content.scan.columns import Attributes, Event
 from periplus.content.scan.tags import BLOCK, FLAGS, PUSH
 from periplus.urls import whatwg
 
 from .blocks import Blocks, Container
-from .layout import DIGITS, are_numbers, is_clutter, is_permalink, language_of, shown_places
+from .layout import CLOSE, DIGITS, TEXT, are_numbers, is_clutter, is_permalink, language_of, shown_places, with_headings
 from .marks import Kind, Link, Markdown, Plain, Row, Run, Style, Styles, folded
 
 MAX_URL: Final = 2000
@@ -61,7 +61,8 @@ def to_text(html: bytes, url: str) -> str:
 
 
 def _events_of(html: bytes, url: str) -> Sequence[Event]:
-    return scan(html, url, wants_events=True).events
+    columns = scan(html, url, wants_events=True)
+    return with_headings(columns.events, columns.title)
 
 
 class _Frame(NamedTuple):
@@ -100,6 +101,8 @@ class _Writer:
         self._blocks = Blocks()
         self._frames: list[_Frame] = []
         self._styles: list[Style | Link] = []
+        self._has_own_links = False
+        """Whether there were links to the page itself since the last block."""
         self._runs: list[Run] = []
         self._block = 0
         self._has_rule = False
@@ -115,14 +118,12 @@ class _Writer:
         self._is_in_cell = False
 
     def write(self, events: Sequence[Event]) -> str:
-        """Write all of it. If nothing is main text, everything is."""
-        if not any(event.is_main for event in events):
-            events = [event._replace(is_main=True) for event in events]
+        """Write all of it."""
         shown = shown_places(events)
         for place, (kind, value, attributes, is_main) in enumerate(events):
-            if kind == EventKind.TEXT:
+            if kind == TEXT:
                 self._read(value, is_main)
-            elif kind == EventKind.CLOSE:
+            elif kind == CLOSE:
                 self._close(value)
             else:
                 self._open(value, attributes or {}, place in shown)
@@ -132,11 +133,12 @@ class _Writer:
     def _read(self, text: str, is_main: bool) -> None:
         if self._skipped:
             return
-        if not is_main and not text.isspace():
+        is_space = text.isspace()
+        if not is_main and not is_space:
             self._has_rule = False
         elif self._code:
             self._code.texts.append(text)
-        else:
+        elif self._runs or not is_space:
             self._runs.append(Run(text, self._styles_here()))
 
     def _open(self, tag: str, attributes: Attributes, is_shown: bool) -> None:
@@ -213,6 +215,9 @@ class _Writer:
 
     def _without_permalinks(self, runs: list[Run]) -> list[Run]:
         """A block without links that are only there to be copied; a heading without links to its own page."""
+        if not self._has_own_links:
+            return runs
+        self._has_own_links = _own_link(tuple(self._styles)) is not None
         texts: dict[Link | None, str] = {}
         for run in runs:
             if text := run.text.strip():
@@ -250,6 +255,12 @@ class _Writer:
     def _open_definition(self, _: str, __: Attributes) -> None:
         self._blocks.continue_item()
 
+    def _open_line(self, _: str, attributes: Attributes) -> None:
+        """A line of code as Doxygen writes it, in a `<div class="fragment">`."""
+        around = self._frames[-2] if len(self._frames) > 1 else None
+        if around and around.classes == "fragment" and attributes.get("class") == "line":
+            self._code = _Region(around.tag, len(self._frames) - 1)
+
     def _open_code(self, tag: str, attributes: Attributes) -> None:
         self._code = _Region(tag, len(self._frames))
         around = islice((frame.classes for frame in reversed(self._frames) if frame.classes), _LANGUAGE_LEVELS)
@@ -276,20 +287,22 @@ class _Writer:
     def _break_line(self, _: str, __: Attributes) -> None:
         """A line break; two of them end a paragraph."""
         last = next((run for run in reversed(self._runs) if run.kind is not Kind.TEXT or not run.text.isspace()), None)
-        if last and last.kind is Kind.BREAK and not self._is_in_cell:
+        if not last:
+            self._runs = []
+        elif last.kind is Kind.BREAK and not self._is_in_cell:
             self._end_block()
-        elif last:
+        else:
             self._runs.append(Run("", (), Kind.BREAK))
 
     def _open_rule(self, _: str, __: Attributes) -> None:
         self._has_rule = bool(self._blocks.lines and self._marks.rule)
 
     def _open_image(self, _: str, attributes: Attributes) -> None:
-        """An image with a text; also one that has no text by mistake, but not one that says it needs none."""
-        alt = folded(attributes.get("alt") or "").strip()
-        url = self._resolved(attributes.get("src"))
-        if alt or (url and "alt" not in attributes):
-            self._runs.append(Run(self._marks.image(alt, url), self._styles_here(), Kind.WRITTEN))
+        """An image that has a text; others are decoration, or cannot be described."""
+        alt = folded(attributes.get("alt") or "")
+        if alt:
+            written = self._marks.image(alt, self._resolved(attributes.get("src")))
+            self._runs.append(Run(written, self._styles_here(), Kind.WRITTEN))
 
     def _open_table(self, _: str, __: Attributes) -> None:
         self._rows, self._cells = [], []
@@ -313,9 +326,11 @@ class _Writer:
             self._is_in_cell = False
 
     def _close_row(self, _: str) -> None:
-        if self._rows is not None and any(self._cells):
-            self._rows.append(Row(self._cells, self._is_header))
-        self._cells = []
+        cells, self._cells = self._cells, []
+        while cells and not cells[-1]:
+            cells.pop()
+        if self._rows is not None and cells:
+            self._rows.append(Row(cells, self._is_header))
 
     def _close_table(self, tag: str) -> None:
         self._close_row(tag)
@@ -348,6 +363,7 @@ class _Writer:
         url = self._resolved(attributes.get("href"))
         if url:
             is_own = "#" in url and url.partition("#")[0] == self._url
+            self._has_own_links |= is_own
             link = Link(url, is_own=is_own, is_permalink=is_permalink(attributes.get("class") or ""))
             self._styles.insert(len(self._styles) - (Style.CODE in self._styles), link)
 
@@ -394,6 +410,7 @@ _OPENERS: Final[dict[str, Callable[[_Writer, str, Attributes], None]]] = {
     "blockquote": _Writer._open_quote,
     "br": _Writer._break_line,
     "dd": _Writer._open_definition,
+    "div": _Writer._open_line,
     "hr": _Writer._open_rule,
     "tr": _Writer._open_row,
 }

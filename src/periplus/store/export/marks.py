@@ -10,19 +10,21 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 MAX_TIMES_OPENED: Final = 50
 """How often a link is written that lies around many blocks. Bounds the output, because a URL may be long."""
 
-_WHITE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
-_INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f]")
+_INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff]+")
 """Soft hyphens, zero-width spaces, word joiners and byte order marks: they only say where lines may break."""
 _MARKS: Final = (
     r"`|\*(?!(?<=\s\*)\s)|\\(?=[!-/:-@\[-`{-~]|\Z)|(?<!\w)_++|(?<!_)_++(?!\w)|<(?=[a-zA-Z/!?])"
     r"|&(?=#?\w{1,32};)|~(?=~)"
 )
 """What Markdown would take for a mark of ours; not the asterisks and underscores that it leaves alone."""
+_MAYBE_SPECIAL: Final = re.compile(r"[`*\\_<&~\[\]]")
 _SPECIAL: Final = re.compile(rf"{_MARKS}|\](?=[(:])")
 _SPECIAL_IN_LINK: Final = re.compile(rf"{_MARKS}|[\[\]]")
 _AT_START: Final = re.compile(r"\A(?:#{1,6}(?=\s|\Z)|>|[-+*](?=\s|\Z)|(?:=+|-+)\Z|(\d{1,9})(?=[.)](?:\s|\Z)))")
@@ -83,8 +85,10 @@ class Row(NamedTuple):
 
 
 def folded(text: str) -> str:
-    """A text of the page, its white space folded."""
-    return _WHITE.sub(" ", text.translate(_INVISIBLE))
+    """The words of a text, with a space between them."""
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+    return " ".join(_CONTROLS.sub(" ", text).split())
 
 
 class _Open(NamedTuple):
@@ -115,7 +119,7 @@ class _Line:
         pieces = [self._marks.mark(style, 0) for style in styles[same:]] + [words]
         self._close(same, [gap, *pieces])
         ended = next(filter(None, reversed(self._out)), "")
-        if not gap and words.startswith("`") and ended.endswith("`"):
+        if not gap and "".join(pieces).startswith("`") and ended.endswith("`"):
             gap = " "
         if gap and ended:
             self._out.append(gap)
@@ -166,17 +170,16 @@ class Plain:
         """A block of text; the lines that the page asks for are separated by line breaks."""
         line = _Line(self)
         gap = ""
-        for (styles, kind), group in groupby(runs, key=lambda run: run[1:]):
+        for (styles, kind), group in groupby(runs, key=itemgetter(1, 2)):
             if kind is Kind.BREAK:
                 gap = f"{self.line_end}\n"
                 continue
             text = "".join([run.text for run in group])
-            text = folded(text) if kind is Kind.TEXT else text
-            words = text.strip(" ")
-            gap = gap or (" " if text.startswith(" ") else "")
+            words = folded(text)
+            gap = gap or (" " if text[:1].isspace() else "")
             if words:
                 line.add(self.words(words, styles) if kind is Kind.TEXT else words, styles, gap)
-                gap = " " if text.endswith(" ") else ""
+                gap = " " if text[-1].isspace() else ""
         return line.end()
 
     def mark(self, style: Style | Link, side: int, /) -> str:
@@ -188,7 +191,7 @@ class Plain:
         return text
 
     def image(self, alt: str, _url: str | None, /) -> str:
-        """A picture."""
+        """An image."""
         return f" {alt} "
 
     def paragraph(self, text: str, /) -> list[str]:
@@ -238,13 +241,14 @@ class Markdown(Plain):
             ticks = _fence(text, 1)
             pad = " " if text.startswith("`") or text.endswith("`") else ""
             return f"{ticks}{pad}{text}{pad}{ticks}"
+        if not _MAYBE_SPECIAL.search(text):
+            return text
         special = _SPECIAL_IN_LINK if any(isinstance(style, Link) for style in styles) else _SPECIAL
         return special.sub(_escaped, text)
 
     def image(self, alt: str, url: str | None, /) -> str:
-        """A picture with the text that stands for it."""
-        alt = _SPECIAL_IN_LINK.sub(_escaped, alt)
-        return f"![{alt}]({url})" if url else f" {alt} "
+        """An image with the text that stands for it; nothing if it has no address (scripts load it, perhaps)."""
+        return f"![{_SPECIAL_IN_LINK.sub(_escaped, alt)}]({url})" if url else ""
 
     def paragraph(self, text: str, /) -> list[str]:
         """The lines of a paragraph, none of which looks like the beginning of another block."""
