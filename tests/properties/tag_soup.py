@@ -22,7 +22,16 @@ ATTRIBUTES = (
 OTHER_ATTRIBUTES = [b"=", b"x" * 65, b"X\0", b'"', b"<", b"data-x", b"\xff", b"HREF", b"a\0", b"=b"]
 VALUES = [
     *(b"x", b"", b"a b", b"/p", b"#f", b"?q=1", b"a&amp;b", b"&copy=1", b"&notit;x", b"javascript:1", b"nav", b"main"),
-    *(b"navigation", b"nofollow", b"http://o.example/x", b"//h/x", b"../u", b"post-12 abc_d", b"item12345678abc", b"a/"),
+    *(
+        b"navigation",
+        b"nofollow",
+        b"http://o.example/x",
+        b"//h/x",
+        b"../u",
+        b"post-12 abc_d",
+        b"item12345678abc",
+        b"a/",
+    ),
     *(b"\xc3\xa9", b"\xff", b"text/html", b"refresh", b"display:none", b"a\tb", b" x ", b"&#x41;", b"a\0b", b"x>y"),
     *(b"&#35;f", b"./x/../y", b"x%41", b"HTTP://O.example/", b"http://o.example:80/", b"mailto:x", b"a\nb", b"\\x"),
 ]
@@ -93,5 +102,7 @@ def attribute(chance: Random) -> bytes:
     """An attribute, with or without a value."""
     name = chance.choice(ATTRIBUTES if chance.random() < 0.9 else OTHER_ATTRIBUTES)
     value = chance.choice(VALUES)
-    form = chance.choice((b"%b", b'%b="%b"', b'%b="%b"', b'%b="%b"', b"%b='%b'", b"%b=%b", b"%b = %b", b"%b=", b"%b='%b"))
+    form = chance.choice(
+        (b"%b", b'%b="%b"', b'%b="%b"', b'%b="%b"', b"%b='%b'", b"%b=%b", b"%b = %b", b"%b=", b"%b='%b")
+    )
     return form % (name, value) if form.count(b"%b") == 2 else form % name

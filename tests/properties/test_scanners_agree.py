@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import os
+import sys
 from random import Random
 
 import pytest
 from bench.pages import sample_pages
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.tag_soup import (
+    ATTRIBUTES,
+    ENDS,
+    OTHER_ATTRIBUTES,
+    OTHER_TAGS,
+    SPACES,
+    TAGS,
+    TEXTS,
+    VALUES,
+    mutated,
+    soup,
+)
 
 from periplus.content.scan import Columns, python
 from periplus.content.sketch import sketches_of
 from periplus.urls import resolve_all
-from tests.properties.tag_soup import ATTRIBUTES, ENDS, OTHER_ATTRIBUTES, OTHER_TAGS, SPACES, TAGS, TEXTS, VALUES
-from tests.properties.tag_soup import mutated, soup
 
 native = pytest.importorskip("periplus.content.scan._native", reason="the native scanner is not built")
 
@@ -100,5 +111,5 @@ def test_many_pages(real_pages: list[bytes], capsys: pytest.CaptureFixture[str])
         if differences(page, wants_blocks=chance.random() < 0.5, wants_events=chance.random() < 0.5):
             different.append(seed)
     with capsys.disabled():
-        print(f"{len(different)} of {PAGES} pages differ")
+        sys.stdout.write(f"\n{len(different)} of {PAGES} pages differ\n")
     assert different == []

@@ -85,10 +85,10 @@ def _add_row(page: Page, href: bytes, rel: str, is_to_itself: bool) -> int:
     """Add a link. Returns its number, none if there are too many of its kind: to the page itself, and to others."""
     number = len(page.hrefs)
     if is_to_itself:
-        if page.own_links >= MAX_LINKS:
+        if len(page.own_links) >= MAX_LINKS:
             return NONE
-        page.own_links += 1
-    elif number - page.own_links > MAX_LINKS:
+        page.own_links.append(number)
+    elif number - len(page.own_links) > MAX_LINKS:
         return NONE
     if rel:
         page.rels[number] = rel

@@ -118,3 +118,6 @@ class Columns(NamedTuple):
     packs them."""
     events: list[Event]
     """The layout, if it was asked for."""
+    own: list[int]
+    """The numbers of the links whose `href` is empty or a bare fragment, ascending: links to the page itself, unless it
+    has another base."""

@@ -21,7 +21,7 @@ from .state import Run
 _BORDER: Final = b"\x02"
 """Between two runs of text."""
 _HARD_SPACE: Final = b"\x03"
-"""In place of a wide space: white space even if it stands alone between two tags, where other white space is nothing."""
+"""In place of a wide space: white space also alone between two tags, where other white space is nothing."""
 _SIGNS: Final = _BORDER + _HARD_SPACE
 _NO_SIGNS: Final = bytes.maketrans(_SIGNS, b"  ")
 _WIDE_SPACES: Final = ("\xa0".encode(), "\u200b".encode(), "\u3000".encode())
@@ -34,7 +34,7 @@ _CLOSES: Final = np.isin(np.arange(256), np.frombuffer(b",.;:!?)]}", dtype=np.ui
 class Folded(NamedTuple):
     """The text of a page, and its blocks in columns: bytes from and to, bytes in links, and the element they are in.
 
-    `block_of_run` is the block of each run of text, or that which was open there; -1 if none was.
+    `block_of_run`, for events, is the block of each run of text, or that which was open there; -1 if none was.
     """
 
     text: bytes
@@ -58,7 +58,7 @@ class _Spaces(NamedTuple):
     after: NDArray[np.intp]
 
 
-def fold_runs(runs: Sequence[Run], *, has_signs: bool) -> Folded:
+def fold_runs(runs: Sequence[Run], *, has_signs: bool, wants_events: bool = False) -> Folded:
     """Fold the runs of text of a page. `has_signs`: whether the page holds bytes that are signs here."""
     if not runs:
         return _EMPTY
@@ -69,7 +69,7 @@ def fold_runs(runs: Sequence[Run], *, has_signs: bool) -> Folded:
     places = spaces.starts.searchsorted(separators, side="right") - 1
     starts = spaces.after[places[:-1]]
     ends = spaces.before[places[1:]]
-    return _in_blocks(text, starts, ends, np.array(elements), np.array(blocks), np.array(is_linked))
+    return _in_blocks(text, starts, ends, np.array(elements), np.array(blocks), np.array(is_linked), wants_events)
 
 
 def _joined(sources: Sequence[bytes], has_signs: bool) -> bytes:
@@ -128,6 +128,7 @@ def _in_blocks(
     elements: NDArray[np.intp],
     blocks: NDArray[np.intp],
     is_linked: NDArray[np.bool_],
+    wants_events: bool,
 ) -> Folded:
     """The blocks of a text, given where its runs are. Runs that begin behind what is kept of the text do not count."""
     before = np.concatenate(([0], ends[:-1]))
@@ -141,7 +142,6 @@ def _in_blocks(
     links = np.add.reduceat((ends[seen] - from_) * is_linked[seen], first)
     last = np.append(first[1:], len(seen)) - 1
     block_starts, block_ends = starts[seen[first]], ends[seen[last]]
-    block_of_run = _block_of_run(blocks, seen, is_first)
     folded = Folded(
         text,
         False,
@@ -149,14 +149,12 @@ def _in_blocks(
         block_ends.tolist(),
         links.tolist(),
         elements[seen[first]].tolist(),
-        block_of_run.tolist(),
+        _block_of_run(blocks, seen, is_first).tolist() if wants_events else [],
     )
     return _cut(folded) if len(text) > MAX_TEXT else folded
 
 
-def _block_of_run(
-    blocks: NDArray[np.intp], seen: NDArray[np.intp], is_first: NDArray[np.bool_]
-) -> NDArray[np.intp]:
+def _block_of_run(blocks: NDArray[np.intp], seen: NDArray[np.intp], is_first: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The block of each run, which for one that is not seen is that of the last that is, if no border is between."""
     last_seen = np.searchsorted(seen, np.arange(len(blocks)), side="right") - 1
     number = is_first.cumsum() - 1
@@ -175,5 +173,10 @@ def _cut(folded: Folded) -> Folded:
         ends[-1] = min(ends[-1], size)
         links[-1] = min(links[-1], ends[-1] - folded.starts[count - 1])
     return folded._replace(
-        text=text[:size], is_cut=True, starts=folded.starts[:count], ends=ends, links=links, elements=folded.elements[:count]
+        text=text[:size],
+        is_cut=True,
+        starts=folded.starts[:count],
+        ends=ends,
+        links=links,
+        elements=folded.elements[:count],
     )

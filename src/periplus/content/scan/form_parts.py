@@ -61,7 +61,7 @@ def enter_form_part(page: Page, number: int, position: int) -> None:
         page.options = position
 
 
-def leave_form_parts(page: Page, closed: bytes) -> None:
+def leave_form_parts(page: Page, closed: bytearray) -> None:
     """The elements with these tags are closed."""
     count = sum(1 for number in closed if FLAGS_OF[number] & FORM_PART)
     if count:

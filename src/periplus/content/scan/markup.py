@@ -67,27 +67,30 @@ def is_to_itself(href: bytes | None) -> bool:
 class Tag:
     """A start or end tag. What only some tags need is found out when it is first asked for."""
 
-    __slots__ = (
-        *("_attributes", "_raw", "_source", "act", "flags", "hints", "href", "is_end", "is_plain", "is_self_closing"),
-        "is_to_itself",
-        *("number", "region", "rel", "step"),
-    )
+    act: Act | None = None
+    number = flags = 0
+    region = 0
+    hints = 0
+    is_end = is_self_closing = False
+    is_plain = False
+    """Whether nothing is to be done but to put it on the stack, if at all."""
+    href: bytes | None = None
+    """Where an `<a>` leads, references decoded; nothing if it does not say."""
+    is_to_itself = False
+    """Whether that is the page it is on."""
+    rel = ""
+    step: bytes | None = None
+    """What `ways` makes of it."""
+    _raw: RawAttributes | None = None
+    _attributes: Attributes | None = None
+    _event_attributes: Attributes | None = None
 
     def __init__(self, source: bytes) -> None:
-        self.act: Act | None = None
         self._source = source
-        self._attributes: Attributes | None = None
-        self._raw: RawAttributes | None = None
-        self.hints = self.region = 0
-        self.step: bytes | None = None
-        """What `ways` makes of it."""
-        self.is_self_closing = False
         plain = _PLAIN_ANCHOR.match(source)
         if plain and b"rel" not in source:
-            self.number, self.flags, self.is_end, self.is_plain = _A, 0, False, False
-            self.href: bytes | None = decode_references(plain[1])
-            """Where an `<a>` leads, references decoded; nothing if it does not say."""
-            self.rel = ""
+            self.number = _A
+            self.href = decode_references(plain[1])
             self.is_to_itself = is_to_itself(plain[1])
         else:
             self._read()
@@ -138,7 +141,10 @@ class Tag:
 
     def event_attributes(self) -> Attributes:
         """The attributes that writers of Markdown and text use."""
-        return {name: value for name, value in self.attributes.items() if name in _EVENT_ATTRIBUTES}
+        if self._event_attributes is None:
+            attributes = self.attributes.items() if self.raw else ()
+            self._event_attributes = {name: value for name, value in attributes if name in _EVENT_ATTRIBUTES}
+        return self._event_attributes.copy()
 
     def _read_anchor(self) -> None:
         raw = self.raw

@@ -41,7 +41,7 @@ def resolve(_: str, hrefs: list[str]) -> list[str | None]:
 
 
 def _columns(page: Page) -> Columns:
-    folded = fold_runs(page.runs, has_signs=page.has_signs)
+    folded = fold_runs(page.runs, has_signs=page.has_signs, wants_events=page.wants_events)
     tags = [tag.number if tag else NUMBERS["body"] for _, tag in page.elements]
     hints = [tag.hints if tag else 0 for _, tag in page.elements]
     parents = [parent for parent, _ in page.elements]
@@ -64,6 +64,7 @@ def _columns(page: Page) -> Columns:
         sketch=None,
         blocks=contents_by_way(page, folded) if page.wants_blocks else [],
         events=_events(page, folded, is_main) if page.wants_events else [],
+        own=page.own_links,
     )
 
 

@@ -84,27 +84,12 @@ def _enter(page: Page, tag: Tag, position: int) -> None:
     """What is to be done for elements that are more than a block."""
     region = page.region | tag.region
     if region != page.region:
-        cross_region(page)
-        page.region = region
+        cross_region(page, region)
     page.is_foreign = tag.number in _FOREIGN
     if tag.flags & FORM_PART:
         enter_form_part(page, tag.number, position)
     has_event = page.wants_events and add_open_event(page, tag)
     page.levels.append((region, page.element, page.is_foreign, has_event))
-
-
-def pop(page: Page) -> None:
-    """Close the innermost element."""
-    stack = page.stack
-    if page.outer or page.wants_events or (len(stack) <= page.link_depth and page.link != NONE):
-        pop_to(page, len(stack) - 1)
-        return
-    levels = page.levels
-    del stack[-1], levels[-1]
-    region, page.element, page.is_foreign, _ = levels[-1]
-    if region != page.region:
-        cross_region(page)
-        page.region = region
 
 
 def pop_to(page: Page, size: int) -> None:
@@ -125,12 +110,12 @@ def pop_to(page: Page, size: int) -> None:
     del stack[size:], levels[size:]
     region, page.element, page.is_foreign, _ = levels[-1]
     if region != page.region:
-        cross_region(page)
-        page.region = region
+        cross_region(page, region)
 
 
-def cross_region(page: Page) -> None:
+def cross_region(page: Page, region: int) -> None:
     """Where main part, navigation, header or form begins or ends, a block of text ends, too."""
+    page.region = region
     page.block += 1
     page.runs.append((EDGE, page.element, page.block, False))
 

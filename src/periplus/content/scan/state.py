@@ -76,8 +76,8 @@ class Page:
         self.pictures: dict[int, bytes] = {}
         """The alternative text of the first picture in a link that has one."""
         self.link_elements: list[int] = []
-        self.own_links = 0
-        """How many of them lead to the page itself."""
+        self.own_links: list[int] = []
+        """The numbers of those that lead to the page itself."""
         self.link = NONE
         """The open link."""
         self.is_link_to_itself = False

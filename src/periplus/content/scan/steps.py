@@ -8,8 +8,17 @@ from .anchors import add_medium, add_other_link, close_anchor, start_anchor
 from .form_parts import add_form_element, end_form, start_form
 from .head_parts import add_head_element
 from .markup import Act, Tag
-from .stack import close_element, close_item, close_option, close_paragraph, close_table_part, pop, push
-from .state import Page
+from .stack import (
+    close_element,
+    close_item,
+    close_option,
+    close_paragraph,
+    close_table_part,
+    cross_region,
+    pop_to,
+    push,
+)
+from .state import NONE, Page
 from .tags import (
     BLOCK,
     CLOSES_P,
@@ -31,7 +40,11 @@ _MAX_KNOWN: Final = 4096
 _MAX_SOURCE: Final = 256
 """Bytes of a tag that is kept."""
 _TABLE_PARENTS: Final = numbers_of("table", "tbody", "thead", "tfoot", "tr")
-_ITEMS: Final = {NUMBERS["li"]: numbers_of("li"), NUMBERS["dd"]: numbers_of("dd", "dt"), NUMBERS["dt"]: numbers_of("dd", "dt")}
+_ITEMS: Final = {
+    NUMBERS["li"]: numbers_of("li"),
+    NUMBERS["dd"]: numbers_of("dd", "dt"),
+    NUMBERS["dt"]: numbers_of("dd", "dt"),
+}
 
 
 def _start_block(page: Page, tag: Tag) -> None:
@@ -123,10 +136,16 @@ def _stop(_: Page, __: Tag) -> bool:
 
 def _end_block(page: Page, tag: Tag) -> bool:
     page.block += 1
-    if page.stack[-1] == tag.number:
-        pop(page)
-    else:
+    stack = page.stack
+    if stack[-1] != tag.number:
         close_element(page, tag.number)
+    elif page.link != NONE or page.outer or page.wants_events:
+        pop_to(page, len(stack) - 1)
+    else:  # most end tags: `pop_to` without what has nothing to do
+        del stack[-1], page.levels[-1]
+        region, page.element, page.is_foreign, _ = page.levels[-1]
+        if region != page.region:
+            cross_region(page, region)
     return page.is_foreign
 
 

@@ -82,12 +82,10 @@ def name_of(source: bytes) -> tuple[bytes, int]:
 
 def is_self_closing(source: bytes) -> bool:
     """Whether a tag ends with a slash that is not part of a value."""
-    last = None
-    if source.endswith(b"/"):
-        for last in _ATTRIBUTE.finditer(source, name_of(source)[1]):
-            pass
-        return last is None or last.end() < len(source)
-    return False
+    if not source.endswith(b"/"):
+        return False
+    ends = [found.end() for found in _ATTRIBUTE.finditer(source, name_of(source)[1])]
+    return not ends or ends[-1] < len(source)
 
 
 def decoded(attributes: RawAttributes) -> dict[str, str | None]:

@@ -72,7 +72,7 @@ class _Window:
         return self.place(len(self._pieces)) - len(self.text)
 
     def go_to(self, place: int) -> bool:
-        """Go on behind the current piece, at a place that is in none of the pieces read so far; false if there is none."""
+        """Go on at a place that is not in a piece read before; false if it is behind the window."""
         while self._number < len(self._pieces):
             piece_end = self._place + 1 + len(self._pieces[self._number])
             if place <= piece_end:
@@ -103,7 +103,7 @@ def _read_known(page: Page, window: _Window) -> int | None:
 
     This is where nearly all of a page is read, so that calls are few.
     """
-    runs, text = page.runs, window.text
+    runs, text, wants_events = page.runs, window.text, page.wants_events
     for number, piece in window.tags:
         source, bracket, behind = piece.partition(b">")
         tag = known.get(source) or tag_of(source)
@@ -111,13 +111,15 @@ def _read_known(page: Page, window: _Window) -> int | None:
             window.text = text
             return _read_unknown(page, window, number)
         if text:
-            if page.sinks:
-                _collect(page, text)
-            if page.is_visible and not text.isspace():
+            if page.sinks or wants_events:
+                _add_text(page, text)
+            elif page.is_visible and not text.isspace():
                 runs.append((text, page.element, page.block, page.is_linked))
         act = tag.act
         if act is not None and act(page, tag):
             return _read_with_care(page, _after_stop(page, tag, window.place(number) + len(source) + 2))
+        if wants_events:
+            _report(page, tag)
         text = behind
     window.text = text
     return None
@@ -144,7 +146,7 @@ def _read_with_care(page: Page, at: int, *, is_one: bool = False) -> int:
 
 
 def _is_plain(page: Page) -> bool:
-    return page.is_in_body and not (page.is_foreign or page.templates or page.wants_events)
+    return page.is_in_body and not page.is_foreign and not page.templates
 
 
 def _read_token(page: Page, at: int) -> int:
@@ -188,9 +190,9 @@ def _read_start_tag(page: Page, tag: Tag, after: int) -> int:
     if not page.is_in_body:
         _note_body(page, tag)
     if tag.act is not None and tag.act(page, tag):
-        after = _after_stop(page, tag, after)
-    if page.wants_events and not tag.flags & (PUSH | RAW | RCDATA) and tag.number != _PLAINTEXT:
-        add_open_event(page, tag)
+        return _after_stop(page, tag, after)
+    if page.wants_events:
+        _report(page, tag)
     return after
 
 
@@ -200,10 +202,19 @@ def _read_end_tag(page: Page, tag: Tag, after: int) -> int:
         return after
     if tag.act is not None:
         tag.act(page, tag)
-    is_reported = page.wants_events and not tag.flags & (PUSH | VOID) and not page.is_foreign
-    if is_reported and has_events(page, tag.number):
-        add_event(page, WrittenEvent(EventKind.CLOSE, tag.name, None, NONE))
+    if page.wants_events:
+        _report(page, tag)
     return after
+
+
+def _report(page: Page, tag: Tag) -> None:
+    """Report the event of a tag that is not on the stack."""
+    if tag.flags & PUSH or not has_events(page, tag.number):
+        return
+    if not tag.is_end:
+        add_event(page, WrittenEvent(EventKind.OPEN, tag.name, tag.event_attributes(), NONE))
+    elif not tag.flags & VOID and not page.is_foreign:
+        add_event(page, WrittenEvent(EventKind.CLOSE, tag.name, None, NONE))
 
 
 def _read_in_template(page: Page, tag: Tag, after: int) -> int:
@@ -247,10 +258,16 @@ def _note_body(page: Page, tag: Tag) -> None:
 def _read_raw_element(page: Page, tag: Tag, start: int) -> int:
     """An element whose content is text without tags. Returns what follows its end tag."""
     end, after = raw_text_end(page.html, tag.name, start)
-    content = page.html[start:end]
     has_event = page.wants_events and add_open_event(page, tag)
-    if tag.flags & BLOCK:
-        page.block += 1
+    page.block += bool(tag.flags & BLOCK)
+    _add_raw_content(page, tag, page.html[start:end])
+    page.block += bool(tag.flags & BLOCK)
+    if has_event:
+        add_event(page, WrittenEvent(EventKind.CLOSE, tag.name, None, NONE))
+    return after
+
+
+def _add_raw_content(page: Page, tag: Tag, content: bytes) -> None:
     match tag.name:
         case "script":
             add_script(page, tag, content)
@@ -269,11 +286,6 @@ def _read_raw_element(page: Page, tag: Tag, start: int) -> int:
         case _:
             if page.is_in_body:
                 _show_text(page, _escaped(content))
-    if tag.flags & BLOCK:
-        page.block += 1
-    if has_event:
-        add_event(page, WrittenEvent(EventKind.CLOSE, tag.name, None, NONE))
-    return after
 
 
 def _escaped(content: bytes) -> bytes:

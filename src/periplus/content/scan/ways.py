@@ -1,4 +1,4 @@
-"""The parts of a page for `content.blocks`: each by the way to it, the names and classes of elements from the body down.
+"""The parts of a page for `content.blocks`, each by the way to it: names and classes of elements from the body down.
 
 All items of a list have one way, on all pages of a site. Elements inside a line do not count, nor do digits in classes,
 nor classes that look generated: they differ from page to page.
