@@ -59,6 +59,16 @@ def test_a_page_is_read_with_its_links() -> None:
     assert found[2]["title"] == "T"
 
 
+def test_a_page_is_printed_in_markdown() -> None:
+    """A page of any encoding, or packed; only a page."""
+    html = "<!doctype html><meta charset=latin1><h1>\u00dcber</h1><p><a href=b#c>B</a>".encode("latin-1")
+    for body in (html, gzip.compress(html)):
+        done = run("read", "--markdown", "-", "--url", "https://a.test/", stdin=body)
+        assert done.stdout.decode() == "# \u00dcber\n\n[B](https://a.test/b#c)\n"
+    assert run("read", "--markdown", "-", stdin=b"<html>").returncode == 1
+    assert b"--as page" in run("read", "--markdown", "-", stdin=b"<urlset>").stderr
+
+
 def test_a_feed_is_read_with_its_items() -> None:
     """A feed gives its items and itself."""
     rss = b"<rss version='2.0'><channel><title>F</title><item><link>https://a.test/1</link></item></channel></rss>"

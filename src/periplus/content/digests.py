@@ -15,12 +15,11 @@ in a hundred changes; the sketch, which is computed anyway, is more exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
-from ..model import ChangeLevel, Digests, Page, Url
+from ..model import ChangeLevel, Digests, Links, Page, Url
 from .sketch import VALUES, resemblance
 from .volatile import masked
 
@@ -37,18 +36,17 @@ _MARK: Final = int.from_bytes((0x9E3779B1 * (TEXT_RULE - 1) & 0xFFFFFFFF).to_byt
 """Changes every value of a sketch, so that sketches of two rules have values in common by chance only."""
 
 
-def digests_of(body: bytes, text: bytes, main: bytes, links: Iterable[Url], own: Url) -> Digests:
-    """The digests of a page: of its body, all its text, its main text, and where its links lead besides itself."""
+def digests_of(body: bytes, text: bytes, main: bytes, links: Links, own: Url) -> Digests:
+    """The digests of a page with this URL: of its body, all its text, its main text, and the URLs it links to."""
+    targets = {*links.urls}
+    if links.own and links.urls.count(own) == len(links.own):  # no other link writes out the page's URL
+        targets.discard(own)
     return Digests(
         raw=xxh3_64_intdigest(body),
         text=xxh3_64_intdigest(text),
         main=xxh3_64_intdigest(masked(main), TEXT_RULE),
-        links=_links_digest({*links} - {own}),
+        links=xxh3_64_intdigest("\n".join(sorted(targets)).encode()),
     )
-
-
-def _links_digest(links: Iterable[Url]) -> int:
-    return xxh3_64_intdigest("\n".join(sorted(links)).encode())
 
 
 def marked_sketch(sketch: bytes) -> bytes:
@@ -90,19 +88,12 @@ def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
     """
     if digests.raw == page.digests.raw:
         return ChangeLevel.SAME
-    if not (is_heading_same(version, page) and _are_links_same(digests, version, page)):
+    if not is_heading_same(version, page) or digests.links != page.digests.links:
         return ChangeLevel.MAJOR
     if digests.main == page.digests.main or not has_text_rule(version):
         return ChangeLevel.RAW_ONLY
     is_minor = resemblance(_sketch(version), page.sketch) >= MINOR_RESEMBLANCE
     return ChangeLevel.MINOR if is_minor else ChangeLevel.MAJOR
-
-
-def _are_links_same(digests: Digests, version: bytes, page: Page) -> bool:
-    """Whether links lead where they did. Under the first text rule a page's links to its own URL could count."""
-    if digests.links == page.digests.links:
-        return True
-    return not has_text_rule(version) and digests.links == _links_digest({*page.links.urls})
 
 
 def likeness(old: bytes, new: bytes) -> float:

@@ -151,13 +151,14 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
             text = _SPACES.sub(" ", decoded).strip(" ").encode("utf-8", "replace")
     is_cut = len(text) > MAX_TEXT
     text = text[:MAX_TEXT].decode("utf-8", "ignore").encode() if is_cut else text
-    return Columns(text, text, is_cut, "", [], [], {}, {}, [], [], [], [], None, [], []), [problem]
+    return Columns(text, text, is_cut, "", [], [], {}, {}, [], [], [], [], None, [], [], []), [problem]
 
 
 def _page(scanned: _Scanned, sketch: bytes) -> Page:
     raw, own, charset, mime, columns, problems = scanned
     head = by_tag(columns.head)
     base = base_of(head, raw.url)
+    has_base = base != raw.url
     sources = read_sources(columns.media)
     relatives = read_relatives(head.links)
     written_forms = read_forms(columns.forms)
@@ -170,9 +171,9 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         onward.hrefs,
     )
     link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(
-        hrefs, base, own if base == raw.url else None, charset.encoding
+        hrefs, base, None if has_base else own, charset.encoding
     )
-    links, link_problems = links_of(columns, link_urls, own)
+    links, link_problems = links_of(columns, link_urls, has_base=has_base)
     resources, resource_problems = resources_of(sources, source_urls)
     forms, form_problems = forms_of(written_forms, form_urls)
     facts = read_facts(columns.title, head, raw.robots_tags)
@@ -185,7 +186,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         problems.append(Problem("bad-characters", charset.encoding))
     return Page(
         url=own,
-        base=own if base == raw.url else canonical(base) or own,
+        base=canonical(base) or own if has_base else own,
         charset=charset.encoding,
         mime=mime.essence,
         title=facts.title,
@@ -201,7 +202,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         script_redirect=script_target,
         forms=forms,
         sketch=marked_sketch(sketch),
-        digests=digests_of(raw.body, columns.text, columns.main, links.urls, own),
+        digests=digests_of(raw.body, columns.text, columns.main, links, own),
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
     )

@@ -1,9 +1,8 @@
 """Where a page leads, and what it shows: links with their texts, and resources apart from them.
 
 Links are `<a>`, `<area>`, `<iframe>` and `<frame>`; resources are pictures, sound and video. All are resolved against
-the page's base. A link to the page itself (an empty `href` or a bare fragment) has the URL of the page; whether it is
-followed or counted is for the user to decide (`Links.to_others`). What cannot be fetched over HTTP (`javascript:`,
-`mailto:`, `data:`) is left out.
+the page's base. A link within the page (an empty `href` or a bare fragment) has the URL of the page and is marked
+(`Links.own`). What cannot be fetched over HTTP (`javascript:`, `mailto:`, `data:`) is left out.
 
 Reasons of the problems: `too-many-links`, `too-many-resources`: the rest was left out.
 """
@@ -28,18 +27,18 @@ Urls = list[Url | None]
 """URLs made canonical by `urls.resolve_all`, aligned with how they were written; `None` for what is not fetched."""
 
 
-def links_of(columns: Columns, resolved: Urls, own: Url) -> tuple[Links, list[Problem]]:
-    """The links of a page, given what its unresolved links lead to. Links to its own URL do not count as too many."""
+def links_of(columns: Columns, resolved: Urls, *, has_base: bool) -> tuple[Links, list[Problem]]:
+    """The links of a page, given what its unresolved links lead to. With another base, none are within the page."""
     urls = cast("Urls", columns.urls)
     for (position, _), url in zip(columns.unresolved, resolved, strict=True):
         urls[position] = url
     rels = {position: rel for position, said in columns.rels.items() if (rel := _rel(said))} if columns.rels else {}
     kinds = {position: _KINDS[number] for position, number in columns.kinds.items()}
-    links = Links(cast("list[Url]", urls), columns.anchors, rels, kinds)
-    is_cut = len(urls) > MAX_LINKS and len(urls) - urls.count(own) > MAX_LINKS
+    links = Links(cast("list[Url]", urls), columns.anchors, rels, kinds, [] if has_base else columns.own)
+    is_cut = len(urls) - len(columns.own) > MAX_LINKS
     if is_cut or None in resolved:
         kept = [position for position, url in enumerate(urls) if url is not None]
-        beyond = [position for position in kept if urls[position] != own][MAX_LINKS:] if is_cut else []
+        beyond = [position for position in kept if position not in {*columns.own}][MAX_LINKS:] if is_cut else []
         links = links.at([position for position in kept if position not in beyond])
     return links, [Problem("too-many-links")] if is_cut else []
 

@@ -37,17 +37,19 @@ class Links(Struct, frozen=True, repr_omit_defaults=True):
     """The links of a page in document order: a sequence of `Link`, kept as columns because a page has many.
 
     Code that handles many links reads the columns; indexing and iteration make a `Link` each. `rels` and `kinds` hold
-    only what is not the default, by the position of the link. Links of the page to itself are included (`to_others`).
+    only what is not the default, by the position of the link. `own` are the positions of links within the page, by an
+    empty `href` or a bare fragment: they lead nowhere else and count as evidence of nothing (see `to_others`).
     """
 
     urls: list[Url] = field(default_factory=list)
     anchors: list[str] = field(default_factory=list)
     rels: dict[int, str] = field(default_factory=dict)
     kinds: dict[int, LinkKind] = field(default_factory=dict)
+    own: list[int] = field(default_factory=list)
 
     @classmethod
     def of(cls, links: Iterable[Link]) -> Links:
-        """Columns of these links."""
+        """Columns of these links, none of them within the page."""
         rows = list(links)
         return cls(
             [link.url for link in rows],
@@ -56,18 +58,20 @@ class Links(Struct, frozen=True, repr_omit_defaults=True):
             {position: link.kind for position, link in enumerate(rows) if link.kind is not LinkKind.ANCHOR},
         )
 
-    def to_others(self, own: Url) -> Links:
-        """Without the links to this URL, that of the page: those that lead somewhere."""
-        return self.at([position for position, url in enumerate(self.urls) if url != own]) if own in self.urls else self
+    def to_others(self) -> Links:
+        """Without the links within the page."""
+        own = {*self.own}
+        return self.at([position for position in range(len(self.urls)) if position not in own]) if own else self
 
     def at(self, positions: Sequence[int]) -> Links:
         """The links at these positions, in this order."""
-        rels, kinds = self.rels, self.kinds
+        rels, kinds, own = self.rels, self.kinds, {*self.own}
         return Links(
             [self.urls[position] for position in positions],
             [self.anchors[position] for position in positions],
             {new: rels[old] for new, old in enumerate(positions) if old in rels} if rels else {},
             {new: kinds[old] for new, old in enumerate(positions) if old in kinds} if kinds else {},
+            [new for new, old in enumerate(positions) if old in own] if own else [],
         )
 
     def __len__(self) -> int:

@@ -36,11 +36,13 @@ def test_links_are_a_sequence(rows: list[Link], part: slice) -> None:
         columns[len(rows)]
 
 
-@given(links)
-def test_links_to_others(rows: list[Link]) -> None:
-    """Those to one URL are left out; the others keep their texts, rels and kinds."""
-    own = Url("http://a/")
-    assert list(Links.of(rows).to_others(own)) == [row for row in rows if row.url != own]
+@given(links, st.slices(8))
+def test_links_to_others(rows: list[Link], part: slice) -> None:
+    """Links within the page are left out, also of a slice; the others keep their texts, rels and kinds."""
+    own = [position for position, row in enumerate(rows) if row.url == "http://a/"]
+    columns = msgspec.structs.replace(Links.of(rows), own=own)
+    assert list(columns.to_others()) == [row for row in rows if row.url != "http://a/"]
+    assert list(columns[part].to_others()) == [row for row in rows[part] if row.url != "http://a/"]
 
 
 @given(links)

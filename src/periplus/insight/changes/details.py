@@ -85,8 +85,8 @@ def _compared(old: Document, new: Document) -> Detail:
 
 
 def _links(old: Page, new: Page) -> LinkChange:
-    before = dict.fromkeys(old.links.to_others(old.url).urls)
-    after = dict.fromkeys(new.links.to_others(new.url).urls)
+    before = dict.fromkeys(old.links.to_others().urls)
+    after = dict.fromkeys(new.links.to_others().urls)
     added, removed = _without(after, before), _without(before, after)
     return LinkChange(len(added), len(removed), tuple(added[:_MOST_LINKS]), tuple(removed[:_MOST_LINKS]))
 

@@ -43,8 +43,8 @@ class LinkRows:
         self._kinds: dict[int, LinkKind] = {}
 
     def add(self, page: Page, read_at: float) -> None:
-        """Take the links of a page, but for those to itself."""
-        links = page.links.to_others(page.url)
+        """Take the links of a page, but for those within it."""
+        links = page.links.to_others()
         if not links:
             return
         start = len(self._codes)

@@ -281,6 +281,18 @@ static bool make_link_columns(const State *state, const Scanner *scanner, const 
     return is_done;
 }
 
+/* The numbers of the links to the page itself. */
+static PyObject *own_links_column(const Scanner *scanner) {
+    const Links *links = &scanner->links;
+    PyObject *list = PyList_New(links->own_count);
+    for (u32 place = 0, number = 0; list && place < links->list.count; place++) {
+        if (links->list.items[place].is_own && !set_item(list, number++, PyLong_FromUnsignedLong(place))) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
 /* ---- the other columns ---- */
 
 static PyObject *media_column(const State *state, const Scanner *scanner) {

@@ -19,12 +19,12 @@
 
 #include "reading.h"
 #include "columns.h"
+#include "volatile.h"
 
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
 #endif
-#define COLUMN_COUNT 15
-#include "volatile.h"
+#define COLUMN_COUNT 16
 
 static PyObject *sketch_column(const Page *page) {
     if (page->sketched == LEFT_TO_PYTHON) {
@@ -55,6 +55,7 @@ static PyObject *columns_of(const State *state, const Page *page) {
         sketch_column(page),
         blocks_column(&page->parts),
         events_column(state, scanner, page->is_main),
+        own_links_column(scanner),
     };
     return row_of(state, state->columns_type, values, COLUMN_COUNT);
 }
