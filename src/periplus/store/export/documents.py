@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from periplus.content import decode_body, read_page
+from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.model import CollectionDamaged, Page
@@ -44,23 +45,34 @@ class Document(Struct, frozen=True):
     def to_text(self) -> str:
         """The main text with its lines."""
         html = _html_of(self.page, self.body)
-        return (to_text(html, self.page.url) if html else "") or self.page.text
+        return _lines_of(self.page, self.body) if html is None else to_text(html, self.page.url) or self.page.text
 
 
 def markdown_of(page: Page, body: bytes) -> str:
-    """The main text of a page in Markdown, given its body; of plain text, that. All words if there is no main text."""
+    """The main text of a page in Markdown, given its body; plain text as it is. All words if there is no main text."""
     html = _html_of(page, body)
-    text = to_markdown(html, page.url, base=page.base, encoding=page.charset) if html else ""
-    return text or page.text
+    if html is None:
+        return _lines_of(page, body)
+    return to_markdown(html, page.url, base=page.base, encoding=page.charset) or page.text
 
 
 def _html_of(page: Page, body: bytes) -> bytes | None:
-    """The page in UTF-8, if it is one."""
+    """The page in UTF-8; `None` if it is not HTML."""
     if any(problem.reason in _NOT_HTML for problem in page.problems):
         return None
+    body = _without_mark(body)
+    return body if page.charset == "UTF-8" else decode(body, page.charset).encode("utf-8", "replace")
+
+
+def _lines_of(page: Page, body: bytes) -> str:
+    """Plain text as it is; nothing of what is not text."""
+    return "\n".join(decode(_without_mark(body)[:MAX_TEXT], page.charset).splitlines()) if page.text else ""
+
+
+def _without_mark(body: bytes) -> bytes:
     for mark in _BYTE_ORDER_MARKS:
         body = body.removeprefix(mark)
-    return body if page.charset == "UTF-8" else decode(body, page.charset).encode("utf-8", "replace")
+    return body
 
 
 def read_document(archive: Path, capture: Capture) -> Document | str:
