@@ -31,7 +31,6 @@
     X(http_equiv, "http-equiv")      \
     X(id, "id")                      \
     X(itemprop, "itemprop")          \
-    X(itemtype, "itemtype")          \
     X(lang, "lang")                  \
     X(list, "list")                  \
     X(media, "media")                \

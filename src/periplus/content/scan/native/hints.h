@@ -59,37 +59,35 @@ static const struct {
 typedef struct {
     const char *letters; /* of the vocabulary, without signs; not ended by a zero */
     u32 hint;
-    u32 first_two; /* as `first_letters` says */
     u8 size;
+    u8 next;       /* the number of another word of the same letters; 0 if there is none */
     bool is_start; /* has to begin a word */
     bool is_end;   /* has to end one */
     bool is_whole; /* has to be a class, as it is */
 } HintWord;
 
-#define MAX_HINT_WORDS 255
-#define LETTERS 26
-#define NO_LETTERS (LETTERS * LETTERS)
+/* The words as a trie: a node stands for some letters, its children for one letter more. Number 0 is no node. */
+typedef struct {
+    u16 child;
+    u16 sibling;
+    u8 letter;
+    u8 word; /* the number of a word of these letters; 0 if there is none */
+} HintNode;
 
-/* Words in the order of their first two letters; number 0 is no word. */
-static HintWord HINT_WORDS[MAX_HINT_WORDS + 2];
-static u32 HINT_WORD_COUNT;
-/* The first of the words with these two letters, 0 if there are none. */
-static u8 FIRST_HINT_WORD[NO_LETTERS + 1];
+#define MAX_HINT_WORDS 255
+#define MAX_HINT_NODES 2048
+#define LETTERS 26
+
+static HintWord HINT_WORDS[MAX_HINT_WORDS + 1];
+static HintNode HINT_NODES[MAX_HINT_NODES];
+static u16 HINT_ROOTS[LETTERS][LETTERS]; /* nodes by the first two letters, which most places do not have */
 
 static inline bool is_joint(u8 byte) {
     return byte == '-' || byte == '_';
 }
 
-static inline bool is_letter_at(const u8 *value, u32 size, u32 at) {
-    return at < size && IS_LETTER[value[at]];
-}
-
-static inline bool is_capital_at(const u8 *value, u32 size, u32 at) {
-    return at < size && value[at] >= 'A' && value[at] <= 'Z';
-}
-
-static inline bool is_small_at(const u8 *value, u32 size, u32 at) {
-    return at < size && value[at] >= 'a' && value[at] <= 'z';
+static inline bool is_capital(u8 byte) {
+    return byte >= 'A' && byte <= 'Z';
 }
 
 /* The number of a letter, or at least LETTERS for all other bytes. */
@@ -97,101 +95,116 @@ static inline u32 letter_number(u8 byte) {
     return (u32)(u8)(LOWER[byte] - 'a');
 }
 
-/* A number for the first letter and the next one, which may be behind hyphens and underscores. */
-static inline u32 first_letters(const u8 *at, const u8 *end) {
-    u32 first = letter_number(*at);
-    if (first >= LETTERS) {
-        return NO_LETTERS;
-    }
-    do {
+static inline u32 behind_joints(const u8 *value, u32 size, u32 at) {
+    while (at < size && is_joint(value[at])) {
         at++;
-    } while (at < end && is_joint(*at));
-    u32 second = at < end ? letter_number(*at) : LETTERS;
-    return second < LETTERS ? first * LETTERS + second : NO_LETTERS;
+    }
+    return at;
+}
+
+/* The node one letter further; 0 if no word goes on like this. */
+static inline u32 hint_child(u32 node, u8 letter) {
+    u32 child = HINT_NODES[node].child;
+    while (child && HINT_NODES[child].letter != letter) {
+        child = HINT_NODES[child].sibling;
+    }
+    return child;
 }
 
 static HintWord hint_word(const char *written, size_t size, u32 hint) {
-    HintWord word = {written, hint, 0, (u8)size, *written == '^', written[size - 1] == '$', *written == '='};
+    HintWord word = {written, hint, (u8)size, 0, *written == '^', written[size - 1] == '$', *written == '='};
     if (word.is_start || word.is_whole) {
         word.letters++;
         word.size--;
     }
     word.size -= word.is_end;
-    word.first_two = first_letters((const u8 *)word.letters, (const u8 *)word.letters + word.size);
     return word;
 }
 
-static void insert_hint_word(HintWord word) {
-    u32 at = ++HINT_WORD_COUNT;
-    for (; at > 1 && HINT_WORDS[at - 1].first_two > word.first_two; at--) {
-        HINT_WORDS[at] = HINT_WORDS[at - 1];
+/* Put a word into the trie, without its hyphens. Returns how many nodes there are then. */
+static u32 plant_word(u8 number, u32 node_count) {
+    HintWord *word = &HINT_WORDS[number];
+    const u8 *letters = (const u8 *)word->letters;
+    u32 at = behind_joints(letters, word->size, 1);
+    u16 *root = &HINT_ROOTS[letter_number(letters[0])][letter_number(letters[at])];
+    *root = *root ? *root : (u16)node_count++;
+    u32 node = *root;
+    while ((at = behind_joints(letters, word->size, at + 1)) < word->size) {
+        u32 child = hint_child(node, letters[at]);
+        if (!child) {
+            child = node_count++;
+            HINT_NODES[child] = (HintNode){.sibling = HINT_NODES[node].child, .letter = letters[at]};
+            HINT_NODES[node].child = (u16)child;
+        }
+        node = child;
     }
-    HINT_WORDS[at] = word;
+    word->next = HINT_NODES[node].word;
+    HINT_NODES[node].word = number;
+    return node_count;
 }
 
 /* Written once, when the module is loaded; after `init_bytes`. */
 static void init_hints(void) {
-    HINT_WORD_COUNT = 0;
+    memset(HINT_NODES, 0, sizeof HINT_NODES);
+    memset(HINT_ROOTS, 0, sizeof HINT_ROOTS);
+    u32 word_count = 0, node_count = 1;
     for (u32 row = 0; row < sizeof VOCABULARY / sizeof *VOCABULARY; row++) {
         const char *at = VOCABULARY[row].words;
-        while (*at && HINT_WORD_COUNT < MAX_HINT_WORDS) {
+        while (*at && word_count < MAX_HINT_WORDS && node_count + LETTERS < MAX_HINT_NODES) {
             size_t size = strcspn(at, " ");
-            insert_hint_word(hint_word(at, size, VOCABULARY[row].hint));
+            HINT_WORDS[++word_count] = hint_word(at, size, VOCABULARY[row].hint);
+            node_count = plant_word((u8)word_count, node_count);
             at += size + (at[size] == ' ');
         }
     }
-    HINT_WORDS[HINT_WORD_COUNT + 1] = (HintWord){.first_two = NO_LETTERS}; /* ends the words of the last letters */
-    for (u32 number = HINT_WORD_COUNT; number > 0; number--) {
-        FIRST_HINT_WORD[HINT_WORDS[number].first_two] = (u8)number;
-    }
 }
 
-/* The end of a word's letters that begin at a place of a value; 0 if they do not stand there. */
-static u32 end_of_letters(const HintWord *word, const u8 *value, u32 size, u32 at) {
-    bool may_be_joined = word->size >= SHORT_WORD && !word->is_whole;
-    for (u32 i = 0; i < word->size; i++, at++) {
-        while (may_be_joined && i && at < size && is_joint(value[at])) {
-            at++;
-        }
-        if (at >= size || LOWER[value[at]] != (u8)word->letters[i]) {
-            return 0;
-        }
-    }
-    return at;
-}
-
-/* Whether a word begins or ends before a place: no letters on both sides, or, for longer words, "aB". */
+/* Whether a word begins or ends before a place that has a letter on one side at least: there is none on the other side,
+   or, for longer words, a capital begins there. */
 static bool is_word_border(const HintWord *word, const u8 *value, u32 size, u32 at) {
-    bool is_inside = at && is_letter_at(value, size, at - 1) && is_letter_at(value, size, at);
-    if (!is_inside || word->size < SHORT_WORD) {
-        return !is_inside;
-    }
-    return is_small_at(value, size, at - 1) && is_capital_at(value, size, at);
+    bool is_inside = at > 0 && at < size && IS_LETTER[value[at - 1]] && IS_LETTER[value[at]];
+    return !is_inside || (word->size >= SHORT_WORD && !is_capital(value[at - 1]) && is_capital(value[at]));
 }
 
-static bool is_hint_word_at(const HintWord *word, const u8 *value, u32 size, u32 at) {
-    u32 end = end_of_letters(word, value, size, at);
-    if (!end) {
-        return false;
-    }
+/* Whether the letters of a word, which stand at a place, are that word. */
+static bool is_hint_word(const HintWord *word, const u8 *value, u32 size, u32 at, u32 end) {
     if (word->is_whole) {
-        return (at == 0 || IS_SPACE[value[at - 1]]) && (end == size || IS_SPACE[value[end]]);
+        return end - at == word->size && starts_with(value + at, word->letters, word->size) &&
+               (at == 0 || IS_SPACE[value[at - 1]]) && (end == size || IS_SPACE[value[end]]);
+    }
+    if (word->size < SHORT_WORD && end - at != word->size) {
+        return false; /* hyphens inside */
     }
     return (!word->is_start || is_word_border(word, value, size, at)) &&
            (!word->is_end || is_word_border(word, value, size, end));
+}
+
+/* The hints of the words that begin at a place; `second` is the place of the second letter. */
+static u32 hints_at(const u8 *value, u32 size, u32 at, u32 second, u32 node) {
+    u32 hints = 0;
+    u32 end = second + 1;
+    while (node) {
+        for (u32 number = HINT_NODES[node].word; number; number = HINT_WORDS[number].next) {
+            bool is_word = is_hint_word(&HINT_WORDS[number], value, size, at, end);
+            hints |= is_word ? HINT_WORDS[number].hint : 0;
+        }
+        u32 next = behind_joints(value, size, end);
+        node = next < size ? hint_child(node, LOWER[value[next]]) : 0;
+        end = next + 1;
+    }
+    return hints;
 }
 
 /* The hints of the words in a value. */
 static u32 word_hints(const u8 *value, u32 size) {
     u32 hints = 0;
     for (u32 at = 0; at < size; at++) {
-        u32 letters = first_letters(value + at, value + size);
-        u32 number = FIRST_HINT_WORD[letters];
-        for (; number && HINT_WORDS[number].first_two == letters; number++) {
-            const HintWord *word = &HINT_WORDS[number];
-            if (!(hints & word->hint) && is_hint_word_at(word, value, size, at)) {
-                hints |= word->hint;
-            }
+        u32 first = letter_number(value[at]);
+        if (first < LETTERS) {
+            u32 place = behind_joints(value, size, at + 1);
+            u32 second = place < size ? letter_number(value[place]) : LETTERS;
+            u32 node = second < LETTERS ? HINT_ROOTS[first][second] : 0;
+            hints |= node ? hints_at(value, size, at, place, node) : 0;
         }
     }
     return hints;

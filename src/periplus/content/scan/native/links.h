@@ -4,23 +4,19 @@
 
 #include "scanner.h"
 
-/* Whether a link leads to the page itself. Such links have a bound of their own: a long table of contents must not push
-   out the links to other pages. */
-static inline bool is_own(Span href) {
-    return !href.size || href.at[0] == '#';
-}
-
-/* A new link, or NULL if there are too many or there is no memory. */
+/* A new link, or NULL if there are too many or there is no memory. Links to the page itself have a bound of their own: a
+   long table of contents must not push out the links to other pages. */
 static Link *add_link(Scanner *scanner, Span href, u8 kind) {
     Links *links = &scanner->links;
+    bool is_own = !href.size || href.at[0] == '#';
     u32 others = links->list.count - links->own_count;
-    bool is_too_many = is_own(href) ? links->own_count >= MAX_OWN_LINKS : others >= MAX_LINKS;
+    bool is_too_many = is_own ? links->own_count >= MAX_OWN_LINKS : others >= MAX_LINKS;
     if (is_too_many || !HAS_ROOM(&links->list, &scanner->has_failed)) {
         return NULL;
     }
-    links->own_count += is_own(href);
+    links->own_count += is_own;
     Link *link = &links->list.items[links->list.count++];
-    *link = (Link){.href = href, .kind = kind, .element = top_of(scanner)->element};
+    *link = (Link){.href = href, .kind = kind, .is_own = is_own, .element = top_of(scanner)->element};
     return link;
 }
 

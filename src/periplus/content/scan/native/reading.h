@@ -3,6 +3,7 @@
 #define PERIPLUS_READING_H
 
 #include "blocks.h"
+#include "main_text.h"
 #include "page.h"
 #include "sketch.h"
 #include "urls.h"

@@ -47,6 +47,7 @@ typedef struct {
     u32 element; /* the innermost on the stack where it began */
     u32 unique; /* see urls.h */
     u8 kind;
+    bool is_own; /* leads to the page itself, as written */
     bool has_picture;
 } Link;
 

@@ -7,15 +7,11 @@
 
 #include "events.h"
 #include "forms.h"
+#include "hints.h"
 #include "links.h"
 #include "regions.h"
 #include "text.h"
 #include "ways.h"
-#if __has_include("main_text.h")
-#include "main_text.h"
-#else
-#include "main_text_pending.h"
-#endif
 
 /* Where main part, navigation, header or form begins or ends, a block of text ends too. */
 static void cross_region(Scanner *scanner, u8 from, u8 to) {
@@ -39,8 +35,6 @@ static u32 hints_of(const Attributes *attributes, u8 *region) {
             case ATTR_hidden:
             case ATTR_id:
             case ATTR_itemprop:
-            case ATTR_itemtype:
-            case ATTR_rel:
             case ATTR_style:
                 break;
             default:
