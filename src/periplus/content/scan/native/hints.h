@@ -68,6 +68,7 @@ typedef struct {
 
 /* The words as a trie: a node stands for some letters, its children for one letter more. Number 0 is no node. */
 typedef struct {
+    u32 letters; /* of its children: a bit for each */
     u16 child;
     u16 sibling;
     u8 letter;
@@ -76,39 +77,52 @@ typedef struct {
 
 #define MAX_HINT_WORDS 255
 #define MAX_HINT_NODES 2048
-#define LETTERS 26
 
+enum LetterCode { /* letters are 0 to 25 */
+    NOT_A_LETTER = 26,
+    LETTER_CODES,
+    JOINT, /* hyphens and underscores, which do not count */
+};
+
+static u8 LETTER_CODE[256];
 static HintWord HINT_WORDS[MAX_HINT_WORDS + 1];
 static HintNode HINT_NODES[MAX_HINT_NODES];
-static u16 HINT_ROOTS[LETTERS][LETTERS]; /* nodes by the first two letters, which most places do not have */
+static u16 HINT_ROOTS[LETTER_CODES][LETTER_CODES]; /* nodes by the first two letters, which most places do not have */
 
-static inline bool is_joint(u8 byte) {
-    return byte == '-' || byte == '_';
-}
+/* A value as codes of letters without joints, and where each stands in the value. */
+typedef struct {
+    u8 codes[LONGEST_HINT + 2]; /* ended by two that are not letters */
+    u16 places[LONGEST_HINT];
+    u32 count;
+} HintLetters;
 
-static inline bool is_capital(u8 byte) {
-    return byte >= 'A' && byte <= 'Z';
-}
-
-/* The number of a letter, or at least LETTERS for all other bytes. */
-static inline u32 letter_number(u8 byte) {
-    return (u32)(u8)(LOWER[byte] - 'a');
-}
-
-static inline u32 behind_joints(const u8 *value, u32 size, u32 at) {
-    while (at < size && is_joint(value[at])) {
-        at++;
+static void read_letters(const u8 *value, u32 size, HintLetters *letters) {
+    u32 count = 0;
+    for (u32 at = 0; at < size; at++) {
+        u8 code = LETTER_CODE[value[at]];
+        if (code != JOINT) {
+            letters->codes[count] = code;
+            letters->places[count++] = (u16)at;
+        }
     }
-    return at;
+    letters->codes[count] = letters->codes[count + 1] = NOT_A_LETTER;
+    letters->count = count;
 }
 
 /* The node one letter further; 0 if no word goes on like this. */
 static inline u32 hint_child(u32 node, u8 letter) {
+    if (!(HINT_NODES[node].letters >> letter & 1)) {
+        return 0;
+    }
     u32 child = HINT_NODES[node].child;
-    while (child && HINT_NODES[child].letter != letter) {
+    while (HINT_NODES[child].letter != letter) {
         child = HINT_NODES[child].sibling;
     }
     return child;
+}
+
+static inline bool is_capital(u8 byte) {
+    return byte >= 'A' && byte <= 'Z';
 }
 
 static HintWord hint_word(const char *written, size_t size, u32 hint) {
@@ -121,20 +135,22 @@ static HintWord hint_word(const char *written, size_t size, u32 hint) {
     return word;
 }
 
-/* Put a word into the trie, without its hyphens. Returns how many nodes there are then. */
+/* Put a word into the trie. Returns how many nodes there are then. */
 static u32 plant_word(u8 number, u32 node_count) {
     HintWord *word = &HINT_WORDS[number];
-    const u8 *letters = (const u8 *)word->letters;
-    u32 at = behind_joints(letters, word->size, 1);
-    u16 *root = &HINT_ROOTS[letter_number(letters[0])][letter_number(letters[at])];
+    HintLetters letters;
+    read_letters((const u8 *)word->letters, word->size, &letters);
+    u16 *root = &HINT_ROOTS[letters.codes[0]][letters.codes[1]];
     *root = *root ? *root : (u16)node_count++;
     u32 node = *root;
-    while ((at = behind_joints(letters, word->size, at + 1)) < word->size) {
-        u32 child = hint_child(node, letters[at]);
+    for (u32 i = 2; i < letters.count; i++) {
+        u8 letter = letters.codes[i];
+        u32 child = hint_child(node, letter);
         if (!child) {
             child = node_count++;
-            HINT_NODES[child] = (HintNode){.sibling = HINT_NODES[node].child, .letter = letters[at]};
+            HINT_NODES[child] = (HintNode){.sibling = HINT_NODES[node].child, .letter = letter};
             HINT_NODES[node].child = (u16)child;
+            HINT_NODES[node].letters |= (u32)1 << letter;
         }
         node = child;
     }
@@ -143,14 +159,19 @@ static u32 plant_word(u8 number, u32 node_count) {
     return node_count;
 }
 
-/* Written once, when the module is loaded; after `init_bytes`. */
+/* Written once, when the module is loaded. */
 static void init_hints(void) {
+    for (int byte = 0; byte < 256; byte++) {
+        int letter = (byte | 32) - 'a';
+        bool is_letter = byte < 128 && letter >= 0 && letter < NOT_A_LETTER;
+        LETTER_CODE[byte] = byte == '-' || byte == '_' ? JOINT : is_letter ? (u8)letter : NOT_A_LETTER;
+    }
     memset(HINT_NODES, 0, sizeof HINT_NODES);
     memset(HINT_ROOTS, 0, sizeof HINT_ROOTS);
     u32 word_count = 0, node_count = 1;
     for (u32 row = 0; row < sizeof VOCABULARY / sizeof *VOCABULARY; row++) {
         const char *at = VOCABULARY[row].words;
-        while (*at && word_count < MAX_HINT_WORDS && node_count + LETTERS < MAX_HINT_NODES) {
+        while (*at) {
             size_t size = strcspn(at, " ");
             HINT_WORDS[++word_count] = hint_word(at, size, VOCABULARY[row].hint);
             node_count = plant_word((u8)word_count, node_count);
@@ -179,32 +200,29 @@ static bool is_hint_word(const HintWord *word, const u8 *value, u32 size, u32 at
            (!word->is_end || is_word_border(word, value, size, end));
 }
 
-/* The hints of the words that begin at a place; `second` is the place of the second letter. */
-static u32 hints_at(const u8 *value, u32 size, u32 at, u32 second, u32 node) {
+/* The hints of the words that begin with a letter of a value; `node` stands for that letter and the next one. */
+static u32 hints_at(const u8 *value, u32 size, const HintLetters *letters, u32 first, u32 node) {
     u32 hints = 0;
-    u32 end = second + 1;
-    while (node) {
+    for (u32 last = first + 1; node; last++) {
+        u32 at = letters->places[first], end = letters->places[last] + 1u;
         for (u32 number = HINT_NODES[node].word; number; number = HINT_WORDS[number].next) {
             bool is_word = is_hint_word(&HINT_WORDS[number], value, size, at, end);
             hints |= is_word ? HINT_WORDS[number].hint : 0;
         }
-        u32 next = behind_joints(value, size, end);
-        node = next < size ? hint_child(node, LOWER[value[next]]) : 0;
-        end = next + 1;
+        node = hint_child(node, letters->codes[last + 1]);
     }
     return hints;
 }
 
 /* The hints of the words in a value. */
 static u32 word_hints(const u8 *value, u32 size) {
+    HintLetters letters;
+    read_letters(value, size, &letters);
     u32 hints = 0;
-    for (u32 at = 0; at < size; at++) {
-        u32 first = letter_number(value[at]);
-        if (first < LETTERS) {
-            u32 place = behind_joints(value, size, at + 1);
-            u32 second = place < size ? letter_number(value[place]) : LETTERS;
-            u32 node = second < LETTERS ? HINT_ROOTS[first][second] : 0;
-            hints |= node ? hints_at(value, size, at, place, node) : 0;
+    for (u32 i = 0; i < letters.count; i++) {
+        u32 root = HINT_ROOTS[letters.codes[i]][letters.codes[i + 1]];
+        if (root && (HINT_NODES[root].word || HINT_NODES[root].letters >> letters.codes[i + 2] & 1)) {
+            hints |= hints_at(value, size, &letters, i, root);
         }
     }
     return hints;
