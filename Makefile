@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test soak check bench policies format clean
+.PHONY: help demo native test soak check sanitize bench policies format clean
 .DEFAULT_GOAL := help
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-.venv/core: pyproject.toml constraints.txt
+.venv/core: pyproject.toml constraints.txt hatch_build.py $(wildcard src/periplus/content/scan/native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "setting up .venv (once)"
 	@$(PIP) install -c constraints.txt -e .
@@ -30,6 +30,9 @@ help:
 demo: .venv/core ## see it crawl, on a small web that comes with it
 	@$(BIN)/periplus demo
 
+native: .venv/core ## compile the page scanner again, after a change of its C sources
+	@$(BIN)/python hatch_build.py
+
 PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
 
 test: .venv/test ## the tests, but for the slow ones (they mostly wait, so there are more at once than cores)
@@ -44,6 +47,9 @@ check: .venv/check ## style, types, the plan of the house, the docs
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py tests/test_exports.py
+
+sanitize: .venv/test ## read 20,000 mutated pages with the compiled scanner under sanitizers
+	@$(BIN)/python -m tests.native.sanitize
 
 bench: .venv/bench ## compare with every peer, in one run on this machine (QUICK=1: in two minutes, roughly)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)

@@ -41,7 +41,7 @@ CRAWL = "crawl"
 """Whole crawlers against whole crawlers: another kind of table, and a block of the page of its own."""
 PEERS = (
     "ada-url", "fastwarc", "isal", "lmdb", "lxml", "msgspec", "numpy", "protego", "pyarrow", "pycurl", "resiliparse",
-    "scipy", "selectolax", "ultimate-sitemap-parser", "warcio", "xxhash",
+    "scipy", "ultimate-sitemap-parser", "warcio", "xxhash",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""Reading pages: everything `read_page` finds, alone and several at once, against others who only look for links.
+"""Reading pages: everything `read_pages` finds, with either scanner, against parsers that only look for links.
 
-The pages are real: documentation that lies on this machine, every so many-th of all files in the order of their paths,
-each file once whatever links lead to it. Where there is none, pages of the same shape are generated.
+The pages are real: a sample of the documentation on this machine, evenly spaced in the order of the paths, each file
+once whatever links lead to it. Where there is none, pages of the same shape are generated.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 from bench.harness import Group, Target, race
 
@@ -18,23 +19,24 @@ ROOT = Path("/usr/share/doc")
 FULL, QUICK = 1000, 150
 URL = "http://docs.example.org/library/page.html"
 CONTENT_TYPE = "text/html; charset=utf-8"
-OURS, PEER = "periplus read_pages, 16 at once, complete", "resiliparse, links only"
+NATIVE, PURE = "periplus read_pages, native scanner, complete", "periplus read_pages, Python scanner, complete"
+PEER = "resiliparse, links only"
 TOGETHER = 16
+"""Pages that are read by one call, as in a crawl."""
 
 
 def measure(quick: bool) -> list[Group]:
     """One table: complete pages a second by us, bare links by each parser."""
+    from periplus.content.scan import READER
+
     pages, where = sample_pages(QUICK if quick else FULL)
-    readers = {
-        PEER: _resiliparse,
-        "selectolax, links only": _selectolax,
-        "lxml, iterlinks": _lxml,
-        "periplus read_page, complete": _ours,
-    }
+    readers = {PEER: _resiliparse, "lxml, iterlinks": _lxml}
     contestants: dict[str, Callable[[], object]] = {
         name: partial(_read_all, read, pages) for name, read in readers.items()
     }
-    contestants[OURS] = partial(_together, pages)
+    contestants[PURE] = partial(_read_pure, pages)
+    if READER == "native":
+        contestants[NATIVE] = partial(_read_pages, pages)
     rates = race(contestants, units=len(pages), rounds=2 if quick else 4)
     links = sum(len(_resiliparse(page)) for page in pages)
     facts = {
@@ -46,7 +48,8 @@ def measure(quick: bool) -> list[Group]:
         "Complete: links with texts, resources, relations, forms, directives, text, main text, sketch, digests.",
         "The others: the href of every anchor, unresolved; lxml: every link of any element.",
     )
-    return [Group("Reading pages", "pages/s", rates, (Target(OURS, PEER, 0.5),), notes, facts)]
+    targets = (Target(NATIVE, PEER, 1.2),) if READER == "native" else ()
+    return [Group("Reading pages", "pages/s", rates, targets, notes, facts)]
 
 
 def sample_pages(count: int) -> tuple[list[bytes], str]:
@@ -84,17 +87,18 @@ def _read_all(read: Callable[[bytes], object], pages: list[bytes]) -> None:
         read(page)
 
 
-def _ours(page: bytes) -> object:
-    from periplus.content import read_page
-
-    return read_page(page, URL, CONTENT_TYPE)
-
-
-def _together(pages: list[bytes]) -> None:
+def _read_pages(pages: list[bytes]) -> None:
     from periplus.content import RawPage, read_pages
 
     for at in range(0, len(pages), TOGETHER):
         read_pages([RawPage(page, URL, CONTENT_TYPE) for page in pages[at : at + TOGETHER]])
+
+
+def _read_pure(pages: list[bytes]) -> None:
+    from periplus.content.scan import python
+
+    with patch("periplus.content.html.scan", python.scan):
+        _read_pages(pages)
 
 
 def _resiliparse(page: bytes) -> list[str]:
@@ -102,12 +106,6 @@ def _resiliparse(page: bytes) -> list[str]:
 
     tree = HTMLTree.parse_from_bytes(page)
     return [anchor.getattr("href") for anchor in tree.document.query_selector_all("a[href]")]
-
-
-def _selectolax(page: bytes) -> list[str | None]:
-    from selectolax.lexbor import LexborHTMLParser
-
-    return [anchor.attrs["href"] for anchor in LexborHTMLParser(page).css("a[href]")]
 
 
 def _lxml(page: bytes) -> list[object]:

@@ -80,7 +80,7 @@ def ours(bodies: list[bytes], rounds: int, folder: Path) -> tuple[float, float, 
         spent, pause = 0.0, _pause()
         for page in read(bodies):
             events = list(events_of(page))
-            links += len(page.links)
+            links += len(page.links.to_others())
             started = time.thread_time()
             tables.record(events)
             spent += time.thread_time() - started - pause
@@ -115,7 +115,7 @@ def as_dicts(bodies: list[bytes], path: Path) -> float:
                 "kind": link.kind.value,
                 "is_internal": site_of(link.url) == site,
             }
-            for link in page.links
+            for link in page.links.to_others()
         )
         spent += time.thread_time() - started
     started = time.thread_time()
@@ -135,7 +135,7 @@ def events_of(page: Page) -> Iterator[Event]:
     stored = Stored("periplus-00-20270115080000-00001.warc.gz", 123_456, 7_890, "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
     yield FetchEnded(Fetched(task, 200, HEADERS, b"", NOW, 0.125, "192.0.2.1"), NOW + 0.2, stored)
     yield PageRead(page, NOW)
-    for link in page.links[:NEW_A_PAGE]:
+    for link in page.links.to_others()[:NEW_A_PAGE]:
         yield Discovered(Discovery(link.url, Source.LINK, NOW, 3, page.url, Hints(anchor=link.anchor)), True)
 
 

@@ -117,15 +117,15 @@ def single_urls(pages: Pages, rounds: int) -> Group:
 
 def found_pages(count: int) -> Pages:
     """The links of installed documentation, the same sample on every run; empty where there is none."""
-    from selectolax.lexbor import LexborHTMLParser
+    from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
     files = sorted(islice(DOCS.glob("*/**/*.html"), 20_000))
     if len(files) < count:
         return []
     pages = []
     for file in random.Random(1).sample(files, count):
-        tree = LexborHTMLParser(file.read_bytes())
-        hrefs = [node.attributes.get("href") or "" for node in tree.css("a[href]")]
+        page: HtmlElement = document_fromstring(file.read_bytes(), parser=HTMLParser(encoding="utf-8"))
+        hrefs = [link for element, attribute, link, _ in page.iterlinks() if (element.tag, attribute) == ("a", "href")]
         package, *path = file.relative_to(DOCS).parts
         pages.append((f"https://{package.lower()}.example.org/{'/'.join(path)}", hrefs))
     return pages

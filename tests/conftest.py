@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+<<<<<<< HEAD
 import shutil
+=======
+from collections.abc import Callable
+>>>>>>> reader
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from periplus.content.scan import Columns
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", ROOT.parent / "shared" / "corpus"))
@@ -64,3 +70,16 @@ def corpus() -> Path:
     if not CORPUS.is_dir():
         pytest.skip("no corpus of conformance data here (set PERIPLUS_CORPUS to its folder)")
     return CORPUS
+
+
+@pytest.fixture(params=["python", "native"])
+def scanner(request: pytest.FixtureRequest) -> Callable[..., Columns]:
+    """Each of the two page scanners; the native one only where it is built."""
+    name = "_native" if request.param == "native" else "python"
+    module = pytest.importorskip(f"periplus.content.scan.{name}", reason="the native scanner is not built")
+
+    def scan(html: bytes, *, wants_blocks: bool = False, wants_events: bool = False) -> Columns:
+        columns: Columns = module.scan(html, "http://a.example/dir/page", wants_blocks, wants_events)
+        return columns
+
+    return scan

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from selectolax.lexbor import LexborHTMLParser
 from tests.lab.chromium_page import Chromium, NoChromium
 from tests.lab.crawling import by_proxy, crawl, rows, standing
+from tests.markup import elements
 
 from periplus.insight.report import Report, gathered, page
 from periplus.insight.report.wording import count, share, sized
@@ -67,10 +67,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def tables(text: str) -> dict[str, list[list[str]]]:
     """The cells of every table of the page, by the part that it belongs to: numbers as they are."""
     found: dict[str, list[list[str]]] = {}
-    for table in LexborHTMLParser(text).css("table"):
-        lines = [line.css("td") for line in table.css("tbody tr")]
-        part = table.attributes["data-part"] or ""
-        found[part] = [[cell.attributes.get("data-v") or cell.text() for cell in line] for line in lines]
+    for table in elements(text, "//table"):
+        lines = [line.xpath("td") for line in table.xpath("tbody/tr")]
+        found[table.get("data-part")] = [[cell.get("data-v") or cell.text_content() for cell in line] for line in lines]
     return found
 
 
@@ -128,16 +127,16 @@ def test_new_urls_over_time_are_all_urls(made: Made) -> None:
 
 def test_every_figure_is_there_with_what_it_shows_and_what_to_do(made: Made) -> None:
     """No figure without its two sentences; those that have something to show are drawn."""
-    figures = LexborHTMLParser(made.text).css("figure")
-    assert {figure.attributes["id"] for figure in figures} >= {
+    figures = elements(made.text, "//figure")
+    assert {figure.get("id") for figure in figures} >= {
         "new_urls", "first_seen", "coverage_by_size", "index_against_unique", "depth", "cumulative", "missed",
         "formats", "statuses", "cluster_sizes", "sources",
     }  # fmt: skip
     for figure in figures:
-        assert len(figure.css("svg")) == 1
-        said = figure.css("figure > p")
-        assert [each.attributes.get("class") for each in said] == [None, "do"]
-        assert all(len(each.text()) > 30 for each in said)
+        assert len(figure.xpath(".//svg")) == 1
+        said = figure.xpath("p")
+        assert [each.get("class") for each in said] == [None, "do"]
+        assert all(len(each.text_content()) > 30 for each in said)
 
 
 # in a browser

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from tests.lab.churning import moved
 
-from periplus.content import Churn, Snapshot, blocks_of, change_level, read_page, settled_level, snapshot
+from periplus.content import Churn, RawPage, change_since, is_heading_same, read_pages, settled_level, version_of
 from periplus.lab.web import World
-from periplus.model import ChangeLevel, Url
+from periplus.model import ChangeLevel, Page
 
 HOUR, DAY = 3_600.0, 86_400.0
 
 
-def visited(world: World, url: str, at: float) -> tuple[Snapshot, bytes]:
-    html = moved(world.content(url, at))
-    return snapshot(read_page(html, Url(url), "text/html; charset=utf-8")), blocks_of(html)
+def visited(world: World, url: str, at: float) -> Page:
+    return read_pages([RawPage(moved(world.content(url, at)), url, "text/html; charset=utf-8", wants_blocks=True)])[0]
 
 
 def test_churn_is_learnt_by_fetching_twice_and_changes_are_still_seen() -> None:
@@ -31,14 +30,14 @@ def test_churn_is_learnt_by_fetching_twice_and_changes_are_still_seen() -> None:
         now = world.epoch
         urls = [url for url in world.urls(site.host, now) if world.exists(url, now + 2 * DAY)][:60]
         for url in urls[:20]:
-            (_, old), (_, new) = visited(world, url, now), visited(world, url, now + site.churn_every)
-            churn.observe(old, new)
+            old, new = visited(world, url, now), visited(world, url, now + site.churn_every)
+            churn.observe(old.blocks, new.blocks)
         for url in urls:
-            (before, old), (after, new) = visited(world, url, now), visited(world, url, now + 2 * DAY)
+            before, after = visited(world, url, now), visited(world, url, now + 2 * DAY)
             is_true = world.changed_between(url, now, now + 2 * DAY)
-            plain = change_level(before, after)
-            is_same = (before.title, before.canonical) == (after.title, after.canonical)
-            level = settled_level(plain, churn, old, new, is_heading_same=is_same)
+            plain = change_since(before.digests, version_of(before), after)
+            is_same = is_heading_same(version_of(before), after)
+            level = settled_level(plain, churn, before.blocks, after.blocks, is_heading_same=is_same)
             naive += (plain >= ChangeLevel.MINOR) != is_true
             wrong += (level >= ChangeLevel.MINOR) != is_true
             total, changed = total + 1, changed + is_true

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from selectolax.lexbor import LexborHTMLParser
+from tests.markup import elements
 
 from periplus.lab.web import World
 
@@ -17,9 +17,7 @@ def world() -> World:
 
 
 def shingles(body: bytes) -> set[tuple[str, ...]]:
-    tree = LexborHTMLParser(body)
-    tree.strip_tags(["style"])
-    words = tree.text(separator=" ").split()
+    words = " ".join(elements(body, "//text()[not(parent::style)]")).split()
     return set(zip(words, words[1:], words[2:], words[3:], strict=False))
 
 

@@ -7,7 +7,8 @@ from random import Random
 from urllib.parse import urlsplit
 
 import pytest
-from selectolax.lexbor import LexborHTMLParser
+from lxml.html import tostring
+from tests.markup import elements
 
 from periplus.formats.dates import read_http
 from periplus.lab.web import Answer, Request, World
@@ -47,10 +48,10 @@ def header(answer: Answer, name: str) -> str | None:
 
 def still_parts(body: bytes) -> str:
     """A page without what churns."""
-    tree = LexborHTMLParser(body)
-    for node in tree.css("aside.churn"):
-        node.decompose()
-    return tree.html or ""
+    (page,) = elements(body, "/html")
+    for churning in page.xpath("//aside[@class='churn']"):
+        churning.drop_tree()
+    return str(tostring(page, encoding="unicode"))
 
 
 def test_what_exists_is_served_and_what_does_not_is_not(world: World, sample: list[str]) -> None:
@@ -103,11 +104,10 @@ def test_a_minor_change_touches_neither_links_nor_title(world: World, sample: li
             if world.change_level(url, before, after) is not ChangeLevel.MINOR:
                 continue
             seen += 1
-            one, other = (LexborHTMLParser(world.content(url, at)) for at in (before, after))
             assert world.links(url, before) == world.links(url, after)
-            assert [node.text() for node in one.css("h1, article > p:not(.by)")] == [
-                node.text() for node in other.css("h1, article > p:not(.by)")
-            ]
+            lasting = "//h1 | //article/p[not(@class='by')]"
+            one, other = (elements(world.content(url, at), lasting) for at in (before, after))
+            assert [node.text_content() for node in one] == [node.text_content() for node in other]
     assert seen > 5
 
 
@@ -126,9 +126,7 @@ def test_the_time_of_the_last_change_is_the_first_moment_of_the_new_version(worl
 def test_links_are_those_that_a_parser_finds(world: World, sample: list[str]) -> None:
     """`links` against an HTML parser and the URL standard."""
     for url in sample:
-        hrefs = [
-            node.attributes["href"] or "" for node in LexborHTMLParser(world.content(url, world.epoch)).css("a[href]")
-        ]
+        hrefs = elements(world.content(url, world.epoch), "//a/@href")
         assert [whatwg(href, url) for href in hrefs] == list(world.links(url, world.epoch)), url
         assert 8 <= len(hrefs) <= 130, url
 

@@ -6,7 +6,7 @@ from collections import deque
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from selectolax.lexbor import LexborHTMLParser
+from tests.markup import elements
 
 from periplus.formats import feed, robots
 from periplus.lab.web import Answer, Request, World, traps
@@ -94,8 +94,8 @@ def library(world: World) -> str:
 
 
 def links_of(world: World, url: str) -> list[str]:
-    tree = LexborHTMLParser(bytes_of(get(world, url, world.epoch)))
-    return [whatwg(node.attributes["href"] or "", url) or "" for node in tree.css("a[href]")]
+    hrefs = elements(bytes_of(get(world, url, world.epoch)), "//a/@href")
+    return [whatwg(href, url) or "" for href in hrefs]
 
 
 def results(world: World, host: str, **fields: str) -> list[str]:
@@ -110,11 +110,9 @@ def results(world: World, host: str, **fields: str) -> list[str]:
 
 def test_a_form_opens_a_database(world: World, library: str) -> None:
     """Title, author and year find the records that have them, ten a page, a hundred at most."""
-    tree = LexborHTMLParser(bytes_of(get(world, f"http://{library}/search", world.epoch)))
-    form = tree.css_first("form")
-    assert form is not None
-    assert form.attributes["action"] == "/find"
-    assert [node.attributes["name"] for node in form.css("input[name], select[name]")] == ["title", "author", "year"]
+    (form,) = elements(bytes_of(get(world, f"http://{library}/search", world.epoch)), "//form")
+    assert form.get("action") == "/find"
+    assert form.xpath(".//input/@name | .//select/@name") == ["title", "author", "year"]
     records = world.records(library)
     for record in records[:20]:
         word = record.title.split()[0].lower()
@@ -165,9 +163,7 @@ def links_at(world: World, url: str, at: float) -> list[str]:
     answer = get(world, url, at)
     if answer.status != 200:
         return []
-    return [
-        whatwg(node.attributes["href"] or "", url) or "" for node in LexborHTMLParser(bytes_of(answer)).css("a[href]")
-    ]
+    return [whatwg(href, url) or "" for href in elements(bytes_of(answer), "//a/@href")]
 
 
 @pytest.mark.parametrize("host", [traps.CALENDAR, traps.SESSIONS, traps.DOUBLING, traps.FARM[0]])

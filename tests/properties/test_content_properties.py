@@ -21,18 +21,16 @@ from periplus.content import (
     sketch_of,
     sniff_charset,
 )
-from periplus.content import nesting as nesting_module
 from periplus.content.charset import prescan
 from periplus.content.decode import _gunzip_one_member, _inflate
 from periplus.content.digests import digests_of
-from periplus.content.elements import count_names, elements_of, parse
-from periplus.content.links import MAX_ANCHOR, srcset_urls
+from periplus.content.links import srcset_urls
 from periplus.content.redirects import redirect_in
+from periplus.content.scan.columns import MAX_ANCHOR
 from periplus.content.sketch import sketches_of
-from periplus.content.tags import tags_of
-from periplus.content.text import fold, fold_all
-from periplus.content.volatile import masked
+from periplus.content.volatile import masked, masked_in_python
 from periplus.content.words import words_of
+from periplus.model import Links, Url
 from periplus.urls import canonical
 
 TAGS = "a p div b i table tr td ul li form input select option script style template svg path base meta link main nav"
@@ -96,35 +94,9 @@ def test_pages_are_read_together_as_if_alone(bodies: list[str]) -> None:
     assert read_pages(raw) == [read_page(page.body, page.url, page.content_type) for page in raw]
 
 
-@given(pages)
-def test_both_ways_to_find_elements_agree(html: str) -> None:
-    """The elements of a large page, found by a search, are those of a small one, found by a walk."""
-    body = html.encode("utf-8", "replace")
-    tree = parse(body)
-    walked, searched = elements_of(tree), elements_of(tree, count_names(tags_of(body)))
-    names = {name for name in {*walked, *searched} if name and (walked.get(name) or searched.get(name))}
-    for name in names:
-        ours, others = walked.get(name, []), searched.get(name, [])
-        assert [node.mem_id for node in ours] == [node.mem_id for node in others], name
-
-
-@given(st.lists(st.sampled_from(["<b>", "</b>", "<i a>", "</i>", "<p>", "<div>", "</div>", "<blockquote>", "<x/>"])))
-def test_what_is_not_walked_needs_no_walk(tags: list[str]) -> None:
-    """A page that cannot go too deep by its names is one in which a walk finds nothing, however low the bounds."""
-    html = "".join(tags).encode()
-    bounds = nesting_module.MAX_STEPS, nesting_module.MAX_REOPENED
-    try:
-        nesting_module.MAX_STEPS, nesting_module.MAX_REOPENED = 12, 6  # type: ignore[misc]
-        if not nesting_module._may_go_too_deep(html, tags_of(html)):
-            assert nesting_module._too_deep(html) is None
-    finally:
-        nesting_module.MAX_STEPS, nesting_module.MAX_REOPENED = bounds  # type: ignore[misc]
-
-
 @given(st.lists(st.text(max_size=100), max_size=5))
-def test_texts_are_folded_and_sketched_together_as_if_alone(texts: list[str]) -> None:
-    """Borders, words and shingles never reach from one text into the next."""
-    assert fold_all(texts) == [fold(text) for text in texts]
+def test_texts_are_sketched_together_as_if_alone(texts: list[str]) -> None:
+    """Words and shingles never reach from one text into the next."""
     assert sketches_of([text.encode("utf-8", "replace") for text in texts]) == [sketch_of(text) for text in texts]
 
 
@@ -195,16 +167,36 @@ def test_case_and_signs_do_not_change_words(text: str) -> None:
 @given(st.text(max_size=300))
 def test_masking_is_stable(text: str) -> None:
     """Masking never fails, and digests are made of any text."""
-    data = fold(text)
+    data = text.encode("utf-8", "replace")
     masked(data)
-    digests_of(data, data, data, [])
+    digests_of(data, data, data, Links(), Url("http://h/"))
 
 
-@given(st.text(max_size=300))
-def test_folding_is_idempotent(text: str) -> None:
-    """A folded text is folded."""
-    once = fold(text).decode()
-    assert fold(once).decode() == once
+VOLATILE_PARTS = (
+    "0", "1", "12", "123", "2026", ":", ".", ",", "'", "-", "/", "+", "_", "T", "z", "am", "PM", "st", "nd", "th",
+    "jan", "January", "sept", "May", "dec", "mon", "Tues", "Saturday", "views", "visitors", "reply", "online", "sec",
+    "minutes", "days", "ago", "a", "f", "abcdef", "deadbeef", "550e8400-e29b-41d4-a716-446655440000", "1,234,567",
+    "12:30:05.123", "a8f5f167f44f4964e6c998dee82711", "2026-11-14T12:30:05Z", "14/11/2026", "x", "é", "東", "\n",
+    "\0", *[" "] * 12,
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(VOLATILE_PARTS), max_size=20).map("".join) | st.text(max_size=100))
+def test_both_scanners_mask_the_same(text: str) -> None:
+    """The rules in C are those of the regular expression."""
+    data = text.encode("utf-8", "replace")
+    assert masked(data) == masked_in_python(data)
+
+
+@given(st.text(max_size=300), st.sampled_from(["text/html; charset=utf-8", "text/plain; charset=utf-8"]))
+def test_folding_is_idempotent(text: str, content_type: str) -> None:
+    """The text of a folded text is that text."""
+
+    def folded(written: str) -> str:
+        body = written.replace("<", "").replace("&", "").encode("utf-8", "replace")
+        return read_page(body, "http://h/", content_type).text
+
+    assert folded(folded(text)) == folded(text)
 
 
 @given(st.text(alphabet="abc ", max_size=200), st.text(alphabet="abc ", max_size=200))

@@ -26,6 +26,7 @@ from periplus.model import (
     Discovery,
     Event,
     Link,
+    Links,
     Page,
     PageRead,
     Relations,
@@ -78,7 +79,7 @@ def url(number: int) -> Url:
 def page(number: int, links: int) -> Page:
     return Page(
         url(number), url(number), "UTF-8", "text/html", "", "", "", "", "",
-        tuple(Link(url(other), f"{number} to {other}") for other in range(links)),
+        Links.of(Link(url(other), f"{number} to {other}") for other in range(links)),
         (), Relations(), Directives(), None, None, (), b"", Digests(1, 2, 3, 2**64 - 1),
     )  # fmt: skip
 
@@ -117,7 +118,7 @@ class CrashingTables(RuleBasedStateMachine):
             events: list[Event] = [Discovered(found, True), PageRead(read_page, at)]
             self.note("discoveries", name)
             self.note("pages", name)
-            self.note("links", *(link.anchor for link in read_page.links))
+            self.note("links", *read_page.links.anchors)
             if self.number % 4 == 0:
                 events.append(ChangeSeen(name, at, ChangeLevel.MAJOR))
                 events.append(SitemapEntriesRead(name, at, (SitemapEntry(f"{name}/a"), SitemapEntry(f"{name}/b"))))

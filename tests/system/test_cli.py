@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from periplus.content.scan import READER
+
 PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 
 
@@ -24,7 +26,9 @@ def json_lines(*args: str, stdin: bytes = b"") -> list[dict[str, Any]]:
 
 def test_version_and_help_work_without_a_verb() -> None:
     """The first things a newcomer types."""
-    assert run("--version").stdout.startswith(b"periplus 0.")
+    version = run("--version").stdout
+    assert version.startswith(b"periplus 0.")
+    assert f"by the {READER} scanner".encode() in version
     assert b"demo" in run("--help").stdout
 
 
@@ -53,6 +57,16 @@ def test_a_page_is_read_with_its_links() -> None:
     assert [line["type"] for line in found] == ["Link", "Form", "Page"]
     assert found[0]["url"] == "https://a.test/b"
     assert found[2]["title"] == "T"
+
+
+def test_a_page_is_printed_in_markdown() -> None:
+    """A page of any encoding, or packed; only a page."""
+    html = "<!doctype html><meta charset=latin1><h1>\u00dcber</h1><p><a href=b#c>B</a>".encode("latin-1")
+    for body in (html, gzip.compress(html)):
+        done = run("read", "--markdown", "-", "--url", "https://a.test/", stdin=body)
+        assert done.stdout.decode() == "# \u00dcber\n\n[B](https://a.test/b#c)\n"
+    assert run("read", "--markdown", "-", stdin=b"<html>").returncode == 1
+    assert b"--as page" in run("read", "--markdown", "-", stdin=b"<urlset>").stderr
 
 
 def test_a_feed_is_read_with_its_items() -> None:

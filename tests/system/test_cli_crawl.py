@@ -90,6 +90,9 @@ def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tm
     lines = run("export", str(out), "--format", "jsonl").stdout.splitlines()
     assert lines == (tmp_path / "jsonl").read_text().splitlines()
     assert len({json.loads(line)["url"] for line in lines}) == len(lines) > 20
+    first = json.loads(run("export", str(out), "--format", "jsonl", "--markdown").stdout.splitlines()[0])
+    assert first["markdown"]
+    assert run("export", str(out), "--format", "warc", "--markdown").returncode == 2
 
 
 def test_the_same_command_continues_and_fetches_nothing_twice(web: RunningLab, tmp_path: Path, run: Run) -> None:

@@ -7,9 +7,12 @@ in use or damaged; 4 an audit found what it was told to fail on; 130 interrupted
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from importlib import import_module
+from importlib.machinery import PathFinder
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -74,14 +77,24 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"periplus {__version__}")
+        typer.echo(f"periplus {__version__}, pages read by the {_scanner()} scanner")
         raise typer.Exit
+
+
+def _scanner() -> str:
+    """What `content.scan.READER` would be, without the imports that reading pages needs."""
+    folder = Path(__file__).parents[1] / "content" / "scan"
+    is_built = PathFinder.find_spec("_native", [str(folder)]) is not None
+    return "native" if is_built and os.environ.get("PERIPLUS_PURE") != "1" else "python"
 
 
 @app.callback()
 def _before_any_verb(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and which page scanner is used."
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something of ours fails.")] = False,
 ) -> None:

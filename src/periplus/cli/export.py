@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -47,20 +49,29 @@ def export(
             "--out", "-o", metavar="OUT", help="A file or a folder that is not there yet; else stdout or DIR-FORMAT."
         ),
     ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Add the main text of each page in Markdown to jsonl.")
+    ] = False,
 ) -> None:
     """Write a collection for others: the last good version of every page, the seven tables, or all of the archive.
 
     Example: periplus export docs --format markdown -o pages
     """
+    if markdown and form is not Form.JSONL:
+        raise UsageError(
+            f"--markdown adds a field to jsonl, not to {form.value}", hint="use --format markdown for files"
+        )
     found = existing(collection)
     committed = _committed(found)
     if form.value not in STREAMS:
         folder = out or Path(f"{collection.resolve().name}-{form.value}")
         _say(form, export_folder(found.folder, form.value, folder, committed), str(folder))
-    elif out is None or str(out) == "-":
-        _say(form, _to_stdout(found, form, committed), "stdout")
+        return
+    write = partial(export_stream, found.folder, form.value, committed=committed, wants_markdown=markdown)
+    if out is None or str(out) == "-":
+        _say(form, _to_stdout(found, form, write), "stdout")
     else:
-        _say(form, _to_file(found, form, out, committed), str(out))
+        _say(form, _to_file(out, write), str(out))
 
 
 def _committed(collection: Collection) -> Committed:
@@ -72,25 +83,25 @@ def _committed(collection: Collection) -> Committed:
     return Committed(tuple(spooled), tuple(ends))
 
 
-def _to_stdout(collection: Collection, form: Form, committed: Committed) -> Exported:
+def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], Exported]) -> Exported:
     out = sys.stdout.buffer
     if form is Form.WARC and out.isatty():
         raise UsageError(
             "a WARC is nothing to look at", hint=f"write it to a file: -o {collection.folder.name}.warc.gz"
         )
-    exported = export_stream(collection.folder, form.value, out, committed)
+    exported = write(out)
     out.flush()
     return exported
 
 
-def _to_file(collection: Collection, form: Form, path: Path, committed: Committed) -> Exported:
-    """Under its name only when it is whole."""
+def _to_file(path: Path, write: Callable[[BinaryIO], Exported]) -> Exported:
+    """Write a file that has its name only when it is complete."""
     if path.exists():
         raise UsageError(f"{path} is there already", hint="give another name, or remove it")
     draft = path.with_name(path.name + ".part")
     try:
         with _opened(draft) as file:
-            exported = export_stream(collection.folder, form.value, file, committed)
+            exported = write(file)
         draft.rename(path)
     finally:
         draft.unlink(missing_ok=True)

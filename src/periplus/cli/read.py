@@ -20,7 +20,8 @@ import typer
 
 from periplus.content import decode_body, read_page
 from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
-from periplus.model import Problem, UsageError
+from periplus.model import Links, Problem, UsageError
+from periplus.store.export import markdown_of
 
 from .show import Digest, show
 
@@ -59,6 +60,7 @@ def read(
     as_: Annotated[Kind | None, typer.Option("--as", help="Read it as this, whatever it looks like.")] = None,
     url: Annotated[str, typer.Option(help="Where it came from: relative URLs are resolved against it.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Every value as a JSON line on stdout.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
 ) -> None:
     """Say what Periplus understands of a file: sitemap, robots.txt, feed, page, access log or metadata archive.
 
@@ -68,7 +70,11 @@ def read(
     kind = as_ or guess(Path(file).name, head)
     if kind is None:
         raise UsageError(f"{file}: cannot tell what this is", hint=f"say it: --as {'|'.join(k.value for k in Kind)}")
-    values = READERS[kind](chunks, url or f"https://{Path(file).name}.invalid/", Path(file).name)
+    url = url or f"https://{Path(file).name}.invalid/"
+    if markdown:
+        _print_markdown(kind, chunks, url)
+        return
+    values = READERS[kind](chunks, url, Path(file).name)
     found = _as_json(values) if json else show(f"{file}: read as {kind.value}", values)
     if not found.has_content:
         raise typer.Exit(NOTHING_READ)
@@ -140,15 +146,28 @@ def _feed(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]
     yield from found.problems
 
 
-def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+def _body(chunks: Iterable[bytes]) -> tuple[bytes, tuple[Problem, ...]]:
+    """A body without gzip."""
     body = _whole(chunks)
-    problems: tuple[Problem, ...] = ()
-    if body.startswith(b"\x1f\x8b"):
-        body, problems = decode_body(body, "gzip")
+    return decode_body(body, "gzip") if body.startswith(b"\x1f\x8b") else (body, ())
+
+
+def _print_markdown(kind: Kind, chunks: Iterable[bytes], url: str) -> None:
+    if kind is not Kind.PAGE:
+        raise UsageError(f"--markdown is for pages, and this is a {kind.value}", hint="read it with --as page")
+    body, _ = _body(chunks)
+    text = markdown_of(read_page(body, url), body)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
+    if not text:
+        raise typer.Exit(NOTHING_READ)
+
+
+def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    body, problems = _body(chunks)
     page = read_page(body, url)
     yield from page.links
     yield from page.forms
-    yield msgspec.structs.replace(page, links=(), forms=(), problems=())
+    yield msgspec.structs.replace(page, links=Links(), forms=(), problems=())
     yield from (*problems, *page.problems)
 
 

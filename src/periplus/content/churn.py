@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from ..model import ChangeLevel
 from .blocks import OTHERS, Block, unpack
+from .digests import TEXT_RULE
 
 MAX_WAYS: Final = 800
 """Blocks that are known of a site, at most: its record stays about 4 KB long."""
@@ -64,6 +65,8 @@ class ChurnRecord(Struct, frozen=True, array_like=True, gc=False):
     compared: int = 0
     instants: int = 0
     ways: bytes = b""
+    rule: int = 1
+    """The `TEXT_RULE` by which the blocks were found."""
 
 
 NO_CHURN: Final = ChurnRecord()
@@ -84,6 +87,8 @@ class Churn:
     """What is known of one site: how often each block was compared, and how often it differed."""
 
     def __init__(self, settings: ChurnSettings | None = None, record: ChurnRecord = NO_CHURN) -> None:
+        if record.rule != TEXT_RULE:  # its blocks are known by other paths now
+            record = NO_CHURN
         self._settings = settings or ChurnSettings()
         self._ways: dict[int, _Seen] = {}
         self.compared = record.compared
@@ -100,7 +105,7 @@ class Churn:
     def record(self) -> ChurnRecord:
         """All of it, to be kept with the site."""
         ways = b"".join([way.to_bytes(3, "big") + bytes(counts) for way, counts in sorted(self._ways.items())])
-        return ChurnRecord(self.compared, self.instants, ways)
+        return ChurnRecord(self.compared, self.instants, ways, TEXT_RULE)
 
     @property
     def is_calibrated(self) -> bool:

@@ -1,103 +1,105 @@
 """Has a page changed, and how much? Digests of a page at several depths, and the level of change between two visits.
 
 Of each visit four digests are kept (XXH3, 64 bits: each is compared with one other value and never searched for), the
-sketch, the title and the canonical URL. A page whose clock or counter moved has another body and the same main text
-once volatile words are masked (see `volatile`).
+sketch, and a digest of title and canonical URL. A page whose clock or counter moved has another body and the same main
+text once volatile words are masked (see `volatile`).
 
-SimHash (Charikar 2002; Manku, Jain & Das Sarma 2007) is not among them. Summing 64 signs a shingle costs as much as
-the rest of this file and the sketch together, and for a page of 300 words its distance of 3 bits is passed already when
-one word in a hundred changes; the sketch, which is there anyway, tells the same more exactly.
+The main text depends on the rule that finds it. So what is kept of it carries the number of that rule, `TEXT_RULE`: the
+digest of the main text, the sketch and `version_of`. Between two rules no text is compared: digests differ, sketches
+resemble each other by chance only, and `change_since` decides by heading and links.
+
+SimHash (Charikar 2002; Manku, Jain & Das Sarma 2007) is not used. Summing 64 signs a shingle costs as much as the rest
+of this file and the sketch together, and for a page of 300 words its distance of 3 bits is passed already when one word
+in a hundred changes; the sketch, which is computed anyway, is more exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
-import xxhash
-from msgspec import Struct
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
-from ..model import ChangeLevel, Digests, Page, Url
-from .sketch import resemblance
+from ..model import ChangeLevel, Digests, Links, Page, Url
+from .sketch import VALUES, resemblance
 from .volatile import masked
 
+TEXT_RULE: Final = 2
+"""The number of the rule by which main text and blocks are found, from 1 to 255.
+
+To be raised with every change after which the same page has another main text, other blocks or another sketch.
+"""
 MINOR_RESEMBLANCE: Final = 0.98
+"""The least resemblance of two main texts between which the change is minor: about one shingle in fifty differs."""
 _HEADING: Final = 8
+"""Bytes of the digest of title and canonical URL."""
+_MARK: Final = int.from_bytes((0x9E3779B1 * (TEXT_RULE - 1) & 0xFFFFFFFF).to_bytes(4, "little") * VALUES, "little")
+"""Changes every value of a sketch, so that sketches of two rules have values in common by chance only."""
 
 
-class Snapshot(Struct, frozen=True):
-    """What is kept of a page to tell later whether it changed."""
-
-    digests: Digests
-    sketch: bytes
-    title: str
-    canonical: Url | None
-
-
-def digests_of(body: bytes, text: bytes, main: bytes, links: Iterable[str]) -> Digests:
-    """The digests of a page: of its body, all its text, its main text, and its links."""
+def digests_of(body: bytes, text: bytes, main: bytes, links: Links, own: Url) -> Digests:
+    """The digests of a page with this URL: of its body, all its text, its main text, and the URLs it links to."""
+    targets = {*links.urls}
+    if links.own and links.urls.count(own) == len(links.own):  # no other link writes out the page's URL
+        targets.discard(own)
     return Digests(
-        raw=xxhash.xxh3_64_intdigest(body),
-        text=xxhash.xxh3_64_intdigest(text),
-        main=xxhash.xxh3_64_intdigest(masked(main)),
-        links=xxhash.xxh3_64_intdigest("\n".join(sorted(set(links))).encode()),
+        raw=xxh3_64_intdigest(body),
+        text=xxh3_64_intdigest(text),
+        main=xxh3_64_intdigest(masked(main), TEXT_RULE),
+        links=xxh3_64_intdigest("\n".join(sorted(targets)).encode()),
     )
+
+
+def marked_sketch(sketch: bytes) -> bytes:
+    """A sketch of a main text with the mark of the rule by which the text was found."""
+    return (int.from_bytes(sketch, "little") ^ _MARK).to_bytes(len(sketch), "little") if sketch else b""
 
 
 def is_same_body(digests: Digests, body: bytes) -> bool:
     """Whether a body is, byte by byte, that of the page with these digests."""
-    return digests.raw == xxhash.xxh3_64_intdigest(body)
-
-
-def snapshot(page: Page) -> Snapshot:
-    """What to keep of a page."""
-    return Snapshot(page.digests, page.sketch, page.title, page.canonical)
+    return digests.raw == xxh3_64_intdigest(body)
 
 
 def version_of(page: Page) -> bytes:
-    """What to keep of a page besides its digests, in few bytes: of the title and canonical URL that they were these."""
-    return _heading(page.title, page.canonical) + page.sketch
+    """What to keep of a page besides its digests: a digest of title and canonical URL, the text rule, the sketch."""
+    return b"%b%c%b" % (_heading(page), TEXT_RULE, page.sketch)
+
+
+def has_text_rule(version: bytes) -> bool:
+    """Whether a version was kept under the present `TEXT_RULE`. Those of the first rule do not hold its number."""
+    is_numbered = (len(version) - _HEADING) % 4 == 1
+    return is_numbered and version[_HEADING] == TEXT_RULE
+
+
+def is_heading_same(version: bytes, page: Page) -> bool:
+    """Whether a page has the title and the canonical URL of a version that was kept."""
+    return version[:_HEADING] == _heading(page)
+
+
+def _heading(page: Page) -> bytes:
+    return xxh3_64_digest(f"{page.title}\n{page.canonical}".encode("utf-8", "replace"))
 
 
 def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
-    """`change_level` between what was kept of a version (`version_of`) and a page that was just read."""
+    """How much a page differs from a version that was kept (`version_of`).
+
+    SAME: the same bytes. RAW_ONLY: other bytes, but what the page says and where it leads are the same. MINOR: the
+    main text differs in at most about one shingle in fifty. MAJOR: anything more, or another title, canonical URL or
+    set of links. Main texts of two text rules are not compared: what is otherwise the same is RAW_ONLY.
+    """
     if digests.raw == page.digests.raw:
         return ChangeLevel.SAME
     if not is_heading_same(version, page) or digests.links != page.digests.links:
         return ChangeLevel.MAJOR
-    return _of_text(digests, version[_HEADING:], page.digests, page.sketch)
+    if digests.main == page.digests.main or not has_text_rule(version):
+        return ChangeLevel.RAW_ONLY
+    is_minor = resemblance(_sketch(version), page.sketch) >= MINOR_RESEMBLANCE
+    return ChangeLevel.MINOR if is_minor else ChangeLevel.MAJOR
 
 
 def likeness(old: bytes, new: bytes) -> float:
-    """How much the main text of one version (`version_of`) resembles that of another: the common share of shingles."""
-    return resemblance(old[_HEADING:], new[_HEADING:])
+    """The resemblance of the main texts of two versions (`version_of`); 1 where their text rules differ."""
+    return resemblance(_sketch(old), _sketch(new)) if has_text_rule(old) == has_text_rule(new) else 1.0
 
 
-def is_heading_same(version: bytes, page: Page) -> bool:
-    """Whether a page bears the title and the canonical URL of a version that was kept."""
-    return version[:_HEADING] == _heading(page.title, page.canonical)
-
-
-def _heading(title: str, canonical: Url | None) -> bytes:
-    return xxhash.xxh3_64_digest(f"{title}\n{canonical}".encode("utf-8", "replace"))
-
-
-def change_level(old: Snapshot, new: Snapshot) -> ChangeLevel:
-    """How much a page changed between two visits.
-
-    SAME: the same bytes. RAW_ONLY: other bytes, but what the page says and where it leads are the same. MINOR: the
-    main text differs in at most about one shingle in fifty. MAJOR: anything more, or another title, canonical URL or
-    set of links.
-    """
-    if old.digests.raw == new.digests.raw:
-        return ChangeLevel.SAME
-    if (old.title, old.canonical, old.digests.links) != (new.title, new.canonical, new.digests.links):
-        return ChangeLevel.MAJOR
-    return _of_text(old.digests, old.sketch, new.digests, new.sketch)
-
-
-def _of_text(old: Digests, old_sketch: bytes, new: Digests, new_sketch: bytes) -> ChangeLevel:
-    if old.main == new.main:
-        return ChangeLevel.RAW_ONLY
-    is_minor = resemblance(old_sketch, new_sketch) >= MINOR_RESEMBLANCE
-    return ChangeLevel.MINOR if is_minor else ChangeLevel.MAJOR
+def _sketch(version: bytes) -> bytes:
+    return version[_HEADING + (len(version) - _HEADING) % 4 :]

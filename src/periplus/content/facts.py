@@ -5,32 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from msgspec import Struct
-from selectolax.lexbor import LexborHTMLParser, LexborNode
-
 from ..formats.headers import read_directives, read_robots_tag, strictest
 from ..model import Directives
 from ..urls import whatwg
-from .elements import Elements
+from .scan.columns import HeadElement
 
 AGENT: Final = "periplus"
-"""The product token under which pages may speak to us, beside `robots`."""
+"""The product token by which pages address this crawler, beside `robots`."""
 
 MAX_TITLE: Final = 1000
 MAX_DESCRIPTION: Final = 2000
 _MAX_LANGUAGE: Final = 35
-_MAX_METAS: Final = 1000
+"""Characters: the longest language tag that RFC 5646 (4.4.1) asks for."""
 _DESCRIPTIONS: Final = ("description", "og:description", "twitter:description")
+_NO_DIRECTIVES: Final = Directives()
 
 
-class Meta(NamedTuple):
-    """A `<meta>` element."""
-
-    node: LexborNode
-    attributes: dict[str, str | None]
-
-
-class Facts(Struct, frozen=True):
+class Facts(NamedTuple):
     """The head of a page, read."""
 
     title: str
@@ -39,67 +30,63 @@ class Facts(Struct, frozen=True):
     directives: Directives
 
 
-def read_metas(found: Elements) -> list[Meta]:
-    """The `<meta>` elements of a page, of which more than one reader asks for all attributes."""
-    return [Meta(node, node.attributes) for node in found.get("meta", ())[:_MAX_METAS]]
+class Head(NamedTuple):
+    """The head elements of a page by tag, each in document order."""
+
+    html: list[HeadElement]
+    metas: list[HeadElement]
+    links: list[HeadElement]
+    bases: list[HeadElement]
+    scripts: list[HeadElement]
 
 
-def read_facts(tree: LexborHTMLParser, found: Elements, elements: Sequence[Meta], robots_tags: Sequence[str]) -> Facts:
+def by_tag(elements: Sequence[HeadElement]) -> Head:
+    """Head elements of a scan, sorted."""
+    head = Head([], [], [], [], [])
+    append = {"html": head.html, "meta": head.metas, "link": head.links, "base": head.bases, "script": head.scripts}
+    for element in elements:
+        append[element[0]].append(element)
+    return head
+
+
+def read_facts(title: str, head: Head, robots_tags: Sequence[str]) -> Facts:
     """Title, description, language and directives; those of X-Robots-Tag headers count as much as the page's own."""
-    metas = _metas(elements)
+    metas: dict[str, list[str]] = {}
+    content_language = ""
+    for _, attributes, _, _ in head.metas:
+        content = attributes.get("content")
+        if not content:
+            continue
+        if name := attributes.get("name") or attributes.get("property"):
+            metas.setdefault(name.strip().lower(), []).append(content)
+        elif not content_language and is_equivalent(attributes.get("http-equiv"), "content-language"):
+            content_language = content.partition(",")[0]
+    root = head.html[0].attributes if head.html else {}
+    language = root.get("lang") or root.get("xml:lang") or content_language
     description = next((metas[name][0] for name in _DESCRIPTIONS if name in metas), "")
-    directives = read_robots_tag(robots_tags, AGENT) if robots_tags else Directives()
-    for content in metas.get("robots", []) + metas.get(AGENT, []):
-        directives = strictest(directives, read_directives(content))
-    return Facts(_title(found), _folded(description, MAX_DESCRIPTION), _language(tree, elements), directives)
+    directives = read_robots_tag(robots_tags, AGENT) if robots_tags else _NO_DIRECTIVES
+    for name in ("robots", AGENT):
+        for content in metas.get(name, ()):
+            directives = strictest(directives, read_directives(content))
+    language = language.strip()[:_MAX_LANGUAGE]
+    return Facts(folded(title, MAX_TITLE), folded(description, MAX_DESCRIPTION), language, directives)
 
 
-def base_of(found: Elements, url: str) -> str:
+def base_of(head: Head, url: str) -> str:
     """What links are relative to: the first `<base href>`, if it is a URL, else the page (HTML Standard, 4.2.3)."""
-    for node in found.get("base", ()):
-        href = node.attributes.get("href")
-        if href is not None and not is_in_noscript(node):
+    for _, attributes, is_in_noscript, _ in head.bases:
+        if not is_in_noscript and (href := attributes.get("href")) is not None:
             base = whatwg(href, url)
-            # Only the first counts, be it broken; a base that is no place leaves the page itself.
+            # Only the first counts, even a broken one; a base of these schemes is ignored.
             return base if base and not base.startswith(("data:", "javascript:")) else url
     return url
 
 
-def is_in_noscript(node: LexborNode) -> bool:
-    """Is this only for readers without scripts? What concerns the page as a whole does not count there."""
-    parent = node.parent
-    return parent is not None and parent.tag == "noscript"
+def is_equivalent(http_equiv: str | None, name: str) -> bool:
+    """Whether the `http-equiv` of a meta element is this, in lower case."""
+    return http_equiv is not None and http_equiv.strip().lower() == name
 
 
-def _metas(elements: Sequence[Meta]) -> dict[str, list[str]]:
-    """The contents of named metas, by name or property in lower case."""
-    metas: dict[str, list[str]] = {}
-    for _, attributes in elements:
-        name, content = attributes.get("name") or attributes.get("property"), attributes.get("content")
-        if name and content:
-            metas.setdefault(name.strip().lower(), []).append(content)
-    return metas
-
-
-def _title(found: Elements) -> str:
-    for node in found.get("title", ()):
-        parent = node.parent
-        if parent is not None and parent.tag != "svg":
-            return _folded(node.text_lexbor(), MAX_TITLE)
-    return ""
-
-
-def _language(tree: LexborHTMLParser, elements: Sequence[Meta]) -> str:
-    """The language as the page writes it: of the root element, else of a content-language meta."""
-    attributes = tree.root.attributes if tree.root else {}
-    language = attributes.get("lang") or attributes.get("xml:lang") or ""
-    if not language:
-        for _, meta in elements:
-            if (meta.get("http-equiv") or "").strip().lower() == "content-language":
-                language = (meta.get("content") or "").partition(",")[0]
-                break
-    return language.strip()[:_MAX_LANGUAGE]
-
-
-def _folded(text: str, limit: int) -> str:
-    return " ".join(text[: 8 * limit].split())[:limit]
+def folded(text: str, limit: int) -> str:
+    """A text with white space folded and at most so many characters; of much white space the rest may be lost."""
+    return " ".join(text[: 8 * limit].split())[:limit] if text else ""

@@ -1,32 +1,39 @@
-"""Forms, the doors to the deep web: action, method and fields, with what a person would see beside each.
+"""Forms: action, method and fields, with what a person would see beside each.
 
-A group of radio buttons is one field with options, as is a select; an input with a datalist has its options. Buttons
-are fields of type "submit", "button", ... where they carry a name, because the server may ask which one was pressed.
+A control belongs to the form that its `form` attribute names by id, otherwise to the form that was open where it
+stands, also if a table or a block has moved it out of the form's element (HTML Standard, 4.10.18.3). A group of radio
+buttons is one field with options, as is a select; an input with a datalist has its options. Buttons are fields of type
+"submit", "button", ... where they have a name, because the server may ask which one was pressed. Disabled controls are
+left out.
 
 Reasons of the problems: `too-many-forms`, `too-many-fields`: the rest was left out.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
-from selectolax.lexbor import LexborNode
 
 from ..model import Field, Form, Problem
-from .elements import Elements
+from .facts import folded
 from .links import Urls
+from .scan.columns import MAX_FORMS, FormElement
 
-MAX_FORMS: Final = 100
 MAX_FIELDS: Final = 500
+"""Controls that are read of a form."""
 MAX_OPTIONS: Final = 1000
+"""Options that are kept of a field."""
 _MAX_WORD: Final = 256
-_IN_FORMS: Final = "input, select, textarea, button, label[for]"
+"""Characters of a name, a value or a label."""
+_CONTROLS: Final = frozenset({"input", "select", "textarea", "button"})
 _METHODS: Final = {"post": "POST", "dialog": "DIALOG"}
 
 
 class WrittenForm(NamedTuple):
-    """A form as written: where it leads (nothing: to the page itself), and the rest of it."""
+    """A form whose action is as written; an empty action is the page itself."""
 
     action: str
     method: str
@@ -35,24 +42,26 @@ class WrittenForm(NamedTuple):
     is_cut: bool
 
 
-def read_forms(found: Elements) -> tuple[list[WrittenForm], list[Problem]]:
-    """The forms of a page as written."""
-    nodes = found.get("form", ())
-    forms = []
-    for node in nodes[:MAX_FORMS]:
-        attributes = node.attributes
-        fields, is_cut = _fields(node)
-        method = _METHODS.get((attributes.get("method") or "").strip().lower(), "GET")
-        enctype = (attributes.get("enctype") or "").strip().lower()[:_MAX_WORD]
-        forms.append(WrittenForm(attributes.get("action") or "", method, fields, enctype, is_cut))
-    return forms, [Problem("too-many-forms", str(len(nodes)))] if len(nodes) > MAX_FORMS else []
+def read_forms(elements: Sequence[FormElement]) -> list[WrittenForm]:
+    """The forms of a page, at most one more than are kept."""
+    forms = [element for element in elements if element.tag == "form"]
+    if not forms:
+        return []
+    owners = _owners(forms)
+    controls: defaultdict[int, list[int]] = defaultdict(list)
+    for position, (tag, attributes, form, _, _) in enumerate(elements):
+        if tag in _CONTROLS:
+            named = attributes.get("form")
+            controls[form if named is None else owners.get(named, -1)].append(position)
+    fields = _FieldReader(elements)
+    return [_form(form, controls[number], fields) for number, form in enumerate(forms)]
 
 
 def forms_of(written: list[WrittenForm], actions: Urls) -> tuple[tuple[Form, ...], list[Problem]]:
     """The forms of a page, given where they lead."""
-    problems = []
+    problems = [Problem("too-many-forms")] if len(written) > MAX_FORMS else []
     forms = []
-    for form, action in zip(written, actions, strict=True):
+    for form, action in zip(written[:MAX_FORMS], actions, strict=False):
         if action is None:
             continue
         if form.is_cut:
@@ -61,92 +70,105 @@ def forms_of(written: list[WrittenForm], actions: Urls) -> tuple[tuple[Form, ...
     return tuple(forms), problems
 
 
-def _fields(form: LexborNode) -> tuple[tuple[Field, ...], bool]:
-    nodes = form.css(_IN_FORMS)
-    named = [node for node in nodes if node.tag != "label"]
-    labels = _labels([node for node in nodes if node.tag == "label"]) if len(named) < len(nodes) else {}
+def _owners(forms: Sequence[FormElement]) -> dict[str, int]:
+    """The number of each form that has an id; of two with one id, the first counts."""
+    owners: dict[str, int] = {}
+    for number, form in enumerate(forms):
+        if identity := form.attributes.get("id"):
+            owners.setdefault(identity, number)
+    return owners
+
+
+def _form(form: FormElement, controls: Sequence[int], reader: _FieldReader) -> WrittenForm:
     fields: dict[str, Field] = {}
-    for place, node in enumerate(named[:MAX_FIELDS]):
-        field = _field(node, labels)
+    for position in controls[:MAX_FIELDS]:
+        field = reader.field(position)
         if field is None:
             continue
-        key = f"radio {field.name}" if field.type == "radio" else str(place)
-        if key in fields:
-            field = _grouped(fields[key], field)
-        fields[key] = field
-    return tuple(fields.values()), len(named) > MAX_FIELDS
-
-
-def _field(node: LexborNode, labels: dict[str, str]) -> Field | None:
-    attributes = node.attributes
-    name = attributes.get("name") or ""
-    if not name or "disabled" in attributes:
-        return None
-    value = (attributes.get("value") or "")[:_MAX_WORD]
-    options: tuple[str, ...] = ()
-    kind = (attributes.get("type") or "").strip().lower()
-    if node.tag == "select":
-        kind = "select-multiple" if "multiple" in attributes else "select"
-        value, options = _choices(node)
-    elif node.tag == "textarea":
-        kind, value = "textarea", node.text_lexbor()[:_MAX_WORD]
-    elif node.tag == "button":
-        kind = kind or "submit"
-    elif kind == "radio":
-        options, value = (value or "on",), (value or "on") if "checked" in attributes else ""
-    elif listed := attributes.get("list"):
-        options = _datalist(node, listed)
-    label = _label(node, attributes, labels)
-    return Field(name[:_MAX_WORD], kind[:_MAX_WORD] or "text", value, options, "required" in attributes, label)
-
-
-def _grouped(group: Field, button: Field) -> Field:
-    """A radio button joins those of its name."""
-    options = (group.options + button.options)[:MAX_OPTIONS]
-    return replace(
-        group, options=options, value=group.value or button.value, is_required=group.is_required or button.is_required
+        key = f"radio {field.name}" if field.type == "radio" else str(position)
+        fields[key] = _grouped(fields[key], field) if key in fields else field
+    attributes = form.attributes
+    return WrittenForm(
+        attributes.get("action") or "",
+        _METHODS.get((attributes.get("method") or "").strip().lower(), "GET"),
+        tuple(fields.values()),
+        (attributes.get("enctype") or "").strip().lower()[:_MAX_WORD],
+        len(controls) > MAX_FIELDS,
     )
 
 
-def _choices(select: LexborNode) -> tuple[str, tuple[str, ...]]:
-    """The value that a select begins with, and all it offers."""
-    chosen = None
-    options = []
-    for node in select.css("option")[:MAX_OPTIONS]:
-        attributes = node.attributes
-        if "disabled" in attributes:
-            continue
-        value = attributes.get("value")
-        options.append((" ".join(node.text_lexbor().split()) if value is None else value)[:_MAX_WORD])
-        if chosen is None and "selected" in attributes:
-            chosen = options[-1]
-    is_list = "multiple" in select.attributes
-    return chosen if chosen is not None else ("" if is_list or not options else options[0]), tuple(options)
+class _FieldReader:
+    """Reads controls, by their position, with what belongs to them wherever it stands: labels, options, datalists."""
+
+    def __init__(self, elements: Sequence[FormElement]) -> None:
+        self._elements = elements
+        self._labels: dict[str, str] = {}
+        self._lists: dict[str, int] = {}
+        self._options: defaultdict[int, list[FormElement]] = defaultdict(list)
+        for position, element in enumerate(elements):
+            tag, attributes, _, inside, content = element
+            if tag == "option":
+                if len(self._options[inside]) < MAX_OPTIONS:
+                    self._options[inside].append(element)
+            elif tag == "label" and (identity := attributes.get("for")):
+                self._labels.setdefault(identity, content)
+            elif tag == "datalist" and (identity := attributes.get("id")):
+                self._lists.setdefault(identity, position)
+
+    def field(self, position: int) -> Field | None:
+        """The field of a control; `None` if it sends nothing."""
+        control = self._elements[position]
+        attributes = control.attributes
+        name = attributes.get("name")
+        if not name or "disabled" in attributes:
+            return None
+        value = (attributes.get("value") or "")[:_MAX_WORD]
+        options: tuple[str, ...] = ()
+        kind = (attributes.get("type") or "").strip().lower()
+        if control.tag == "select":
+            kind = "select-multiple" if "multiple" in attributes else "select"
+            value, options = self._choices(position)
+        elif control.tag == "textarea":
+            kind, value = "textarea", control.content[:_MAX_WORD]
+        elif control.tag == "button":
+            kind = kind or "submit"
+        elif kind == "radio":
+            options, value = (value or "on",), (value or "on") if "checked" in attributes else ""
+        elif (listed := attributes.get("list")) in self._lists:
+            options = self._choices(self._lists[listed])[1]
+        is_required, label = "required" in attributes, self._label(control)
+        return Field(name[:_MAX_WORD], kind[:_MAX_WORD] or "text", value, options, is_required, label)
+
+    def _choices(self, position: int) -> tuple[str, tuple[str, ...]]:
+        """The value that a select begins with, and all it offers."""
+        options = [option for option in self._options[position] if "disabled" not in option.attributes]
+        values = tuple([_value(option) for option in options])
+        is_list = "multiple" in self._elements[position].attributes
+        chosen = [value for value, option in zip(values, options, strict=True) if "selected" in option.attributes]
+        return (chosen or ([""] if is_list else values) or ("",))[0], values
+
+    def _label(self, control: FormElement) -> str:
+        """The label for a control, or around it; else what it says of itself."""
+        attributes = control.attributes
+        identity = attributes.get("id")
+        if identity and identity in self._labels:
+            return self._labels[identity]
+        if control.inside >= 0:
+            return self._elements[control.inside].content
+        return folded(attributes.get("aria-label") or attributes.get("placeholder") or "", _MAX_WORD)
 
 
-def _datalist(node: LexborNode, identity: str) -> tuple[str, ...]:
-    for datalist in node.parser.css("datalist")[:MAX_FORMS]:
-        if datalist.attributes.get("id") == identity:
-            return _choices(datalist)[1]
-    return ()
+def _value(option: FormElement) -> str:
+    """What an option sends: its value, or its text where it has none."""
+    attributes = option.attributes
+    return (attributes["value"] or "")[:_MAX_WORD] if "value" in attributes else option.content
 
 
-def _labels(nodes: list[LexborNode]) -> dict[str, str]:
-    """What `<label for>` says, by the id it is for."""
-    found = ((node.attributes.get("for"), node) for node in nodes[:MAX_FIELDS])
-    return {identity: _text(node) for identity, node in found if identity}
-
-
-def _label(node: LexborNode, attributes: dict[str, str | None], labels: dict[str, str]) -> str:
-    """The label for a field, or around it; else what it says of itself."""
-    identity = attributes.get("id")
-    if identity and identity in labels:
-        return labels[identity]
-    parent = node.parent
-    if parent is not None and parent.tag == "label":
-        return _text(parent)
-    return " ".join((attributes.get("aria-label") or attributes.get("placeholder") or "").split())[:_MAX_WORD]
-
-
-def _text(node: LexborNode) -> str:
-    return " ".join(node.text_lexbor()[: 8 * _MAX_WORD].split())[:_MAX_WORD]
+def _grouped(group: Field, button: Field) -> Field:
+    """A group of radio buttons with another button of its name."""
+    return replace(
+        group,
+        options=(group.options + button.options)[:MAX_OPTIONS],
+        value=group.value or button.value,
+        is_required=group.is_required or button.is_required,
+    )

@@ -1,36 +1,72 @@
-"""From the bytes of pages to `Page`s: what each has written, and what is made of the texts of several at once.
+"""From the bytes of pages to `Page`s: find out what a body is, scan it once, and read the columns.
 
-Tags are looked at and texts are folded and sketched on arrays. An operation on an array costs about as much to begin as
-to do for a small page, and as much again to come back to after a parse. So several pages go through each step together,
-and a reader of pages does well to hand over several.
+Reasons of the problems, beside those of `links` and `forms`:
 
-Reasons of the problems, beside those of `draft`, `links`, `forms` and `nesting`:
-
-- `text-cut`: more text than `text.MAX_TEXT`; the rest was not kept.
+- `empty`: no bytes at all.
+- `binary`: the bytes are a picture, an archive or a document, or otherwise not text, whatever their type says.
+- `not-html`: text, but not a page; only its text is read.
+- `too-large`: longer than `MAX_BODY`; the rest was not read.
+- `text-cut`: more text than `scan.MAX_TEXT`; the rest was not kept.
 - `bad-characters`: bytes that mean nothing in the page's encoding.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
-from typing import Final
+from typing import Final, NamedTuple, cast
 
+from msgspec import Struct
+
+from ..formats.encodings import decode
 from ..model import Page, Problem, Url
 from ..urls import canonical, resolve_all
-from .digests import digests_of
-from .draft import Draft, RawPage, draft_of, prepare
-from .forms import forms_of
-from .links import Urls, read_links, read_resources
-from .redirects import redirects_of
-from .relations import read_relations
+from .blocks import packed_blocks
+from .charset import Charset, sniff_charset
+from .digests import digests_of, marked_sketch
+from .facts import base_of, by_tag, read_facts
+from .forms import forms_of, read_forms
+from .links import Urls, links_of, read_sources, resources_of
+from .mime import Kind, Mime, sniff_mime
+from .redirects import read_onward, redirects_of
+from .relations import read_relations, read_relatives
+from .scan import resolve, scan
+from .scan.columns import MAX_TEXT, Columns
 from .sketch import sketches_of
-from .text import MAX_TEXT, Texts, texts_of
 
-_REPLACEMENT: Final = "\ufffd".encode()
+MAX_BODY: Final = 16 << 20
+"""Bytes of a page that are read."""
 _GROUP_PAGES: Final = 32
 _GROUP_BYTES: Final = 1 << 20
-"""Pages are read together up to these bounds: beyond them nothing is gained, and memory is."""
+"""Pages and bytes that are read together, at most: beyond this, only memory grows."""
+_SPACES: Final = re.compile("[\0-\x20\x7f\xa0\u200b\u3000]+")
+_REPLACEMENT: Final = "\ufffd"
+
+
+class RawPage(Struct, frozen=True):
+    """A page as it came: its body without content codings (see `decode_body`), its URL, and values of its headers.
+
+    `wants_blocks`: whether its parts are to be told apart, which takes longer (see `blocks`).
+    """
+
+    body: bytes
+    url: str
+    content_type: str | None = None
+    robots_tags: Sequence[str] = ()
+    link_headers: Sequence[str] = ()
+    wants_blocks: bool = False
+
+
+class _Scanned(NamedTuple):
+    """A page after the scan."""
+
+    raw: RawPage
+    own: Url
+    charset: Charset
+    mime: Mime
+    columns: Columns
+    problems: list[Problem]
 
 
 def read_page(
@@ -49,7 +85,7 @@ def read_page(
 
 
 def read_pages(pages: Iterable[RawPage]) -> list[Page]:
-    """The same of several pages, in order: each as if it were read alone, but sooner."""
+    """The same of several pages, in order: each as if it were read alone, but faster without the native scanner."""
     return [page for group in _groups(pages) for page in _read_group(group)]
 
 
@@ -67,68 +103,121 @@ def _groups(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
 
 
 def _read_group(pages: list[RawPage]) -> list[Page]:
-    prepared = [prepare(page) for page in pages]
-    drafts = [draft_of(*both) for both in zip(pages, prepared, strict=True)]
-    texts = texts_of([draft.text for draft in drafts])
-    sketches = sketches_of([text.main for text in texts])
-    urls = [_resolved(draft) for draft in drafts]
-    return [_page(*parts) for parts in zip(pages, drafts, urls, texts, sketches, strict=True)]
+    scanned = [_scanned(page) for page in pages]
+    missing = [one.columns.main for one in scanned if one.columns.sketch is None]
+    computed = iter(sketches_of(missing))
+    sketches = [next(computed) if one.columns.sketch is None else one.columns.sketch for one in scanned]
+    return [_page(one, sketch) for one, sketch in zip(scanned, sketches, strict=True)]
 
 
-def _page(raw: RawPage, draft: Draft, urls: list[Urls], texts: Texts, sketch: bytes) -> Page:
-    link_urls, source_urls, relative_urls, form_urls, next_urls = urls
-    links, link_problems = read_links(draft.anchors, link_urls)
-    resources, resource_problems = read_resources(draft.sources, source_urls)
-    forms, form_problems = forms_of(draft.forms, form_urls)
-    refresh, script_target = redirects_of(draft.onward, next_urls)
-    facts = draft.facts
-    own = canonical(raw.url) or Url(raw.url)
+def _scanned(page: RawPage) -> _Scanned:
+    charset = sniff_charset(page.body, page.content_type)
+    mime = sniff_mime(page.body, page.content_type, is_utf16=charset.encoding.startswith("UTF-16"))
+    own = canonical(page.url)
+    if page.body and mime.kind is Kind.HTML:
+        html, problems = _as_utf8(page.body, charset)
+        columns = scan(html, own or "", wants_blocks=page.wants_blocks)
+    else:
+        columns, problems = _not_html(page.body, charset, mime)
+    return _Scanned(page, own or Url(page.url), charset, mime, columns, problems)
+
+
+def _as_utf8(body: bytes, charset: Charset) -> tuple[bytes, list[Problem]]:
+    """The page in the encoding of the scanner with newlines normalised, and at most as long as is read."""
+    problems = []
+    if len(body) > MAX_BODY:
+        problems.append(Problem("too-large", str(len(body)), MAX_BODY))
+        body = body[:MAX_BODY]
+    if charset.bom:
+        body = body[charset.bom :]
+    if charset.encoding != "UTF-8" and not (charset.encoding == "windows-1252" and body.isascii()):
+        body = decode(body, charset.encoding).encode("utf-8", "replace")[:MAX_BODY]
+    if b"\r" in body:  # HTML Standard, 13.2.3.5
+        body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return body, problems
+
+
+def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[Problem]]:
+    """A body that is not a page: the text of plain text, otherwise nothing."""
+    text = b""
+    if not body:
+        problem = Problem("empty")
+    elif mime.kind is Kind.BINARY:
+        problem = Problem("binary", mime.essence)
+    else:
+        problem = Problem("not-html", mime.essence)
+        if mime.kind is Kind.TEXT:
+            decoded = decode(body[charset.bom : MAX_TEXT], charset.encoding)
+            text = _SPACES.sub(" ", decoded).strip(" ").encode("utf-8", "replace")
+    is_cut = len(text) > MAX_TEXT
+    text = text[:MAX_TEXT].decode("utf-8", "ignore").encode() if is_cut else text
+    return Columns(text, text, is_cut, "", [], [], {}, {}, [], [], [], [], None, [], [], []), [problem]
+
+
+def _page(scanned: _Scanned, sketch: bytes) -> Page:
+    raw, own, charset, mime, columns, problems = scanned
+    head = by_tag(columns.head)
+    base = base_of(head, raw.url)
+    has_base = base != raw.url
+    sources = read_sources(columns.media)
+    relatives = read_relatives(head.links)
+    written_forms = read_forms(columns.forms)
+    onward = read_onward(head)
+    hrefs = (
+        [href for _, href in columns.unresolved],
+        sources.hrefs,
+        [relative.href for relative in relatives],
+        [form.action for form in written_forms],
+        onward.hrefs,
+    )
+    link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(
+        hrefs, base, None if has_base else own, charset.encoding
+    )
+    links, link_problems = links_of(columns, link_urls, has_base=has_base)
+    resources, resource_problems = resources_of(sources, source_urls)
+    forms, form_problems = forms_of(written_forms, form_urls)
+    facts = read_facts(columns.title, head, raw.robots_tags)
+    refresh, script_target = redirects_of(onward, next_urls)
+    text = columns.text.decode("utf-8", "replace")
+    problems += link_problems + resource_problems + form_problems
+    if columns.is_cut:
+        problems.append(Problem("text-cut", at=MAX_TEXT))
+    if _REPLACEMENT in text:
+        problems.append(Problem("bad-characters", charset.encoding))
     return Page(
         url=own,
-        base=own if draft.base == raw.url else canonical(draft.base) or own,
-        charset=draft.charset,
-        mime=draft.mime,
+        base=canonical(base) or own if has_base else own,
+        charset=charset.encoding,
+        mime=mime.essence,
         title=facts.title,
         description=facts.description,
         language=facts.language,
-        text=texts.text.decode(),
-        main_text=texts.main.decode(),
+        text=text,
+        main_text=columns.main.decode("utf-8", "replace"),
         links=links,
         resources=resources,
-        relations=read_relations(draft.relatives, relative_urls, raw.link_headers, raw.url),
+        relations=read_relations(relatives, relative_urls, raw.link_headers, raw.url),
         directives=facts.directives,
         refresh=refresh,
         script_redirect=script_target,
         forms=forms,
-        sketch=sketch,
-        digests=digests_of(raw.body, texts.text, texts.main, [link.url for link in links]),
-        problems=(
-            *draft.problems,
-            *link_problems,
-            *resource_problems,
-            *form_problems,
-            *_text_problems(texts, draft.charset),
-        ),
-        blocks=draft.blocks,
+        sketch=marked_sketch(sketch),
+        digests=digests_of(raw.body, columns.text, columns.main, links, own),
+        problems=tuple(problems),
+        blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
     )
 
 
-def _resolved(draft: Draft) -> list[Urls]:
-    """The links of several readers, resolved all at once: every call has a cost of its own, and sites repeat them."""
-    columns = (
-        draft.anchors.hrefs,
-        draft.sources.hrefs,
-        [relative.href for relative in draft.relatives],
-        [form.action for form in draft.forms],
-        draft.onward.hrefs,
-    )
-    urls = resolve_all(list(chain.from_iterable(columns)), draft.base, draft.charset)
+def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding: str) -> list[Urls]:
+    """The hrefs of several readers, resolved in one call; `own`: the URL of the page where that is the base."""
+    hrefs = list(chain.from_iterable(columns))
+    if not hrefs:
+        return [[] for _ in columns]
+    urls = cast("Urls", [None] * len(hrefs) if own is None else resolve(own, hrefs))
+    left = [position for position, url in enumerate(urls) if url is None]
+    if left:
+        others = resolve_all([hrefs[position] for position in left], base, encoding)
+        for position, url in zip(left, others, strict=True):
+            urls[position] = url
     ends = accumulate(map(len, columns))
     return [urls[end - len(column) : end] for column, end in zip(columns, ends, strict=True)]
-
-
-def _text_problems(texts: Texts, charset: str) -> list[Problem]:
-    problems = [Problem("text-cut", at=MAX_TEXT)] if texts.is_cut else []
-    if _REPLACEMENT in texts.text:
-        problems.append(Problem("bad-characters", charset))
-    return problems

@@ -1,27 +1,22 @@
-"""Pages that send their reader on: meta refresh, and scripts whose one plain purpose is to go elsewhere.
+"""Pages that redirect: meta refresh, and scripts that plainly do nothing else.
 
 Meta refresh is read by the "shared declarative refresh steps" of the HTML Standard. A refresh inside `<noscript>` does
-not count: it is for readers without scripts, and mostly leads to a page that asks them to have some.
+not count: it is for readers without scripts, and mostly leads to a page that asks them to enable scripts.
 
 Scripts are not run. A redirect is taken from a script only where it is plain to see: a small inline script that,
-outside of any function, condition or other bracket, assigns a literal to `location` or hands one to
+outside of any function, condition or other bracket, assigns a literal to `location` or passes one to
 `location.replace` or `location.assign`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from selectolax.lexbor import LexborNode
-
 from ..model import Refresh, Url
-from .facts import Meta, is_in_noscript
+from .facts import Head, is_equivalent
+from .scan.columns import MAX_SCRIPT
 
-MAX_SCRIPT: Final = 2000
-MAX_REDIRECT_PAGE: Final = 1 << 14
-"""A page that is there to send its readers on is small; in a larger one, scripts are not looked at."""
 _MAX_DELAY: Final = 10**9
 _REFRESH: Final = re.compile(r"[\t\n\f\r ]*+(?:([0-9]++)|(?=\.))[0-9.]*+(?:$|(?=[;,\t\n\f\r ]))")
 _SEPARATOR: Final = re.compile(r"[\t\n\f\r ]*+[;,]?[\t\n\f\r ]*+")
@@ -36,7 +31,7 @@ _GO: Final = re.compile(
 
 
 def read_refresh(content: str) -> tuple[int, str | None] | None:
-    """Seconds and the URL as written (`None`: the page itself) of a refresh; `None` for what is none."""
+    """Seconds and the URL as written (`None`: the page itself) of a refresh; `None` if it is not a valid one."""
     start = _REFRESH.match(content)
     if start is None:
         return None
@@ -56,7 +51,7 @@ def read_refresh(content: str) -> tuple[int, str | None] | None:
 
 
 class Onward(NamedTuple):
-    """Where a page sends its reader, as written: by a refresh after so many seconds, and by a script."""
+    """Where a page redirects, as written: by a refresh after `delay` seconds, and by a script."""
 
     delay: int | None
     target: str | None
@@ -68,10 +63,14 @@ class Onward(NamedTuple):
         return [self.target or "", self.script or ""] if self.target or self.script else []
 
 
-def read_onward(metas: Sequence[Meta], scripts: Sequence[LexborNode], size: int) -> Onward:
-    """What the elements of a page of this size say."""
-    delay, target = refresh_of(metas) or (None, None)
-    return Onward(delay, target, script_redirect(scripts) if size <= MAX_REDIRECT_PAGE else None)
+def read_onward(head: Head) -> Onward:
+    """Where a page redirects: its first refresh, and the first of its scripts that plainly redirects."""
+    refresh = None
+    for _, attributes, is_in_noscript, _ in head.metas:
+        if "http-equiv" in attributes and not is_in_noscript and is_equivalent(attributes["http-equiv"], "refresh"):
+            refresh = refresh or read_refresh(attributes.get("content") or "")
+    delay, target = refresh or (None, None)
+    return Onward(delay, target, next(filter(None, [redirect_in(script.content) for script in head.scripts]), None))
 
 
 def redirects_of(onward: Onward, urls: list[Url | None]) -> tuple[Refresh | None, Url | None]:
@@ -84,26 +83,8 @@ def redirects_of(onward: Onward, urls: list[Url | None]) -> tuple[Refresh | None
     )
 
 
-def refresh_of(metas: Sequence[Meta]) -> tuple[int, str | None] | None:
-    """The first refresh among the `<meta>` elements of a page."""
-    for node, attributes in metas:
-        if (attributes.get("http-equiv") or "").strip().lower() == "refresh" and not is_in_noscript(node):
-            refresh = read_refresh(attributes.get("content") or "")
-            if refresh is not None:
-                return refresh
-    return None
-
-
-def script_redirect(scripts: Sequence[LexborNode]) -> str | None:
-    """The URL as written to which the first script that plainly redirects sends its reader."""
-    for node in scripts:
-        if node.attributes.get("src") is None and (target := redirect_in(node.text_lexbor())):
-            return target
-    return None
-
-
 def redirect_in(script: str) -> str | None:
-    """Where a script plainly goes, if it does."""
+    """The URL to which a script plainly redirects, as written."""
     if len(script) > MAX_SCRIPT or not _MAY_GO.search(script):
         return None
     plain = _NOISE.sub(lambda noise: noise[1] or " ", script)

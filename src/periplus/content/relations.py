@@ -1,7 +1,7 @@
-"""A page's relatives: what `<link>` elements and `Link` headers (RFC 8288) say is canonical, next, a feed, ...
+"""A page's relatives: what `<link>` elements and `Link` headers (RFC 8288) name as canonical, next, a feed, ...
 
-The first that can be resolved counts, the page's own word before its server's. An alternate is a feed if its type is
-one, a stylesheet if it says so (and then nothing to us), and the same page for other readers otherwise.
+The first that can be resolved counts, elements before headers. An alternate is a feed if its type is one, ignored if it
+is a stylesheet, and otherwise the same page for other readers.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from selectolax.lexbor import LexborNode
-
 from ..formats.headers import read_links as read_link_headers
 from ..model import Alternate, Relations, Url
 from ..urls import resolve_all
 from .links import Urls
+from .scan.columns import HeadElement
 
 MAX_RELATIONS: Final = 2_000
 _FEED_TYPES: Final = frozenset(
@@ -39,13 +38,11 @@ class Relative(NamedTuple):
     title: str
 
 
-def read_relatives(nodes: Sequence[LexborNode]) -> list[Relative]:
+def read_relatives(elements: Sequence[HeadElement]) -> list[Relative]:
     """What the `<link>` elements of a page say."""
     relatives = []
-    for node in nodes[:MAX_RELATIONS]:
-        attributes = node.attributes
-        rel, href = _ours(attributes.get("rel") or ""), attributes.get("href")
-        if rel and href:
+    for _, attributes, _, _ in elements:
+        if (rel := _ours(attributes.get("rel") or "")) and (href := attributes.get("href")):
             hreflang, type_, media, title = (
                 (attributes.get(name) or "").strip()[:_MAX_WORD] for name in ("hreflang", "type", "media", "title")
             )
@@ -84,7 +81,7 @@ def read_relations(relatives: list[Relative], urls: Urls, link_headers: Sequence
 
 @lru_cache(maxsize=1024)
 def _ours(rel: str) -> frozenset[str]:
-    """The words of a `rel`, if one of them concerns us. Few differ, on all pages."""
+    """The words of a `rel`, if one of them is read here. The web uses few different ones."""
     words = frozenset(rel.lower().split())
     return _NO_WORDS if words.isdisjoint(_OURS) else words
 

@@ -1,7 +1,8 @@
 """From an answer to its page, and to where the page leads.
 
 Which links are followed is decided here as far as the page decides it: what it asks crawlers not to follow is left out
-(`nofollow`, on the page or on a link). Whether we want a URL is decided by filters.
+(`nofollow`, on the page or on a link), and so are links of a page to itself. Whether we want a URL is decided by
+filters.
 
 Links that were seen lately are not reported again: navigation repeats on every page of a site. Where the ordering
 learns from every link, what those pass on is added up by URL, so that navigation costs a few rows from time to time
@@ -18,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from zstandard import ZstdCompressor, ZstdDecompressor
 
-from periplus.content import RawPage, decode_body, is_same_body, read_pages
+from periplus.content import RawPage, decode_body, has_text_rule, is_same_body, read_pages
 from periplus.formats.headers import Headers
 from periplus.model import (
     NO_HINTS,
@@ -171,7 +172,7 @@ class PageReader:
         """
         if known is None or known.digests is None:
             return self._watches
-        return not known.blocks or not is_same_body(known.digests, body)
+        return not (known.blocks and has_text_rule(known.version) and is_same_body(known.digests, body))
 
     def forget(self) -> None:
         """Links that were seen before may be wanted now."""
@@ -187,8 +188,8 @@ class PageReader:
             return []
         if self._learns:
             return self._valued_links(page, depth, now, share)
-        news = {link.url for link in page.links}
-        news.update(_relatives(page))
+        news = {*page.links.urls, *_relatives(page)}
+        news.discard(page.url)
         news -= self._seen.young
         news -= self._seen.old
         return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
@@ -213,7 +214,7 @@ class PageReader:
             followed = dict(self._followed(page))
             gain = share(len(followed))
             return [_link(page, url, anchor, depth, now, gain) for url, anchor in followed.items()]
-        targets = dict.fromkeys(self._targets(page))
+        targets = [*self._targets(page)]
         gain = share(len(targets))
         young, old, gains = self._seen.young, self._seen.old, self._gains
         news = set()
@@ -234,20 +235,24 @@ class PageReader:
         gains, self._gains = self._gains, defaultdict(float)
         return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
 
-    def _targets(self, page: Page) -> list[Url]:
-        """Where a page leads, as `_followed` but without anchors; faster where no link has a `rel`."""
-        rels = [link.rel for link in page.links]
-        if any(rels) and not self._settings.follow_nofollow:
-            return [url for url, _ in self._followed(page)]
-        return [*[link.url for link in page.links], *_relatives(page)]
+    def _targets(self, page: Page) -> Iterable[Url]:
+        """Where a page leads, each URL once: as `_followed` but without anchors, and faster where no link has a rel."""
+        if page.links.rels and not self._settings.follow_nofollow:
+            return dict(self._followed(page))
+        targets = dict.fromkeys([*page.links.urls, *_relatives(page)])
+        targets.pop(page.url, None)
+        return targets
 
     def _followed(self, page: Page) -> Iterator[tuple[Url, str]]:
-        follow_all = self._settings.follow_nofollow
-        for link in page.links:
-            if follow_all or not link.rel or "nofollow" not in link.rel.split():
-                yield link.url, link.anchor
+        """URL and anchor of what is followed, without the page itself."""
+        links, own = page.links, page.url
+        rels = {} if self._settings.follow_nofollow else links.rels
+        for position, (url, anchor) in enumerate(zip(links.urls, links.anchors, strict=True)):
+            if url != own and (position not in rels or "nofollow" not in rels[position].split()):
+                yield url, anchor
         for url in _relatives(page):
-            yield url, ""
+            if url != own:
+                yield url, ""
 
 
 def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:

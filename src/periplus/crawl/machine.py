@@ -330,7 +330,7 @@ class Machine:
         if found:
             self.router.deliver(found, now)
         if page is not None:
-            self.revisits.linked(task.url, (link.url for link in page.links), now)
+            self.revisits.linked(task.url, page.links.to_others().urls, now)
             self.sitemaps.discovery.linked(page, now)
         elif task.purpose is Purpose.SITEMAP:
             if isinstance(outcome, Fetched) and outcome.status == 200 and processed.answer.is_read:

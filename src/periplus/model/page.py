@@ -1,13 +1,12 @@
-"""What a page says, as one value: the outcome of `content.read_page`.
-
-Here are the words only; how they are found in bytes is the business of `content`.
-"""
+"""What a page says, as one value: the result of `content.read_page`. How it is found in bytes: see `content`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from typing import overload
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .types import Digests, Problem, Url
 
@@ -32,6 +31,69 @@ class Link(Struct, frozen=True, gc=False):
     anchor: str = ""
     rel: str = ""
     kind: LinkKind = LinkKind.ANCHOR
+
+
+class Links(Struct, frozen=True, repr_omit_defaults=True):
+    """The links of a page in document order: a sequence of `Link`, kept as columns because a page has many.
+
+    Code that handles many links reads the columns; indexing and iteration make a `Link` each. `rels` and `kinds` hold
+    only what is not the default, by the position of the link. `own` are the positions of links within the page, by an
+    empty `href` or a bare fragment: they lead nowhere else and count as evidence of nothing (see `to_others`).
+    """
+
+    urls: list[Url] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    rels: dict[int, str] = field(default_factory=dict)
+    kinds: dict[int, LinkKind] = field(default_factory=dict)
+    own: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, links: Iterable[Link]) -> Links:
+        """Columns of these links, none of them within the page."""
+        rows = list(links)
+        return cls(
+            [link.url for link in rows],
+            [link.anchor for link in rows],
+            {position: link.rel for position, link in enumerate(rows) if link.rel},
+            {position: link.kind for position, link in enumerate(rows) if link.kind is not LinkKind.ANCHOR},
+        )
+
+    def to_others(self) -> Links:
+        """Without the links within the page."""
+        own = {*self.own}
+        return self.at([position for position in range(len(self.urls)) if position not in own]) if own else self
+
+    def at(self, positions: Sequence[int]) -> Links:
+        """The links at these positions, in this order."""
+        rels, kinds, own = self.rels, self.kinds, {*self.own}
+        return Links(
+            [self.urls[position] for position in positions],
+            [self.anchors[position] for position in positions],
+            {new: rels[old] for new, old in enumerate(positions) if old in rels} if rels else {},
+            {new: kinds[old] for new, old in enumerate(positions) if old in kinds} if kinds else {},
+            [new for new, old in enumerate(positions) if old in own] if own else [],
+        )
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    def __iter__(self) -> Iterator[Link]:
+        rel_of, kind_of = self.rels.get, self.kinds.get
+        for position, (url, anchor) in enumerate(zip(self.urls, self.anchors, strict=True)):
+            yield Link(url, anchor, rel_of(position, ""), kind_of(position, LinkKind.ANCHOR))
+
+    @overload
+    def __getitem__(self, position: int) -> Link: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Links: ...
+
+    def __getitem__(self, position: int | slice) -> Link | Links:
+        positions = range(len(self.urls))[position]
+        if isinstance(positions, range):
+            return self.at(positions)
+        kind = self.kinds.get(positions, LinkKind.ANCHOR)
+        return Link(self.urls[positions], self.anchors[positions], self.rels.get(positions, ""), kind)
 
 
 class Resource(Struct, frozen=True, gc=False):
@@ -110,12 +172,12 @@ class Form(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """Everything the house needs to know of one page, from one parse.
+    """Everything that is known of one page, from one pass over it.
 
     `url` is where it was fetched; `base` what its links are relative to. `text` is all visible text, `main_text` the
     part of it that is not navigation. `sketch` is 128 MinHash values of 32 bits as little-endian bytes (empty for a
-    page with no words): resemblance is the share of equal values. `blocks` is what each part of it says, in few
-    bytes, where somebody has asked for it.
+    page with no words): resemblance is the share of equal values, between sketches of the same text rule (see
+    `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for.
     """
 
     url: Url
@@ -127,7 +189,7 @@ class Page(Struct, frozen=True):
     language: str
     text: str
     main_text: str
-    links: tuple[Link, ...]
+    links: Links
     resources: tuple[Resource, ...]
     relations: Relations
     directives: Directives

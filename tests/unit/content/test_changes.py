@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from periplus.content import change_level, read_page, snapshot
+from periplus.content import change_since, has_text_rule, likeness, read_page, resemblance, sketch_of, version_of
+from periplus.content.digests import marked_sketch
 from periplus.content.volatile import masked
-from periplus.model import ChangeLevel
+from periplus.model import ChangeLevel, Digests, Page
 
 WORDS = " ".join(f"word{number}" for number in range(2000))
 
@@ -52,8 +54,18 @@ def test_what_is_not_masked(text: str) -> None:
 
 
 def level(old: str, new: str) -> ChangeLevel:
-    pages = [read_page(html.encode(), "http://h.example/", "text/html; charset=utf-8") for html in (old, new)]
-    return change_level(*(snapshot(page) for page in pages))
+    before, after = read(old), read(new)
+    return change_since(before.digests, version_of(before), after)
+
+
+def read(html: str) -> Page:
+    return read_page(html.encode(), "http://h.example/", "text/html; charset=utf-8")
+
+
+def kept_by_first_rule(page: Page) -> tuple[Digests, bytes]:
+    """What the reader with the first text rule would have kept: another main text, and no number of the rule."""
+    version = version_of(page)
+    return replace(page.digests, main=1), version[:8] + bytes(reversed(version[9:]))
 
 
 def test_levels() -> None:
@@ -81,3 +93,37 @@ def test_the_order_and_number_of_links_does_not_matter() -> None:
     other = read_page(b"<a href=/b>b</a><a href=/a>a</a><a href=/a>a</a>", "http://h/", "text/html")
     assert one.digests.links == other.digests.links
     assert one.digests.text != other.digests.text
+
+
+def test_links_within_the_page_do_not_count() -> None:
+    """Fragments are not part of the digest of links; the page's own URL is where it is written out."""
+    plain, home = read("<a href=/a>a</a>"), read("<a href=/a>a</a><a href=/>home</a>")
+    assert read("<a href=/a>a</a><a href=#x>x</a><a href=''>here</a>").digests.links == plain.digests.links
+    assert read("<a href=/a>a</a><a href=#x>x</a><a href=/>home</a>").digests.links == home.digests.links
+    assert plain.digests.links != home.digests.links
+
+
+def test_texts_of_two_rules_are_not_compared() -> None:
+    """A page kept under an older text rule has not changed because its main text is another now."""
+    page = read(f"<title>T</title><main>{WORDS} <a href=/a>a</a></main>")
+    changed = read("<title>T</title><main>other words <a href=/a>a</a></main>")
+    digests, version = kept_by_first_rule(page)
+    assert change_since(page.digests, version_of(page), changed) is ChangeLevel.MAJOR
+    assert has_text_rule(version_of(page))
+    assert not has_text_rule(version)
+    assert change_since(digests, version, page) is ChangeLevel.SAME
+    assert change_since(digests, version, changed) is ChangeLevel.RAW_ONLY
+    assert likeness(version, version_of(changed)) == 1.0
+    assert change_since(digests, version, replace(changed, title="U")) is ChangeLevel.MAJOR
+    assert change_since(replace(digests, links=7), version, changed) is ChangeLevel.MAJOR
+
+
+def test_sketches_of_two_rules_do_not_resemble_each_other() -> None:
+    """The mark of a rule changes every value, so that near-duplicates are found among pages of one rule."""
+    page = read(f"<main>{WORDS}</main>")
+    unmarked = sketch_of(page.main_text)
+    assert resemblance(page.sketch, unmarked) == 0.0
+    lowest = [(one, other) for one, other in zip(page.sketch[::4], unmarked[::4], strict=True) if one == other]
+    assert lowest == []
+    assert marked_sketch(unmarked) == page.sketch
+    assert read("<p></p>").sketch == b""

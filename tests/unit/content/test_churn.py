@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.content import Churn, ChurnRecord, ChurnSettings, blocks_of, settled_level
+from periplus.content import Churn, ChurnRecord, ChurnSettings, RawPage, read_pages, settled_level
 from periplus.content.blocks import MAX_BLOCKS, Block, pack, unpack
 from periplus.content.churn import MAX_WAYS
 from periplus.model import ChangeLevel
+
+
+def blocks_of(html: bytes) -> bytes:
+    return read_pages([RawPage(html, "http://h.example/", "text/html; charset=utf-8", wants_blocks=True)])[0].blocks
 
 
 def page(story: str, quote: str = "", related: tuple[str, ...] = (), nav: str = "/about") -> bytes:

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from periplus.content import read_page
-from periplus.content.forms import MAX_FIELDS, MAX_FORMS, MAX_OPTIONS
-from periplus.content.links import MAX_ANCHOR, MAX_LINKS, MAX_RESOURCES
-from periplus.content.text import MAX_TEXT
+from periplus.content.forms import MAX_FIELDS, MAX_OPTIONS
+from periplus.content.html import MAX_BODY
+from periplus.content.scan.columns import MAX_ANCHOR, MAX_FORMS, MAX_LINKS, MAX_MEDIA, MAX_TEXT
 from periplus.model import Page
 
 SECONDS = 10
@@ -28,63 +28,73 @@ def reasons(page: Page) -> list[str]:
 
 
 DISTINCT = b"".join(b"<b id=%d>" % number for number in range(5000))
+DEEP = {
+    "nested divs": b"<div>" * 100_000,
+    "nested divs, closed": b"<div>" * 100_000 + b"</div>" * 100_000,
+    "nested lists": b"<ul><li>" * 50_000,
+    "nested tables": b"<table><tr><td>" * 50_000,
+    "formatting left open": b"<p>" + DISTINCT + b"<p>x" * 20_000,
+    "end tags on a deep stack": b"<font>" * 30_000 + b"</p>" * 30_000,
+    "attributes": b"<i " + b" ".join(b"a%d=1" % number for number in range(50_000)) + b">",
+    "attributes with tags in them": b"<i " + b" ".join(b'a%d="<"' % number for number in range(50_000)) + b">",
+    "tags in tags": (b"<i " * 90 + b">") * 5000 + b"<p>x" * 50_000,
+    "signs": b"<" * 900_000,
+    "references": b"&" * 400_000 + b"&amp" * 300_000,
+    "one large value": b"<img src='data:image/png;base64," + b"A" * 1_000_000 + b"'>",
+    "labels in labels": b"<label>x" * 100_000,
+    "shapes": b"<svg>" + b'<path d="M0 0"/><circle r=1 />' * 5000 + b"</svg>",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_what_comes_after_a_hostile_part_is_read(name: str) -> None:
+    """However deep or odd the beginning of a page, what follows is read."""
+    page = read(b"<title>T</title>" + DEEP[name] + b"<a href=/b>last</a>")
+    assert (page.title, page.links.urls, page.links.anchors) == ("T", ["http://hostile.example/b"], ["last"])
+    assert page.text.endswith("last")
+    assert not page.problems
+
+
 HOSTILE = {
-    "nested divs": (b"<div>" * 100_000, "too-deep"),
-    "nested divs, closed": (b"<div>" * 100_000 + b"</div>" * 100_000, "too-deep"),
-    "nested lists": (b"<ul><li>" * 50_000, "too-deep"),
-    "formatting left open": (b"<p>" + DISTINCT + b"<p>x" * 20_000, "too-deep"),
-    "end tags on a deep stack": (b"<font>" * 30_000 + b"</p>" * 30_000, "too-deep"),
-    "attributes": (b"<a " + b" ".join(b"a%d=1" % number for number in range(50_000)) + b">", "too-many-attributes"),
-    "attributes with tags in them": (
-        b"<a " + b" ".join(b'a%d="<"' % number for number in range(50_000)) + b">",
-        "too-many-attributes",
-    ),
-    "tags in tags": ((b"<a " * 90 + b">") * 5000 + b"<p>x" * 50_000 + b"<" * 500_000, "too-many-tags"),
-    "signs": (b"<" * 2_000_000, "too-many-tags"),
     "one line": (b"x" * 10_000_000, "text-cut"),
     "many words": (b"word " * 2_000_000, "text-cut"),
     "zeros": (b"\0" * 1_000_000, "binary"),
     "links": (b"<a href=x>t</a>" * (MAX_LINKS + 10), "too-many-links"),
-    "pictures": (b"<img src=x>" * (MAX_RESOURCES + 10), "too-many-resources"),
+    "pictures": (b"<img src=x>" * (MAX_MEDIA + 10), "too-many-resources"),
     "forms": (b"<form></form>" * (MAX_FORMS + 1), "too-many-forms"),
     "fields": (b"<form>" + b"<input name=a>" * (MAX_FIELDS + 1), "too-many-fields"),
+    "bytes": (b"<p>x</p>" + b" " * MAX_BODY, "too-large"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_bounds(name: str) -> None:
-    """Each way to go too far is cut off, and told."""
+    """Each way to go too far is cut off, and reported."""
     body, reason = HOSTILE[name]
-    assert reason in reasons(read(body))
+    page = read(body)
+    assert reason in reasons(page)
+    assert len(page.links) <= MAX_LINKS
+    assert len(page.resources) <= MAX_MEDIA
+    assert len(page.forms) <= MAX_FORMS
+    assert all(len(form.fields) <= MAX_FIELDS for form in page.forms)
 
 
-def test_what_comes_before_the_cut_is_read() -> None:
-    """A page that goes too far at its end is read up to there."""
-    page = read(b"<title>T</title><a href=/a>a</a>" + b"<div>" * 100_000 + b"<a href=/b>b</a>")
-    assert (page.title, [link.url for link in page.links]) == ("T", ["http://hostile.example/a"])
+def test_links_to_the_page_itself_leave_room_for_others() -> None:
+    """A table of contents of any length does not push out the links to other pages."""
+    contents = b"<a href=#x>x</a>" * (MAX_LINKS + 10)
+    page = read(contents + b"<a href=y rel=nofollow>y</a>" * 3 + contents + b"<a href=z>z</a>")
+    others = page.links.to_others()
+    assert others.urls == ["http://hostile.example/y"] * 3 + ["http://hostile.example/z"]
+    assert others.rels == dict.fromkeys(range(3), "nofollow")
+    assert len(page.links) == MAX_LINKS + 4
+    assert not page.problems
 
 
-def test_lists_in_lists() -> None:
-    """Blocks of links in blocks of links do not add up beyond a bound."""
-    links = b"<a href=1>1</a><a href=2>2</a><a href=3>3</a>"
-    page = read(b"<p>" + b"word " * 100_000 + (b"<div>" + links + b"word " * 100) * 3000)
-    assert len(page.links) == 9000
-
-
-def test_large_values_are_not_many_attributes() -> None:
-    """A picture inside its own tag is long, but one attribute."""
-    page = read(
-        b"<img src='data:image/png;base64," + b"A" * 1_000_000 + b"'><a href=x>x</a>" + b"<p title='a b'>" * 200
-    )
-    assert page.problems == ()
-    assert len(page.links) == 1
-
-
-def test_drawings_are_not_deep() -> None:
-    """Shapes close themselves, however many there are."""
-    page = read(b"<svg>" + b'<path d="M0 0"/><circle r=1 />' * 5000 + b"</svg><p>after")
-    assert page.problems == ()
-    assert page.text == "after"
+def test_links_in_links() -> None:
+    """Texts of links that are never closed do not add up beyond a bound."""
+    page = read(b"<p>" + b"word " * 100_000 + b"<div><object><a href=1>1" * 3000)
+    assert len(page.links) == 3000
+    assert sum(map(len, page.links.anchors)) <= 3000 * MAX_ANCHOR
 
 
 def test_lengths() -> None:

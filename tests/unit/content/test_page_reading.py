@@ -27,10 +27,32 @@ def test_links_carry_text_rel_and_kind() -> None:
     ]
 
 
-def test_what_is_no_way_out_is_no_link() -> None:
-    """Fragments of the page itself, and what is not fetched over HTTP."""
-    links = page('<a href="#a">a</a><a href="">b</a><a href="javascript:x()">c</a><a href="mailto:a@b">d</a>').links
-    assert links == ()
+def test_only_http_is_linked() -> None:
+    """What is not fetched over HTTP is not a link; what stands around it keeps its text and rel."""
+    links = page(
+        '<a href="javascript:x()">c</a><a href=x rel=nofollow>d</a><a href="mailto:a@b">e</a><area href=y alt=f>'
+    ).links
+    assert [(link.url[-1], link.anchor, link.rel, link.kind) for link in links] == [
+        ("x", "d", "nofollow", LinkKind.ANCHOR),
+        ("y", "f", "", LinkKind.AREA),
+    ]
+
+
+def test_links_within_the_page() -> None:
+    """An empty href and a bare fragment are links to the page; `to_others` leaves them out, with a base none are."""
+    html = '<a href="#a">a</a><a href="">b</a><a href=x>c</a><map><area href="#f" alt=d></map><a href=page.html#e>e</a>'
+    links = page(html).links
+    assert [(link.url, link.anchor) for link in links] == [
+        (URL, "a"),
+        (URL, "b"),
+        ("http://www.example.com/dir/x", "c"),
+        (URL, "d"),
+        (URL, "e"),
+    ]
+    assert links.own == [0, 1, 3]
+    assert links.to_others().anchors == ["c", "e"]
+    assert page(f"<base href=/b/>{html}").links.own == []
+    assert len(page(f"<base href=page.html>{html}").links.to_others()) == 2
 
 
 def test_fragments_lead_away_where_the_base_does() -> None:
@@ -49,7 +71,7 @@ def test_only_the_first_base_counts() -> None:
 
 def test_templates_and_comments_are_not_there() -> None:
     """What a browser does not show is no link."""
-    assert page("<template><a href=a>a</a></template><!-- <a href=b>b</a> -->").links == ()
+    assert not page("<template><a href=a>a</a></template><!-- <a href=b>b</a> -->").links
 
 
 def test_noscript_has_links_but_no_text() -> None:
@@ -66,7 +88,7 @@ def test_resources_are_apart() -> None:
         '<img src=a.png alt="An a" srcset="b.png 1x, c,d.png 2x,e.png 100w"><video src=v.mp4 poster=p.jpg>'
         "<source src=s.webm></video><img src='data:image/png;base64,x'>"
     )
-    assert found.links == ()
+    assert not found.links
     assert [(resource.url.rpartition("/")[2], resource.tag, resource.text) for resource in found.resources] == [
         ("a.png", "img", "An a"),
         ("b.png", "img", "An a"),
@@ -78,13 +100,10 @@ def test_resources_are_apart() -> None:
     ]
 
 
-def test_ways_into_the_page_itself_are_none() -> None:
-    """Of whichever kind, unless the page has another base; a picture's map and frames are no exception."""
-    html = """<a href="">0</a><a href="#f">1</a><map><area href="#f"><area href=""><area href=/m alt=M></map>
-        <iframe src=""></iframe><iframe src="#f"></iframe><iframe src=/i></iframe>"""
-    host = "http://www.example.com"
-    assert [link.url for link in page(html).links] == [f"{host}/m", f"{host}/i"]
-    assert len(page(f"<base href=/b/>{html}").links) == 8
+def test_a_frame_without_a_source_is_not_a_link() -> None:
+    """An iframe with an empty src shows an empty page."""
+    html = '<iframe src=""></iframe><iframe></iframe><iframe src="#f"></iframe><iframe src=/i></iframe>'
+    assert page(html).links.urls == [URL, "http://www.example.com/i"]
 
 
 def test_relations() -> None:
@@ -176,13 +195,47 @@ def test_forms() -> None:
         method="GET",
         fields=(
             Field("q", "text", is_required=True, label="Words"),
-            Field("s", "select", "two", ("1", "two"), label="Where onetwo"),
+            Field("s", "select", "two", ("1", "two"), label="Where"),
             Field("r", "radio", "b", ("a", "b")),
             Field("city", "text", options=("Rome",)),
             Field("t", "textarea", "text"),
         ),
     )
     assert [form.action for form in page("<form method=POST></form>").forms] == [URL]
+
+
+def test_controls_belong_to_forms_wherever_they_stand() -> None:
+    """In a table that closes the form's element, after it by a form attribute, or in a later block of the same form."""
+    first, second = page(
+        """<table><tr><form id=f action=/one><td><input name=a></td></tr><tr><td><input name=b></td></form></tr></table>
+        <div><form action=/two></div><input name=c><input name=d form=f><input name=e form=unknown></form>
+        <input name=outside><label for=g>G</label><div><button form=f id=g name=g value=1>go</button></div>"""
+    ).forms
+    assert [field.name for field in first.fields] == ["a", "b", "d", "g"]
+    assert [field.name for field in second.fields] == ["c"]
+    assert (first.fields[3].type, first.fields[3].value, first.fields[3].label) == ("submit", "1", "G")
+
+
+def test_labels_options_and_groups() -> None:
+    """Labels around and beside controls, options by value or text, radio buttons as one field, lists of proposals."""
+    (form,) = page(
+        """<form><label>Around <b>it</b> <input name=a></label><label for=b> Beside\n it </label><input id=b name=b>
+        <input name=c placeholder=" Said  by itself ">
+        <select name=s multiple><option value="">none<option> by  text <option disabled>off<optgroup><option>last
+        </select><select name=t><option value=x>X<option value>empty</select>
+        <label>One <input type=radio name=r value=1 required></label><label>Two<input type=radio name=r checked></label>
+        <input name=u list=l><input name=v list=none></form><datalist id=l><option>Rome<option value=Oslo></datalist>"""
+    ).forms
+    assert form.fields == (
+        Field("a", "text", label="Around it"),
+        Field("b", "text", label="Beside it"),
+        Field("c", "text", label="Said by itself"),
+        Field("s", "select-multiple", "", ("", "by text", "last")),
+        Field("t", "select", "x", ("x", "")),
+        Field("r", "radio", "on", ("1", "on"), is_required=True, label="One"),
+        Field("u", "text", options=("Rome", "Oslo")),
+        Field("v", "text"),
+    )
 
 
 def test_text_folds_and_hides() -> None:
@@ -224,7 +277,7 @@ def test_a_page_of_links_is_about_its_links() -> None:
 def test_a_page_in_a_form() -> None:
     """Some pages are one form as a whole."""
     words = "This is what the page is really about, at some length."
-    assert page(f"<form action=x><p>{words}</form><p>x").main_text == f"x {words}"
+    assert page(f"<form action=x><p>{words}</form><p>x").main_text.startswith(words)
 
 
 def test_encodings_reach_text_and_queries() -> None:
@@ -259,7 +312,7 @@ def test_what_is_no_page() -> None:
         found = read_page(body, URL, content_type)
         assert [problem.reason for problem in found.problems] == [reason], body
         assert found.text == text
-        assert found.links == ()
+        assert not found.links
 
 
 def test_a_page_without_a_type_is_sniffed() -> None:
@@ -270,7 +323,7 @@ def test_a_page_without_a_type_is_sniffed() -> None:
 
 def test_links_of_drawings() -> None:
     """A link in a drawing may be written with the prefix of old."""
-    found = page("<svg><a xlink:href='/old'>o</a><a href='/new'>n</a></svg><a href='#here'>h</a><a>no</a>")
+    found = page("<svg><a xlink:href='/old'>o</a><a href='/new'>n</a></svg><a>no</a>")
     assert [(link.url, link.anchor) for link in found.links] == [
         ("http://www.example.com/old", "o"),
         ("http://www.example.com/new", "n"),

@@ -52,6 +52,20 @@ def test_nofollow_links_are_not_followed() -> None:
     assert found(PageReader(ReadingSettings(follow_nofollow=True)), LINKS) == ["plain", "no", "dofollow"]
 
 
+@pytest.mark.parametrize("learns", [False, True])
+@pytest.mark.parametrize("keeps_links", [False, True])
+def test_a_page_is_not_found_by_its_links_to_itself(learns: bool, keeps_links: bool) -> None:
+    """By a fragment, an empty href, its own URL or a canonical: not followed, and no share is passed on to them."""
+    html = "<link rel=canonical href=/><a href=#a>a</a><a href=''>b</a><a href=/>c</a><a href=https://a.test/#d>d</a>"
+    reader = PageReader(learns=learns, keeps_links=keeps_links)
+    assert found(reader, f"{html}<a href=x rel=ugc>x</a>") == ["x"]
+    [page] = reader.read([answer(f"{html}<a href=y>y</a>")])
+    shares: list[int] = []
+    reader.links(page, 2, 9.0, lambda links: shares.append(links) or 1.0)  # type: ignore[func-returns-value]
+    assert shares == ([1] if learns else [])
+    assert HOME not in {discovery.url for discovery in reader.gains(9.0)}
+
+
 def test_nofollow_page_has_no_links() -> None:
     """In its head, or in a header."""
     assert found(PageReader(), '<meta name=robots content="nofollow">' + LINKS) == []

@@ -21,7 +21,7 @@ def url(number: int) -> Url:
 def html(number: int, quote: int, edition: int = 0, title: str = "") -> bytes:
     """A page with a story that has editions, and a quotation."""
     story = " ".join(f"word{number}x{edition}x{place}." for place in range(80))
-    saying = f"Saying {quote * 7919 % 10_007}"
+    saying = f"Saying {quote * 7919 % 10_007}, of somebody wise, is as long as a sentence."
     return f"<title>{title}</title><article><p>{story}</p><div class=q>{saying}</div></article>".encode()
 
 
@@ -133,3 +133,34 @@ def test_lessons_are_written_with_the_site() -> None:
     [site] = store.get([SITE])
     assert site is not None
     assert site.churn.compared == 1
+
+
+def by_first_rule(record: UrlRecord) -> UrlRecord:
+    """What the reader with the first text rule kept of the same page: another main text, other blocks, no number."""
+    assert record.digests is not None
+    version = record.version[:8] + bytes(512)
+    return replace(record, digests=replace(record.digests, main=1), version=version, blocks=b"12345678" * 3)
+
+
+def test_a_page_kept_by_another_reader_has_not_changed() -> None:
+    """Only bytes, title and links are compared, nothing is learnt, and what is kept is of the reader of today."""
+    site = Memory()
+    old = by_first_rule(kept(read(1, html(1, 1)), 1000.0))
+    for quote in (1, 2):
+        page = read(1, html(1, quote, edition=quote - 1))
+        compared = site.comparer.compare(old, page, 1000.0 + DAY)
+        assert compared.level is (ChangeLevel.SAME if quote == 1 else ChangeLevel.RAW_ONLY)
+        assert compared.blocks == page.blocks
+    renamed = read(1, html(1, 2, title="Other"))
+    assert site.comparer.compare(old, renamed, 1000.0 + DAY).level is ChangeLevel.MAJOR
+    site.comparer.unmodified(old, 1000.0 + DAY)
+    assert site.churn == NO_CHURN
+
+
+def test_what_was_learnt_by_another_reader_is_learnt_again() -> None:
+    """Blocks have other names under another text rule."""
+    site = Memory()
+    site.taught(8)
+    record = site.sites.get(SITE)
+    record.churn = replace(record.churn, rule=1)
+    assert site.taught(6) == [ChangeLevel.MAJOR] * 5 + [ChangeLevel.RAW_ONLY]

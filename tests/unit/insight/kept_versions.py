@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from periplus.content import Snapshot, change_level, read_page, snapshot
+from periplus.content import change_since, read_page, version_of
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
@@ -23,6 +23,7 @@ from periplus.model import (
     FetchTask,
     Lane,
     NotModified,
+    Page,
     PageRead,
     Purpose,
     Redirected,
@@ -46,7 +47,7 @@ class KeptVersions:
             folder / "warc", WarcSettings(), shard=shard, software="", fields={}, end=None, payloads=MemoryPayloads()
         )
         self._is_archived = is_archived
-        self._last: dict[str, Snapshot] = {}
+        self._last: dict[str, Page] = {}
         self._kept_at: dict[str, float] = {}
 
     def checkpoint(self) -> Spooled:
@@ -71,10 +72,9 @@ class KeptVersions:
         self._end(Fetched(self._task(url), 200, HTML, body, at, 0.5), at)
         page = read_page(body, Url(url), "text/html; charset=utf-8")
         self._tables.record([PageRead(page, at)])
-        new = snapshot(page)
-        if url in self._last:
-            self._tables.record([ChangeSeen(Url(url), at, change_level(self._last[url], new))])
-        self._last[url], self._kept_at[url] = new, at
+        if (last := self._last.get(url)) is not None:
+            self._tables.record([ChangeSeen(Url(url), at, change_since(last.digests, version_of(last), page))])
+        self._last[url], self._kept_at[url] = page, at
 
     def same(self, url: str, at: float) -> None:
         """An answer of 304."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from selectolax.lexbor import LexborHTMLParser
+from tests.markup import elements
 from tests.unit.insight.asked_collection import Made, at
 
 from periplus.insight.report import Beside, Budget, KnownFreshness, Report, Trust, gathered, page
@@ -49,12 +49,10 @@ def test_what_strangers_wrote_is_only_text(tmp_path: Path) -> None:
         lambda reason: f"{reason}{EVIL}",
     )
     text = page(reported(made, beside, EVIL))
-    shown = LexborHTMLParser(text)
-    assert len(shown.css("script")) == 1
-    assert shown.css("img, iframe, object, link, base, form") == []
-    attributes = {name for each in shown.css("*") for name in each.attributes}
-    assert not [name for name in attributes if name.startswith("on")]
-    hrefs = [each.attributes.get("href") or "" for each in shown.css("a")]
+    assert len(elements(text, "//script")) == 1
+    assert elements(text, "//img | //iframe | //object | //link | //base | //form") == []
+    assert elements(text, "//@*[starts-with(name(), 'on')]") == []
+    hrefs = [each.get("href") or "" for each in elements(text, "//a")]
     assert {href.partition(":")[0] for href in hrefs if href[0] != "#"} == {"http"}
     assert "alert(1)" in text
     assert "<script>alert" not in text
@@ -167,15 +165,12 @@ def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(tmp_path: Pat
     report = reported(made, beside)
     rates = report.row("change_rates")
     assert (rates["comparisons"], rates["changed"], rates["days_between"]) == (4, 2, 1.0)
-    shown = LexborHTMLParser(page(report))
+    (shown,) = elements(page(report), "/html")
     for name, said in (("change_rates", "50 % of 4 visits"), ("budgets", "30 : 70")):
-        found = shown.css_first(f"figure#{name} svg")
-        assert found is not None
-        assert said in found.text()
-    trusts = shown.css_first("#trusts")
-    assert trusts is not None
-    assert "honest" in trusts.text()
-    assert "between 70 % and 90 %" in shown.text()
+        (found,) = shown.xpath(f"//figure[@id='{name}']//svg")
+        assert said in found.text_content()
+    assert "honest" in shown.get_element_by_id("trusts").text_content()
+    assert "between 70 % and 90 %" in shown.text_content()
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8), st.integers(0, 40))
@@ -183,8 +178,8 @@ def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, fl
     """Wherever its highest point is: not on the title of the axis, nor on another name."""
     whole = Scale(0.0, 1.0, str)
     drawn = (Curve("Sitemaps", "sitemaps", tuple(points)), Curve("links", "links", tuple(points)))
-    parts = LexborHTMLParser(curves(drawn, whole, whole, ("x", "y" * length), "label")).css("text")
-    names = [(float(each.attributes["x"] or 0), float(each.attributes["y"] or 0), each.text()) for each in parts]
+    parts = elements(curves(drawn, whole, whole, ("x", "y" * length), "label"), "//text")
+    names = [(float(each.get("x", 0)), float(each.get("y", 0)), each.text_content()) for each in parts]
     boxes = [(x - LETTER * len(word) / 2, x + LETTER * len(word) / 2, y) for x, y, word in names if len(word) > 4]
     boxes = [box for box in boxes if box[2] != TITLE] + [(0.0, LETTER * length, TITLE)]
     assert len(boxes) == 3
@@ -196,13 +191,13 @@ def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, fl
 def test_bars_of_shares_are_of_all() -> None:
     """Two thirds are two thirds of the width, not the longest bar; what bars lack is drawn behind them."""
     rows = [{"is_pinged": False, "sitemaps_first": 20, "together": 0, "discovery_first": 10}]
-    boxes = LexborHTMLParser(FIGURES["first"](rows, "label")).css("rect")
-    widths = [(each.attributes["class"], float(each.attributes["width"] or 0)) for each in boxes]
+    boxes = elements(FIGURES["first"](rows, "label"), "//rect")
+    widths = [(each.get("class"), float(each.get("width", 0))) for each in boxes]
     whole = float(WIDTH)
     assert widths == [
         ("track", whole), ("sitemaps", pytest.approx(whole * 2 / 3, abs=0.1)), ("track", whole), ("track", whole),
         ("links", pytest.approx(whole / 3, abs=0.1)),
     ]  # fmt: skip
-    classes = LexborHTMLParser(FIGURES["classes"]([{"class": "error", "urls": 1}, {"class": "media", "urls": 3}], "x"))
-    drawn = [float(each.attributes["width"] or 0) for each in classes.css("rect.accent")]
+    classes = FIGURES["classes"]([{"class": "error", "urls": 1}, {"class": "media", "urls": 3}], "x")
+    drawn = [float(each.get("width", 0)) for each in elements(classes, "//rect[@class='accent']")]
     assert drawn == [whole / 4, whole * 3 / 4]

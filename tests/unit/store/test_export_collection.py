@@ -51,9 +51,9 @@ class Collection:
         self.tables.close()
         self.archive.close()
 
-    def lines(self, committed: Committed | None = None) -> list[dict[str, Any]]:
+    def lines(self, committed: Committed | None = None, *, wants_markdown: bool = False) -> list[dict[str, Any]]:
         out = BytesIO()
-        export_stream(self.folder, "jsonl", out, committed)
+        export_stream(self.folder, "jsonl", out, committed, wants_markdown=wants_markdown)
         return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -128,6 +128,20 @@ def test_files_are_where_one_looks_for_them(collection: Collection, tmp_path: Pa
     start = (tmp_path / "out" / "example.org" / "guide" / "start.html.md").read_text()
     assert start.endswith("# Start\n\n[n](https://example.org/guide/next)\n")
     assert len(list((tmp_path / "out").rglob("*.md"))) == 4
+
+
+def test_markdown_is_a_field_of_json_lines_if_asked_for(collection: Collection) -> None:
+    """In the encoding of the page, with links relative to its base; plain text keeps its lines."""
+    page = "<base href=/b/><h1>\u00dcber</h1><p>siehe <a href='x?\u00fc#y'>dort</a>"
+    latin = (("Content-Type", "text/html; charset=iso-8859-1"),)
+    collection.fetch("https://example.org/a", page.encode("latin-1"), headers=latin)
+    collection.fetch("https://example.org/b", b"one\r\n  two\n", headers=(("Content-Type", "text/plain"),))
+    collection.settle()
+    assert all("markdown" not in line for line in collection.lines())
+    first, second = collection.lines(wants_markdown=True)
+    assert first["markdown"] == "# \u00dcber\n\nsiehe [dort](https://example.org/b/x?%FC#y)"
+    assert second["markdown"] == "one\n  two"
+    assert second["text"] == "one two"
 
 
 def test_a_folder_that_holds_something_is_refused(collection: Collection, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from periplus.model import (
     Lastmod,
     Link,
     LinkKind,
+    Links,
     Located,
     NotModified,
     Page,
@@ -184,9 +185,18 @@ def test_links_of_several_pages_keep_to_their_pages(write: Write) -> None:
     assert found == wanted
 
 
+def test_links_within_a_page_have_no_row(write: Write) -> None:
+    """By a fragment or an empty href: what remains keeps its text and rel, and the count agrees."""
+    html = b"<a href=#a>a</a><a href=/x rel=ugc>b</a><a href=''>c</a><iframe src=/f></iframe>"
+    rows = write(PageRead(read_page(html, "http://a.example/own", "text/html"), NOW))
+    told = [(row["target"], row["anchor"], row["rel"], row["kind"]) for row in rows["links"]]
+    assert told == [("http://a.example/x", "b", "ugc", "a"), ("http://a.example/f", "", "", "iframe")]
+    assert [row["links"] for row in rows["pages"]] == [2]
+
+
 def with_links(url: str, count: int, rel: str) -> Page:
     kinds = list(LinkKind)
-    links = tuple(
+    links = Links.of(
         Link(Url(f"http://s{place % 2}.example/{place}"), f"{url} {place}", rel, kinds[place % 4])
         for place in range(count)
     )
@@ -258,7 +268,8 @@ def test_changes_count_from_major_on(write: Write) -> None:
 @pytest.mark.parametrize("text", ["\ud800 lone", "nul \0 inside", "x" * (MAX_TEXT + 9), "\U0001f600" * MAX_TEXT, ""])
 def test_no_text_of_the_web_can_break_a_batch(write: Write, text: str) -> None:
     """Half a surrogate pair, a zero byte, endless text: the row is written, its neighbours are whole."""
-    page = replace(read_page(PAGE, URL, "text/html"), title=text, language=text, links=(Link(URL, text, text),))
+    links = Links.of([Link(Url(f"{URL}/x"), text, text)])
+    page = replace(read_page(PAGE, URL, "text/html"), title=text, language=text, links=links)
     good = read_page(PAGE, URL, "text/html")
     rows = write(PageRead(page, NOW), PageRead(good, NOW))
     wanted = text.encode("utf-8", "replace").decode()[:MAX_TEXT]

@@ -6,14 +6,15 @@ visits in a row, with which a site's lessons should begin, differ in noise alone
 such pair is a change. Later they are judged like others, for a signal may send us back at once.
 
 A 304 comes only where validators were sent, and they are sent only where they are trusted (`Revisits.condition`). The
-memory is part of the site's record.
+memory is part of the site's record. What was kept under another text rule (`content.digests`) is compared without its
+text and its parts.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from periplus.content import Churn, ChurnSettings, change_since, is_heading_same, settled_level
+from periplus.content import Churn, ChurnSettings, change_since, has_text_rule, is_heading_same, settled_level
 from periplus.model import ChangeLevel, Page, UrlRecord
 from periplus.store import SiteState
 from periplus.urls import site_of
@@ -43,7 +44,7 @@ class PageComparer:
         if record is None or record.digests is None or not record.version:
             return Compared(None, page.blocks)
         level = change_since(record.digests, record.version, page)
-        old = record.blocks
+        old = _blocks(record)
         new = old or page.blocks if level is ChangeLevel.SAME else page.blocks
         is_instant = self._is_instant(record, at)
         if not (old or is_instant):
@@ -61,9 +62,9 @@ class PageComparer:
     def unmodified(self, record: UrlRecord | None, at: float) -> None:
         """Learn from an answer of 304."""
         is_instant = record is not None and self._is_instant(record, at)
-        if record is not None and (record.blocks or is_instant):
+        if record is not None and (_blocks(record) or is_instant):
             site, churn = self._churn(record)
-            churn.observe_unmodified(record.blocks, is_instant=is_instant)
+            churn.observe_unmodified(_blocks(record), is_instant=is_instant)
             self._keep(site, churn)
 
     def _churn(self, record: UrlRecord) -> tuple[SiteState, Churn]:
@@ -78,3 +79,8 @@ class PageComparer:
         """Whether the last version was seen a moment ago: it was fetched then, or the server answered 304."""
         seen_at = record.fetched_at if record.status == _NOT_MODIFIED else record.kept_at
         return seen_at is not None and 0.0 <= at - seen_at <= self._settings.instant
+
+
+def _blocks(record: UrlRecord) -> bytes:
+    """The blocks of the last version, if they can be compared with those of pages read now."""
+    return record.blocks if has_text_rule(record.version) else b""

@@ -12,7 +12,7 @@ from periplus.model import Page, Url
 from periplus.store.export.documents import Document
 
 from .difference import Difference, diff
-from .texts import document_of, text_of
+from .texts import document_of
 from .values import Change, Kind, Version
 
 _EXCERPT: Final = 300
@@ -80,13 +80,13 @@ def _compared(old: Document, new: Document) -> Detail:
         canonical=(new.page.canonical or "") if is_moved else "",
         canonical_before=(old.page.canonical or "") if is_moved else "",
         links=_links(old.page, new.page),
-        difference=diff(text_of(old), text_of(new)),
+        difference=diff(old.to_text(), new.to_text()),
     )
 
 
 def _links(old: Page, new: Page) -> LinkChange:
-    before = dict.fromkeys(link.url for link in old.links)
-    after = dict.fromkeys(link.url for link in new.links)
+    before = dict.fromkeys(old.links.to_others().urls)
+    after = dict.fromkeys(new.links.to_others().urls)
     added, removed = _without(after, before), _without(before, after)
     return LinkChange(len(added), len(removed), tuple(added[:_MOST_LINKS]), tuple(removed[:_MOST_LINKS]))
 

@@ -1,30 +1,34 @@
-"""A capture read again: its bytes from the archive, and what they say.
+"""A capture, read again: its body from the archive, and what that holds.
 
 A capture that cannot be read is a value with a reason, counted in the summary of an export:
 
-- `damaged`: the archive holds no such record, or not all of it;
+- `damaged`: the archive does not hold the record, or not all of it;
 - `no-original`: the body was the same as an earlier one, which is not in the collection;
-- `no-text`: a picture, an archive, or a page with no words (told by the formats that are about text).
+- `no-text`: an image, an archive, or a page without words (only for formats that are about text).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
 from periplus.content import decode_body, read_page
+from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.model import CollectionDamaged, Page
 
 from ..warc import read_record
 from .captures import Capture
+from .markdown import to_markdown, to_text
 
 DAMAGED, NO_ORIGINAL, NO_TEXT = "damaged", "no-original", "no-text"
 
-_CUTS = frozenset({"too-deep", "too-many-tags", "too-many-attributes", "too-large"})
-_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_BYTE_ORDER_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_NOT_HTML: Final = frozenset({"empty", "binary", "not-html"})
+"""Problems of a body that was not read as a page."""
 
 
 class Document(Struct, frozen=True):
@@ -34,21 +38,41 @@ class Document(Struct, frozen=True):
     page: Page
     body: bytes
 
-    @property
-    def is_html(self) -> bool:
-        """Whether it was read as a page, and not as plain text or nothing."""
-        return not any(problem.reason in ("empty", "binary", "not-html") for problem in self.page.problems)
+    def to_markdown(self) -> str:
+        """The main text in Markdown."""
+        return markdown_of(self.page, self.body)
 
-    @property
-    def html(self) -> bytes:
-        """The page in UTF-8, as far as it is safe to parse."""
-        body = self.body
-        for mark in _MARKS:
-            body = body.removeprefix(mark)
-        if self.page.charset != "UTF-8":
-            body = decode(body, self.page.charset).encode("utf-8", "replace")
-        ends = [problem.at for problem in self.page.problems if problem.reason in _CUTS and problem.at is not None]
-        return body[: min(ends)] if ends else body
+    def to_text(self) -> str:
+        """The main text with its lines."""
+        html = _html_of(self.page, self.body)
+        return _lines_of(self.page, self.body) if html is None else to_text(html, self.page.url) or self.page.text
+
+
+def markdown_of(page: Page, body: bytes) -> str:
+    """The main text of a page in Markdown, given its body; plain text as it is. All words if there is no main text."""
+    html = _html_of(page, body)
+    if html is None:
+        return _lines_of(page, body)
+    return to_markdown(html, page.url, base=page.base, encoding=page.charset) or page.text
+
+
+def _html_of(page: Page, body: bytes) -> bytes | None:
+    """The page in UTF-8; `None` if it is not HTML."""
+    if any(problem.reason in _NOT_HTML for problem in page.problems):
+        return None
+    body = _without_mark(body)
+    return body if page.charset == "UTF-8" else decode(body, page.charset).encode("utf-8", "replace")
+
+
+def _lines_of(page: Page, body: bytes) -> str:
+    """Plain text as it is; nothing of what is not text."""
+    return "\n".join(decode(_without_mark(body)[:MAX_TEXT], page.charset).splitlines()) if page.text else ""
+
+
+def _without_mark(body: bytes) -> bytes:
+    for mark in _BYTE_ORDER_MARKS:
+        body = body.removeprefix(mark)
+    return body
 
 
 def read_document(archive: Path, capture: Capture) -> Document | str:

@@ -1,15 +1,15 @@
-"""A collection in the forms that others ask for: which form goes where, and the loop over its pages.
+"""A collection in other formats: which format goes where, and the loop over its pages.
 
 | format | goes to | is |
 |---|---|---|
 | `jsonl` | a stream | one object a page: URL, time, title, language, text, main text, ... |
-| `text` | a folder | `host/path.txt`: what a reader sees, with its lines |
-| `markdown` | a folder | `host/path.md`: headings, lists, links, code, tables |
+| `text` | a folder | `host/path.txt`: the main text with its lines |
+| `markdown` | a folder | `host/path.md`: the main text with headings, lists, links, code, tables |
 | `parquet` | a folder | the seven tables, one file each |
 | `warc` | a stream | all WARC files as one |
 
-The first three give the last good version of every URL. Bodies come from the archive and are read anew, so that an
-export profits from what the readers have learnt since the crawl.
+The first three give the last good version of every URL. Bodies come from the archive and are read again, so that an
+export has what the readers have learnt since the crawl.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -55,11 +56,19 @@ class Exported(Struct, frozen=True):
     left_out: dict[str, int] = {}
 
 
-def export_stream(collection: Path, form: str, out: BinaryIO, committed: Committed | None = None) -> Exported:
-    """Write a collection as `jsonl` or `warc`."""
+def export_stream(
+    collection: Path,
+    form: str,
+    out: BinaryIO,
+    committed: Committed | None = None,
+    *,
+    wants_markdown: bool = False,
+) -> Exported:
+    """Write a collection as `jsonl` (with the main text in Markdown, if that is wanted) or `warc`."""
     committed = committed or Committed()
     if form == "jsonl":
-        return _export_pages(collection, committed, lambda document: write_line(document, out))
+        write = partial(write_line, out=out, wants_markdown=wants_markdown)
+        return _export_pages(collection, committed, write)
     if form == "warc":
         return Exported(_copy_archive(collection / "warc", out, committed.archive))
     raise _unknown(form, STREAMS)

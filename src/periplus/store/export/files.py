@@ -1,7 +1,7 @@
-"""A folder with one file a page: `host/path.md`, or `.txt`.
+"""A folder with one file for each page: `host/path.md`, or `.txt`.
 
 Markdown begins with a few lines of YAML between dashes (front matter), which say where the page is from; a text file is
-the text and nothing else. The folder must be new or empty: then a name that is taken means that two URLs meet there.
+the text and nothing else. The folder must be new or empty: then a name that is taken means that two URLs have it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from periplus.model import UsageError
 
 from .documents import Document
-from .markdown import to_markdown, to_text
 from .paths import file_of, other_file_of
 
 MARKDOWN, TEXT = ".md", ".txt"
@@ -27,7 +26,7 @@ def prepare_folder(folder: Path) -> None:
 
 def write_file(document: Document, folder: Path, suffix: str) -> bool:
     """Write the file of a page; `False` if it has no text."""
-    text = _text(document, suffix)
+    text = document.to_markdown() if suffix == MARKDOWN else document.to_text()
     if not text.strip():
         return False
     if suffix == MARKDOWN:
@@ -37,15 +36,6 @@ def write_file(document: Document, folder: Path, suffix: str) -> bool:
     if not _create(folder, file_of(url, suffix), data):
         _create(folder, other_file_of(url, suffix), data)
     return True
-
-
-def _text(document: Document, suffix: str) -> str:
-    """Where the rules of `markdown` leave nothing (all is navigation, say), the words of the page are better."""
-    if not document.is_html:
-        return document.page.text
-    page = document.page
-    text = to_markdown(document.html, page.base) if suffix == MARKDOWN else to_text(document.html)
-    return text or page.text
 
 
 def _front_matter(document: Document) -> str:

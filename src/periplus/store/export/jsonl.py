@@ -1,4 +1,4 @@
-"""One JSON object a line for each page: what most programs that read a corpus expect (https://jsonlines.org)."""
+"""A JSON object for each page, one a line: what most programs that read a corpus expect (https://jsonlines.org)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .documents import Document
 _encode = msgspec.json.Encoder().encode
 
 
-class Line(msgspec.Struct, frozen=True):
-    """What is said of a page. Times are UTC (RFC 3339); what the page does not say is null."""
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page. Times are in UTC (RFC 3339); what the page does not have is null. `markdown` is there if asked for."""
 
     url: str
     fetched_at: str
@@ -26,9 +26,10 @@ class Line(msgspec.Struct, frozen=True):
     main_text: str
     warc_file: str
     warc_offset: int
+    markdown: str = ""
 
 
-def write_line(document: Document, out: BinaryIO) -> None:
+def write_line(document: Document, out: BinaryIO, *, wants_markdown: bool = False) -> None:
     """Add the line of a page."""
     capture, page = document.capture, document.page
     line = Line(
@@ -44,6 +45,7 @@ def write_line(document: Document, out: BinaryIO) -> None:
         main_text=page.main_text,
         warc_file=capture.stored.file,
         warc_offset=capture.stored.offset,
+        markdown=document.to_markdown() if wants_markdown else "",
     )
     try:
         out.write(_encode(line) + b"\n")
@@ -52,7 +54,7 @@ def write_line(document: Document, out: BinaryIO) -> None:
 
 
 def _clean(line: Line) -> Line:
-    """Without halves of surrogate pairs, which no encoding of Unicode has."""
+    """Without lone surrogates, which cannot be encoded."""
     values = {
         name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for name, value in msgspec.structs.asdict(line).items()

@@ -1,138 +1,424 @@
-"""A page as Markdown, or as text with its lines: headings, paragraphs, lists, links, code, quotes and simple tables.
+"""A page as Markdown, or as text with its lines: headings, paragraphs, lists, links, code, quotes and tables.
 
-For people and for language models, after CommonMark, with the tables of GitHub. What is there is taken in the order of
-the document; nothing is guessed, scored or moved. The part taken is `<main>` (or `role=main`), else the only
-`<article>`, else the body; navigation, asides, footers, scripts and the controls of forms are left out. Anything else,
-a table for layout too, is what its tags say it is.
+For people and for language models. Written is the main text of the page (see `content.scan`), in the order of the
+document; navigation, buttons, line numbers beside code and permalinks of headings are left out. Links are absolute.
 
-The tree is walked once with a stack of unfinished contents; when an element ends, its function of `marks` makes text of
-its content. A page may nest as deep as it likes: the walk does not recurse, and beyond some depth an element is written
-as its content.
+The scanner gives the layout of a page as events: block elements in balance, inline tags as they stand. Inline text is
+collected until a block ends and is then written by `marks`, between the lists and quotes that `blocks` keeps. A frame
+for each open element says what to go back to when it ends. Nothing is copied over and over, and nesting is bounded, so
+that time and size are linear in the size of the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from periplus.content.scan import scan
+from periplus.content.scan.columns import Attributes, Event
+from periplus.content.scan.tags import BLOCK, FLAGS, PUSH
+from periplus.urls import whatwg
 
-from .marks import CLEARED, MARKDOWN, PLAIN, Element, Write, escaped, finished, folded, hard
+from .blocks import Blocks, Container
+from .layout import CLOSE, DIGITS, TEXT, are_numbers, is_clutter, is_permalink, language_of, shown_places, with_headings
+from .marks import Kind, Link, Markdown, Plain, Row, Run, Style, Styles, folded
 
-_LEFT_OUT: Final = frozenset(
-    {
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "nav",
-        "aside",
-        "footer",
-        "button",
-        "input",
-        "select",
-        "textarea",
-        "svg",
-    }
-    | {"iframe", "object", "head", "dialog"}
+MAX_URL: Final = 2000
+"""Characters of the address of a link or an image; longer ones (often data) are left out."""
+MAX_COLSPAN: Final = 50
+"""Cells written for one that spans columns."""
+
+_TERM: Final = 7
+"""The kind of a block that is a term of a definition; headings have their level, and paragraphs 0."""
+_PILCROW: Final = "\u00b6"
+_LONGEST_SIGN: Final = 2
+"""Characters of a link that is only a sign, perhaps with a variation selector."""
+_SKIPPED: Final = frozenset(
+    {"nav", "button", "select", "option", "datalist", "textarea", "iframe", "noembed", "noframes", "svg", "dialog"}
 )
-_BLOCKS: Final = frozenset(
-    {"p", "div", "section", "article", "main", "header", "figure", "figcaption", "address", "details", "summary", "dl"}
-    | {"dt", "dd", "form", "fieldset", "hgroup", "center", "table", "caption", "legend", "search", "body"}
-)
-_GROUPS: Final = frozenset({"ul", "ol", "menu", "table", "pre"})
-"""What items and rows count in, and where text is left as it is."""
-_ITEMS: Final = frozenset({"li", "tr"})
-_DEEPEST: Final = 24
+_LISTS: Final = ("ul", "ol", "menu", "dir", "dl")
+_LANGUAGE_LEVELS: Final = 5
+"""Elements with classes that are asked for the language of code: the `<pre>`, and those around it."""
+_NOT_IN_CODE: Final = dict.fromkeys((*range(9), *range(11, 32), 0x7F, 0x200B, 0xFEFF))
+"""Control characters but for tabs and line feeds, and characters without width."""
+_NOT_IN_URLS: Final = str.maketrans({sign: f"%{ord(sign):02X}" for sign in "()\\ <>"})
+"""What would end the address of a link early."""
+_SCHEMES: Final = ("http://", "https://", "mailto:", "ftp://")
 
 
-def to_markdown(html: bytes, base: str) -> str:
-    """The page in Markdown, its links absolute. `html` is in UTF-8 and safe to parse."""
-    return _Writing(MARKDOWN, escaped, base).write(html)
+def to_markdown(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8") -> str:
+    """The main text of a page in Markdown. `html` is in UTF-8.
+
+    Links are resolved against `base`, if it is not that of the URL; `encoding` is what the page was in before.
+    """
+    return _Writer(Markdown(), url, base or url, encoding).write(_events_of(html, url))
 
 
-def to_text(html: bytes) -> str:
-    """The page as text: a line for each item and row, an empty one between paragraphs."""
-    return _Writing(PLAIN, folded, "").write(html)
+def to_text(html: bytes, url: str) -> str:
+    """The main text of a page: a line for each item and row, an empty one between paragraphs. `html` is in UTF-8."""
+    return _Writer(Plain(), url, url, "utf-8").write(_events_of(html, url))
 
 
-class _Writing:
+def _events_of(html: bytes, url: str) -> Sequence[Event]:
+    columns = scan(html, url, wants_events=True)
+    return with_headings(columns.events, columns.title)
+
+
+class _Frame(NamedTuple):
+    """An open element, and what else was open when it began."""
+
+    tag: str
+    classes: str
+    containers: int
+    lists: int
+    styles: int
+    block: int
+
+
+class _Region:
+    """An element in which tags have another meaning: code, or what is left out."""
+
+    def __init__(self, tag: str, level: int) -> None:
+        self.tag = tag
+        self.level = level
+        """Frames while it is open."""
+        self.depth = 1
+        """Open elements of the same tag, if that is inline and has no frames."""
+        self.texts: list[str] = []
+        self.languages: list[str] = []
+        """Of code, as the elements in it and around it give them."""
+
+
+class _Writer:
     """One page on its way to text."""
 
-    def __init__(self, marks: Mapping[str, Write], escape: Callable[[str], str], base: str) -> None:
+    def __init__(self, marks: Plain, url: str, base: str, encoding: str) -> None:
         self._marks = marks
-        self._escape = escape
+        self._url = url
         self._base = base
-        self._contents: list[list[str]] = [[]]
-        self._groups: list[tuple[str, int]] = [("", 0)]
-        self._codes = 0
+        self._encoding = encoding
+        self._blocks = Blocks()
+        self._frames: list[_Frame] = []
+        self._styles: list[Style | Link] = []
+        self._has_own_links = False
+        """Whether there were links to the page itself since the last block."""
+        self._runs: list[Run] = []
+        self._block = 0
+        self._has_rule = False
+        """Whether a horizontal rule goes before the next block."""
+        self._skipped: _Region | None = None
+        self._code: _Region | None = None
+        self._rows: list[Row] | None = None
+        """Of the table that is open, if it holds data."""
+        self._cells: list[str] = []
+        self._spanned = 0
+        """Cells that the last one spans beside its own."""
+        self._is_header = True
+        self._is_in_cell = False
 
-    def write(self, html: bytes) -> str:
-        """All of it."""
-        root = _root(LexborHTMLParser(html))
-        for node, is_end in _walk(root) if root is not None else ():
-            if node.is_text_node:
-                self._add(self._text((node.text_content or "").translate(CLEARED)))
-            elif is_end:
-                self._end(node, node.tag or "")
+    def write(self, events: Sequence[Event]) -> str:
+        """Write all of it."""
+        shown = shown_places(events)
+        for place, (kind, value, attributes, is_main) in enumerate(events):
+            if kind == TEXT:
+                self._read(value, is_main)
+            elif kind == CLOSE:
+                self._close(value)
             else:
-                self._begin(node.tag or "")
-        return finished("".join(self._contents[0]))
+                self._open(value, attributes or {}, place in shown)
+        self._end_block()
+        return "\n".join(self._blocks.lines)
 
-    def _add(self, text: str) -> None:
-        self._contents[-1].append(text)
+    def _read(self, text: str, is_main: bool) -> None:
+        if self._skipped:
+            return
+        is_space = text.isspace()
+        if not is_main and not is_space:
+            self._has_rule = False
+        elif self._code:
+            self._code.texts.append(text)
+        elif self._runs or not is_space:
+            self._runs.append(Run(text, self._styles_here()))
 
-    def _text(self, text: str) -> str:
-        if self._groups[-1][0] == "pre":
-            return hard(text)
-        return folded(text) if self._codes else self._escape(text)
+    def _open(self, tag: str, attributes: Attributes, is_shown: bool) -> None:
+        flags = FLAGS[tag]
+        classes = attributes.get("class") or ""
+        if flags & BLOCK:
+            self._end_block()
+        if flags & PUSH:
+            blocks = self._blocks
+            here = (len(blocks.containers), len(blocks.lists), len(self._styles), self._block)
+            self._frames.append(_Frame(tag, classes, *here))
+        if self._skipped:
+            self._skipped.depth += tag == self._skipped.tag
+        elif tag in _SKIPPED or (classes and is_clutter(tag, classes)):
+            self._skipped = _Region(tag, len(self._frames))
+        elif self._code:
+            self._open_in_code(self._code, tag, classes)
+        elif tag in _OPENERS:
+            _OPENERS[tag](self, tag, attributes)
+        elif is_shown:
+            _SHOWN_OPENERS[tag](self, tag, attributes)
 
-    def _begin(self, tag: str) -> None:
-        if tag in _BLOCKS:
-            self._add("\n\n")
-        if tag in _GROUPS:
-            self._add("" if self._is_in_item() else "\n\n")
-            self._groups.append((tag, 0))
-        self._codes += tag == "code"
-        if tag in _ITEMS:
-            group, count = self._groups[-1]
-            self._groups[-1] = (group, count + 1)
-        if tag in self._marks:
-            self._contents.append([])
+    def _close(self, tag: str) -> None:
+        flags = FLAGS[tag]
+        if flags & BLOCK:
+            self._end_block()
+        frame = self._frames.pop() if flags & PUSH else None
+        if self._skipped:
+            if self._ends(self._skipped, tag):
+                self._skipped = None
+        elif self._code:
+            if self._ends(self._code, tag):
+                code, self._code = self._code, None
+                self._write_code(code)
+        elif tag in _CLOSERS:
+            _CLOSERS[tag](self, tag)
+        if frame:
+            self._blocks.go_back(frame.containers, frame.lists)
+            del self._styles[frame.styles :]
+            self._block = frame.block
 
-    def _end(self, node: LexborNode, tag: str) -> None:
-        if tag in self._marks:
-            content = "".join(self._contents.pop())
-            is_deep = len(self._contents) > _DEEPEST
-            self._add(content if is_deep else self._marks[tag](content, Element(node, self._base, *self._groups[-1])))
-        self._codes -= tag == "code"
-        if tag in _GROUPS:
-            self._groups.pop()
-            self._add("\n" if self._is_in_item() else "\n\n")
-        if tag in _BLOCKS:
-            self._add("\n\n")
+    def _ends(self, region: _Region, tag: str) -> bool:
+        """Whether the end of an element is that of a region."""
+        if tag == region.tag and not FLAGS[tag] & PUSH:
+            region.depth -= 1
+        return not region.depth or len(self._frames) < region.level
 
-    def _is_in_item(self) -> bool:
-        """A list in an item follows without an empty line."""
-        return self._groups[-1][0] in ("ul", "ol", "menu")
+    def _end_block(self) -> None:
+        """Write the text that was collected; in code and in cells, only its line ends."""
+        if self._skipped:
+            return
+        if self._code:
+            texts = self._code.texts
+            if texts and not texts[-1].endswith("\n"):
+                texts.append("\n")
+        elif self._is_in_cell:
+            self._runs.append(Run("", (), Kind.BREAK))
+        elif self._runs:
+            runs, self._runs = self._runs, []
+            text = self._marks.inline(self._without_permalinks(runs))
+            if text:
+                self._add(self._lines(text))
+
+    def _lines(self, text: str) -> list[str]:
+        if self._block == _TERM:
+            return [self._marks.term(text)]
+        return [self._marks.heading(text, self._block)] if self._block else self._marks.paragraph(text)
+
+    def _add(self, lines: list[str]) -> None:
+        if self._has_rule:
+            self._blocks.add([self._marks.rule])
+            self._has_rule = False
+        self._blocks.add(lines)
+
+    def _without_permalinks(self, runs: list[Run]) -> list[Run]:
+        """A block without links that are only there to be copied; a heading without links to its own page."""
+        if not self._has_own_links:
+            return runs
+        self._has_own_links = _own_link(tuple(self._styles)) is not None
+        texts: dict[Link | None, str] = {}
+        for run in runs:
+            if text := run.text.strip():
+                link = _own_link(run.styles)
+                texts[link] = (texts.get(link, "") + text)[: _LONGEST_SIGN + 1]
+        dropped = {link for link, text in texts.items() if link and self._is_dropped(link, text, texts)}
+        kept = [run for run in runs if _own_link(run.styles) not in dropped] if dropped else runs
+        return [run._replace(styles=_unlinked(run.styles)) for run in kept] if 0 < self._block < _TERM else kept
+
+    def _is_dropped(self, link: Link, text: str, texts: Iterable[Link | None]) -> bool:
+        is_sign = len(text) <= _LONGEST_SIGN and not any(map(str.isalnum, text))
+        if not self._block:
+            return is_sign and (link.is_permalink or text == _PILCROW)
+        return is_sign or (link.is_permalink and None in texts)
+
+    def _open_heading(self, tag: str, _: Attributes) -> None:
+        self._block = int(tag[1])
+
+    def _open_quote(self, _: str, __: Attributes) -> None:
+        self._blocks.contain(Container(self._marks.quote, self._marks.quote))
+
+    def _open_list(self, tag: str, attributes: Attributes) -> None:
+        start = attributes.get("start") or ""
+        first = int(start) if DIGITS.fullmatch(start) else 1
+        is_in_list = len(self._frames) > 1 and self._frames[-2].tag in _LISTS
+        self._blocks.open_list(first if tag == "ol" else None, is_in_list=is_in_list)
+
+    def _open_item(self, tag: str, _: Attributes) -> None:
+        marker = self._blocks.open_item()
+        if self._is_in_cell:
+            self._runs.append(Run(marker, (), Kind.WRITTEN))
+        if tag == "dt":
+            self._block = _TERM
+
+    def _open_definition(self, _: str, __: Attributes) -> None:
+        self._blocks.continue_item()
+
+    def _open_line(self, _: str, attributes: Attributes) -> None:
+        """A line of code as Doxygen writes it, in a `<div class="fragment">`."""
+        around = self._frames[-2] if len(self._frames) > 1 else None
+        if around and around.classes == "fragment" and attributes.get("class") == "line":
+            self._code = _Region(around.tag, len(self._frames) - 1)
+
+    def _open_code(self, tag: str, attributes: Attributes) -> None:
+        self._code = _Region(tag, len(self._frames))
+        around = islice((frame.classes for frame in reversed(self._frames) if frame.classes), _LANGUAGE_LEVELS)
+        self._code.languages = [language_of(classes) for classes in (attributes.get("class") or "", *around)]
+
+    def _open_in_code(self, code: _Region, tag: str, classes: str) -> None:
+        if tag == "br":
+            code.texts.append("\n")
+        elif tag == "code" and classes:
+            code.languages.insert(0, language_of(classes))
+
+    def _write_code(self, code: _Region) -> None:
+        text = "".join(code.texts).replace("\r\n", "\n").replace("\r", "\n").translate(_NOT_IN_CODE)
+        lines = [line.rstrip() for line in text.split("\n")]
+        full = [place for place, line in enumerate(lines) if line]
+        lines = lines[full[0] : full[-1] + 1] if full else []
+        if not lines or (are_numbers(lines) and any(frame.tag == "td" for frame in self._frames[-3:])):
+            return
+        if self._is_in_cell:
+            self._runs.append(Run(" ".join(lines), (Style.CODE,)))
+        else:
+            self._add(self._marks.code(lines, next(filter(None, code.languages), "")))
+
+    def _break_line(self, _: str, __: Attributes) -> None:
+        """A line break; two of them end a paragraph."""
+        last = next((run for run in reversed(self._runs) if run.kind is not Kind.TEXT or not run.text.isspace()), None)
+        if not last:
+            self._runs = []
+        elif last.kind is Kind.BREAK and not self._is_in_cell:
+            self._end_block()
+        else:
+            self._runs.append(Run("", (), Kind.BREAK))
+
+    def _open_rule(self, _: str, __: Attributes) -> None:
+        self._has_rule = bool(self._blocks.lines and self._marks.rule)
+
+    def _open_image(self, _: str, attributes: Attributes) -> None:
+        """An image that has a text; others are decoration, or cannot be described."""
+        alt = folded(attributes.get("alt") or "")
+        if alt:
+            written = self._marks.image(alt, self._resolved(attributes.get("src")))
+            self._runs.append(Run(written, self._styles_here(), Kind.WRITTEN))
+
+    def _open_table(self, _: str, __: Attributes) -> None:
+        self._rows, self._cells = [], []
+
+    def _open_row(self, _: str, __: Attributes) -> None:
+        self._cells, self._spanned, self._is_header = [], 0, True
+
+    def _open_cell(self, tag: str, attributes: Attributes) -> None:
+        if self._rows is None:
+            return
+        self._is_in_cell = True
+        self._is_header &= tag == "th" or any(frame.tag == "thead" for frame in self._frames[-3:])
+        self._cells += [""] * self._spanned
+        span = attributes.get("colspan") or ""
+        self._spanned = min(int(span), MAX_COLSPAN) - 1 if DIGITS.fullmatch(span) else 0
+
+    def _close_cell(self, _: str) -> None:
+        if self._is_in_cell:
+            runs, self._runs = self._runs, []
+            self._cells.append(self._marks.cell(self._marks.inline(self._without_permalinks(runs))))
+            self._is_in_cell = False
+
+    def _close_row(self, _: str) -> None:
+        cells, self._cells = self._cells, []
+        while cells and not cells[-1]:
+            cells.pop()
+        if self._rows is not None and cells:
+            self._rows.append(Row(cells, self._is_header))
+
+    def _close_table(self, tag: str) -> None:
+        self._close_row(tag)
+        if self._rows:
+            self._add(self._marks.table(self._rows))
+        self._rows = None
+
+    def _styles_here(self) -> Styles:
+        """What is open, less what would be too much: bold in headings, raised footnotes that are links."""
+        if not self._styles:
+            return ()
+        excess = {Style.STRONG} if self._block else set()
+        if any(isinstance(style, Link) for style in self._styles):
+            excess |= {Style.RAISED, Style.LOWERED}
+        return tuple([style for style in self._styles if style not in excess])
+
+    def _open_style(self, tag: str, _: Attributes) -> None:
+        """A style; there are none in code."""
+        style = _STYLES[tag]
+        if style not in self._styles and Style.CODE not in self._styles:
+            self._styles.append(style)
+
+    def _close_style(self, tag: str) -> None:
+        if _STYLES[tag] in self._styles:
+            self._styles.remove(_STYLES[tag])
+
+    def _open_link(self, tag: str, attributes: Attributes) -> None:
+        """A link. It ends the one before it, and is outside of code."""
+        self._close_link(tag)
+        url = self._resolved(attributes.get("href"))
+        if url:
+            is_own = "#" in url and url.partition("#")[0] == self._url
+            self._has_own_links |= is_own
+            link = Link(url, is_own=is_own, is_permalink=is_permalink(attributes.get("class") or ""))
+            self._styles.insert(len(self._styles) - (Style.CODE in self._styles), link)
+
+    def _close_link(self, _: str) -> None:
+        self._styles = [style for style in self._styles if not isinstance(style, Link)]
+
+    def _resolved(self, href: str | None) -> str | None:
+        """An absolute URL with its fragment; `None` if a reader cannot use it."""
+        if href is None or len(href) > MAX_URL:
+            return None
+        url = whatwg(href, self._base, self._encoding)
+        if url is None or not url.startswith(_SCHEMES) or len(url) > MAX_URL:
+            return None
+        return url.translate(_NOT_IN_URLS)
 
 
-def _root(tree: LexborHTMLParser) -> LexborNode | None:
-    main = tree.css_first("main, [role=main]")
-    if main is not None:
-        return main
-    articles = tree.css("article")
-    return articles[0] if len(articles) == 1 else tree.body
+def _own_link(styles: Styles) -> Link | None:
+    """The link around a text, if it leads to a place on the same page."""
+    return next((style for style in styles if isinstance(style, Link) and style.is_own), None)
 
 
-def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Every element as it begins and as it ends (`True`), and every text once, in the order of the document."""
-    waiting = [(root, False)]
-    while waiting:
-        node, is_end = waiting.pop()
-        if is_end or node.is_text_node:
-            yield node, is_end
-        elif node.tag not in _LEFT_OUT:
-            yield node, False
-            waiting.append((node, True))
-            waiting.extend((child, False) for child in reversed(list(node.iter(include_text=True))))
+def _unlinked(styles: Styles) -> Styles:
+    """Styles without links to the same page."""
+    return tuple([style for style in styles if not (isinstance(style, Link) and style.is_own)])
+
+
+_STYLES: Final = {
+    **dict.fromkeys(("em", "i", "var", "cite", "dfn"), Style.EMPHASIS),
+    **dict.fromkeys(("strong", "b"), Style.STRONG),
+    **dict.fromkeys(("del", "s", "strike"), Style.DELETED),
+    **dict.fromkeys(("code", "kbd", "samp", "tt"), Style.CODE),
+    "q": Style.QUOTED,
+    "sup": Style.RAISED,
+    "sub": Style.LOWERED,
+}
+_OPENERS: Final[dict[str, Callable[[_Writer, str, Attributes], None]]] = {
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _Writer._open_heading),
+    **dict.fromkeys(_LISTS, _Writer._open_list),
+    **dict.fromkeys(("li", "dt"), _Writer._open_item),
+    **dict.fromkeys(("pre", "listing", "xmp"), _Writer._open_code),
+    **dict.fromkeys(("td", "th"), _Writer._open_cell),
+    **dict.fromkeys(_STYLES, _Writer._open_style),
+    "a": _Writer._open_link,
+    "blockquote": _Writer._open_quote,
+    "br": _Writer._break_line,
+    "dd": _Writer._open_definition,
+    "div": _Writer._open_line,
+    "hr": _Writer._open_rule,
+    "tr": _Writer._open_row,
+}
+_SHOWN_OPENERS: Final = {"img": _Writer._open_image, "table": _Writer._open_table}
+_CLOSERS: Final[dict[str, Callable[[_Writer, str], None]]] = {
+    **dict.fromkeys(_STYLES, _Writer._close_style),
+    **dict.fromkeys(("td", "th"), _Writer._close_cell),
+    "a": _Writer._close_link,
+    "table": _Writer._close_table,
+    "tr": _Writer._close_row,
+}

@@ -1,221 +1,297 @@
-"""How elements are written: functions from the content of an element to its text, in Markdown or plain.
+"""How the parts of a page are written: inline text with its styles, headings, code, tables; in Markdown or plain.
 
-White space is soft until `tidy` folds it. What must stay (code, indentation) is held by control characters, which the
-texts of pages are cleared of before (`CLEARED`) and which `finished` takes out again.
+Inline text is a list of runs, each with the styles that were open when it was read. Marks are written where styles
+change between runs, not where tags stand: so they are always balanced, and white space stays outside of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
-from selectolax.lexbor import LexborNode
+MAX_TIMES_OPENED: Final = 50
+"""How often a link is written that lies around many blocks. Bounds the output, because a URL may be long."""
 
-from periplus.urls import canonical
-
-_SPACE, _LINE, _CELL = "\x01", "\x02", "\x03"
-CLEARED: Final = {code: " " for code in range(0x20) if chr(code) not in "\t\n\r"}
-_WHITE: Final = re.compile(r"\s+")
-_SPACES: Final = re.compile(r" {2,}")
-_BROKEN: Final = re.compile(r" ?\n ?")
-_GAPS: Final = re.compile(r"\n{3,}")
-_BLANK: Final = re.compile(r" +$", re.MULTILINE)
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<])")
-_AT_START: Final = re.compile(r"\s?(#{1,6}\s|[-+>]\s|\d{1,9}[.)]\s)")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f]")
+_INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff]+")
+"""Soft hyphens, zero-width spaces, word joiners and byte order marks: they only say where lines may break."""
+_MARKS: Final = (
+    r"`|\*(?!(?<=\s\*)\s)|\\(?=[!-/:-@\[-`{-~]|\Z)|(?<!\w)_++|(?<!_)_++(?!\w)|<(?=[a-zA-Z/!?])"
+    r"|&(?=#?\w{1,32};)|~(?=~)"
+)
+"""What Markdown would take for a mark of ours; not the asterisks and underscores that it leaves alone."""
+_MAYBE_SPECIAL: Final = re.compile(r"[`*\\_<&~\[\]]")
+_SPECIAL: Final = re.compile(rf"{_MARKS}|\](?=[(:])")
+_SPECIAL_IN_LINK: Final = re.compile(rf"{_MARKS}|[\[\]]")
+_AT_START: Final = re.compile(r"\A(?:#{1,6}(?=\s|\Z)|>|[-+*](?=\s|\Z)|(?:=+|-+)\Z|(\d{1,9})(?=[.)](?:\s|\Z)))")
+_HASHES_AT_END: Final = re.compile(r"(?<=\s)(?=#+\Z)")
+_FLANKED: Final = frozenset({"*", "**", "~~"})
+"""Marks whose meaning depends on the characters on both sides."""
+_CODE_SPAN: Final = re.compile(r"`[^`]*+`")
 _TICKS: Final = re.compile(r"`+")
 
 
-class Element(NamedTuple):
-    """What a function needs to know besides the content: its place counts from 1 in its list or table."""
+class Link:
+    """A link around runs of text. `is_own`: to a place on its own page; `is_permalink`: named so by its class."""
 
-    node: LexborNode
-    base: str
-    group: str
-    place: int
+    def __init__(self, url: str, *, is_own: bool, is_permalink: bool) -> None:
+        self.url = url
+        self.is_own = is_own
+        self.is_permalink = is_permalink
+        self.times_opened = 0
 
 
-Write = Callable[[str, Element], str]
+class Style(Enum):
+    """A style of inline text, with what Markdown writes before and behind it."""
+
+    EMPHASIS = ("*", "*")
+    STRONG = ("**", "**")
+    DELETED = ("~~", "~~")
+    QUOTED = ("\u201c", "\u201d")
+    RAISED = ("<sup>", "</sup>")
+    LOWERED = ("<sub>", "</sub>")
+    CODE = ("", "")
+
+
+Styles = tuple[Style | Link, ...]
+"""What is open around a text, from the outside in; code is the last."""
+
+
+class Kind(Enum):
+    """What a run is: text of the page, text that is written already (an image), or a line break."""
+
+    TEXT = 0
+    WRITTEN = 1
+    BREAK = 2
+
+
+class Run(NamedTuple):
+    """A piece of inline text."""
+
+    text: str
+    styles: Styles
+    kind: Kind = Kind.TEXT
+
+
+class Row(NamedTuple):
+    """A row of a table."""
+
+    cells: list[str]
+    is_header: bool
 
 
 def folded(text: str) -> str:
-    """A text of the page, its white space folded."""
-    return _WHITE.sub(" ", text)
+    """The words of a text, with a space between them."""
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+    return " ".join(_CONTROLS.sub(" ", text).split())
 
 
-def escaped(text: str) -> str:
-    """A text of the page, folded, so that no character of it is taken for a mark of ours."""
-    text = _SPECIAL.sub(r"\\\1", folded(text))
-    start = _AT_START.match(text)
-    return text if start is None else f"{text[: start.start(1)]}\\{text[start.start(1) :]}"
+class _Open(NamedTuple):
+    """A style that is open: where its mark is in the line, and whether Markdown sees it there."""
+
+    style: Style | Link
+    place: int
+    is_seen: bool
 
 
-def hard(text: str) -> str:
-    """A text of the page that stays as it is."""
-    return text.replace("\t", "    ").replace("\r", "").replace(" ", _SPACE).replace("\n", _LINE)
+class _Line:
+    """Inline text on its way: marks are closed and opened where styles differ from one text to the next.
+
+    Markdown overlooks a mark of emphasis between a letter outside and a sign inside (CommonMark, 6.2): there the text
+    has to do without it.
+    """
+
+    def __init__(self, marks: Plain) -> None:
+        self._marks = marks
+        self._out: list[str] = []
+        self._open: list[_Open] = []
+
+    def add(self, words: str, styles: Styles, gap: str) -> None:
+        """Add words; the white space before them is outside of what ends or begins there."""
+        same = 0
+        while same < min(len(self._open), len(styles)) and self._open[same].style is styles[same]:
+            same += 1
+        pieces = [self._marks.mark(style, 0) for style in styles[same:]] + [words]
+        self._close(same, [gap, *pieces])
+        ended = next(filter(None, reversed(self._out)), "")
+        if not gap and "".join(pieces).startswith("`") and ended.endswith("`"):
+            gap = " "
+        if gap and ended:
+            self._out.append(gap)
+        if pieces[0] == "[" and self._out and self._out[-1].endswith("!"):
+            self._out[-1] = f"{self._out[-1][:-1]}\\!"
+        for number, style in enumerate(styles[same:]):
+            mark = pieces[number]
+            is_seen = _is_seen(mark, _beside(mark, reversed(self._out), -1), _beside(mark, pieces[number:], 0))
+            is_seen &= bool(gap) or mark not in _FLANKED or ended not in _FLANKED or ended[0] != mark[0]
+            self._open.append(_Open(style, len(self._out), is_seen))
+            self._out.append(mark if is_seen else "")
+        self._out.append(words)
+
+    def end(self) -> str:
+        """The whole."""
+        self._close(0, [])
+        return "".join(self._out)
+
+    def _close(self, same: int, following: list[str]) -> None:
+        while len(self._open) > same:
+            style, place, is_seen = self._open.pop()
+            mark = self._marks.mark(style, 1)
+            if is_seen and _is_seen(mark, _beside(mark, following, 0), _beside(mark, reversed(self._out), -1)):
+                self._out.append(mark)
+            else:
+                self._out[place] = ""
 
 
-def finished(text: str) -> str:
-    """The whole, as a file has it."""
-    text = tidy(text).replace(_SPACE, " ").replace(_LINE, "\n").replace(_CELL, " ")
-    return _BLANK.sub("", text).strip("\n")
+def _beside(mark: str, pieces: Iterable[str], side: int) -> str:
+    """The nearest character (the first or last one of a piece) that is not of the same kind of mark."""
+    return next((piece[side] for piece in pieces if piece and not (piece in _FLANKED and piece[0] == mark[:1])), "")
 
 
-def tidy(text: str) -> str:
-    """Soft white space as it should be: no two spaces, none beside a line break, at most one empty line."""
-    return _GAPS.sub("\n\n", _BROKEN.sub("\n", _SPACES.sub(" ", text))).strip(" \n")
+def _is_seen(mark: str, outside: str, inside: str) -> bool:
+    """Whether Markdown sees a mark between these characters."""
+    return mark not in _FLANKED or inside.isalnum() or not outside.isalnum()
 
 
-def _one_line(content: str) -> str:
-    return " ".join(content.replace(_LINE, " ").replace(_SPACE, " ").split())
+class Plain:
+    """Text with lines, and no marks but those of lists."""
+
+    quote = ""
+    rule = ""
+    line_end = ""
+    """What is written before a line break inside a paragraph."""
+
+    def inline(self, runs: Iterable[Run]) -> str:
+        """A block of text; the lines that the page asks for are separated by line breaks."""
+        line = _Line(self)
+        gap = ""
+        for (styles, kind), group in groupby(runs, key=itemgetter(1, 2)):
+            if kind is Kind.BREAK:
+                gap = f"{self.line_end}\n"
+                continue
+            text = "".join([run.text for run in group])
+            words = folded(text)
+            gap = gap or (" " if text[:1].isspace() else "")
+            if words:
+                line.add(self.words(words, styles) if kind is Kind.TEXT else words, styles, gap)
+                gap = " " if text[-1].isspace() else ""
+        return line.end()
+
+    def mark(self, style: Style | Link, side: int, /) -> str:
+        """What is written before (0) or behind (1) a text of a style."""
+        return style.value[side] if style is Style.QUOTED else ""
+
+    def words(self, text: str, _styles: Styles, /) -> str:
+        """A text of the page, white space folded."""
+        return text
+
+    def image(self, alt: str, _url: str | None, /) -> str:
+        """An image."""
+        return f" {alt} "
+
+    def paragraph(self, text: str, /) -> list[str]:
+        """The lines of a paragraph."""
+        return text.split("\n")
+
+    def heading(self, text: str, _level: int, /) -> str:
+        """A heading, in one line."""
+        return " ".join(text.split())
+
+    def term(self, text: str, /) -> str:
+        """The term of a definition, in one line."""
+        return " ".join(text.split())
+
+    def code(self, lines: list[str], _language: str, /) -> list[str]:
+        """A block of code."""
+        return lines
+
+    def cell(self, text: str, /) -> str:
+        """A cell of a table, in one line."""
+        return " ".join(text.split())
+
+    def table(self, rows: Sequence[Row], /) -> list[str]:
+        """A table, given its cells."""
+        return [" \u00b7 ".join(filter(None, row.cells)) for row in rows]
 
 
-def _heading(content: str, element: Element) -> str:
-    text = _one_line(content)
-    return f"\n\n{'#' * int((element.node.tag or 'h1')[1])} {text}\n\n" if text else ""
+class Markdown(Plain):
+    """CommonMark, with the tables and deletions of GitHub."""
+
+    quote = "> "
+    rule = "---"
+    line_end = "  "
+
+    def mark(self, style: Style | Link, side: int, /) -> str:
+        """Marks around a text; a link that was written too often has none."""
+        if isinstance(style, Style):
+            return style.value[side]
+        style.times_opened += side == 0
+        if style.times_opened > MAX_TIMES_OPENED:
+            return ""
+        return f"]({style.url})" if side else "["
+
+    def words(self, text: str, styles: Styles, /) -> str:
+        """A text of the page, so that nothing in it is taken for a mark."""
+        if Style.CODE in styles:
+            ticks = _fence(text, 1)
+            pad = " " if text.startswith("`") or text.endswith("`") else ""
+            return f"{ticks}{pad}{text}{pad}{ticks}"
+        if not _MAYBE_SPECIAL.search(text):
+            return text
+        special = _SPECIAL_IN_LINK if any(isinstance(style, Link) for style in styles) else _SPECIAL
+        return special.sub(_escaped, text)
+
+    def image(self, alt: str, url: str | None, /) -> str:
+        """An image with the text that stands for it; nothing if it has no address (scripts load it, perhaps)."""
+        return f"![{_SPECIAL_IN_LINK.sub(_escaped, alt)}]({url})" if url else ""
+
+    def paragraph(self, text: str, /) -> list[str]:
+        """The lines of a paragraph, none of which looks like the beginning of another block."""
+        return [_AT_START.sub(_escaped_start, line) for line in text.split("\n")]
+
+    def heading(self, text: str, level: int, /) -> str:
+        """A heading with its level."""
+        text = _HASHES_AT_END.sub(r"\\", super().heading(text, level))
+        return f"{'#' * level} {text}"
+
+    def term(self, text: str, /) -> str:
+        """The term of a definition in bold, unless it has styles of its own."""
+        text = super().term(text)
+        return text if "*" in _CODE_SPAN.sub("", text) else f"**{text}**"
+
+    def code(self, lines: list[str], language: str, /) -> list[str]:
+        """A block of code between fences that are longer than any inside."""
+        fence = _fence("\n".join(lines), 3)
+        return [fence + language, *lines, fence]
+
+    def cell(self, text: str, /) -> str:
+        """A cell in one line, its own bars escaped."""
+        return "<br>".join(line.strip() for line in text.replace("|", "\\|").split("\n"))
+
+    def table(self, rows: Sequence[Row], /) -> list[str]:
+        """A table with a header, which is empty if the table has none. It is as wide as the widest row."""
+        width = max(len(row.cells) for row in rows)
+        header = rows[0].cells if rows[0].is_header else []
+        body = rows[1:] if rows[0].is_header else rows
+        header = header + [""] * (width - len(header))
+        lines = [header, ["---"] * width, *(row.cells for row in body)]
+        return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def _plain_heading(content: str, _: Element) -> str:
-    return f"\n\n{content}\n\n"
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].replace("_", "\\_") if found[0].startswith("_") else f"\\{found[0]}"
 
 
-def _marked(mark: str) -> Write:
-    """Marks go around the words; white space at their ends stays outside."""
-
-    def write(content: str, _: Element) -> str:
-        return _around(content, mark, mark)
-
-    return write
-
-
-def _around(content: str, before: str, after: str) -> str:
-    inner = content.strip()
-    if not inner or "\n\n" in inner:
-        return content
-    start = content.index(inner)
-    return f"{content[:start]}{before}{inner}{after}{content[start + len(inner) :]}"
-
-
-def _link(content: str, element: Element) -> str:
-    url = _target(element, "href")
-    return content if url is None else _around(content, "[", f"]({url})")
-
-
-def _image(_: str, element: Element) -> str:
-    alt = escaped(element.node.attributes.get("alt") or "").strip()
-    url = _target(element, "src")
-    return f" {alt} " if url is None else f"![{alt}]({url})"
-
-
-def _plain_image(_: str, element: Element) -> str:
-    return f" {folded(element.node.attributes.get('alt') or '')} "
-
-
-def _target(element: Element, name: str) -> str | None:
-    """Absolute, and without brackets, which would end it early."""
-    written = element.node.attributes.get(name)
-    url = canonical(written, element.base) if written else None
-    return None if url is None else url.replace("(", "%28").replace(")", "%29")
-
-
-def _code(content: str, element: Element) -> str:
-    if element.group == "pre":
-        return content
-    text = _one_line(content)
-    fence = _fence(text, 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text}{pad}{fence}" if text else ""
-
-
-def _fenced(content: str, _: Element) -> str:
-    code = _code_lines(content)
-    fence = _fence(code, 3)
-    return f"\n\n{fence}{_LINE}{code}{_LINE}{fence}\n\n" if code else ""
-
-
-def _plain_code(content: str, _: Element) -> str:
-    return f"\n\n{_code_lines(content)}\n\n"
+def _escaped_start(found: re.Match[str]) -> str:
+    """A number keeps its digits: only signs can be escaped."""
+    return f"{found[0]}\\" if found[1] else f"\\{found[0]}"
 
 
 def _fence(code: str, least: int) -> str:
-    """Longer than any run of the same character inside."""
+    """Longer than any run of the same character in the code."""
     return "`" * max(least, 1 + max(map(len, _TICKS.findall(code)), default=0))
-
-
-def _code_lines(content: str) -> str:
-    return content.replace("\n", _LINE).strip(_LINE)
-
-
-def _item(content: str, element: Element) -> str:
-    marker = f"{element.place}.{_SPACE}" if element.group == "ol" else f"-{_SPACE}"
-    return f"\n{marker}{_indented(content, _SPACE * len(marker))}"
-
-
-def _quote(content: str, _: Element) -> str:
-    prefix = f">{_SPACE}"
-    return f"\n\n{prefix}{_indented(content, prefix)}\n\n"
-
-
-def _plain_quote(content: str, _: Element) -> str:
-    return f"\n\n{content}\n\n"
-
-
-def _indented(content: str, indent: str) -> str:
-    """Every line but the first begins with the indent."""
-    return tidy(content).replace("\n", _LINE).replace(_LINE, _LINE + indent)
-
-
-def _cell(content: str, _: Element) -> str:
-    return _CELL + _one_line(content).replace("|", "\\|")
-
-
-def _plain_cell(content: str, _: Element) -> str:
-    return _CELL + _one_line(content)
-
-
-def _row(content: str, element: Element) -> str:
-    cells = [cell.strip() for cell in content.split(_CELL)[1:]]
-    head = _LINE + "|---" * len(cells) + "|" if element.place == 1 else ""
-    return f"\n| {' | '.join(cells)} |{head}" if cells else ""
-
-
-def _plain_row(content: str, _: Element) -> str:
-    return "\n" + " \u00b7 ".join(filter(None, (cell.strip() for cell in content.split(_CELL)[1:])))
-
-
-def _line_break(_: str, __: Element) -> str:
-    return "\n"
-
-
-def _rule(_: str, __: Element) -> str:
-    return "\n\n---\n\n"
-
-
-_HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
-
-MARKDOWN: Final[Mapping[str, Write]] = {
-    **dict.fromkeys(_HEADINGS, _heading),
-    **dict.fromkeys(("em", "i"), _marked("*")),
-    **dict.fromkeys(("strong", "b"), _marked("**")),
-    **dict.fromkeys(("td", "th"), _cell),
-    "a": _link,
-    "blockquote": _quote,
-    "br": _line_break,
-    "code": _code,
-    "hr": _rule,
-    "img": _image,
-    "li": _item,
-    "pre": _fenced,
-    "tr": _row,
-}
-
-PLAIN: Final[Mapping[str, Write]] = {
-    **dict.fromkeys(_HEADINGS, _plain_heading),
-    **dict.fromkeys(("td", "th"), _plain_cell),
-    "blockquote": _plain_quote,
-    "br": _line_break,
-    "img": _plain_image,
-    "li": _item,
-    "pre": _plain_code,
-    "tr": _plain_row,
-}

@@ -43,22 +43,18 @@ class LinkRows:
         self._kinds: dict[int, LinkKind] = {}
 
     def add(self, page: Page, read_at: float) -> None:
-        """Take the links of a page. Nearly all are anchors without a `rel`: only the others are looked at again."""
-        links = page.links
+        """Take the links of a page, but for those within it."""
+        links = page.links.to_others()
         if not links:
             return
         start = len(self._codes)
         self._pages.append(page.url)
         self._read_at.append(read_at)
         self._counts.append(len(links))
-        self._codes.extend(map(self._targets.__getitem__, [link.url for link in links]))
-        self._anchors.extend([link.anchor for link in links])
-        rels = [link.rel for link in links]
-        if any(rels):
-            self._rels.update((place, rel) for place, rel in enumerate(rels, start) if rel)
-        kinds = [link.kind for link in links]
-        if kinds.count(LinkKind.ANCHOR) < len(kinds):
-            self._kinds.update((place, kind) for place, kind in enumerate(kinds, start) if kind is not LinkKind.ANCHOR)
+        self._codes.extend(map(self._targets.__getitem__, links.urls))
+        self._anchors.extend(links.anchors)
+        self._rels.update((start + position, rel) for position, rel in links.rels.items())
+        self._kinds.update((start + position, kind) for position, kind in links.kinds.items())
 
     def __len__(self) -> int:
         return len(self._codes)

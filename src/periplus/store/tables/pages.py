@@ -24,7 +24,7 @@ def page_row(event: PageRead) -> Row:
         page.mime or None,
         len(page.text),
         len(page.main_text),
-        len(page.links),
+        len(page.links) - len(page.links.own),
         len(page.resources),
         len(page.forms),
         len(relations.alternates),

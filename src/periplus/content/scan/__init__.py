@@ -1,0 +1,82 @@
+"""One pass over a page: from bytes to columns.
+
+`scan` chooses between two scanners with the same results: `native`, in C, several times as fast, if it was built when
+Periplus was installed; and `python`. The environment can choose: with `PERIPLUS_PURE=1` the Python scanner is used,
+with `PERIPLUS_NATIVE=1` it is an error if the native one is missing. What a scan gives is in `columns`, how the main
+text is chosen in `main_text`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+from . import python
+from .columns import (
+    MAX_ANCHOR,
+    MAX_FORMS,
+    MAX_LINKS,
+    MAX_MEDIA,
+    MAX_REDIRECT_PAGE,
+    MAX_SCRIPT,
+    MAX_TEXT,
+    Attributes,
+    Columns,
+    Event,
+    EventKind,
+    FormElement,
+    HeadElement,
+    Medium,
+)
+
+__all__ = [
+    "MAX_ANCHOR",
+    "MAX_FORMS",
+    "MAX_LINKS",
+    "MAX_MEDIA",
+    "MAX_REDIRECT_PAGE",
+    "MAX_SCRIPT",
+    "MAX_TEXT",
+    "READER",
+    "Attributes",
+    "Columns",
+    "Event",
+    "EventKind",
+    "FormElement",
+    "HeadElement",
+    "Medium",
+    "resolve",
+    "scan",
+]
+
+
+Scan = Callable[[bytes, str, bool, bool], Columns]
+Resolve = Callable[[str, list[str]], list[str | None]]
+
+
+def _choose() -> tuple[str, Scan, Resolve]:
+    if os.environ.get("PERIPLUS_PURE") == "1":
+        return "python", python.scan, python.resolve
+    try:
+        from . import _native
+    except ImportError:
+        if os.environ.get("PERIPLUS_NATIVE") == "1":
+            raise
+        return "python", python.scan, python.resolve
+    return "native", _native.scan, getattr(_native, "resolve", python.resolve)
+
+
+_READER, _SCAN, _RESOLVE = _choose()
+READER: Final = _READER
+"""Which scanner is used: "native" or "python"."""
+
+
+def scan(html: bytes, url: str, *, wants_blocks: bool = False, wants_events: bool = False) -> Columns:
+    """Scan a page once. `html` is in UTF-8, perhaps with invalid bytes; only the first 16 MiB are read."""
+    return _SCAN(html, url, wants_blocks, wants_events)
+
+
+def resolve(url: str, hrefs: list[str]) -> list[str | None]:
+    """What the scanner makes of links that need no URL parser, `None` for others: in Python, all of them."""
+    return _RESOLVE(url, hrefs)

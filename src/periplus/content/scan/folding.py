@@ -1,0 +1,182 @@
+"""All visible text of a page, white space folded, in blocks: on arrays, because text is most of a page.
+
+White space are the bytes up to 0x20 and the no-break, ideographic and zero-width spaces; of a run of it one space is
+left. A border between two elements is a space too, unless punctuation is beside it: "<a>a link</a>, and" is "a link,
+and". A block is text without a border of a block element (paragraph, heading, cell, ...) inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import MAX_TEXT
+from .references import decode_text
+from .stack import EDGE
+from .state import Run
+
+_BORDER: Final = b"\x02"
+"""Between two runs of text."""
+_HARD_SPACE: Final = b"\x03"
+"""In place of a wide space: white space also alone between two tags, where other white space is nothing."""
+_SIGNS: Final = _BORDER + _HARD_SPACE
+_NO_SIGNS: Final = bytes.maketrans(_SIGNS, b"  ")
+_WIDE_SPACES: Final = ("\xa0".encode(), "\u200b".encode(), "\u3000".encode())
+_BLANK: Final = 0x20
+"""This byte and all below it are white space or signs."""
+_OPENS: Final = np.isin(np.arange(256), np.frombuffer(b"([{", dtype=np.uint8))
+_CLOSES: Final = np.isin(np.arange(256), np.frombuffer(b",.;:!?)]}", dtype=np.uint8))
+
+
+class Folded(NamedTuple):
+    """The text of a page, and its blocks in columns: bytes from and to, bytes in links, and the element they are in.
+
+    `block_of_run`, for events, is the block of each run of text, or that which was open there; -1 if none was.
+    """
+
+    text: bytes
+    is_cut: bool
+    starts: list[int]
+    ends: list[int]
+    links: list[int]
+    elements: list[int]
+    block_of_run: list[int]
+
+
+_EMPTY: Final = Folded(b"", False, [], [], [], [], [])
+
+
+class _Spaces(NamedTuple):
+    """The runs of white space and signs: where they are, and where in the folded text a run begins and ends."""
+
+    starts: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    before: NDArray[np.intp]
+    after: NDArray[np.intp]
+
+
+def fold_runs(runs: Sequence[Run], *, has_signs: bool, wants_events: bool = False) -> Folded:
+    """Fold the runs of text of a page. `has_signs`: whether the page holds bytes that are signs here."""
+    if not runs:
+        return _EMPTY
+    sources, elements, blocks, is_linked = zip(*runs, strict=True)
+    codes = np.frombuffer(_joined(sources, has_signs), dtype=np.uint8)
+    separators = (codes == _BORDER[0]).nonzero()[0]
+    spaces, text = _fold(codes)
+    places = spaces.starts.searchsorted(separators, side="right") - 1
+    starts = spaces.after[places[:-1]]
+    ends = spaces.before[places[1:]]
+    return _in_blocks(text, starts, ends, np.array(elements), np.array(blocks), np.array(is_linked), wants_events)
+
+
+def _joined(sources: Sequence[bytes], has_signs: bool) -> bytes:
+    """All runs with a border between them, references decoded."""
+    if has_signs:
+        sources = [source if source is EDGE else source.translate(_NO_SIGNS) for source in sources]
+    joined = _BORDER.join((b"", *sources, b""))
+    if b"&" in joined:
+        joined = decode_text(joined, has_signs=True)
+    if not joined.isascii():
+        for space in _WIDE_SPACES:
+            joined = joined.replace(space, _HARD_SPACE)
+    return joined
+
+
+def _fold(codes: NDArray[np.uint8]) -> tuple[_Spaces, bytes]:
+    """The folded text. Both ends of `codes` are signs."""
+    is_blank = codes <= _BLANK
+    edges = (is_blank[1:] != is_blank[:-1]).nonzero()[0] + 1
+    starts = np.concatenate(([0], edges[1::2]))
+    ends = np.append(edges[0::2], len(codes))
+    is_space = _are_spaces(codes, starts, ends)
+    is_space[0] = is_space[-1] = False
+    sizes = np.subtract(starts[1:], ends[:-1])
+    before = np.concatenate(([0], (sizes + is_space[:-1]).cumsum()))
+    is_kept = ~is_blank
+    spaces = ends[is_space] - 1
+    is_kept[spaces] = True
+    folded = np.maximum(codes, _BLANK)[is_kept]
+    return _Spaces(starts, ends, before, before + is_space), folded.tobytes()
+
+
+def _are_spaces(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which runs of white space and signs are a space.
+
+    One with a border at both ends is none beside punctuation: white space in the middle is that between two tags, which
+    is nothing, unless it is hard.
+    """
+    is_space = np.ones(len(starts), dtype=np.bool_)
+    if len(starts) <= 2:
+        return is_space
+    inner = slice(1, -1)
+    first, last = codes[starts[inner]], codes[ends[inner] - 1]
+    is_border = (first == _BORDER[0]) & (last == _BORDER[0])
+    is_border &= _OPENS[codes[starts[inner] - 1]] | _CLOSES[codes[ends[inner]]]
+    is_space[inner] = ~is_border
+    hard = (codes == _HARD_SPACE[0]).nonzero()[0]
+    is_space[starts.searchsorted(hard, side="right") - 1] = True
+    return is_space
+
+
+def _in_blocks(
+    text: bytes,
+    starts: NDArray[np.intp],
+    ends: NDArray[np.intp],
+    elements: NDArray[np.intp],
+    blocks: NDArray[np.intp],
+    is_linked: NDArray[np.bool_],
+    wants_events: bool,
+) -> Folded:
+    """The blocks of a text, given where its runs are. Runs that begin behind what is kept of the text do not count."""
+    before = np.concatenate(([0], ends[:-1]))
+    seen = ((ends > starts) & (before <= MAX_TEXT)).nonzero()[0]
+    if not len(seen):
+        return _EMPTY
+    numbers = blocks[seen]
+    is_first = np.concatenate(([True], numbers[1:] != numbers[:-1]))
+    first = is_first.nonzero()[0]
+    from_ = np.where(is_first, starts[seen], before[seen])
+    links = np.add.reduceat((ends[seen] - from_) * is_linked[seen], first)
+    last = np.append(first[1:], len(seen)) - 1
+    block_starts, block_ends = starts[seen[first]], ends[seen[last]]
+    folded = Folded(
+        text,
+        False,
+        block_starts.tolist(),
+        block_ends.tolist(),
+        links.tolist(),
+        elements[seen[first]].tolist(),
+        _block_of_run(blocks, seen, is_first).tolist() if wants_events else [],
+    )
+    return _cut(folded) if len(text) > MAX_TEXT else folded
+
+
+def _block_of_run(blocks: NDArray[np.intp], seen: NDArray[np.intp], is_first: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The block of each run, which for one that is not seen is that of the last that is, if no border is between."""
+    last_seen = np.searchsorted(seen, np.arange(len(blocks)), side="right") - 1
+    number = is_first.cumsum() - 1
+    is_open = (last_seen >= 0) & (blocks == blocks[seen[last_seen]])
+    return np.where(is_open, number[last_seen], -1)
+
+
+def _cut(folded: Folded) -> Folded:
+    """Keep at most `MAX_TEXT` bytes, and no half of a character: at most 3 bytes less."""
+    text, size = folded.text, MAX_TEXT
+    while size > MAX_TEXT - 3 and text[size] & 0xC0 == 0x80:
+        size -= 1
+    count = int(np.searchsorted(folded.starts, size))
+    ends, links = folded.ends[:count], folded.links[:count]
+    if count:
+        ends[-1] = min(ends[-1], size)
+        links[-1] = min(links[-1], ends[-1] - folded.starts[count - 1])
+    return folded._replace(
+        text=text[:size],
+        is_cut=True,
+        starts=folded.starts[:count],
+        ends=ends,
+        links=links,
+        elements=folded.elements[:count],
+    )

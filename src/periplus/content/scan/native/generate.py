@@ -1,0 +1,88 @@
+"""Writes `tables.h`: constants of the compiled scanner that Python knows.
+
+Character references of the HTML Standard, what `content.words` makes of characters of two bytes and of wide signs, and
+in which order the bins of a sketch borrow from each other (`content.sketch`). Runs while the scanner is built, where
+nothing but the standard library is installed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from html.entities import html5
+from pathlib import Path
+from unicodedata import category
+
+_SIGNS = "PSZ"
+"""Categories of Unicode that separate words: punctuation, symbols, separators."""
+_BINS = 128
+_U64 = (1 << 64) - 1
+_PLACES = (0x94D049BB133111EB, 0xD6E8FEB86659FD93)
+"""Two of the factors of `content.sketch`."""
+_MIX = 0xFF51AFD7ED558CCD
+
+
+def tables() -> str:
+    """The header as a string."""
+    guard = "PERIPLUS_TABLES_H"
+    return "\n".join((f"#ifndef {guard}", f"#define {guard}", *_entities(), *_letters(), *_orders(), "#endif", ""))
+
+
+def _entities() -> Iterable[str]:
+    """Names, sorted for a binary search, each followed by the characters it stands for."""
+    rows = sorted((name.encode(), value.encode()) for name, value in html5.items())
+    bare = [len(name) for name, _ in rows if not name.endswith(b";")]
+    if min(bare) != 2 or max(bare) != 6 or max(len(name) for name, _ in rows) != 32:
+        raise SystemExit("references.h expects names of at most 32 bytes, and of 2 to 6 bytes without a semicolon")
+    if any(4 * len(value) > 5 * (len(name) + 1) for name, value in rows):
+        raise SystemExit("references.h expects that decoding makes a text longer by at most a quarter")
+    yield "typedef struct { unsigned int offset; unsigned char name_size, value_size; } Entity;"
+    yield "static const Entity ENTITIES[] = {"
+    offset = 0
+    for name, value in rows:
+        yield f"{{{offset},{len(name)},{len(value)}}},"
+        offset += len(name) + len(value)
+    yield "};"
+    yield f"#define ENTITY_COUNT {len(rows)}"
+    yield "static const unsigned char ENTITY_BYTES[] = {"
+    yield from (",".join(map(str, name + value)) + "," for name, value in rows)
+    yield "};"
+
+
+def _letters() -> Iterable[str]:
+    """For U+0080 to U+07FF the two bytes of the small letter, or 0x2020 for a sign; which wide characters are signs."""
+    pairs = []
+    for code in range(0x80, 0x800):
+        written, lower = chr(code).encode(), chr(code).lower().encode()
+        if code < 0xC0 or category(chr(code))[0] in _SIGNS:
+            lower = b"  "
+        pairs.append(int.from_bytes(lower if len(lower) == len(written) else written, "big"))
+    yield from _array("unsigned short", "SMALL_PAIRS", pairs)
+    signs = [int(category(chr(code))[0] in _SIGNS) for code in range(0xFF01, 0xFF80)]
+    yield from _array("unsigned char", "WIDE_SIGNS", signs)
+
+
+def _orders() -> Iterable[str]:
+    """For each bin of a sketch, all bins in the order in which it borrows from them."""
+    mixed = [_mixed(number * _PLACES[1] & _U64) for number in range(1, _BINS * _BINS + 1)]
+    rows = [mixed[start : start + _BINS] for start in range(0, len(mixed), _BINS)]
+    orders = [place for row in rows for place in sorted(range(_BINS), key=row.__getitem__)]
+    yield from _array("unsigned char", "BIN_ORDERS", orders)
+
+
+def _mixed(number: int) -> int:
+    number ^= number >> 32
+    number = number * _MIX & _U64
+    number ^= number >> 32
+    return number * _PLACES[0] & _U64
+
+
+def _array(kind: str, name: str, values: list[int]) -> Iterable[str]:
+    yield f"static const {kind} {name}[{len(values)}] = {{"
+    for start in range(0, len(values), 32):
+        yield ",".join(map(str, values[start : start + 32])) + ","
+    yield "};"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(tables(), encoding="ascii")

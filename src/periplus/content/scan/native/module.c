@@ -1,0 +1,274 @@
+/* `periplus.content.scan._native`: the compiled page scanner. All arguments are positional.
+
+   scan(html: bytes, url: str, wants_blocks: bool, wants_events: bool) -> Columns
+       The named tuples of columns.py themselves, so that nothing is left to wrap. `Columns.sketch` is None where
+       `content.sketch` has to compute it.
+   resolve(url: str, hrefs: list[str]) -> list[str | None]
+   masked(text: bytes) -> bytes
+       Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
+
+   A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
+   made. Each call has its own state and there are no caches, so that threads cannot disturb each other, with the GIL or
+   without it. Only the stable ABI of Python 3.11 is used, except on free-threaded builds, which have none. */
+#define PY_SSIZE_T_CLEAN
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include "reading.h"
+#include "columns.h"
+#include "volatile.h"
+
+#ifndef SOURCES_DIGEST
+#define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
+#endif
+#define COLUMN_COUNT 16
+
+static PyObject *sketch_column(const Page *page) {
+    if (page->sketched == LEFT_TO_PYTHON) {
+        return held(Py_None);
+    }
+    return PyBytes_FromStringAndSize((const char *)page->sketch, page->sketched == SKETCHED ? SKETCH_SIZE : 0);
+}
+
+static PyObject *columns_of(const State *state, const Page *page) {
+    const Scanner *scanner = &page->scanner;
+    LinkColumns links;
+    if (!make_link_columns(state, scanner, &page->targets, &links)) {
+        return NULL;
+    }
+    PyObject *values[COLUMN_COUNT] = {
+        PyBytes_FromStringAndSize((const char *)scanner->text.bytes, scanner->text.size),
+        PyBytes_FromStringAndSize((const char *)page->main, page->main_size),
+        PyBool_FromLong(scanner->text.is_cut),
+        first_characters(decoded_string(state, scanner->title, false), MAX_TITLE),
+        links.urls,
+        links.anchors,
+        links.rels,
+        links.kinds,
+        links.unresolved,
+        media_column(state, scanner),
+        head_column(state, scanner),
+        forms_column(state, scanner),
+        sketch_column(page),
+        blocks_column(&page->parts),
+        events_column(state, scanner, page->is_main),
+        own_links_column(scanner),
+    };
+    return row_of(state, state->columns_type, values, COLUMN_COUNT);
+}
+
+static PyObject *scan(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 4) {
+        PyErr_Format(PyExc_TypeError, "scan takes 4 arguments, got %zd", count);
+        return NULL;
+    }
+    char *html;
+    Py_ssize_t size;
+    Py_ssize_t url_size;
+    const char *url = PyUnicode_AsUTF8AndSize(arguments[1], &url_size);
+    if (!url || PyBytes_AsStringAndSize(arguments[0], &html, &size) != 0) {
+        return NULL;
+    }
+    int wants_blocks = PyObject_IsTrue(arguments[2]);
+    int wants_events = PyObject_IsTrue(arguments[3]);
+    Page *page = wants_blocks < 0 || wants_events < 0 ? NULL : calloc(1, sizeof *page);
+    if (!page) {
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    page->scanner.wants_blocks = wants_blocks;
+    page->scanner.wants_events = wants_events;
+    Span span = {(const u8 *)url, url_size > MAX_BASE ? MAX_BASE + 1 : (u32)url_size};
+    bool is_read;
+    Py_BEGIN_ALLOW_THREADS
+    is_read = read_page(page, (const u8 *)html, size > MAX_PAGE ? MAX_PAGE : (size_t)size, span);
+    Py_END_ALLOW_THREADS
+    PyObject *columns = is_read ? columns_of(PyModule_GetState(module), page) : PyErr_NoMemory();
+    free_page(page);
+    return columns;
+}
+
+/* Where one href leads; None where it is not plain. */
+static PyObject *resolved(const Base *base, PyObject *href) {
+    u8 url[MAX_URL];
+    Py_ssize_t size;
+    const char *link = PyUnicode_AsUTF8AndSize(href, &size);
+    if (!link) { /* a lone surrogate, or not a string */
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) {
+            return NULL;
+        }
+        PyErr_Clear();
+        return held(Py_None);
+    }
+    u32 length = size > MAX_PAGE ? 0 : write_plain(base, (Span){(const u8 *)link, (u32)size}, url);
+    return length ? PyUnicode_DecodeASCII((const char *)url, length, NULL) : held(Py_None);
+}
+
+static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 2 || !PyList_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "resolve takes a URL and a list");
+        return NULL;
+    }
+    Py_ssize_t url_size;
+    const char *url = PyUnicode_AsUTF8AndSize(arguments[0], &url_size);
+    Py_ssize_t size = PyList_Size(arguments[1]);
+    PyObject *list = url ? PyList_New(size) : NULL;
+    Base base;
+    bool is_base = url && url_size <= MAX_BASE && read_base(&base, (Span){(const u8 *)url, (u32)url_size});
+    for (Py_ssize_t i = 0; list && i < size; i++) {
+        PyObject *href = PyList_GetItem(arguments[1], i);
+        PyObject *target = !href ? NULL : is_base ? resolved(&base, href) : held(Py_None);
+        if (!target || PyList_SetItem(list, i, target) != 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+/* ---- the module ---- */
+
+static bool make_strings(PyObject **strings, const char *const *names, u32 count) {
+    for (u32 i = 0; i < count; i++) {
+        strings[i] = PyUnicode_InternFromString(names[i]);
+        if (!strings[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A named tuple of columns.py. One that has other fields than rows are made with here is an error: then this module was
+   built from other sources. */
+static PyObject *find_type(PyObject *columns, const char *name, Py_ssize_t field_count) {
+    PyObject *type = PyObject_GetAttrString(columns, name);
+    PyObject *fields = type ? PyObject_GetAttrString(type, "_fields") : NULL;
+    Py_ssize_t count = fields ? PyTuple_Size(fields) : -1;
+    Py_XDECREF(fields);
+    if (count != field_count) {
+        Py_CLEAR(type);
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_ImportError, "%s has %zd fields, not %zd: build the module again", name, count, field_count);
+        }
+    }
+    return type;
+}
+
+static bool find_types(State *state) {
+    PyObject *columns = PyImport_ImportModule("periplus.content.scan.columns");
+    if (!columns) {
+        return false;
+    }
+    state->columns_type = find_type(columns, "Columns", COLUMN_COUNT);
+    state->head_type = state->columns_type ? find_type(columns, "HeadElement", HEAD_FIELDS) : NULL;
+    state->medium_type = state->head_type ? find_type(columns, "Medium", MEDIUM_FIELDS) : NULL;
+    state->form_type = state->medium_type ? find_type(columns, "FormElement", FORM_FIELDS) : NULL;
+    state->event_type = state->form_type ? find_type(columns, "Event", EVENT_FIELDS) : NULL;
+    PyObject *kinds = state->event_type ? PyObject_GetAttrString(columns, "EventKind") : NULL;
+    Py_DECREF(columns);
+    bool is_complete = kinds != NULL;
+    for (int kind = 0; is_complete && kind < 3; kind++) {
+        state->event_kinds[kind] = PyObject_CallFunction(kinds, "i", kind);
+        is_complete = state->event_kinds[kind] != NULL;
+    }
+    Py_XDECREF(kinds);
+    return is_complete;
+}
+
+static int execute(PyObject *module) {
+    State *state = PyModule_GetState(module);
+    init_tables();
+    state->new_tuple = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+    state->empty = PyUnicode_FromStringAndSize("", 0);
+    bool is_ready = PyModule_AddStringConstant(module, "SOURCES", SOURCES_DIGEST) == 0 && state->empty && make_strings(state->tags, TAG_NAMES, TAG_COUNT) &&
+                    make_strings(state->attributes, ATTRIBUTE_NAMES, ATTR_COUNT) && find_types(state);
+    return is_ready ? 0 : -1;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->columns_type);
+    Py_VISIT(state->head_type);
+    Py_VISIT(state->medium_type);
+    Py_VISIT(state->form_type);
+    Py_VISIT(state->event_type);
+    for (int kind = 0; kind < 3; kind++) {
+        Py_VISIT(state->event_kinds[kind]);
+    }
+    return 0;
+}
+
+static int clear(PyObject *module) {
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->columns_type);
+    Py_CLEAR(state->head_type);
+    Py_CLEAR(state->medium_type);
+    Py_CLEAR(state->form_type);
+    Py_CLEAR(state->event_type);
+    Py_CLEAR(state->empty);
+    for (int kind = 0; kind < 3; kind++) {
+        Py_CLEAR(state->event_kinds[kind]);
+    }
+    for (u32 i = 0; i < TAG_COUNT; i++) {
+        Py_CLEAR(state->tags[i]);
+    }
+    for (u32 i = 0; i < ATTR_COUNT; i++) {
+        Py_CLEAR(state->attributes[i]);
+    }
+    return 0;
+}
+
+static void free_module(void *module) {
+    clear(module);
+}
+
+/* masked(text: bytes) -> bytes: the text with volatile words masked. */
+static PyObject *masked(PyObject *module, PyObject *text) {
+    (void)module;
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(text, &bytes, &size) < 0) {
+        return NULL;
+    }
+    u8 *buffer = size < UINT32_MAX ? malloc((size_t)size + 1) : NULL;
+    if (!buffer) {
+        return PyErr_NoMemory();
+    }
+    u32 length = mask_volatile((Span){(const u8 *)bytes, (u32)size}, buffer);
+    PyObject *result = PyBytes_FromStringAndSize((const char *)buffer, length);
+    free(buffer);
+    return result;
+}
+
+static PyMethodDef METHODS[] = {
+    {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
+    {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
+    {"masked", masked, METH_O, "Mask the volatile words of a text."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot SLOTS[] = {
+    {Py_mod_exec, (void *)execute},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef DEFINITION = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_native",
+    .m_doc = "The compiled page scanner.",
+    .m_size = sizeof(State),
+    .m_methods = METHODS,
+    .m_slots = SLOTS,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = free_module,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    return PyModuleDef_Init(&DEFINITION);
+}

@@ -1,0 +1,98 @@
+/* From the bytes of a page to all that can be found without Python. */
+#ifndef PERIPLUS_READING_H
+#define PERIPLUS_READING_H
+
+#include "blocks.h"
+#include "main_text.h"
+#include "page.h"
+#include "sketch.h"
+#include "urls.h"
+
+/* Written once, when the module is loaded; only read from then on. */
+static void init_tables(void) {
+    init_bytes();
+    init_tags();
+    init_attributes();
+    init_text();
+    init_ways();
+    init_hints();
+    init_urls();
+    init_sketch();
+}
+
+typedef struct {
+    Scanner scanner;
+    Targets targets;
+    WayParts parts;
+    u8 *page;
+    u8 *is_main; /* by block */
+    u8 *main;
+    u32 main_size;
+    u8 sketch[SKETCH_SIZE];
+    enum SketchResult sketched;
+} Page;
+
+static void free_page(Page *page) {
+    if (page) {
+        release(&page->scanner);
+        release_targets(&page->targets);
+        free(page->parts.items);
+        free(page->page);
+        free(page->is_main);
+        free(page->main);
+        free(page);
+    }
+}
+
+/* The chosen blocks with a space between them. */
+static void join_main(Page *page) {
+    const Scanner *scanner = &page->scanner;
+    for (u32 i = 0; i < scanner->blocks.count; i++) {
+        const Block *block = &scanner->blocks.items[i];
+        if (page->is_main[i]) {
+            if (page->main_size) {
+                page->main[page->main_size++] = ' ';
+            }
+            memcpy(page->main + page->main_size, scanner->text.bytes + block->start, block->end - block->start);
+            page->main_size += block->end - block->start;
+        }
+    }
+}
+
+/* Choose the main text and sketch it. Returns false if there is no memory. */
+static bool choose_main_text(Page *page) {
+    const Scanner *scanner = &page->scanner;
+    size_t room = (size_t)scanner->text.size + scanner->blocks.count + PADDING;
+    page->is_main = calloc(scanner->blocks.count + 1, 1);
+    page->main = malloc(room);
+    u8 *buffer = malloc(room);
+    bool is_done = page->is_main && page->main && buffer &&
+                   choose_main(scanner->text.bytes, scanner->text.size, scanner->blocks.items, scanner->blocks.count,
+                               scanner->elements.items, scanner->elements.count, page->is_main);
+    if (is_done) {
+        join_main(page);
+        memset(page->main + page->main_size, 0, PADDING);
+        page->sketched = write_sketch((Span){page->main, page->main_size}, buffer, page->sketch);
+    }
+    free(buffer);
+    return is_done;
+}
+
+/* All that needs no Python. Returns false if there is no memory. */
+static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
+    page->page = malloc(size + PADDING);
+    if (!page->page) {
+        return false;
+    }
+    memcpy(page->page, html, size);
+    memset(page->page + size, 0, PADDING);
+    page->page[size] = '>'; /* ends every tag */
+    Scanner *scanner = &page->scanner;
+    scanner->start = page->page;
+    scanner->end = page->page + size;
+    scan_page(scanner);
+    return !scanner->has_failed && resolve_links(scanner, &page->targets, url) && gather_parts(scanner, &page->parts) &&
+           choose_main_text(page);
+}
+
+#endif

@@ -1,0 +1,191 @@
+"""The stack of open elements: blocks, cells, lists, forms, ...; inline elements are not on it.
+
+There is no tree. What the parsing algorithm of the HTML Standard does with its stack is followed where it decides what
+text and links belong to: implied end tags, and elements beyond which an end tag does not reach.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .anchors import close_anchor
+from .columns import EventKind
+from .form_parts import enter_form_part, leave_form_parts
+from .markup import Tag
+from .state import HAS_EVENT, IS_FOREIGN, NONE, Page, WrittenEvent
+from .tags import BARRIER, CLOSES_P, FLAGS_OF, FORM_PART, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
+
+MAX_OPEN: Final = 512
+"""Elements on the stack, the body included; deeper ones are not put there: such pages are mistakes or attacks."""
+MAX_EVENTS: Final = 500_000
+EDGE: Final = b"\x03\x03"
+"""A run of text that stands for the border of a region: a space, whatever is beside it. It is told apart from what a
+page may hold by its identity, which single bytes do not have."""
+
+_EVERY: Final = bytes(range(256))
+_P: Final = NUMBERS["p"]
+_BUTTON: Final = NUMBERS["button"]
+_TABLE: Final = NUMBERS["table"]
+_OPTION: Final = NUMBERS["option"]
+_LI: Final = NUMBERS["li"]
+_HEADINGS: Final = numbers_of("h1", "h2", "h3", "h4", "h5", "h6")
+_FOREIGN: Final = numbers_of("svg", "math")
+_TABLE_PARTS: Final = numbers_of("table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption")
+_NO_EVENTS: Final = numbers_of("body", "foreignobject", "desc", "frameset", "frame")
+_SAME_PART: Final = {
+    number: part
+    for part in (numbers_of("td", "th"), numbers_of("tr"), numbers_of("tbody", "thead", "tfoot"))
+    for number in part
+}
+"""What a cell, a row or a group of rows ends, if it is open."""
+
+
+def _but(numbers: bytes, *names: str) -> bytes:
+    """All tags but some: what is deleted from a part of the stack to see whether one of the others is left."""
+    return bytes(set(_EVERY) - set(numbers) | set(numbers_of(*names)))
+
+
+_ALL_BUT_BARRIERS: Final = _but(numbers_with(BARRIER))
+_ALL_BUT_P_STOPS: Final = _but(numbers_with(BARRIER) + bytes((_BUTTON,)))
+_ALL_BUT_ITEM_STOPS: Final = _but(numbers_with(SPECIAL), "address", "div", "p")
+
+
+def _stops(ended: int) -> bytes:
+    """All tags but those beyond which an end tag does not reach."""
+    stops = bytes((_TABLE,)) if ended in _TABLE_PARTS else numbers_with(BARRIER)
+    if not FLAGS_OF[ended] & SPECIAL:
+        stops += numbers_with(SPECIAL)
+    if ended == _P:
+        stops += bytes((_BUTTON,))
+    if ended == _LI:
+        stops += numbers_of("ol", "ul")
+    return _but(stops)
+
+
+_ALL_BUT_STOPS: Final = tuple(_stops(number) for number in range(len(NAMES)))
+
+
+def push(page: Page, tag: Tag, position: int = NONE) -> None:
+    """Open an element. `position` is that of a part of a form in the list of these."""
+    stack = page.stack
+    if len(stack) >= MAX_OPEN:
+        return
+    number = len(page.elements)
+    page.elements.append((page.element, tag))
+    page.element = number
+    stack.append(tag.number)
+    if tag.is_plain and not page.wants_events:
+        page.levels.append((page.region, number, False, False))
+    else:
+        _enter(page, tag, position)
+
+
+def _enter(page: Page, tag: Tag, position: int) -> None:
+    """What is to be done for elements that are more than a block."""
+    region = page.region | tag.region
+    if region != page.region:
+        cross_region(page, region)
+    page.is_foreign = tag.number in _FOREIGN
+    if tag.flags & FORM_PART:
+        enter_form_part(page, tag.number, position)
+    has_event = page.wants_events and add_open_event(page, tag)
+    page.levels.append((region, page.element, page.is_foreign, has_event))
+
+
+def pop_to(page: Page, size: int) -> None:
+    """Close elements until `size` are open."""
+    stack, levels = page.stack, page.levels
+    if page.outer:
+        leave_form_parts(page, stack[size:])
+    if page.wants_events:
+        for place in range(len(stack) - 1, size - 1, -1):
+            if levels[place][HAS_EVENT]:
+                add_event(page, WrittenEvent(EventKind.CLOSE, NAMES[stack[place]], None, NONE))
+    if size < page.link_depth and page.link != NONE:
+        if FLAGS_OF[stack[page.link_depth - 1]] & BARRIER:
+            close_anchor(page)
+        else:
+            page.is_split = True
+            page.link_depth = 0
+    del stack[size:], levels[size:]
+    region, page.element, page.is_foreign, _ = levels[-1]
+    if region != page.region:
+        cross_region(page, region)
+
+
+def cross_region(page: Page, region: int) -> None:
+    """Where main part, navigation, header or form begins or ends, a block of text ends, too."""
+    page.region = region
+    page.block += 1
+    page.runs.append((EDGE, page.element, page.block, False))
+
+
+def close_paragraph(page: Page) -> None:
+    """End the open paragraph, if there is one in reach."""
+    at = page.stack.rfind(_P)
+    if at > 0 and not page.stack[at + 1 :].translate(None, _ALL_BUT_P_STOPS):
+        pop_to(page, at)
+
+
+def close_item(page: Page, ended: bytes) -> None:
+    """A list item, a term or a description ends the one before it."""
+    at = max(map(page.stack.rfind, ended))
+    if at > 0 and not page.stack[at + 1 :].translate(None, _ALL_BUT_ITEM_STOPS):
+        pop_to(page, at)
+
+
+def close_table_part(page: Page, started: int) -> None:
+    """A cell ends the cell before it, a row the row, a group of rows the group."""
+    at = max(map(page.stack.rfind, _SAME_PART[started]))
+    if at > page.stack.rfind(_TABLE) and at > 0:
+        pop_to(page, at)
+
+
+def close_option(page: Page) -> None:
+    """An option or a group of options ends the option before it."""
+    if page.stack[-1] == _OPTION:
+        pop_to(page, len(page.stack) - 1)
+
+
+def close_element(page: Page, ended: int) -> None:
+    """An end tag. That of a heading ends whichever heading is open."""
+    stack = page.stack
+    at = stack.rfind(ended)
+    if at <= 0 and ended in _HEADINGS:
+        ended = next((heading for heading in _HEADINGS if heading in stack), ended)
+        at = stack.rfind(ended)
+    if at > 0 and (at == len(stack) - 1 or not stack[at + 1 :].translate(None, _ALL_BUT_STOPS[ended])):
+        pop_to(page, at)
+
+
+def leave_foreign(page: Page) -> None:
+    """A tag of HTML in a drawing or a formula ends it."""
+    size = len(page.levels)
+    while size > 1 and page.levels[size - 1][IS_FOREIGN]:
+        size -= 1
+    pop_to(page, size)
+
+
+def has_events(page: Page, number: int) -> bool:
+    """Whether writers may care about an element."""
+    return bool(number) and not FLAGS_OF[number] & HEAD and number not in _NO_EVENTS and not page.is_in_noscript
+
+
+def add_open_event(page: Page, tag: Tag) -> bool:
+    """Report that an element begins; false if it is not reported."""
+    return has_events(page, tag.number) and add_event(
+        page, WrittenEvent(EventKind.OPEN, tag.name, tag.event_attributes(), NONE)
+    )
+
+
+def add_event(page: Page, event: WrittenEvent) -> bool:
+    """Report something, if there is room."""
+    has_room = len(page.events) < MAX_EVENTS
+    if has_room:
+        page.events.append(event)
+    return has_room
+
+
+def starts_paragraph_end(page: Page, tag: Tag) -> bool:
+    """Whether a start tag may end an open paragraph."""
+    return bool(tag.flags & CLOSES_P) and _P in page.stack

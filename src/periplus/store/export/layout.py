@@ -1,0 +1,259 @@
+"""What has to be known of the layout of a page before it is written, or that only the classes of its elements tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+from periplus.content.scan.columns import Event, EventKind
+
+LONGEST_CELL: Final = 300
+"""Characters of a cell in a table without header cells; one that has more lays out the page."""
+OPEN, CLOSE, TEXT = map(int, EventKind)
+"""Kinds of events as numbers, which are compared faster."""
+DIGITS: Final = re.compile(r"\s*\d{1,9}\s*")
+
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_ASIDES: Final = ("nav", "aside", "footer")
+_NEEDS_LINES: Final = frozenset((*_HEADINGS, "hr", "blockquote", "listing", "xmp"))
+"""What cannot be written in a cell, beside tables and code of several lines: a table around it lays out the page."""
+_SURVEYED: Final = frozenset((*_NEEDS_LINES, "img", "pre", "table", "td", "th", "tr"))
+_CLUTTER: Final = re.compile(
+    r"(?:^|\s)(?:linenos?|linenumbers?|line-?number|linenodiv|(?:rouge-)?gutter|hljs-ln-numbers|lnt?|blob-num\S*"
+    r"|mw-editsection)(?:\s|$)"
+)
+"""Classes of line numbers beside code, and of links that edit a section."""
+_PERMALINK: Final = re.compile(
+    r"(?:^|\s)(?:(?:header|heading)-?(?:anchor|link)|headeranchor-link|(?:anchorjs|anchor|hash)-link|anchor|permalink)"
+    r"(?:\s|$)"
+)
+_LANGUAGES: Final = tuple(
+    re.compile(rf"(?:^|\s){before}([A-Za-z][\w+#.-]{{0,29}}){behind}")
+    for before, behind in (
+        ("lang(?:uage)?-", ""),
+        (r"brush:\s*", ""),
+        ("highlight-(?:source-|text-)?", ""),
+        (r"(?:hljs|sourceCode|src|prettyprint)\s+(?:src-)?", ""),
+        ("", r"\s+(?:hljs|rust-example-rendered)(?:\s|$)"),
+    )
+)
+"""How classes name the language of code, the clearest first."""
+_NO_LANGUAGES: Final = frozenset(
+    {"none", "default", "plain", "auto", "undefined", "notranslate", "linenums", "highlight", "wrapper", "hljs"}
+)
+_SHORT_LANGUAGES: Final = frozenset(
+    {"cs", "fs", "go", "hs", "js", "kt", "md", "ml", "pl", "ps", "py", "qt", "rb", "rs", "sh", "tf", "ts", "vb"}
+)
+"""Programming languages with a name of two letters; other names of two letters are natural languages."""
+
+
+def language_of(classes: str) -> str:
+    """The language that the classes of an element give for the code in it; empty if they do not."""
+    for pattern in _LANGUAGES if classes else ():
+        found = pattern.search(classes)
+        name = found[1].lower() if found else ""
+        is_natural = len(name) == 2 and name.isalpha() and name not in _SHORT_LANGUAGES
+        if name and name not in _NO_LANGUAGES and not is_natural:
+            return name
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def is_clutter(tag: str, classes: str) -> bool:
+    """Whether an element holds line numbers, or links that edit a section."""
+    return tag in ("td", "th", "div", "span", "a") and _CLUTTER.search(classes) is not None
+
+
+def is_permalink(classes: str) -> bool:
+    """Whether the classes of a link say that it is only there to be copied."""
+    return _PERMALINK.search(classes) is not None
+
+
+def are_numbers(lines: Sequence[str]) -> bool:
+    """Whether lines count: 7, 8, 9."""
+    first = lines[0] if lines else ""
+    return DIGITS.fullmatch(first) is not None and all(
+        line.strip() == str(number) for number, line in enumerate(lines, int(first))
+    )
+
+
+def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
+    """The events, with two kinds of headings as main text: those right before main text, and that of the page.
+
+    The rule for main text takes them for navigation if they are links, or are apart from the text. If there is no main
+    text at all, everything is.
+    """
+    headings = _Headings(_letters(title))
+    for place, (kind, value, _, is_main) in enumerate(events):
+        if kind == TEXT:
+            if not value.isspace():
+                headings.read(value, is_main, place)
+        elif value in _HEADINGS:
+            headings.cross(is_open=kind == OPEN)
+        elif value in _ASIDES:
+            headings.asides += 1 if kind == OPEN else -1
+    found = headings.found() if headings.has_main else range(len(events))
+    changed = list(events)
+    for place in found:
+        changed[place] = events[place]._replace(is_main=True)
+    return changed
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
+
+
+class _Headings:
+    """The headings of a page that are not main text but should be."""
+
+    def __init__(self, title: str) -> None:
+        self.asides = 0
+        """Open elements with navigation and the like."""
+        self.has_main = False
+        self._title = title
+        self._found: list[int] = []
+        self._waiting: list[int] = []
+        """Texts of headings since the last text that is not in one."""
+        self._own: list[int] = []
+        """Texts of the last heading before the main text that has the words of the title."""
+        self._is_open = False
+        self._places: list[int] = []
+        self._texts: list[str] = []
+        """Of the heading that is open."""
+
+    def cross(self, *, is_open: bool) -> None:
+        """A heading begins or ends."""
+        words = _letters("".join(self._texts))
+        if words and self._title and (words in self._title or self._title in words):
+            self._own = self._own if self.has_main else self._places
+        self._waiting += self._places
+        self._places, self._texts = [], []
+        self._is_open = is_open
+
+    def read(self, text: str, is_main: bool, place: int) -> None:
+        """A text that is not only white space."""
+        if is_main:
+            self._found += self._waiting + self._places
+            self.has_main = True
+        elif self._is_open and not self.asides:
+            self._places.append(place)
+            self._texts.append(text)
+            return
+        self._waiting = []
+
+    def found(self) -> list[int]:
+        """Texts that should be main text."""
+        return self._found + self._own
+
+
+def shown_places(events: Iterable[Event]) -> frozenset[int]:
+    """The places of tables that hold data, and of images beside main text, if it goes on behind them."""
+    survey = _Survey()
+    for place, (kind, value, _, is_main) in enumerate(events):
+        if kind == TEXT:
+            if not value.isspace():
+                survey.read(value, is_main)
+        elif value not in _SURVEYED:
+            continue
+        elif kind == OPEN:
+            survey.open(value, place)
+        else:
+            survey.close(value)
+    return survey.end()
+
+
+class _Survey:
+    """A first pass over the events of a page."""
+
+    def __init__(self) -> None:
+        self._shown: list[int] = []
+        self._images: list[int] = []
+        """Those behind the last text."""
+        self._doubtful: list[int] = []
+        """Those between main text and other text, perhaps a caption."""
+        self._tables: list[_Table] = []
+        self._was_main = True
+        self._has_main = False
+        self._is_in_code = False
+
+    def open(self, tag: str, place: int) -> None:
+        """An element begins."""
+        if tag == "img":
+            self._images.append(place)
+        elif tag == "pre":
+            self._is_in_code = True
+        elif tag == "table":
+            self._tables.append(_Table(place))
+        elif self._tables:
+            self._tables[-1].has_header |= tag == "th"
+            self._tables[-1].needs_lines |= tag in _NEEDS_LINES
+
+    def close(self, tag: str) -> None:
+        """An element ends."""
+        if tag == "pre":
+            self._is_in_code = False
+        elif not self._tables:
+            return
+        elif tag in ("td", "th"):
+            self._tables[-1].end_cell()
+        elif tag == "tr":
+            self._tables[-1].end_row()
+        elif tag == "table":
+            table = self._tables.pop()
+            if table.holds_data:
+                self._shown.append(table.place)
+            if self._tables:
+                self._tables[-1].needs_lines = True
+
+    def read(self, text: str, is_main: bool) -> None:
+        """A text that is not only white space."""
+        if is_main and (self._was_main or self._has_main):
+            self._shown += self._doubtful + self._images
+            self._doubtful = []
+        elif self._was_main and self._has_main:
+            self._doubtful += self._images
+        self._images = []
+        self._has_main |= is_main
+        self._was_main = is_main
+        if is_main and self._tables:
+            self._tables[-1].size += len(text)
+            self._tables[-1].needs_lines |= self._is_in_code and "\n" in text.strip()
+
+    def end(self) -> frozenset[int]:
+        """What was found."""
+        return frozenset(self._shown + self._images if self._was_main else self._shown)
+
+
+class _Table:
+    """What decides whether a table holds data or lays out the page. Cells and rows without main text do not count."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+        self.has_header = False
+        self.needs_lines = False
+        self.size = 0
+        """Characters in the cell that is open."""
+        self._cells = 0
+        self._rows = 0
+        self._widest = 0
+        self._longest = 0
+
+    def end_cell(self) -> None:
+        """A cell ends."""
+        self._cells += self.size > 0
+        self._longest = max(self._longest, self.size)
+        self.size = 0
+
+    def end_row(self) -> None:
+        """A row ends."""
+        self._rows += self._cells > 0
+        self._widest = max(self._widest, self._cells)
+        self._cells = 0
+
+    @property
+    def holds_data(self) -> bool:
+        """Whether it has several rows of several cells or a header, and short cells or a header."""
+        is_grid = self._rows > 1 and (self._widest > 1 or (self.has_header and self._rows > 2))
+        return is_grid and not self.needs_lines and (self.has_header or self._longest <= LONGEST_CELL)
