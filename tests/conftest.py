@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-<<<<<<< HEAD
 import shutil
-=======
 from collections.abc import Callable
->>>>>>> reader
 from pathlib import Path
 
 import pytest
