@@ -122,6 +122,19 @@ static inline bool is_same(Span a, Span b) {
     return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
 }
 
+static u32 hash_bytes(Span bytes) {
+    u64 hash = bytes.size;
+    u32 at = 0;
+    for (; at + 8 <= bytes.size; at += 8) {
+        hash = (hash ^ eight_bytes(bytes.at + at)) * 0x9E3779B97F4A7C15ULL;
+        hash ^= hash >> 29;
+    }
+    for (; at < bytes.size; at++) {
+        hash = (hash ^ bytes.at[at]) * 0xC2B2AE3D27D4EB4FULL;
+    }
+    return (u32)(hash >> 32 ^ hash);
+}
+
 /* Whether the bytes at a place are this word, whatever the case; `word` is in small letters. */
 static inline bool starts_with(const u8 *at, const char *word, u32 size) {
     for (u32 i = 0; i < size; i++) {

@@ -277,19 +277,6 @@ static bool decode_hrefs(Scanner *scanner, Targets *targets) {
     return out != NULL;
 }
 
-static u32 hash_bytes(Span bytes) {
-    u64 hash = bytes.size;
-    u32 at = 0;
-    for (; at + 8 <= bytes.size; at += 8) {
-        hash = (hash ^ eight_bytes(bytes.at + at)) * 0x9E3779B97F4A7C15ULL;
-        hash ^= hash >> 29;
-    }
-    for (; at < bytes.size; at++) {
-        hash = (hash ^ bytes.at[at]) * 0xC2B2AE3D27D4EB4FULL;
-    }
-    return (u32)(hash >> 32 ^ hash);
-}
-
 /* Resolve a link, if it is plain, behind the URLs that are known. Returns false if there is no memory. */
 static bool add_url(Targets *targets, const Base *base, Unique *unique) {
     if (targets->urls_size + MAX_URL > targets->urls_room) {
