@@ -93,6 +93,17 @@ static inline u64 first_bytes(u64 bytes, u32 count) {
 #define EACH 0x0101010101010101ULL
 #define HIGH_BITS (0x80 * EACH)
 
+/* Which of 8 bytes are this one, of ASCII. */
+static inline u64 are_equal(u64 bytes, u8 byte) {
+    u64 differences = bytes ^ byte * EACH;
+    return ~(((differences & ~HIGH_BITS) + ~HIGH_BITS) | differences) & HIGH_BITS;
+}
+
+/* Which of 8 bytes are ASCII from this one on. */
+static inline u64 are_from(u64 bytes, u8 first) {
+    return ((bytes & ~HIGH_BITS) + (0x80 - first) * EACH) & ~bytes & HIGH_BITS;
+}
+
 /* Which of 8 bytes are from `first` to `last`; both are ASCII. */
 static inline u64 are_between(u64 bytes, u8 first, u8 last) {
     u64 seven_bits = bytes & ~HIGH_BITS;

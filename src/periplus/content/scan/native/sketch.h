@@ -158,9 +158,10 @@ static u32 add_wide_character(Sketcher *sketcher, const u8 *at, const u8 *end) {
 /* ASCII letters, of which there is at least one here: up to 8 at once. Returns how many. Most words are as short as that
    and surrounded by ASCII, and need not be copied. At least 8 bytes can be read; those behind the text are 0. */
 static inline u32 add_letters(Sketcher *sketcher, const u8 *at) {
-    u64 bytes = lower_bytes(eight_bytes(at));
-    u64 letters = are_between(bytes, 'a', 'z') | are_between(bytes, '0', '9') | are_between(bytes, '_', '_');
-    u64 others = letters ^ HIGH_BITS;
+    u64 bytes = eight_bytes(at);
+    u64 letters = are_between(bytes | 0x20 * EACH, 'a', 'z'); /* of either case */
+    u64 others = (letters | are_between(bytes, '0', '9') | are_equal(bytes, '_')) ^ HIGH_BITS;
+    bytes |= letters >> 2; /* in small letters */
     u32 size = others ? first_marked(others) : 8;
     bool goes_on = !others || (others & -others & bytes); /* with letters, or something beyond ASCII */
     if (!goes_on && sketcher->out == sketcher->word) {
