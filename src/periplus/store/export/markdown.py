@@ -255,6 +255,11 @@ class _Writer:
     def _open_definition(self, _: str, __: Attributes) -> None:
         self._blocks.continue_item()
 
+    def _open_classifier(self, _: str, attributes: Attributes) -> None:
+        """The type of a parameter in manuals of Python, which styles separate from its name."""
+        if self._runs and attributes.get("class") == "classifier":
+            self._runs.append(Run(" : ", ()))
+
     def _open_line(self, _: str, attributes: Attributes) -> None:
         """A line of code as Doxygen writes it, in a `<div class="fragment">`."""
         around = self._frames[-2] if len(self._frames) > 1 else None
@@ -412,6 +417,7 @@ _OPENERS: Final[dict[str, Callable[[_Writer, str, Attributes], None]]] = {
     "dd": _Writer._open_definition,
     "div": _Writer._open_line,
     "hr": _Writer._open_rule,
+    "span": _Writer._open_classifier,
     "tr": _Writer._open_row,
 }
 _SHOWN_OPENERS: Final = {"img": _Writer._open_image, "table": _Writer._open_table}
