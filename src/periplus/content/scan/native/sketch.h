@@ -195,18 +195,48 @@ static bool add_words(Sketcher *sketcher, Span text) {
     return true;
 }
 
-/* Bins that stayed empty borrow from others, each in an order of its own (optimal densification). */
-static u32 bin_value(const Sketcher *sketcher, u32 bin) {
-    if (sketcher->bins[bin] != EMPTY_BIN) {
-        return sketcher->bins[bin];
+#define FEW_BINS 12 /* filled ones, up to which it is quicker to look at each of them than to go through an order */
+
+/* The first filled bin in the order of an empty one. */
+static u32 first_in_order(const Sketcher *sketcher, u32 bin) {
+    const u8 *order = &BIN_ORDERS[bin * BINS];
+    while (sketcher->bins[*order] == EMPTY_BIN) {
+        order++;
     }
-    for (u32 i = 0; i < BINS; i++) {
-        u32 value = sketcher->bins[BIN_ORDERS[bin * BINS + i]];
-        if (value != EMPTY_BIN) {
-            return value;
+    return *order;
+}
+
+/* The same, given which are filled. */
+static u32 first_by_rank(const u8 *filled, u32 count, u32 bin) {
+    const u8 *ranks = &BIN_RANKS[bin * BINS];
+    u32 first = filled[0];
+    for (u32 i = 1; i < count; i++) {
+        if (ranks[filled[i]] < ranks[first]) {
+            first = filled[i];
         }
     }
-    return EMPTY_BIN;
+    return first;
+}
+
+/* Write the bins, little-endian. Those that stayed empty borrow from others, each in an order of its own (optimal
+   densification). */
+static void write_bins(const Sketcher *sketcher, u8 *out) {
+    u8 filled[BINS] = {0}; /* of none, the first: a value can be that of an empty bin by chance */
+    u32 count = 0;
+    for (u32 bin = 0; bin < BINS; bin++) {
+        if (sketcher->bins[bin] != EMPTY_BIN) {
+            filled[count++] = (u8)bin;
+        }
+    }
+    for (u32 bin = 0; bin < BINS; bin++) {
+        u32 lender = bin;
+        if (sketcher->bins[bin] == EMPTY_BIN) {
+            lender = count <= FEW_BINS ? first_by_rank(filled, count, bin) : first_in_order(sketcher, bin);
+        }
+        for (u32 byte = 0; byte < 4; byte++) {
+            out[4 * bin + byte] = (u8)(sketcher->bins[lender] >> 8 * byte);
+        }
+    }
 }
 
 enum SketchResult { NO_WORDS, SKETCHED, LEFT_TO_PYTHON };
@@ -225,12 +255,7 @@ static enum SketchResult write_sketch(Span text, u8 *buffer, u8 *out) {
     if (sketcher.count < SHINGLE) { /* shorter than a shingle: it is one */
         add_shingle(&sketcher, sketcher.sums[SHINGLE - 1 - sketcher.count]);
     }
-    for (u32 bin = 0; bin < BINS; bin++) {
-        u32 value = bin_value(&sketcher, bin);
-        for (u32 byte = 0; byte < 4; byte++) { /* little-endian */
-            out[4 * bin + byte] = (u8)(value >> 8 * byte);
-        }
-    }
+    write_bins(&sketcher, out);
     return SKETCHED;
 }
 
