@@ -41,8 +41,12 @@ CASES = {
     "deleted, quoted, raised": ("<p><s>a</s> <q>b</q> x<sup>2</sup>", "~~a~~ \u201cb\u201d x<sup>2</sup>"),
     "image": ("<p>a<img src=i.png alt='a [b]'>", "a![a \\[b\\]](https://example.org/dir/i.png)"),
     "image as a link": (
-        "<p>a <a href=/x><img src=/i alt=b></a>",
-        "a [![b](https://example.org/i)](https://example.org/x)",
+        "<p>a <a href=/x><img src=/i alt=b></a> c",
+        "a [![b](https://example.org/i)](https://example.org/x) c",
+    ),
+    "images that lead elsewhere": (
+        "<a href=/><img src=l alt=logo></a><p>a<a href='#t'><img src=t alt=up></a> b<a href=n><img src=n alt=next></a>",
+        "a b",
     ),
     "image without a text": ("<p>a<img src=i.png><img src=j.png alt=''>", "a"),
     "image of data": ("<p>a<img src='data:image/png;base64,AAAA' alt=b>", "a"),

@@ -20,7 +20,7 @@ _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ASIDES: Final = ("nav", "aside", "footer")
 _NEEDS_LINES: Final = frozenset((*_HEADINGS, "hr", "blockquote", "listing", "xmp"))
 """What cannot be written in a cell, beside tables and code of several lines: a table around it lays out the page."""
-_SURVEYED: Final = frozenset((*_NEEDS_LINES, "img", "pre", "table", "td", "th", "tr"))
+_SURVEYED: Final = frozenset((*_NEEDS_LINES, "a", "img", "pre", "table", "td", "th", "tr"))
 _CLUTTER: Final = re.compile(
     r"(?:^|\s)(?:linenos?|linenumbers?|line-?number|linenodiv|(?:rouge-)?gutter|hljs-ln-numbers|lnt?|blob-num\S*"
     r"|mw-editsection)(?:\s|$)"
@@ -151,7 +151,11 @@ class _Headings:
 
 
 def shown_places(events: Iterable[Event]) -> frozenset[int]:
-    """The places of tables that hold data, and of images beside main text, if it goes on behind them."""
+    """The places of tables that hold data, and of images in the main text.
+
+    Those are the images that have main text on one side, and somewhere on the other; at its ends, those that are not
+    links, as logos and buttons are.
+    """
     survey = _Survey()
     for place, (kind, value, _, is_main) in enumerate(events):
         if kind == TEXT:
@@ -173,17 +177,23 @@ class _Survey:
         self._shown: list[int] = []
         self._images: list[int] = []
         """Those behind the last text."""
+        self._linked: set[int] = set()
         self._doubtful: list[int] = []
         """Those between main text and other text, perhaps a caption."""
         self._tables: list[_Table] = []
         self._was_main = True
         self._has_main = False
         self._is_in_code = False
+        self._is_in_link = False
 
     def open(self, tag: str, place: int) -> None:
         """An element begins."""
         if tag == "img":
             self._images.append(place)
+            if self._is_in_link:
+                self._linked.add(place)
+        elif tag == "a":
+            self._is_in_link = True
         elif tag == "pre":
             self._is_in_code = True
         elif tag == "table":
@@ -194,7 +204,9 @@ class _Survey:
 
     def close(self, tag: str) -> None:
         """An element ends."""
-        if tag == "pre":
+        if tag == "a":
+            self._is_in_link = False
+        elif tag == "pre":
             self._is_in_code = False
         elif not self._tables:
             return
@@ -211,10 +223,12 @@ class _Survey:
 
     def read(self, text: str, is_main: bool) -> None:
         """A text that is not only white space."""
-        if is_main and (self._was_main or self._has_main):
+        if is_main and self._has_main:
             self._shown += self._doubtful + self._images
             self._doubtful = []
-        elif self._was_main and self._has_main:
+        elif is_main:
+            self._end_images()
+        elif self._has_main and self._was_main:
             self._doubtful += self._images
         self._images = []
         self._has_main |= is_main
@@ -225,7 +239,13 @@ class _Survey:
 
     def end(self) -> frozenset[int]:
         """What was found."""
-        return frozenset(self._shown + self._images if self._was_main else self._shown)
+        self._end_images()
+        return frozenset(self._shown)
+
+    def _end_images(self) -> None:
+        """At the beginning or end of the page."""
+        if self._was_main:
+            self._shown += [place for place in self._images if place not in self._linked]
 
 
 class _Table:
