@@ -67,12 +67,10 @@ static bool mask_text(const u8 *bytes, u32 size) {
 }
 
 static bool read_one(const u8 *html, u32 size, int flags) {
-    Page *page = calloc(1, sizeof *page);
+    Page *page = new_page(flags & 1, flags & 2);
     if (!page) {
         return false;
     }
-    page->scanner.wants_blocks = flags & 1;
-    page->scanner.wants_events = flags & 2;
     u64 before = counted_steps;
     bool is_read = read_page(page, html, size, (Span){(const u8 *)URL, sizeof URL - 1});
     is_read = is_read && mask_text(page->main, page->main_size);

@@ -41,8 +41,12 @@ CASES = {
     "deleted, quoted, raised": ("<p><s>a</s> <q>b</q> x<sup>2</sup>", "~~a~~ \u201cb\u201d x<sup>2</sup>"),
     "image": ("<p>a<img src=i.png alt='a [b]'>", "a![a \\[b\\]](https://example.org/dir/i.png)"),
     "image as a link": (
-        "<p>a <a href=/x><img src=/i alt=b></a>",
-        "a [![b](https://example.org/i)](https://example.org/x)",
+        "<p>a <a href=/x><img src=/i alt=b></a> c",
+        "a [![b](https://example.org/i)](https://example.org/x) c",
+    ),
+    "images that lead elsewhere": (
+        "<a href=/><img src=l alt=logo></a><p>a<a href='#t'><img src=t alt=up></a> b<a href=n><img src=n alt=next></a>",
+        "a b",
     ),
     "image without a text": ("<p>a<img src=i.png><img src=j.png alt=''>", "a"),
     "image of data": ("<p>a<img src='data:image/png;base64,AAAA' alt=b>", "a"),
@@ -56,6 +60,7 @@ CASES = {
         "<dl><dt>a<dt>b<dd>c<dd>d<dt><code>e</code> <i>f</i><dd>g</dl>",
         "- **a**\n- **b**\n\n  c\n\n  d\n\n- `e` *f*\n\n  g",
     ),
+    "classifier": ("<dl><dt><b>x</b><span class=classifier>int</span><dd>y</dl>", "- **x : int**\n\n  y"),
     "quote": ("<blockquote><p>a<p>b<blockquote>c</blockquote></blockquote>d", "> a\n>\n> b\n>\n> > c\n\nd"),
     "code": ("<p>the <code>a_b*</code> <kbd>c</kbd>", "the `a_b*` `c`"),
     "code with a tick": ("<p><code>a`b</code> <code>`</code>", "``a`b`` `` ` ``"),
@@ -222,7 +227,7 @@ def test_links_keep_their_fragments() -> None:
 def test_text_has_lines_and_no_marks() -> None:
     """As Markdown, without marks: a line an item and row, an empty one between paragraphs."""
     page = (
-        b"<h1>T</h1><p>a <b>b</b> <a href=/x>c*</a><br>d<ul><li>e<li>f</ul>"
+        b"<h1>T</h1><p>a <b>b</b> <a href=/x>c*</a><br><img src=i alt=d><p><img src=i alt=i><ul><li>e<li>f</ul>"
         b"<table><tr><td>1<td>2<tr><td><td>3</table><pre class=lang-c>x\n  y</pre><blockquote>q</blockquote>"
     )
     wanted = "T\n\na b c*\nd\n\n- e\n- f\n\n1 \u00b7 2\n3\n\nx\n  y\n\nq"

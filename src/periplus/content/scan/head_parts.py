@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from .columns import MAX_REDIRECT_PAGE, MAX_SCRIPT, HeadElement
@@ -9,6 +10,9 @@ from .markup import Tag
 from .references import decode_text
 from .state import Page
 
+_WORDS: Final = re.compile(rb"[^\t\n\f\r ]+")
+_RELATIONS: Final = frozenset({b"canonical", b"next", b"prev", b"previous", b"amphtml", b"alternate", b"feed"})
+"""Words of a `rel` that concern another page; most links are to stylesheets and icons."""
 MAX_METAS: Final = 1000
 MAX_HEAD_LINKS: Final = 2000
 """Elements of a kind that are reported of a page."""
@@ -43,7 +47,8 @@ def _is_reported(page: Page, tag: Tag) -> bool:
             is_reported = bool(is_named and raw.get(b"content")) and page.metas < MAX_METAS
             page.metas += is_reported
         case "link":
-            is_reported = bool(raw.get(b"rel")) and page.head_links < MAX_HEAD_LINKS
+            words = _WORDS.findall((raw.get(b"rel") or b"").lower())
+            is_reported = not _RELATIONS.isdisjoint(words) and page.head_links < MAX_HEAD_LINKS
             page.head_links += is_reported
         case "html":
             is_reported = not page.has_language and (b"lang" in raw or b"xml:lang" in raw)

@@ -1,11 +1,11 @@
-"""What the attributes of an element suggest about its text: navigation, a caption, comments, the body of an article.
+"""What the attributes of an element suggest about its text: navigation, a caption, comments, an introduction.
 
 Authors name the parts of their pages in `class` and `id`: a "sidebar" is called so in every language. These names are
 looked up in a small vocabulary of markup; `role`, `itemprop`, `style`, `hidden` and `aria-hidden` say the same in
 standard words. The hints of an element are bits of one number:
 
-- bits 0 to 9: what kind of part it is, by its classes and standard attributes;
-- bits 10 to 18: the first nine kinds again, by its `id`; they are apart because the ids of sections and headings in
+- bits 0 to 8: what kind of part it is, by its classes and standard attributes;
+- bits 10 to 17: the first eight kinds again, by its `id`; they are apart because the ids of sections and headings in
   manuals are made of what these are about (`<section id="login">`), and are then not to be believed;
 - bit 19: whether a class is called "section";
 - bits 20 to 31: a hash of the classes; elements beside each other with the same one are of the same kind.
@@ -36,9 +36,7 @@ HIDDEN: Final = 64
 """Not shown."""
 LEAD: Final = 128
 """The introduction of an article."""
-BODY: Final = 256
-"""The body of an article."""
-ASIDE: Final = 512
+ASIDE: Final = 256
 """A role of navigation, as `<nav>`, `<aside>` and `<footer>` have it."""
 BY_ID: Final = 10
 """Bits by which the kinds are shifted that an `id` suggests."""
@@ -69,10 +67,6 @@ WORDS: Final[dict[int, str]] = {
         "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
         "^entradilla"
     ),
-    BODY: (
-        "articlebody articlecontent articletext entrycontent postcontent postbody storybody bodytext maintext "
-        "maincontent richtext ^prose$ ^rte$"
-    ),
     SECTION: "section",
 }
 """The vocabulary. `^` asks for the beginning of a word, `$` for its end, `=` for a whole class; a word begins at every
@@ -94,10 +88,6 @@ _ROLES: Final = {
     b"toolbar": CLUTTER,
 }
 _PROPERTIES: Final = {
-    b"articlebody": BODY,
-    b"text": BODY,
-    b"reviewbody": BODY,
-    b"recipeinstructions": BODY,
     b"description": LEAD,
     b"alternativeheadline": LEAD,
     b"author": TEASER,
@@ -108,7 +98,7 @@ _PROPERTIES: Final = {
     b"caption": CAPTION,
 }
 """Properties of schema.org, by which pages mark their parts for search engines."""
-BY_NAME: Final = CLUTTER | SIDE | TEASER | CAPTION | PICTURE | COMMENT | HIDDEN | LEAD | BODY
+BY_NAME: Final = CLUTTER | SIDE | TEASER | CAPTION | PICTURE | COMMENT | HIDDEN | LEAD
 """The kinds that an `id` may name."""
 _SHORT: Final = 4
 """Letters from which on a word may be written with hyphens, underscores and capitals inside."""

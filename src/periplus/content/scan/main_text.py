@@ -28,7 +28,6 @@ from typing import Final
 
 from .hints import (
     ASIDE,
-    BODY,
     BY_ID,
     BY_NAME,
     CAPTION,
@@ -213,7 +212,7 @@ class _Page:
             return FULL
         if tag in _ASIDES or kinds & ASIDE:
             return SLIGHT
-        if is_lead or kinds & BODY:
+        if is_lead:
             kinds &= ~TEASER
         if kinds & SIDE and self._reads_like_text(element):
             kinds &= ~SIDE

@@ -105,7 +105,7 @@ class Tag:
             self._raw = {}
         elif self.number in _MAY_BE_EMPTY:
             self.is_self_closing = is_self_closing(source)
-        if self.flags & PUSH and not self.is_end:
+        if not self.is_end and (self.flags & PUSH or self.number in _OF_FOREIGN):
             self._read_hints()
         self.is_plain = not self.region and not self.flags & FORM_PART and self.number not in _OF_FOREIGN
         if self.number == _A:

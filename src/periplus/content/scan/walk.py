@@ -2,7 +2,7 @@
 
 Nearly all tags of a page were seen before, on it or on another page of its site. So the page is split at every "<", and
 what is before the next ">" is looked up among the tags that are known (`steps`): if it is one, it is this tag, as
-nothing in a tag depends on what is around it. All else is read by the expressions of `tokens`: comments, texts with a
+nothing in a tag depends on what is around it. All else is read with the care of `tokens`: comments, texts with a
 "<", tags with a "<" or ">" in a value, content without tags, and what is not plain body: the head, drawings, templates.
 """
 
@@ -19,7 +19,7 @@ from .stack import add_event, add_open_event, has_events, leave_foreign, push
 from .state import NONE, Page, WrittenEvent
 from .steps import known, new_tag, tag_of
 from .tags import BLOCK, BREAKOUT, HEAD, NUMBERS, PUSH, RAW, RCDATA, VOID, numbers_of
-from .tokens import FOREIGN_TOKEN, TOKEN, raw_text_end, text_end
+from .tokens import raw_text_end, text_end, token_at
 
 _WINDOW: Final = 1 << 16
 """Bytes of a page that are split at once: a page may consist of "<" alone, which takes much memory when it is split."""
@@ -151,18 +151,13 @@ def _is_plain(page: Page) -> bool:
 
 def _read_token(page: Page, at: int) -> int:
     """Read one token where tokens are read with care: before the body, in drawings and templates, and for events."""
-    is_foreign = page.is_foreign and not page.templates
-    found = (FOREIGN_TOKEN if is_foreign else TOKEN).match(page.html, at)
-    if found is None:
-        return len(page.html)
-    source = found[1]
-    if source is None:
-        if is_foreign and found[2] is not None:
-            _add_text(page, _escaped(found[2]))
-        return found.end()
-    tag = known.get(source) or new_tag(source)
-    after = found.end(1) + 1
-    return _read_end_tag(page, tag, after) if tag.is_end else _read_start_tag(page, tag, after)
+    token = token_at(page.html, at, is_foreign=page.is_foreign and not page.templates)
+    if token.source is None:
+        if token.text:
+            _add_text(page, _escaped(token.text))
+        return token.end
+    tag = known.get(token.source) or new_tag(token.source)
+    return (_read_end_tag if tag.is_end else _read_start_tag)(page, tag, token.end)
 
 
 def _after_stop(page: Page, tag: Tag, after: int) -> int:

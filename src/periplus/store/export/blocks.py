@@ -58,9 +58,10 @@ class Blocks:
         return marker
 
     def continue_item(self) -> None:
-        """Open the last item of the innermost list again."""
-        if self.lists[-1].last:
-            self.contain(self.lists[-1].last)
+        """Open the last item of the innermost list again, if it is closed."""
+        last = self.lists[-1].last
+        if last and last not in self.containers:
+            self.contain(last)
 
     def contain(self, container: Container) -> None:
         """Open a quote or an item."""

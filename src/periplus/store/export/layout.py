@@ -13,13 +13,14 @@ LONGEST_CELL: Final = 300
 """Characters of a cell in a table without header cells; one that has more lays out the page."""
 OPEN, CLOSE, TEXT = map(int, EventKind)
 """Kinds of events as numbers, which are compared faster."""
+_WORDS: Final = re.compile(r"\w+")
 DIGITS: Final = re.compile(r"\s*\d{1,9}\s*")
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ASIDES: Final = ("nav", "aside", "footer")
 _NEEDS_LINES: Final = frozenset((*_HEADINGS, "hr", "blockquote", "listing", "xmp"))
 """What cannot be written in a cell, beside tables and code of several lines: a table around it lays out the page."""
-_SURVEYED: Final = frozenset((*_NEEDS_LINES, "img", "pre", "table", "td", "th", "tr"))
+_SURVEYED: Final = frozenset((*_NEEDS_LINES, "a", "img", "pre", "table", "td", "th", "tr"))
 _CLUTTER: Final = re.compile(
     r"(?:^|\s)(?:linenos?|linenumbers?|line-?number|linenodiv|(?:rouge-)?gutter|hljs-ln-numbers|lnt?|blob-num\S*"
     r"|mw-editsection)(?:\s|$)"
@@ -85,7 +86,7 @@ def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
     The rule for main text takes them for navigation if they are links, or are apart from the text. If there is no main
     text at all, everything is.
     """
-    headings = _Headings(_letters(title))
+    headings = _Headings(title)
     for place, (kind, value, _, is_main) in enumerate(events):
         if kind == TEXT:
             if not value.isspace():
@@ -94,15 +95,11 @@ def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
             headings.cross(is_open=kind == OPEN)
         elif value in _ASIDES:
             headings.asides += 1 if kind == OPEN else -1
-    found = headings.found() if headings.has_main else range(len(events))
+    found = headings.found() if headings.last_main >= 0 else range(len(events))
     changed = list(events)
     for place in found:
         changed[place] = events[place]._replace(is_main=True)
     return changed
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).lower()
 
 
 class _Headings:
@@ -111,45 +108,54 @@ class _Headings:
     def __init__(self, title: str) -> None:
         self.asides = 0
         """Open elements with navigation and the like."""
-        self.has_main = False
-        self._title = title
+        self.last_main = -1
+        """The place of the last main text."""
+        self._title = frozenset(_WORDS.findall(title.lower()))
         self._found: list[int] = []
         self._waiting: list[int] = []
         """Texts of headings since the last text that is not in one."""
-        self._own: list[int] = []
-        """Texts of the last heading before the main text that has the words of the title."""
+        self._own: list[tuple[int, list[int]]] = []
+        """Headings with half of their words from the title: letters of these, and texts (none if it is main text)."""
         self._is_open = False
         self._places: list[int] = []
         self._texts: list[str] = []
-        """Of the heading that is open."""
+        """Of the heading that is open: the places of what is not main text, and all texts."""
 
     def cross(self, *, is_open: bool) -> None:
         """A heading begins or ends."""
-        words = _letters("".join(self._texts))
-        if words and self._title and (words in self._title or self._title in words):
-            self._own = self._own if self.has_main else self._places
+        words = _WORDS.findall("".join(self._texts).lower())
+        common = [word for word in words if word in self._title]
+        if common and 2 * len(common) >= len(words):
+            self._own.append((len("".join(common)), self._places))
         self._waiting += self._places
-        self._places, self._texts = [], []
-        self._is_open = is_open
+        self._places, self._texts, self._is_open = [], [], is_open
 
     def read(self, text: str, is_main: bool, place: int) -> None:
         """A text that is not only white space."""
+        if self._is_open and not self.asides:
+            self._texts.append(text)
         if is_main:
             self._found += self._waiting + self._places
-            self.has_main = True
+            self._places = []
+            self.last_main = place
         elif self._is_open and not self.asides:
             self._places.append(place)
-            self._texts.append(text)
             return
         self._waiting = []
 
     def found(self) -> list[int]:
-        """Texts that should be main text."""
-        return self._found + self._own
+        """The places of texts that should be main text."""
+        before_text = [own for own in self._own if max(own[1], default=-1) < self.last_main]
+        _, places = max(before_text, key=lambda own: (own[0], not own[1], own[1]), default=(0, []))
+        return self._found + places
 
 
 def shown_places(events: Iterable[Event]) -> frozenset[int]:
-    """The places of tables that hold data, and of images beside main text, if it goes on behind them."""
+    """The places of tables that hold data, and of images in the main text.
+
+    Those are the images that have main text on one side, and somewhere on the other; at its ends, those that are not
+    links, as logos and buttons are.
+    """
     survey = _Survey()
     for place, (kind, value, _, is_main) in enumerate(events):
         if kind == TEXT:
@@ -171,17 +177,23 @@ class _Survey:
         self._shown: list[int] = []
         self._images: list[int] = []
         """Those behind the last text."""
+        self._linked: set[int] = set()
         self._doubtful: list[int] = []
         """Those between main text and other text, perhaps a caption."""
         self._tables: list[_Table] = []
         self._was_main = True
         self._has_main = False
         self._is_in_code = False
+        self._is_in_link = False
 
     def open(self, tag: str, place: int) -> None:
         """An element begins."""
         if tag == "img":
             self._images.append(place)
+            if self._is_in_link:
+                self._linked.add(place)
+        elif tag == "a":
+            self._is_in_link = True
         elif tag == "pre":
             self._is_in_code = True
         elif tag == "table":
@@ -192,7 +204,9 @@ class _Survey:
 
     def close(self, tag: str) -> None:
         """An element ends."""
-        if tag == "pre":
+        if tag == "a":
+            self._is_in_link = False
+        elif tag == "pre":
             self._is_in_code = False
         elif not self._tables:
             return
@@ -209,10 +223,12 @@ class _Survey:
 
     def read(self, text: str, is_main: bool) -> None:
         """A text that is not only white space."""
-        if is_main and (self._was_main or self._has_main):
+        if is_main and self._has_main:
             self._shown += self._doubtful + self._images
             self._doubtful = []
-        elif self._was_main and self._has_main:
+        elif is_main:
+            self._end_images()
+        elif self._has_main and self._was_main:
             self._doubtful += self._images
         self._images = []
         self._has_main |= is_main
@@ -223,7 +239,13 @@ class _Survey:
 
     def end(self) -> frozenset[int]:
         """What was found."""
-        return frozenset(self._shown + self._images if self._was_main else self._shown)
+        self._end_images()
+        return frozenset(self._shown)
+
+    def _end_images(self) -> None:
+        """At the beginning or end of the page."""
+        if self._was_main:
+            self._shown += [place for place in self._images if place not in self._linked]
 
 
 class _Table:

@@ -127,6 +127,8 @@ class _Writer:
                 self._close(value)
             else:
                 self._open(value, attributes or {}, place in shown)
+        while self._frames:  # the events of a huge page are cut
+            self._close(self._frames[-1].tag)
         self._end_block()
         return "\n".join(self._blocks.lines)
 
@@ -217,7 +219,7 @@ class _Writer:
         """A block without links that are only there to be copied; a heading without links to its own page."""
         if not self._has_own_links:
             return runs
-        self._has_own_links = _own_link(tuple(self._styles)) is not None
+        self._has_own_links = _own_link(self._styles) is not None
         texts: dict[Link | None, str] = {}
         for run in runs:
             if text := run.text.strip():
@@ -255,16 +257,21 @@ class _Writer:
     def _open_definition(self, _: str, __: Attributes) -> None:
         self._blocks.continue_item()
 
+    def _open_classifier(self, _: str, attributes: Attributes) -> None:
+        """The type of a parameter in manuals of Python, which styles separate from its name."""
+        if self._runs and attributes.get("class") == "classifier":
+            self._runs.append(Run(" : ", ()))
+
     def _open_line(self, _: str, attributes: Attributes) -> None:
         """A line of code as Doxygen writes it, in a `<div class="fragment">`."""
         around = self._frames[-2] if len(self._frames) > 1 else None
         if around and around.classes == "fragment" and attributes.get("class") == "line":
             self._code = _Region(around.tag, len(self._frames) - 1)
 
-    def _open_code(self, tag: str, attributes: Attributes) -> None:
+    def _open_code(self, tag: str, _: Attributes) -> None:
         self._code = _Region(tag, len(self._frames))
         around = islice((frame.classes for frame in reversed(self._frames) if frame.classes), _LANGUAGE_LEVELS)
-        self._code.languages = [language_of(classes) for classes in (attributes.get("class") or "", *around)]
+        self._code.languages = [language_of(classes) for classes in around]
 
     def _open_in_code(self, code: _Region, tag: str, classes: str) -> None:
         if tag == "br":
@@ -298,9 +305,9 @@ class _Writer:
         self._has_rule = bool(self._blocks.lines and self._marks.rule)
 
     def _open_image(self, _: str, attributes: Attributes) -> None:
-        """An image that has a text; others are decoration, or cannot be described."""
+        """An image that has a text; others are decoration, or cannot be described. Not an arrow to the top."""
         alt = folded(attributes.get("alt") or "")
-        if alt:
+        if alt and not _own_link(self._styles):
             written = self._marks.image(alt, self._resolved(attributes.get("src")))
             self._runs.append(Run(written, self._styles_here(), Kind.WRITTEN))
 
@@ -380,7 +387,7 @@ class _Writer:
         return url.translate(_NOT_IN_URLS)
 
 
-def _own_link(styles: Styles) -> Link | None:
+def _own_link(styles: Iterable[Style | Link]) -> Link | None:
     """The link around a text, if it leads to a place on the same page."""
     return next((style for style in styles if isinstance(style, Link) and style.is_own), None)
 
@@ -412,6 +419,7 @@ _OPENERS: Final[dict[str, Callable[[_Writer, str, Attributes], None]]] = {
     "dd": _Writer._open_definition,
     "div": _Writer._open_line,
     "hr": _Writer._open_rule,
+    "span": _Writer._open_classifier,
     "tr": _Writer._open_row,
 }
 _SHOWN_OPENERS: Final = {"img": _Writer._open_image, "table": _Writer._open_table}

@@ -165,9 +165,13 @@ class Plain:
     rule = ""
     line_end = ""
     """What is written before a line break inside a paragraph."""
+    needs_words = True
+    """Whether images without any words beside them are left out."""
 
-    def inline(self, runs: Iterable[Run]) -> str:
+    def inline(self, runs: Sequence[Run]) -> str:
         """A block of text; the lines that the page asks for are separated by line breaks."""
+        if self.needs_words and not any(run.kind is Kind.TEXT and not run.text.isspace() for run in runs):
+            return ""
         line = _Line(self)
         gap = ""
         for (styles, kind), group in groupby(runs, key=itemgetter(1, 2)):
@@ -225,6 +229,7 @@ class Markdown(Plain):
     quote = "> "
     rule = "---"
     line_end = "  "
+    needs_words = False
 
     def mark(self, style: Style | Link, side: int, /) -> str:
         """Marks around a text; a link that was written too often has none."""

@@ -93,6 +93,17 @@ static inline u64 first_bytes(u64 bytes, u32 count) {
 #define EACH 0x0101010101010101ULL
 #define HIGH_BITS (0x80 * EACH)
 
+/* Which of 8 bytes are this one, of ASCII. */
+static inline u64 are_equal(u64 bytes, u8 byte) {
+    u64 differences = bytes ^ byte * EACH;
+    return ~(((differences & ~HIGH_BITS) + ~HIGH_BITS) | differences) & HIGH_BITS;
+}
+
+/* Which of 8 bytes are ASCII from this one on. */
+static inline u64 are_from(u64 bytes, u8 first) {
+    return ((bytes & ~HIGH_BITS) + (0x80 - first) * EACH) & ~bytes & HIGH_BITS;
+}
+
 /* Which of 8 bytes are from `first` to `last`; both are ASCII. */
 static inline u64 are_between(u64 bytes, u8 first, u8 last) {
     u64 seven_bits = bytes & ~HIGH_BITS;
@@ -120,6 +131,19 @@ static inline void write_eight_bytes(u8 *at, u64 bytes) {
 
 static inline bool is_same(Span a, Span b) {
     return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
+}
+
+static u32 hash_bytes(Span bytes) {
+    u64 hash = bytes.size;
+    u32 at = 0;
+    for (; at + 8 <= bytes.size; at += 8) {
+        hash = (hash ^ eight_bytes(bytes.at + at)) * 0x9E3779B97F4A7C15ULL;
+        hash ^= hash >> 29;
+    }
+    for (; at < bytes.size; at++) {
+        hash = (hash ^ bytes.at[at]) * 0xC2B2AE3D27D4EB4FULL;
+    }
+    return (u32)(hash >> 32 ^ hash);
 }
 
 /* Whether the bytes at a place are this word, whatever the case; `word` is in small letters. */

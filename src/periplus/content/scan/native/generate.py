@@ -63,11 +63,13 @@ def _letters() -> Iterable[str]:
 
 
 def _orders() -> Iterable[str]:
-    """For each bin of a sketch, all bins in the order in which it borrows from them."""
+    """For each bin of a sketch, all bins in the order in which it borrows from them, and which rank each has in it."""
     mixed = [_mixed(number * _PLACES[1] & _U64) for number in range(1, _BINS * _BINS + 1)]
     rows = [mixed[start : start + _BINS] for start in range(0, len(mixed), _BINS)]
-    orders = [place for row in rows for place in sorted(range(_BINS), key=row.__getitem__)]
-    yield from _array("unsigned char", "BIN_ORDERS", orders)
+    orders = [sorted(range(_BINS), key=row.__getitem__) for row in rows]
+    ranks = [sorted(range(_BINS), key=order.__getitem__) for order in orders]
+    yield from _array("unsigned char", "BIN_ORDERS", [place for order in orders for place in order])
+    yield from _array("unsigned char", "BIN_RANKS", [rank for order in ranks for rank in order])
 
 
 def _mixed(number: int) -> int:

@@ -14,9 +14,8 @@ enum Hint {
     LOOKS_COMMENT = 32,
     LOOKS_HIDDEN = 64,
     LOOKS_LEAD = 128,
-    LOOKS_BODY = 256,
-    HINTS_BY_NAME = 511, /* all of the above */
-    LOOKS_ASIDE = 512,
+    HINTS_BY_NAME = 255, /* all of the above */
+    LOOKS_ASIDE = 256,
     LOOKS_SECTION = 1 << 19,
 };
 #define HINTS_BY_ID 10 /* bits by which the hints of an id are shifted */
@@ -50,9 +49,6 @@ static const struct {
     {LOOKS_LEAD,
      "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
      "^entradilla"},
-    {LOOKS_BODY,
-     "articlebody articlecontent articletext entrycontent postcontent postbody storybody bodytext maintext "
-     "maincontent richtext ^prose$ ^rte$"},
     {LOOKS_SECTION, "section"},
 };
 
@@ -246,10 +242,6 @@ static u32 role_hints(Span role) {
 
 /* One property of schema.org. */
 static u32 property_hint(Span name) {
-    if (IS_WORD(name, "articlebody") || IS_WORD(name, "text") || IS_WORD(name, "reviewbody") ||
-        IS_WORD(name, "recipeinstructions")) {
-        return LOOKS_BODY;
-    }
     if (IS_WORD(name, "description") || IS_WORD(name, "alternativeheadline")) {
         return LOOKS_LEAD;
     }

@@ -208,7 +208,7 @@ static u8 own_weight(const MeasuredElement *element) {
     if (is_aside_tag(element->tag) || (kinds & LOOKS_ASIDE)) {
         return SLIGHT_WEIGHT;
     }
-    if (element->is_lead || (kinds & LOOKS_BODY)) {
+    if (element->is_lead) {
         kinds &= ~(u32)LOOKS_TEASER;
     }
     if ((kinds & LOOKS_SIDE) && reads_like_text(element)) {

@@ -74,12 +74,10 @@ static PyObject *scan(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     }
     int wants_blocks = PyObject_IsTrue(arguments[2]);
     int wants_events = PyObject_IsTrue(arguments[3]);
-    Page *page = wants_blocks < 0 || wants_events < 0 ? NULL : calloc(1, sizeof *page);
+    Page *page = wants_blocks < 0 || wants_events < 0 ? NULL : new_page(wants_blocks, wants_events);
     if (!page) {
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
-    page->scanner.wants_blocks = wants_blocks;
-    page->scanner.wants_events = wants_events;
     Span span = {(const u8 *)url, url_size > MAX_BASE ? MAX_BASE + 1 : (u32)url_size};
     bool is_read;
     Py_BEGIN_ALLOW_THREADS

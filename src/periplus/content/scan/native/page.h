@@ -153,7 +153,7 @@ static bool breaks_out(const Scanner *scanner, u8 tag) {
 
 static void leave_foreign(Scanner *scanner) {
     u32 size = scanner->stack.size;
-    while (size > 1 && scanner->stack.open[size - 1].is_foreign) {
+    while (size > 1 && scanner->open[size - 1].is_foreign) {
         size--;
     }
     pop_to(scanner, size);

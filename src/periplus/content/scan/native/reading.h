@@ -21,7 +21,6 @@ static void init_tables(void) {
 }
 
 typedef struct {
-    Scanner scanner;
     Targets targets;
     WayParts parts;
     u8 *page;
@@ -30,7 +29,19 @@ typedef struct {
     u32 main_size;
     u8 sketch[SKETCH_SIZE];
     enum SketchResult sketched;
+    Scanner scanner; /* the last, because its end is not set to 0 */
 } Page;
+
+/* A page that is not read yet; NULL if there is no memory. */
+static Page *new_page(bool wants_blocks, bool wants_events) {
+    Page *page = malloc(sizeof *page);
+    if (page) {
+        memset(page, 0, offsetof(Page, scanner) + SCANNER_ZEROED);
+        page->scanner.wants_blocks = wants_blocks;
+        page->scanner.wants_events = wants_events;
+    }
+    return page;
+}
 
 static void free_page(Page *page) {
     if (page) {

@@ -108,10 +108,19 @@ typedef struct {
 } Open;
 
 typedef struct {
-    Open open[MAX_OPEN];
     u32 size;
     u16 last[TAG_COUNT]; /* the place of the innermost open element of each tag */
 } Stack;
+
+/* The hints of a value that was seen on this page: pages repeat their classes. */
+typedef struct {
+    Span value;
+    u32 hints;
+    u8 name; /* of the attribute; 0: not used yet */
+} HintMemo;
+
+#define HINT_MEMOS 64        /* a power of two */
+#define LONGEST_MEMO 100     /* bytes of a value that is worth a comparison */
 
 /* What stands between the last visible character and the next. */
 enum Gap { NO_GAP, BORDER, SPACE };
@@ -176,11 +185,17 @@ typedef struct {
     LIST(Attribute) kept;
     LIST(Medium) media;
     LIST(Event) events;
+    HintMemo hints[HINT_MEMOS];
+    /* From here on nothing has to be 0 at the start of a page. */
     Attributes attributes; /* of the tag that is being read */
+    Open open[MAX_OPEN];   /* elements, `Stack.size` of them */
 } Scanner;
 
+/* Bytes of a scanner that have to be 0. */
+#define SCANNER_ZEROED offsetof(Scanner, attributes)
+
 static inline Open *top_of(Scanner *scanner) {
-    return &scanner->stack.open[scanner->stack.size - 1];
+    return &scanner->open[scanner->stack.size - 1];
 }
 
 

@@ -155,45 +155,36 @@ static u32 add_wide_character(Sketcher *sketcher, const u8 *at, const u8 *end) {
     return size;
 }
 
-/* A short word of ASCII, which is most of them, without a look at each byte: its size, or 0 if it is something else. At
-   least 8 bytes can be read, those behind the text are 0. */
-static inline u32 add_short_word(Sketcher *sketcher, const u8 *at) {
-    u64 bytes = lower_bytes(eight_bytes(at));
-    u64 letters = are_between(bytes, 'a', 'z') | are_between(bytes, '0', '9') | are_between(bytes, '_', '_');
-    u64 others = letters ^ HIGH_BITS;
-    if (!others || (others & -others & bytes)) { /* 8 or more letters, or a character beyond ASCII behind them */
-        return 0;
-    }
-    u32 size = first_marked(others);
-    if (size) {
+/* ASCII letters, of which there is at least one here: up to 8 at once. Returns how many. Most words are as short as that
+   and surrounded by ASCII, and need not be copied. At least 8 bytes can be read; those behind the text are 0. */
+static inline u32 add_letters(Sketcher *sketcher, const u8 *at) {
+    u64 bytes = eight_bytes(at);
+    u64 letters = are_between(bytes | 0x20 * EACH, 'a', 'z'); /* of either case */
+    u64 others = (letters | are_between(bytes, '0', '9') | are_equal(bytes, '_')) ^ HIGH_BITS;
+    bytes |= letters >> 2; /* in small letters */
+    u32 size = others ? first_marked(others) : 8;
+    bool goes_on = !others || (others & -others & bytes); /* with letters, or something beyond ASCII */
+    if (!goes_on && sketcher->out == sketcher->word) {
         add_word(sketcher, first_bytes(bytes, size) * WORD_FACTORS[0]);
+    } else {
+        write_eight_bytes(sketcher->out, bytes);
+        sketcher->out += size;
     }
     return size;
 }
 
-/* Something that is not a short word between others. Returns its size, 0: see `add_wide_character`. */
-static inline u32 add_other(Sketcher *sketcher, const u8 *at, const u8 *end) {
-    if (*at >= 0x80) {
-        return add_wide_character(sketcher, at, end);
-    }
-    *sketcher->out++ = FOLDED[*at];
-    return 1;
-}
-
-/* Words of a text; false: see `add_wide_character`. PADDING bytes behind it can be read. */
+/* Words of a text; false: see `add_wide_character`. */
 static bool add_words(Sketcher *sketcher, Span text) {
     const u8 *at = text.at;
     const u8 *end = text.at + text.size;
     while (at < end) {
+        u32 size = 1;
         if (FOLDED[*at] == ' ') {
             end_word(sketcher);
-            at++;
-            continue;
-        }
-        bool is_word_start = sketcher->out == sketcher->word;
-        u32 size = is_word_start ? add_short_word(sketcher, at) : 0;
-        if (!size) {
-            size = add_other(sketcher, at, end);
+        } else if (*at < 0x80) {
+            size = add_letters(sketcher, at);
+        } else {
+            size = add_wide_character(sketcher, at, end);
         }
         if (!size) {
             return false;
@@ -204,23 +195,54 @@ static bool add_words(Sketcher *sketcher, Span text) {
     return true;
 }
 
-/* Bins that stayed empty borrow from others, each in an order of its own (optimal densification). */
-static u32 bin_value(const Sketcher *sketcher, u32 bin) {
-    if (sketcher->bins[bin] != EMPTY_BIN) {
-        return sketcher->bins[bin];
+#define FEW_BINS 12 /* filled ones, up to which it is quicker to look at each of them than to go through an order */
+
+/* The first filled bin in the order of an empty one. */
+static u32 first_in_order(const Sketcher *sketcher, u32 bin) {
+    const u8 *order = &BIN_ORDERS[bin * BINS];
+    while (sketcher->bins[*order] == EMPTY_BIN) {
+        order++;
     }
-    for (u32 i = 0; i < BINS; i++) {
-        u32 value = sketcher->bins[BIN_ORDERS[bin * BINS + i]];
-        if (value != EMPTY_BIN) {
-            return value;
+    return *order;
+}
+
+/* The same, given which are filled. */
+static u32 first_by_rank(const u8 *filled, u32 count, u32 bin) {
+    const u8 *ranks = &BIN_RANKS[bin * BINS];
+    u32 first = filled[0];
+    for (u32 i = 1; i < count; i++) {
+        if (ranks[filled[i]] < ranks[first]) {
+            first = filled[i];
         }
     }
-    return EMPTY_BIN;
+    return first;
+}
+
+/* Write the bins, little-endian. Those that stayed empty borrow from others, each in an order of its own (optimal
+   densification). */
+static void write_bins(const Sketcher *sketcher, u8 *out) {
+    u8 filled[BINS] = {0}; /* of none, the first: a value can be that of an empty bin by chance */
+    u32 count = 0;
+    for (u32 bin = 0; bin < BINS; bin++) {
+        if (sketcher->bins[bin] != EMPTY_BIN) {
+            filled[count++] = (u8)bin;
+        }
+    }
+    for (u32 bin = 0; bin < BINS; bin++) {
+        u32 lender = bin;
+        if (sketcher->bins[bin] == EMPTY_BIN) {
+            lender = count <= FEW_BINS ? first_by_rank(filled, count, bin) : first_in_order(sketcher, bin);
+        }
+        for (u32 byte = 0; byte < 4; byte++) {
+            out[4 * bin + byte] = (u8)(sketcher->bins[lender] >> 8 * byte);
+        }
+    }
 }
 
 enum SketchResult { NO_WORDS, SKETCHED, LEFT_TO_PYTHON };
 
-/* The sketch of a text. `buffer` has room for the text and PADDING more, `out` for SKETCH_SIZE. */
+/* The sketch of a text, behind which are 8 zero bytes. `buffer` has room for the text and PADDING more, `out` for
+   SKETCH_SIZE. */
 static enum SketchResult write_sketch(Span text, u8 *buffer, u8 *out) {
     Sketcher sketcher = {.word = buffer, .out = buffer};
     memset(sketcher.bins, 0xFF, sizeof sketcher.bins);
@@ -233,12 +255,7 @@ static enum SketchResult write_sketch(Span text, u8 *buffer, u8 *out) {
     if (sketcher.count < SHINGLE) { /* shorter than a shingle: it is one */
         add_shingle(&sketcher, sketcher.sums[SHINGLE - 1 - sketcher.count]);
     }
-    for (u32 bin = 0; bin < BINS; bin++) {
-        u32 value = bin_value(&sketcher, bin);
-        for (u32 byte = 0; byte < 4; byte++) { /* little-endian */
-            out[4 * bin + byte] = (u8)(value >> 8 * byte);
-        }
-    }
+    write_bins(&sketcher, out);
     return SKETCHED;
 }
 

@@ -21,14 +21,30 @@ static void cross_region(Scanner *scanner, u8 from, u8 to) {
     }
 }
 
+/* The hints of an attribute, found only once for each value on a page. */
+static u32 hints_of_attribute(Scanner *scanner, const Attribute *attribute) {
+    Span value = attribute->value;
+    const char *name = ATTRIBUTE_NAMES[attribute->known];
+    if (!value.size || value.size > LONGEST_MEMO) {
+        return attribute_hints((const u8 *)name, strlen(name), value.at, value.size);
+    }
+    HintMemo *memo = &scanner->hints[(hash_bytes(value) + attribute->known) % HINT_MEMOS];
+    if (memo->name != attribute->known || !is_same(memo->value, value)) {
+        u32 hints = attribute_hints((const u8 *)name, strlen(name), value.at, value.size);
+        *memo = (HintMemo){value, hints, attribute->known};
+    }
+    return memo->hints;
+}
+
 /* Hints of the attributes that the main text rule looks at, and the region of the role. */
-static u32 hints_of(const Attributes *attributes, u8 *region) {
+static u32 hints_of(Scanner *scanner, u8 *region) {
     u32 hints = 0;
-    for (u32 i = 0; i < attributes->count; i++) {
-        const Attribute *attribute = &attributes->items[i];
+    for (u32 i = 0; i < scanner->attributes.count; i++) {
+        const Attribute *attribute = &scanner->attributes.items[i];
         switch (attribute->known) {
             case ATTR_role:
                 *region |= attribute->value.at ? region_of_role(attribute->value) : 0;
+                hints |= hints_of_attribute(scanner, attribute);
                 break;
             case ATTR_aria_hidden:
             case ATTR_class:
@@ -36,12 +52,11 @@ static u32 hints_of(const Attributes *attributes, u8 *region) {
             case ATTR_id:
             case ATTR_itemprop:
             case ATTR_style:
+                hints |= hints_of_attribute(scanner, attribute);
                 break;
             default:
-                continue;
+                break;
         }
-        const char *name = ATTRIBUTE_NAMES[attribute->known];
-        hints |= attribute_hints((const u8 *)name, strlen(name), attribute->value.at, attribute->value.size);
     }
     return hints;
 }
@@ -55,8 +70,9 @@ static inline u16 nearest(bool is_of_kind, u32 place, u16 outer) {
 static Open *open_element(Scanner *scanner, u8 tag, u8 region) {
     Stack *stack = &scanner->stack;
     u32 place = stack->size++;
-    Open *opened = &stack->open[place];
-    const Open *above = place ? opened - 1 : opened;
+    static const Open nothing;
+    Open *opened = &scanner->open[place];
+    const Open *above = place ? opened - 1 : &nothing;
     bool is_special = TAG_FLAGS[tag] & SPECIAL;
     bool is_container = is_special && tag != TAG_address && tag != TAG_div && tag != TAG_p;
     *opened = (Open){
@@ -82,7 +98,7 @@ static void push(Scanner *scanner, u8 tag) {
     const Open *above = stack->size ? top_of(scanner) : NULL;
     u8 outer = above ? above->region : 0;
     u8 region = outer | region_of_tag(tag);
-    u32 hints = hints_of(&scanner->attributes, &region);
+    u32 hints = hints_of(scanner, &region);
     cross_region(scanner, outer, region);
     Element *element = &scanner->elements.items[scanner->elements.count];
     *element = (Element){.parent = above ? above->element : 0, .hints = hints, .tag = tag, .region = region};
@@ -99,7 +115,7 @@ static void pop_to(Scanner *scanner, u32 size) {
     Stack *stack = &scanner->stack;
     Links *links = &scanner->links;
     while (stack->size > size && stack->size > 1) {
-        const Open *closed = &stack->open[--stack->size];
+        const Open *closed = &scanner->open[--stack->size];
         stack->last[closed->tag] = closed->previous;
         cross_region(scanner, closed->region, top_of(scanner)->region);
         leave_form_part(scanner, closed);

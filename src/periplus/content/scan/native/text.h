@@ -114,10 +114,9 @@ static const u8 *write_reference(Scanner *scanner, const u8 *at, const u8 *end, 
 
 /* Which of 8 bytes cannot be copied as they are: all but ASCII words with single spaces between them. */
 static inline u64 not_words(u64 bytes, u8 before) {
-    u64 spaces = are_between(bytes, ' ', ' ');
-    u64 others = are_between(bytes, '!', '%') | are_between(bytes, '\'', 0x7F);
+    u64 spaces = are_equal(bytes, ' ');
     u64 repeated = spaces & (spaces << 8 | (before == ' ') * 0x80);
-    return (~(spaces | others) & HIGH_BITS) | repeated;
+    return (are_from(bytes, ' ') ^ HIGH_BITS) | are_equal(bytes, '&') | repeated;
 }
 
 /* Copy visible characters and single spaces between them; `at` is a visible one. Bytes are copied by eights, more than

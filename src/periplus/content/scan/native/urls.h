@@ -32,6 +32,7 @@ static void init_urls(void) {
 /* The URL of a page, and where its parts end. */
 typedef struct {
     Span url;
+    u32 scheme;    /* http: or https: */
     u32 root;      /* scheme://host/ */
     u32 directory;
     u32 path;
@@ -55,7 +56,7 @@ static bool read_base(Base *base, Span url) {
     while (url.at[directory - 1] != '/') {
         directory--;
     }
-    *base = (Base){url, (u32)(slash - url.at) + 1, directory, path};
+    *base = (Base){url, scheme - 2, (u32)(slash - url.at) + 1, directory, path};
     return true;
 }
 
@@ -139,10 +140,11 @@ static bool has_scheme(const u8 *at, const u8 *end) {
     return at < end && *at == ':';
 }
 
-/* How a link is put together: so many bytes of the page's URL, and the link without its first bytes. */
+/* How a link is put together: so many bytes of the page's URL, the link without its first bytes, and perhaps a "/". */
 typedef struct {
     u32 kept;
     u32 skipped;
+    bool adds_slash;
 } Joint;
 
 /* "./" and "../" at the start of a link; there is nothing above the root. */
@@ -162,45 +164,59 @@ static bool join_climb(const Base *base, const u8 *at, const u8 *end, Joint *joi
             } while (base->url.at[directory - 1] != '/');
         }
     }
-    *joint = (Joint){directory, (u32)(at - start)};
+    *joint = (Joint){directory, (u32)(at - start), false};
     return is_plain_rest(at, end);
 }
 
+/* What follows "http://", "https://" or "//": host/rest, or a host alone. */
+static bool join_host(const u8 *host, const u8 *end, bool is_https, Joint *joint) {
+    const u8 *slash = host < end ? find_byte(host, end, '/') : end;
+    joint->adds_slash = slash == end;
+    return is_plain_host(host, slash, is_https) && (slash == end || is_plain_rest(slash + 1, end));
+}
+
 /* http://host/rest or https://host/rest, spelled as it will be. */
-static bool is_plain_absolute(const Base *base, Span link) {
+static bool join_absolute(const Base *base, Span link, Joint *joint) {
     const u8 *end = link.at + link.size;
+    *joint = (Joint){0, 0, false};
     if (link.size >= base->root && memcmp(link.at, base->url.at, base->root) == 0) {
         return is_plain_rest(link.at + base->root, end);
     }
     bool is_https = link.at[4] == 's';
-    const u8 *host = link.at + (is_https ? 8 : 7);
-    const u8 *slash = host < end ? find_byte(host, end, '/') : end;
-    return slash < end && is_plain_host(host, slash, is_https) && is_plain_rest(slash + 1, end);
+    return join_host(link.at + (is_https ? 8 : 7), end, is_https, joint);
+}
+
+/* //host/rest, with the scheme of the page. */
+static bool join_scheme(const Base *base, Span link, Joint *joint) {
+    *joint = (Joint){base->scheme, 0, false};
+    return join_host(link.at + 2, link.at + link.size, base->url.at[4] == 's', joint);
 }
 
 static bool join_plain(const Base *base, Span link, Joint *joint) {
     const u8 *at = link.at;
     const u8 *end = at + link.size;
     if (!link.size) {
-        *joint = (Joint){base->url.size, 0};
+        *joint = (Joint){base->url.size, 0, false};
         return true;
     }
     if (*at == '.') {
         return join_climb(base, at, end, joint);
     }
+    if (*at == '/' && link.size > 1 && at[1] == '/') {
+        return join_scheme(base, link, joint);
+    }
     if (*at == '/') {
-        *joint = (Joint){base->root, 1};
+        *joint = (Joint){base->root, 1, false};
         return is_plain_rest(at + 1, end);
     }
     if (*at == '?') {
-        *joint = (Joint){base->path, 0};
+        *joint = (Joint){base->path, 0, false};
         return link.size > 1 && at[1] != '?' && is_plain_query(at + 1, end) && is_plain_rest(at + 1, end);
     }
     if (link.size > 8 && (memcmp(at, "http://", 7) == 0 || memcmp(at, "https://", 8) == 0)) {
-        *joint = (Joint){0, 0};
-        return is_plain_absolute(base, link);
+        return join_absolute(base, link, joint);
     }
-    *joint = (Joint){base->directory, 0};
+    *joint = (Joint){base->directory, 0, false};
     return !has_scheme(at, end) && is_plain_rest(at, end);
 }
 
@@ -221,11 +237,15 @@ static u32 write_plain(const Base *base, Span link, u8 *out) {
     if (!join_plain(base, link, &joint)) {
         return 0;
     }
+    u32 rest = link.size - joint.skipped;
     memcpy(out, base->url.at, joint.kept);
-    if (link.size) {
-        memcpy(out + joint.kept, link.at + joint.skipped, link.size - joint.skipped);
+    if (rest) {
+        memcpy(out + joint.kept, link.at + joint.skipped, rest);
     }
-    return joint.kept + link.size - joint.skipped;
+    if (joint.adds_slash) {
+        out[joint.kept + rest++] = '/';
+    }
+    return joint.kept + rest;
 }
 
 /* ---- all links of a page ---- */
@@ -275,19 +295,6 @@ static bool decode_hrefs(Scanner *scanner, Targets *targets) {
         }
     }
     return out != NULL;
-}
-
-static u32 hash_bytes(Span bytes) {
-    u64 hash = bytes.size;
-    u32 at = 0;
-    for (; at + 8 <= bytes.size; at += 8) {
-        hash = (hash ^ eight_bytes(bytes.at + at)) * 0x9E3779B97F4A7C15ULL;
-        hash ^= hash >> 29;
-    }
-    for (; at < bytes.size; at++) {
-        hash = (hash ^ bytes.at[at]) * 0xC2B2AE3D27D4EB4FULL;
-    }
-    return (u32)(hash >> 32 ^ hash);
 }
 
 /* Resolve a link, if it is plain, behind the URLs that are known. Returns false if there is no memory. */
