@@ -186,6 +186,7 @@ def test_noindex_is_for_its_group() -> None:
 @pytest.mark.parametrize(
     ("line", "sitemaps"),
     [
+        ("Sitemap: h \xa0;", ("h \xa0",)),
         ("Sitemap: <http://h/s.xml>", ("http://h/s.xml",)),
         ("SITEMAP:'http://h/s.xml'", ("http://h/s.xml",)),
         ("site-map : /s.xml # ours", ("/s.xml",)),

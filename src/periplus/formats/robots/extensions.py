@@ -12,6 +12,8 @@ from datetime import time
 
 from .values import CleanParam, RequestRate, VisitTime
 
+_BLANK = " \t\v\f"
+_BLANKS = re.compile(f"[{_BLANK}]+")
 _AROUND = " \t\v\f<>\"'`,;“”‘’"
 
 _DELAY = re.compile(r"(\d{1,9}(?:[.,]\d{1,9})?|[.,]\d{1,9})\s*(?:s|secs?|seconds?)?\.?", re.ASCII | re.IGNORECASE)
@@ -65,7 +67,7 @@ def read_clean_param(text: str) -> CleanParam | None:
 def read_sitemaps(text: str) -> list[str]:
     """The locations in the value of one line: usually one, sometimes several, dressed in quotes or angle brackets."""
     if " " in text or "\t" in text:
-        words = text.split()
+        words = _BLANKS.split(text.strip(_BLANK))
         if len(words) == 1 or all("://" in word for word in words):
             return [word for word in map(_undress, words) if word]
     location = _undress(text)

@@ -102,7 +102,7 @@ class _Reader:
             self.note("long-line", f"{len(line)} bytes", number)
         return line[:MAX_LINE]
 
-    def _read_lines(self, lines: list[str], *, is_ascii: bool, is_plain: bool) -> None:
+    def _read_lines(self, lines: list[str], *, is_ascii: bool, is_plain: bool) -> None:  # noqa: C901
         """The loop that the time is spent in: rules and agents are read here, everything else elsewhere."""
         count, usual, grouping = self._names.append, USUAL_SPELLINGS.get, self._grouping
         rules = grouping.rules
