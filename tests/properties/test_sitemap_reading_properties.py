@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from periplus.formats.dates import read_w3c
 from periplus.formats.sitemap import Entry, Kind, Limits, cells, read, read_columns, regular
 from periplus.formats.sitemap.fields import Fields
-from periplus.formats.sitemap.moments import read_seconds
+from periplus.formats.sitemap.moments import read_moments
 from periplus.formats.sitemap.outbox import Outbox, Part
 from periplus.formats.sitemap.records import Records
 from periplus.formats.sitemap.regular import RegularRecords
-from periplus.model import EntryColumns, Granularity, Problem
+from periplus.model import EntryColumns, Problem
 
 BASE = "https://example.com/maps/sitemap.xml"
 
@@ -260,13 +260,14 @@ def test_fast_readers_agree_on_soup(text: str) -> None:
 
 
 forms = st.builds(
-    "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}".format,
+    "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}{}".format,
     st.integers(0, 9999),
     st.integers(0, 13),
     st.integers(0, 32),
     st.integers(0, 25),
     st.integers(0, 61),
     st.integers(0, 61),
+    st.sampled_from(["", "", ".5", ".25", ".123", ".999", ".000001", ".123456"]),
     st.sampled_from(["Z", "+00:00", "-05:30", "+24:00", "+00:60", "z", "+0a:00"]),
 )
 
@@ -274,11 +275,11 @@ forms = st.builds(
 @given(st.lists(forms, min_size=1, max_size=4))
 def test_dates_read_together_are_those_read_alone(texts: list[str]) -> None:
     """Where dates are read as arrays, they are the dates that are read one by one."""
-    seconds = read_seconds([f"<lastmod>{text}" for text in texts], "<lastmod>")
-    if seconds is not None:
+    moments = read_moments([f"<lastmod>{text}" for text in texts], "<lastmod>")
+    if moments is not None:
         dates = [read_w3c(text) for text in texts]
         assert [date and (date.at, date.granularity) for date in dates] == [
-            (s, Granularity.SECOND) for s in seconds.tolist()
+            (seconds, moments.granularity) for seconds in moments.seconds.tolist()
         ]
 
 

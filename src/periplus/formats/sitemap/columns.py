@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import repeat
 
-from .cells import LONGEST, Cut, NotRegularError, Texts
-from .fields import ODD
-
-_SCHEMES = (" https://", " http://")
+from .cells import LONGEST, Cut, Texts
+from .fields import NotRegularError
 
 
 class ColumnCutter:
@@ -53,28 +52,10 @@ class ColumnCutter:
         return Cut(urls, fields)
 
     def _urls(self, column: list[str]) -> list[str]:
-        """The first column: tags that are known from its second piece, and URLs."""
+        """The first column: tags that are known from its second piece, and URLs. Other tags stay, and are seen later."""
         first, others = self._first.match(column[0]), self._others.match(column[1])
         if first is None or others is None:
             raise NotRegularError
-        column[0] = others[0] + column[0][first.end() :]
-        return clean_urls("".join(column).replace(others[0], " "), len(column))
-
-
-def clean_urls(joined: str, number: int) -> list[str]:
-    """So many URLs that white space divides, with `&amp;` resolved, if there is nothing else to say of any.
-
-    All at once: as many words must come out, each with its scheme in front.
-    """
-    if "&" in joined:
-        encoded, joined = joined, joined.replace("&amp;", "&")
-        if len(encoded) - len(joined) != joined.count("&") * len("amp;"):
-            raise NotRegularError
-    urls = joined.split()
-    usual, other = _SCHEMES if joined.startswith(_SCHEMES[0]) else reversed(_SCHEMES)
-    absolute = joined.count(usual)
-    if absolute != number:
-        absolute += joined.count(other)
-    if len(urls) != number or absolute != number or "<" in joined or (not joined.isascii() and ODD.search(joined)):
-        raise NotRegularError
-    return urls
+        urls = list(map(str.removeprefix, column, repeat(others[0])))
+        urls[0] = column[0][first.end() :]
+        return urls

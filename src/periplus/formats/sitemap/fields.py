@@ -42,6 +42,10 @@ class EntityRefusedError(Exception):
     """A text refers to an entity that the document defines itself; it has no value then."""
 
 
+class NotRegularError(Exception):
+    """Something that a more careful reader should see."""
+
+
 class Fields:
     """Reads the fields of one document, relative to its `url`, and complains to its outbox."""
 
@@ -84,12 +88,10 @@ class Fields:
         return reference if known is None else known
 
     def _character(self, reference: str) -> str:
-        digits = reference[2:-1]
-        code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
-        if 0 < code < 0xD800 or 0xE000 <= code < 0x110000:
-            return chr(code)
-        self.complain("bad-entity", reference)
-        return "\ufffd"
+        character = _character(reference)
+        if not character:
+            self.complain("bad-entity", reference)
+        return character or "\ufffd"
 
     def url(self, text: str, base: str = "") -> str | None:
         """An absolute URL, spelled as it was; `None` for nothing, or nothing that could be one.
@@ -197,6 +199,28 @@ class Fields:
         if date is None and text:
             self.complain("bad-value", text)
         return date
+
+
+def clean_text(raw: str) -> str:
+    """A text with its references resolved, if there is nothing to say against any; else raises `NotRegularError`."""
+    if raw.count("&") == raw.count("&amp;"):
+        return raw.replace("&amp;", "&")
+    return _REFERENCE.sub(_clean_reference, raw)
+
+
+def _clean_reference(match: re.Match[str]) -> str:
+    reference = match[0]
+    character = _PREDEFINED.get(reference) or (_character(reference) if reference.startswith("&#") else "")
+    if not character:
+        raise NotRegularError
+    return character
+
+
+def _character(reference: str) -> str:
+    """The character that a number stands for; nothing if there is none."""
+    digits = reference[2:-1]
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x110000 else ""
 
 
 def clean_changefreq(text: str) -> ChangeFreq | None:

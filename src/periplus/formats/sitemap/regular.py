@@ -14,9 +14,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .cells import Cells, Cut, NotRegularError, Texts
-from .columns import ColumnCutter, clean_urls
-from .fields import Fields
+from .cells import Cells, Cut, Texts
+from .columns import ColumnCutter
+from .fields import Fields, NotRegularError
 from .outbox import Outbox
 from .records import Records
 from .values import Kind
@@ -36,7 +36,8 @@ _PATIENCE = 3
 _WORTH_COLUMNS = 4 * 1024
 """Characters below which setting up columns takes longer than it saves."""
 
-_PLAIN_CDATA = re.compile(r"<!\[CDATA\[([^<&\]]*+)\]\]>")
+_SECTION = "<![CDATA["
+_PLAIN_SECTION = re.compile(r"<!\[CDATA\[([^<&\]]*+)\]\]>")
 
 
 @lru_cache(maxsize=64)
@@ -56,7 +57,6 @@ class RegularRecords:
     def __init__(self, kind: Kind, prefix: str, fields: Fields, outbox: Outbox, *, by_columns: bool = False) -> None:
         self._careful = Records(kind, fields, outbox)
         self._outbox = outbox
-        self._longest = fields.limits.text
         self._is_index = kind is Kind.INDEX
         self._by_columns = by_columns
         prefix = f"{prefix}:" if prefix else ""
@@ -64,8 +64,9 @@ class RegularRecords:
         self._begin = f"<{prefix}{record}>"
         self._end = f"</{prefix}{record}>"
         self._cutter = ColumnCutter(prefix, record, _FIELDS[:1] if self._is_index else _FIELDS)
-        self._cells = Cells()
+        self._cells = Cells(fields.limits.text)
         self._pattern = _pattern(prefix, record)
+        self._loc_section = re.compile(rf"(<{re.escape(prefix)}loc>\s*+)<!\[CDATA\[([^<\]]*+)\]\]>")
         self._patience = _PATIENCE
         self._tail = ""
 
@@ -107,8 +108,8 @@ class RegularRecords:
 
     def _read(self, window: str) -> None:
         """Read text that begins between records and ends with one."""
-        if "!" in window and "<![CDATA[" in window:  # one character is looked for in no time
-            window = _PLAIN_CDATA.sub(r"\1", window)
+        if "!" in window and _SECTION in window:  # one character is looked for in no time
+            window = self._without_sections(window)
         start = window.find(self._begin)
         if start < 0:
             self._careful.feed(window)
@@ -119,6 +120,13 @@ class RegularRecords:
         window = window[start:]
         if not self._read_uniform(window) and not self._read_varied(window):
             self._read_by_steps(window)
+
+    def _without_sections(self, window: str) -> str:
+        """The same text with CDATA sections of URLs, and other plain ones, written without them."""
+        parts = self._loc_section.split(window)
+        parts[2::3] = [url.replace("&", "&amp;") for url in parts[2::3]]
+        window = "".join(parts)
+        return "".join(_PLAIN_SECTION.split(window)) if _SECTION in window else window
 
     def _read_uniform(self, window: str) -> bool:
         if not self._patience or len(window) < _WORTH_COLUMNS:
@@ -170,11 +178,9 @@ class RegularRecords:
         if any(gaps):
             raise NotRegularError
         fields = dict(zip(_FIELDS, map(Texts, (lastmods, frequencies, priorities)), strict=True))
-        self._put(Cut(clean_urls(f" {' '.join(urls)}", len(urls)), fields))
+        self._put(Cut(urls, fields))
 
     def _put(self, cut: Cut) -> None:
-        if max(map(len, cut.urls)) > self._longest:
-            raise NotRegularError
         if self._is_index:
             self._outbox.put_all(self._cells.children(cut))
         elif self._by_columns:
