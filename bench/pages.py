@@ -95,9 +95,13 @@ def _read_pages(pages: list[bytes]) -> None:
 
 
 def _read_pure(pages: list[bytes]) -> None:
+    from periplus.content import scan, volatile
     from periplus.content.scan import python
 
-    with patch("periplus.content.html.scan", python.scan):
+    with (
+        patch.multiple(scan, _SCAN=python.scan, _RESOLVE=python.resolve),
+        patch.object(volatile, "_masked", volatile.masked_in_python),
+    ):
         _read_pages(pages)
 
 

@@ -122,7 +122,7 @@ def test_recall_of_links(corpus: Path) -> None:
     for name, url, body in real_pages(corpus):
         page = read_page(body, url, "text/html; charset=utf-8")
         links = set(page.links.urls)
-        hrefs = elements(body.decode("utf-8", "replace"), "//a[not(ancestor::template)]/@href")
+        hrefs = elements(body, "//a[not(ancestor::template)]/@href")
         theirs = {canonical(href, page.base) for href in hrefs} - {None}
         wanted += len(theirs)
         found += len(theirs & links)
