@@ -40,11 +40,8 @@ from .hints import (
     SECTION,
     SIDE,
     TEASER,
-    attribute_hints,
 )
 from .tags import NUMBERS, numbers_of
-
-__all__ = ["attribute_hints", "chosen_blocks"]
 
 LEAST_PROSE: Final = 25
 """Characters of the shortest block that counts as prose: a short sentence."""

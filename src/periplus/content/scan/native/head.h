@@ -35,8 +35,31 @@ static bool is_reported_meta(Scanner *scanner) {
     return is_named && has_value(attributes, ATTR_content) && scanner->head.metas++ < MAX_METAS;
 }
 
+static bool is_relation(Span word) {
+    return IS_WORD(word, "canonical") || IS_WORD(word, "next") || IS_WORD(word, "prev") || IS_WORD(word, "previous") ||
+           IS_WORD(word, "amphtml") || IS_WORD(word, "alternate") || IS_WORD(word, "feed");
+}
+
+/* Whether one word of a rel concerns another page; most links are to stylesheets and icons. */
+static bool has_relation(Span rel) {
+    const u8 *at = rel.at;
+    const u8 *end = rel.at + rel.size;
+    while (at < end) {
+        const u8 *word = at;
+        while (at < end && !IS_SPACE[*at]) {
+            at++;
+        }
+        if (is_relation((Span){word, (u32)(at - word)})) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
 static bool is_reported_link(Scanner *scanner) {
-    return has_value(&scanner->attributes, ATTR_rel) && scanner->head.links++ < MAX_HEAD_LINKS;
+    Span rel = value_of(&scanner->attributes, ATTR_rel);
+    return rel.size && has_relation(rel) && scanner->head.links++ < MAX_HEAD_LINKS;
 }
 
 static bool is_reported_head(Scanner *scanner, u8 tag) {

@@ -111,11 +111,12 @@ static u32 tag_weight(u8 tag) {
 
 /* Characters; those that begin with the bytes of U+3000 to U+DFFF (Chinese, Japanese, Korean) count twice. */
 static u32 text_size(const u8 *text, u32 start, u32 end) {
-    u32 size = 0, at = start;
-    while (at < end) {
-        if (end - at >= 8 && !(eight_bytes(text + at) & 0x8080808080808080ULL)) { /* ASCII, as nearly always */
-            size += 8;
-            at += 8;
+    u32 size = 0;
+    for (u32 at = start; at < end;) {
+        u32 count = end - at < 8 ? end - at : 8;
+        if (!(first_bytes(eight_bytes(text + at), count) & 0x8080808080808080ULL)) { /* ASCII, as nearly always */
+            size += count;
+            at += count;
             continue;
         }
         size += (text[at] & 0xC0) != 0x80;
