@@ -52,7 +52,7 @@ class ColumnCutter:
         return Cut(urls, fields)
 
     def _urls(self, column: list[str]) -> list[str]:
-        """The first column: tags that are known from its second piece, and URLs. Other tags stay, and are seen later."""
+        """The first column: tags known from its second piece, and URLs. Other tags stay, and are seen later."""
         first, others = self._first.match(column[0]), self._others.match(column[1])
         if first is None or others is None:
             raise NotRegularError
