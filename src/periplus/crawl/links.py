@@ -1,8 +1,8 @@
 """From an answer to its page, and to where the page leads.
 
 Which links are followed is decided here as far as the page decides it: what it asks crawlers not to follow is left out
-(`nofollow`, on the page or on a link), and so are links of a page to itself. Whether we want a URL is decided by
-filters.
+(`nofollow`, on the page or on a link), and so are links within a page (`Links.own`). Whether we want a URL is decided
+by filters.
 
 Links that were seen lately are not reported again: navigation repeats on every page of a site. Where the ordering
 learns from every link, what those pass on is added up by URL, so that navigation costs a few rows from time to time
@@ -188,8 +188,7 @@ class PageReader:
             return []
         if self._learns:
             return self._valued_links(page, depth, now, share)
-        news = {*page.links.urls, *_relatives(page)}
-        news.discard(page.url)
+        news = {*_linked(page), *_relatives(page)}
         news -= self._seen.young
         news -= self._seen.old
         return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
@@ -239,25 +238,30 @@ class PageReader:
         """Where a page leads, each URL once: as `_followed` but without anchors, and faster where no link has a rel."""
         if page.links.rels and not self._settings.follow_nofollow:
             return dict(self._followed(page))
-        targets = dict.fromkeys([*page.links.urls, *_relatives(page)])
-        targets.pop(page.url, None)
-        return targets
+        return dict.fromkeys([*_linked(page), *_relatives(page)])
 
     def _followed(self, page: Page) -> Iterator[tuple[Url, str]]:
-        """URL and anchor of what is followed, without the page itself."""
-        links, own = page.links, page.url
+        """URL and anchor of what is followed."""
+        links = page.links.to_others()
         rels = {} if self._settings.follow_nofollow else links.rels
         for position, (url, anchor) in enumerate(zip(links.urls, links.anchors, strict=True)):
-            if url != own and (position not in rels or "nofollow" not in rels[position].split()):
+            if position not in rels or "nofollow" not in rels[position].split():
                 yield url, anchor
         for url in _relatives(page):
-            if url != own:
-                yield url, ""
+            yield url, ""
 
 
 def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:
     hints = Hints(anchor=anchor) if anchor else NO_HINTS
     return Discovery(url, Source.LINK, now, depth + 1, page.url, hints, gain=gain)
+
+
+def _linked(page: Page) -> list[Url]:
+    """The URLs of the links of a page, without those within it: its own URL only where a link writes it out."""
+    links = page.links
+    if not links.own or links.urls.count(page.url) > len(links.own):
+        return links.urls
+    return [url for url in links.urls if url != page.url]
 
 
 def _relatives(page: Page) -> Iterable[Url]:

@@ -70,6 +70,8 @@ _DOUBTED: Final = (CLUTTER, SIDE, TEASER, CAPTION, HIDDEN)
 _H1, _H2 = NUMBERS["h1"], NUMBERS["h2"]
 _CODE, _FORM, _FIGCAPTION = NUMBERS["pre"], NUMBERS["form"], NUMBERS["figcaption"]
 _HEADINGS: Final = frozenset(numbers_of("h1", "h2", "h3", "h4", "h5", "h6"))
+_EDGES: Final = _HEADINGS | frozenset(numbers_of("td", "th", "dd", "dt"))
+"""Tags whose blocks may be short at the edges of the main text."""
 _PARAGRAPHS: Final = frozenset(numbers_of("p", "blockquote"))
 _CONTROLS: Final = frozenset(numbers_of("button", "label", "legend", "option", "select", "datalist"))
 _NO_PROSE: Final = _HEADINGS | _CONTROLS
@@ -350,10 +352,11 @@ class _Page:
         return first
 
     def _trim(self, is_main: list[bool], blocks: range) -> None:
-        """Drop short blocks up to the first that is prose or a heading, or not so short."""
+        """Drop short blocks up to the first that is prose, a heading or a cell (a price), or not so short."""
         for block in blocks:
             if is_main[block]:
-                if self._is_prose[block] or self._sizes[block] >= LEAST_EDGE or self._block_tags[block] in _HEADINGS:
+                is_short = self._sizes[block] < LEAST_EDGE and not self._is_prose[block]
+                if not is_short or self._block_tags[block] in _EDGES:
                     return
                 is_main[block] = False
 

@@ -378,9 +378,10 @@ static void add_introduction(MainText *page) {
     }
 }
 
-/* Whether a block ends the short ones at an edge: prose, a heading, or not so short. */
+/* Whether a block ends the short ones at an edge: prose, a heading, a cell (a price), or not so short. */
 static bool is_edge(const MeasuredBlock *block) {
-    return block->is_prose || block->size >= LEAST_EDGE || is_heading(block->tag);
+    bool is_cell = block->tag == TAG_td || block->tag == TAG_th || block->tag == TAG_dd || block->tag == TAG_dt;
+    return block->is_prose || block->size >= LEAST_EDGE || is_heading(block->tag) || is_cell;
 }
 
 /* Drop short blocks at both edges. */
