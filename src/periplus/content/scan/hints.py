@@ -124,6 +124,23 @@ def _pattern(word: str) -> bytes:
     return (before if word.startswith("^") else b"") + written + (after if word.endswith("$") else b"")
 
 
+def _any_of(words: set[bytes]) -> bytes:
+    """A regular expression for any of some words that looks at each letter once."""
+    if b"" in words:
+        return b""
+    groups: dict[bytes, set[bytes]] = {}
+    for word in words:
+        groups.setdefault(word[:1], set()).add(word[1:])
+    return b"(?:" + b"|".join(letter + _any_of(rest) for letter, rest in sorted(groups.items())) + b")"
+
+
+_WORD_SIGNS: Final = b"-_"
+_MAY_NAME: Final = re.compile(
+    _any_of(
+        {word.strip("^$=").encode().translate(None, _WORD_SIGNS) for words in WORDS.values() for word in words.split()}
+    )
+)
+"""The letters of any word of the vocabulary. Most ids hold none, and need no closer look."""
 _PATTERNS: Final = tuple((kind, re.compile(b"|".join(map(_pattern, words.split())))) for kind, words in WORDS.items())
 
 
@@ -155,6 +172,8 @@ def _class_hints(value: bytes) -> int:
 @lru_cache(4096)
 def _kinds(value: bytes) -> int:
     """The kinds of part that a value names. The pages of a site have few different ones."""
+    if not _MAY_NAME.search(value.lower().translate(None, _WORD_SIGNS)):
+        return 0
     return sum(kind for kind, pattern in _PATTERNS if pattern.search(value))
 
 
