@@ -21,7 +21,7 @@ from .scan.columns import MAX_ANCHOR, MAX_LINKS, MAX_MEDIA, Columns, Medium
 _KINDS: Final = tuple(LinkKind)
 # A URL runs to the next space, and commas at its end end it all; else descriptors run to a comma outside brackets.
 _SRCSET_URL: Final = re.compile(r"[\s,]*+(\S++)")
-_SRCSET_DESCRIPTORS: Final = re.compile(r"(?:[^,(]|\([^)]*+\)?+)*+,?")
+_SRCSET_DESCRIPTORS: Final = re.compile(r"[^,(]*+(?:\([^)]*+\)?[^,(]*+)*,?")
 
 Urls = list[Url | None]
 """URLs made canonical by `urls.resolve_all`, aligned with how they were written; `None` for what is not fetched."""
