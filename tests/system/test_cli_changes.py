@@ -10,16 +10,13 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
+from tests.lab.crawling import make_due
 from tests.lab.scripted_web import ScriptedWeb
 from tests.system.typed import Run, Said
 
-from periplus.assembly import Layout
 from periplus.cli import main
 from periplus.cli.changes_lines import iso
 from periplus.formats import feed
-from periplus.model import Lane, Queued, Url
-from periplus.store import DiskState
-from periplus.urls import site_of
 
 HOME = "http://site.test"
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -73,11 +70,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
             f"{HOME}/clock": html("Clock", "It was 13:45:59 when somebody last looked at this page."),
         }
         del web.said[f"{HOME}/gone"]
-        state = DiskState(Layout(folder).shard(0), shard=0)
-        urls = [Url(f"{HOME}{path}") for path in ("/", *links)]
-        state.queues.push([Queued(url, site_of(url), Lane.REFRESH, 0) for url in urls])
-        state.commit()
-        state.close()
+        make_due(folder, [f"{HOME}{path}" for path in ("/", *links)])
         assert typed(*into) == 0
     return Crawled(folder, between)
 
