@@ -190,9 +190,62 @@ any_record = st.builds(
         max_size=4,
     ).map("".join),
 )
+extensions = st.sampled_from(
+    [
+        "<image:image><image:loc>http://example.com/1.png</image:loc></image:image>",
+        "<image:image>\n<image:loc> http://example.com/2.png </image:loc><image:title>T &amp; t</image:title></image:image>",
+        "<image:image><image:caption>c</image:caption><image:loc>http://example.com/3.png</image:loc></image:image>",
+        "<image:image><image:loc>http://example.com/a</image:loc><image:loc>http://example.com/b</image:loc></image:image>",
+        "<image:image><image:loc>http://example.com/4.png</image:loc><image:title></image:title></image:image>",
+        "<image:image><image:loc>/relative.png</image:loc></image:image>",
+        "<image:image><image:loc>http://example.com/&unknown;</image:loc></image:image>",
+        "<image:image><image:loc>http://example.com/5.png</image:loc>",
+        "</image:image>",
+        "<image:image></image:image>",
+        "<news:news><news:publication><news:name>N</news:name><news:language>en</news:language></news:publication>"
+        "<news:publication_date>2005-01-01</news:publication_date><news:title>A\rB</news:title></news:news>",
+        "<news:news><news:publication><news:name>&quot;N&#34;</news:name></news:publication>"
+        "<news:keywords>a, b,,c</news:keywords><news:publication_date>1 Jan 2005</news:publication_date></news:news>",
+        "<news:news><news:publication></news:publication><news:publication_date>soon</news:publication_date></news:news>",
+        "<news:news><news:title>no publication</news:title></news:news>",
+        '<xhtml:link rel="alternate" hreflang="de" href="http://example.com/de?a&amp;b"/>',
+        '<xhtml:link rel="alternate" href="http://example.com/fr>" hreflang=" fr "/>\n',
+        '<xhtml:link rel="alternate" hreflang="it" href="/it"/>',
+        '<xhtml:link rel="canonical" hreflang="es" href="http://example.com/es"/>',
+        "<xhtml:link rel='alternate' hreflang='en' href='http://example.com/en' />",
+        "<video:video><video:title>v</video:title></video:video>",
+        "<mobile:mobile/>",
+        "<!-- <url> -->",
+        "<![CDATA[http://example.com/bare?a&b]]>",
+        "<lastmod>2005-01-01</lastmod>",
+        "<loc>http://example.com/again</loc>",
+        "bare &amp; text",
+        "<",
+    ]
+)
+extended_record = st.builds(
+    "<url>{}{}\n{}</url>".format,
+    field("loc", plain_urls | urls),
+    st.just("") | field("lastmod", times | lastmods),
+    st.lists(extensions, min_size=1, max_size=3).map("".join),
+)
 between = st.sampled_from(["", "\n", "<!-- x -->", "<!--", "-->", "<url>", "</url>", "<url><loc>http://example.com/z"])
-documents = st.lists(st.one_of(clean_record, clean_record, any_record, between), max_size=14).map("\n".join)
-uniform = st.lists(st.builds("{}".format, clean_record), min_size=2, max_size=8).map("\n ".join)
+documents = st.lists(
+    st.one_of(clean_record, clean_record, any_record, extended_record, between),
+    max_size=14,
+).map("\n".join)
+uniform = st.lists(clean_record, min_size=2, max_size=8).map("\n ".join)
+extended = st.lists(extended_record, min_size=2, max_size=5).map("\n ".join)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """A document as programs write it, with some of it overwritten."""
+    text = draw(uniform | extended)
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        text = text[:start] + draw(fragments | st.just("")) + text[start + draw(st.integers(0, 12)) :]
+    return text
 
 
 def read_carefully(text: str, kind: Kind) -> list[Part]:
@@ -221,7 +274,7 @@ def one_by_one(parts: Iterable[Part]) -> list[Part]:
     return values
 
 
-@given(documents | uniform)
+@given(documents | uniform | extended | mutated())
 @example("<url><loc>http://e.com/</loc><priority>1</priority><priority>0</priority></url>" * 2)
 @example(
     "<url><loc>http://e.com/</loc><priority>1</priority><priority>0</priority></url>"
@@ -235,7 +288,7 @@ def test_fast_readers_agree_with_the_careful_one(text: str) -> None:
     assert read_fast(document, Kind.URLSET, by_columns=True) == carefully
 
 
-@given(documents | uniform)
+@given(documents | uniform | extended | mutated())
 @example(
     "<url><loc>http://e.com/</loc><priority>1</priority></url><url><loc>http://e.com/</loc><lastmod>2005</lastmod></url>"
 )
@@ -245,7 +298,7 @@ def test_fast_readers_agree_on_indexes(text: str) -> None:
     assert read_fast(document, Kind.INDEX) == read_carefully(document, Kind.INDEX)
 
 
-@given(documents | soup, st.lists(st.integers(0, 2000), max_size=12))
+@given(documents | mutated() | soup, st.lists(st.integers(0, 2000), max_size=12))
 def test_portions_do_not_matter_to_records(text: str, places: list[int]) -> None:
     """Nor does it matter where a window ends, whichever reader is at work then."""
     document = f"<urlset>{text}</urlset>"
@@ -283,7 +336,7 @@ def test_dates_read_together_are_those_read_alone(texts: list[str]) -> None:
         ]
 
 
-@given(documents | uniform, st.integers(1, 60), st.integers(0, 200), st.lists(st.integers(0, 20_000), max_size=8))
+@given(documents | uniform | extended, st.integers(1, 60), st.integers(0, 200), st.lists(st.integers(0, 20_000), max_size=8))
 def test_columns_say_what_entries_say(text: str, times: int, most: int, places: list[int]) -> None:
     """The two ways to read give the same values in the same order, up to the same bound."""
     data = f"<urlset>{text * times}</urlset>".encode()

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from periplus.formats.dates import read_w3c
@@ -19,6 +20,7 @@ from periplus.model import FREQUENCY_CODES, ChangeFreq, EntryColumns, Lastmod
 
 from .fields import ODD, NotRegularError, clean_changefreq, clean_priority, clean_text
 from .moments import SHORTEST, Moments, Reals, read_moments
+from .plain_extensions import Extensions
 from .values import Child, Entry
 
 Value = TypeVar("Value")
@@ -91,10 +93,14 @@ class Cells:
         """Each record as the sitemap that it names."""
         return list(map(Child, clean_urls(cut.urls, self._longest), self._dates(cut)))
 
-    def entries(self, cut: Cut) -> list[Entry]:
-        """Each record as an entry."""
+    def entries(self, cut: Cut, extensions: Sequence[Extensions] = ()) -> list[Entry]:
+        """Each record as an entry, with its extensions if there are any."""
         urls = clean_urls(cut.urls, self._longest)
-        return list(map(Entry, urls, self._dates(cut), *self._hints(cut)))
+        columns = (urls, self._dates(cut), *self._hints(cut))
+        if not extensions:
+            return list(map(Entry, *columns))
+        images, news, alternates = zip(*map(astuple, extensions), strict=True)
+        return list(map(Entry, *columns, repeat(None), images, repeat(()), news, alternates))
 
     def _hints(self, cut: Cut) -> tuple[Iterable[ChangeFreq | None], Iterable[float | None]]:
         frequencies, priorities = cut.fields.get("changefreq"), cut.fields.get("priority")

@@ -14,18 +14,21 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+
 from .cells import Cells, Cut, Texts
 from .columns import ColumnCutter
 from .fields import Fields, NotRegularError
 from .outbox import Outbox
+from .plain_extensions import NO_EXTENSIONS, Extensions, PlainExtensions
 from .records import Records
 from .values import Kind
 
 _FIELDS = ("lastmod", "changefreq", "priority")
 """What a record may have beside its URL; children of an index have only the first."""
 
-_GAP = 5
-"""The pattern's groups are the URL and these fields; or, alone, a gap."""
+_FIRST_FIELDS, _EXTENSIONS, _GAP = slice(4), 5, 6
+"""The pattern's groups are the URL and these fields, and whatever follows them in the record; or, alone, a gap."""
 
 _TAIL = 16 * 1024
 """Characters without the end of a record that wait for it before the careful reader gets them."""
@@ -37,7 +40,7 @@ _WORTH_COLUMNS = 4 * 1024
 """Characters below which setting up columns takes longer than it saves."""
 
 _SECTION = "<![CDATA["
-_PLAIN_SECTION = re.compile(r"<!\[CDATA\[([^<&\]]*+)\]\]>")
+_PLAIN_SECTION = re.compile(r"(<[\w:]++>\s*+)<!\[CDATA\[([^<&\]\r]*+)\]\]>")
 
 
 @lru_cache(maxsize=64)
@@ -46,9 +49,18 @@ def _pattern(prefix: str, record: str) -> re.Pattern[str]:
     p = re.escape(prefix)
     field = "|".join(f"{p}{name}>([^<]*+)</{p}{name}>" for name in _FIELDS)
     return re.compile(
-        rf"\s*+<{p}{record}>\s*+<{p}loc>([^<]*+)</{p}loc>\s*+(?:<(?:{field})\s*+){{0,8}}</{p}{record}>"
+        rf"\s*+<{p}{record}>\s*+<{p}loc>([^<]*+)</{p}loc>\s*+(?:<(?:{field})\s*+){{0,8}}+"
+        rf"(?:</{p}{record}>|((?:<(?!/?{p}{record}>)[^<]*+)++)</{p}{record}>)"
         rf"|((?s:.)[^<]*+(?:<(?!{p}{record}>)[^<]*+)*+)"
     )
+
+
+class _Row(Struct, frozen=True, gc=False):
+    """A record that has the right tags: as it was written, and its texts."""
+
+    text: str
+    fields: tuple[str, ...]
+    extensions: Extensions
 
 
 class RegularRecords:
@@ -65,8 +77,9 @@ class RegularRecords:
         self._end = f"</{prefix}{record}>"
         self._cutter = ColumnCutter(prefix, record, _FIELDS[:1] if self._is_index else _FIELDS)
         self._cells = Cells(fields.limits.text)
+        self._extensions = PlainExtensions(fields)
         self._pattern = _pattern(prefix, record)
-        self._loc_section = re.compile(rf"(<{re.escape(prefix)}loc>\s*+)<!\[CDATA\[([^<\]]*+)\]\]>")
+        self._loc_section = re.compile(rf"(<{re.escape(prefix)}loc>\s*+)<!\[CDATA\[([^<\]\r]*+)\]\]>")
         self._patience = _PATIENCE
         self._tail = ""
 
@@ -122,11 +135,16 @@ class RegularRecords:
             self._read_by_steps(window)
 
     def _without_sections(self, window: str) -> str:
-        """The same text with CDATA sections of URLs, and other plain ones, written without them."""
+        """The same text with CDATA sections of URLs, and plain ones of others, written without them.
+
+        Only if nothing else begins like a section: what looks like one in a comment, or in another, is none.
+        """
         parts = self._loc_section.split(window)
         parts[2::3] = [url.replace("&", "&amp;") for url in parts[2::3]]
-        window = "".join(parts)
-        return "".join(_PLAIN_SECTION.split(window)) if _SECTION in window else window
+        plain = "".join(parts)
+        if _SECTION in plain:
+            plain = "".join(_PLAIN_SECTION.split(plain))
+        return window if "<!" in plain or "<?" in plain else plain
 
     def _read_uniform(self, window: str) -> bool:
         if not self._patience or len(window) < _WORTH_COLUMNS:
@@ -139,51 +157,63 @@ class RegularRecords:
         return True
 
     def _read_varied(self, window: str) -> bool:
+        rows = self._pattern.findall(window)
         try:
-            self._put_rows(self._pattern.findall(window))
+            *columns, extensions, gaps = zip(*rows, strict=True)
+            if any(gaps):
+                return False
+            self._put_varied(columns, [self._extensions.read(text) for text in extensions] if any(extensions) else ())
         except NotRegularError:
             return False
         return True
 
     def _read_by_steps(self, window: str) -> None:
         """Read what is regular in runs, and what lies between them with care."""
-        run: list[re.Match[str]] = []
+        run: list[_Row] = []
         for match in self._pattern.finditer(window):
-            if match.lastindex != _GAP:
-                run.append(match)
+            row = self._row(match)
+            if row is not None:
+                run.append(row)
                 continue
             self._read_run(run)
             run.clear()
-            if not self._feed_careful(match[_GAP], is_followed=True):
+            if not self._feed_careful(match[0], is_followed=True):
                 self._careful.feed(window[match.end() :])
                 return
         self._read_run(run)
 
-    def _read_run(self, run: Sequence[re.Match[str]]) -> None:
-        """Read records that have the right tags, but may have a value that is not clean: those with care."""
+    def _row(self, match: re.Match[str]) -> _Row | None:
+        """A record that has the right tags; `None` for others, and for gaps."""
+        if match.lastindex == _GAP:
+            return None
         try:
-            self._put_rows([match.groups("") for match in run])
+            return _Row(match[0], match.groups("")[_FIRST_FIELDS], self._extensions.read(match[_EXTENSIONS] or ""))
+        except NotRegularError:
+            return None
+
+    def _read_run(self, run: Sequence[_Row]) -> None:
+        """Read records that have the right tags, but may have a value that is not clean: those with care."""
+        if not run:
+            return
+        try:
+            columns = tuple(zip(*[row.fields for row in run], strict=True))
+            self._put_varied(columns, [row.extensions for row in run])
         except NotRegularError:
             if len(run) == 1:
-                self._careful.feed(run[0][0])
+                self._careful.feed(run[0].text)
                 return
             half = len(run) // 2
             self._read_run(run[:half])
             self._read_run(run[half:])
 
-    def _put_rows(self, rows: Sequence[tuple[str, ...]]) -> None:
-        if not rows:
-            return
-        urls, lastmods, frequencies, priorities, gaps = zip(*rows, strict=True)
-        if any(gaps):
-            raise NotRegularError
-        fields = dict(zip(_FIELDS, map(Texts, (lastmods, frequencies, priorities)), strict=True))
-        self._put(Cut(urls, fields))
+    def _put_varied(self, columns: Sequence[tuple[str, ...]], extensions: Sequence[Extensions]) -> None:
+        urls, *fields = columns
+        self._put(Cut(urls, dict(zip(_FIELDS, map(Texts, fields), strict=True))), extensions)
 
-    def _put(self, cut: Cut) -> None:
+    def _put(self, cut: Cut, extensions: Sequence[Extensions] = ()) -> None:
         if self._is_index:
             self._outbox.put_all(self._cells.children(cut))
-        elif self._by_columns:
+        elif self._by_columns and not any(map(NO_EXTENSIONS.__ne__, extensions)):
             self._outbox.put_all(self._cells.columns(cut))
         else:
-            self._outbox.put_all(self._cells.entries(cut))
+            self._outbox.put_all(self._cells.entries(cut, extensions))
