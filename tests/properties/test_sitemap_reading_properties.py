@@ -193,7 +193,7 @@ any_record = st.builds(
 extensions = st.sampled_from(
     [
         "<image:image><image:loc>http://example.com/1.png</image:loc></image:image>",
-        "<image:image>\n<image:loc> http://example.com/2.png </image:loc><image:title>T &amp; t</image:title></image:image>",
+        "<image:image>\n<image:loc> http://example.com/2.png </image:loc><image:title>T &amp; t</image:title></image:image>",  # noqa: E501
         "<image:image><image:caption>c</image:caption><image:loc>http://example.com/3.png</image:loc></image:image>",
         "<image:image><image:loc>http://example.com/a</image:loc><image:loc>http://example.com/b</image:loc></image:image>",
         "<image:image><image:loc>http://example.com/4.png</image:loc><image:title></image:title></image:image>",
@@ -336,7 +336,12 @@ def test_dates_read_together_are_those_read_alone(texts: list[str]) -> None:
         ]
 
 
-@given(documents | uniform | extended, st.integers(1, 60), st.integers(0, 200), st.lists(st.integers(0, 20_000), max_size=8))
+@given(
+    documents | uniform | extended,
+    st.integers(1, 60),
+    st.integers(0, 200),
+    st.lists(st.integers(0, 20_000), max_size=8),
+)
 def test_columns_say_what_entries_say(text: str, times: int, most: int, places: list[int]) -> None:
     """The two ways to read give the same values in the same order, up to the same bound."""
     data = f"<urlset>{text * times}</urlset>".encode()

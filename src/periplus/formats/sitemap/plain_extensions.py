@@ -40,7 +40,6 @@ _LONGEST = 32 * 1024
 """Characters of the extensions of one record; the careful reader has bounds for what is longer."""
 
 
-
 def _elements(prefix: str, names: Iterable[str]) -> str:
     """Elements with these names in any order, with a group for the text of each."""
     elements = "|".join(f"{prefix}:{name}>([^<]*+)</{prefix}:{name}" for name in names)
