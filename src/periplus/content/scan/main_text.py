@@ -71,7 +71,7 @@ _H1, _H2 = NUMBERS["h1"], NUMBERS["h2"]
 _CODE, _FORM, _FIGCAPTION = NUMBERS["pre"], NUMBERS["form"], NUMBERS["figcaption"]
 _HEADINGS: Final = frozenset(numbers_of("h1", "h2", "h3", "h4", "h5", "h6"))
 _EDGES: Final = _HEADINGS | frozenset(numbers_of("td", "th", "dd", "dt"))
-"""Tags whose blocks may be short at the edges of the main text."""
+"""Tags whose blocks may be short at the edges of a main text with prose."""
 _PARAGRAPHS: Final = frozenset(numbers_of("p", "blockquote"))
 _CONTROLS: Final = frozenset(numbers_of("button", "label", "legend", "option", "select", "datalist"))
 _NO_PROSE: Final = _HEADINGS | _CONTROLS
@@ -352,11 +352,13 @@ class _Page:
         return first
 
     def _trim(self, is_main: list[bool], blocks: range) -> None:
-        """Drop short blocks up to the first that is prose, a heading or a cell (a price), or not so short."""
+        """Drop short blocks up to the first that is prose, a heading or, beside prose, a cell (a price)."""
+        has_prose = any(is_prose and is_chosen for is_prose, is_chosen in zip(self._is_prose, is_main, strict=True))
+        edges = _EDGES if has_prose else _HEADINGS
         for block in blocks:
             if is_main[block]:
                 is_short = self._sizes[block] < LEAST_EDGE and not self._is_prose[block]
-                if not is_short or self._block_tags[block] in _EDGES:
+                if not is_short or self._block_tags[block] in edges:
                     return
                 is_main[block] = False
 

@@ -378,18 +378,22 @@ static void add_introduction(MainText *page) {
     }
 }
 
-/* Whether a block ends the short ones at an edge: prose, a heading, a cell (a price), or not so short. */
-static bool is_edge(const MeasuredBlock *block) {
+/* Whether a block ends the short ones at an edge: prose, a heading, or not so short; beside prose a cell (a price). */
+static bool is_edge(const MeasuredBlock *block, bool has_prose) {
     bool is_cell = block->tag == TAG_td || block->tag == TAG_th || block->tag == TAG_dd || block->tag == TAG_dt;
-    return block->is_prose || block->size >= LEAST_EDGE || is_heading(block->tag) || is_cell;
+    return block->is_prose || block->size >= LEAST_EDGE || is_heading(block->tag) || (has_prose && is_cell);
 }
 
 /* Drop short blocks at both edges. */
 static void trim_edges(MainText *page) {
-    for (u32 i = 0; i < page->block_count && !(page->is_main[i] && is_edge(&page->blocks[i])); i++) {
+    bool has_prose = false;
+    for (u32 i = 0; i < page->block_count && !has_prose; i++) {
+        has_prose = page->is_main[i] && page->blocks[i].is_prose;
+    }
+    for (u32 i = 0; i < page->block_count && !(page->is_main[i] && is_edge(&page->blocks[i], has_prose)); i++) {
         page->is_main[i] = 0;
     }
-    for (u32 i = page->block_count; i-- > 0 && !(page->is_main[i] && is_edge(&page->blocks[i]));) {
+    for (u32 i = page->block_count; i-- > 0 && !(page->is_main[i] && is_edge(&page->blocks[i], has_prose));) {
         page->is_main[i] = 0;
     }
 }
