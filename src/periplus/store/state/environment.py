@@ -204,13 +204,15 @@ class Environment:
         """Drop what is not committed, and let others have the folder."""
         self._abort()
         is_intact, self._is_broken = not self._is_broken, True
-        if self._log is not None:
-            self._log.close()
-        self._lmdb.close()
-        if is_intact and not self._readonly:
-            with suppress(OSError):  # a full disk: the state is whole all the same, only not sealed
-                seal(self._folder / DATA)
-        self._unlock()
+        try:
+            if self._log is not None:
+                self._log.close()
+            self._lmdb.close()
+            if is_intact and not self._readonly:
+                with suppress(OSError):  # a full disk: the state is whole all the same, only not sealed
+                    seal(self._folder / DATA)
+        finally:
+            self._unlock()
 
     def failed(self, error: lmdb.Error) -> CollectionError | InvariantError:
         """What a foreign error means here. The transaction is lost."""
