@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-from periplus.model import FirstSeen, Site, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
 from periplus.store import DiskState, SiteState
 
 URL = Url("https://a.test/1")
@@ -25,4 +27,34 @@ def test_a_reader_sees_what_was_committed_in_every_table(tmp_path: Path) -> None
     reader.commit()
     assert reader.marked("tally") == b"one"
     assert (len(reader.records), len(reader.queues), len(reader.sites)) == (1, 0, 2)
+    reader.close()
+
+
+_REMOVER = """
+import sys
+from pathlib import Path
+from periplus.model import Lane, Site
+from periplus.store import DiskState
+
+state = DiskState(Path(sys.argv[1]))
+state.queues.remove(state.queues.heads(Site("a.test"), Lane.DISCOVERY, 1))
+state.commit()
+state.close()
+"""
+
+
+def test_a_reader_moves_on_with_the_queues(tmp_path: Path) -> None:
+    """What it saw of a queue is not held over `commit`."""
+    writer = DiskState(tmp_path)
+    first, second = writer.queues.push(
+        [Queued(Url(f"https://a.test/{number}"), Site("a.test"), Lane.DISCOVERY, 0) for number in (1, 2)]
+    )
+    writer.commit()
+    writer.close()
+    reader = DiskState.read_only(tmp_path)
+    assert reader.queues.heads(Site("a.test"), Lane.DISCOVERY, 1) == [first]
+    subprocess.run([sys.executable, "-c", _REMOVER, tmp_path], check=True)
+    assert reader.queues.heads(Site("a.test"), Lane.DISCOVERY, 1) == [first]
+    reader.commit()
+    assert reader.queues.heads(Site("a.test"), Lane.DISCOVERY, 1) == [second]
     reader.close()

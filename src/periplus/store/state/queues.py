@@ -6,7 +6,8 @@
 
 The sequence counts up over all queues and is never used again, so that an old ticket names nothing. Lengths, and the
 sequence itself, change with every push and are written when they are many or the state is committed: what is held in
-memory is what changed since.
+memory is what changed since. The fronts of queues that are asked for again and again are held as well, until the next
+commit: each is the first rows of its queue, exactly.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ SEQUENCE = b"sequence"
 MAX_HELD = 16_384
 """Lengths that may wait to be written."""
 
+MAX_FRONTS = 256
+"""Queues whose first rows are held: more than are visited between two commits, if they are visited repeatedly."""
+LONGEST_FRONT = 64
+"""Rows of a front, at most: a few times what a visit takes. About 20 KB."""
+READ_AHEAD = 16
+"""Rows that are read besides those asked for when a front that was held has become too short."""
+
 LEVELS = [bytes([level]) for level in range(256)]
 
 
@@ -38,6 +46,7 @@ class DiskQueues:
         self._lengths = environment.table("lengths")
         self._counters = environment.table("counters")
         self._held: dict[bytes, int] = {}
+        self._fronts: dict[bytes, list[Ticket]] = {}
         self._sequence = int.from_bytes(self._counters.get(SEQUENCE) or b"", "big")
         self._kept_sequence = self._sequence
 
@@ -47,6 +56,7 @@ class DiskQueues:
         for head, short in self._rows(entries):
             rows.append((head + self._next(), short))
             self._change(head[:LEVEL_AT], 1)
+            self._drop_front(head)
         tickets = [Ticket(key, entry) for (key, _), entry in zip(rows, entries, strict=True)]
         if rows:
             self._queues.put_many(sorted(rows))
@@ -60,17 +70,45 @@ class DiskQueues:
         if number is None or limit <= 0:
             return []
         line = number + LANE_CODES[lane]
-        return [
+        front = self._fronts.get(line)
+        if front is None:
+            front = self._read_front(line, site, lane, limit)
+        elif len(front) < min(limit, self._length(line)):
+            front = self._read_front(line, site, lane, limit + READ_AHEAD)
+        return front[:limit]
+
+    def _read_front(self, line: bytes, site: Site, lane: Lane, limit: int) -> list[Ticket]:
+        """The first `limit` rows of a queue, which are held from now on unless they are many."""
+        front = [
             Ticket(key, Queued(_url(value, site), site, lane, key[LEVEL_AT]))
             for key, value in self._queues.page(line, limit)
             if key.startswith(line)
         ]
+        if len(self._fronts) >= MAX_FRONTS:
+            self._fronts.clear()
+        if len(front) <= LONGEST_FRONT:
+            self._fronts[line] = front
+        return front
+
+    def _drop_front(self, head: bytes) -> None:
+        """Something is pushed there: a front stays what it is if its last row comes before it."""
+        front = self._fronts.get(head[:LEVEL_AT])
+        if front and head[LEVEL_AT] < front[-1].place[LEVEL_AT]:
+            del self._fronts[head[:LEVEL_AT]]
+
+    def _shorten_front(self, place: bytes) -> None:
+        """A row leaves its queue: mostly one of the first."""
+        for index, ticket in enumerate(self._fronts.get(place[:LEVEL_AT], ())):
+            if ticket.place == place:
+                del self._fronts[place[:LEVEL_AT]][index]
+                return
 
     def remove(self, tickets: Sequence[Ticket]) -> None:
         """Take these out; those that are not there any more do not matter."""
         for ticket in tickets:
             if self._queues.delete(ticket.place):
                 self._change(ticket.place[:LEVEL_AT], -1)
+                self._shorten_front(ticket.place)
         if len(self._held) > MAX_HELD:
             self.flush()
 
@@ -120,6 +158,7 @@ class DiskQueues:
             elif self._queues.get(place := number + key[ID_LENGTH:]) is None:
                 self._queues.put(place, value)
                 self._change(place[:LEVEL_AT], 1)
+                self._fronts.pop(place[:LEVEL_AT], None)
             self._sequence = max(self._sequence, int.from_bytes(key[-8:], "big"))
         if len(self._held) > MAX_HELD:
             self.flush()
@@ -137,7 +176,11 @@ class DiskQueues:
         return len(self._queues) + len(self._postponed)
 
     def flush(self) -> None:
-        """Write what is held: before a commit, and when it is much."""
+        """Write what is held, and forget fronts: before a commit, and when it is much.
+
+        After a commit a reader sees other rows, and one that moves sites has changed them by its own hand.
+        """
+        self._fronts.clear()
         for line, length in sorted(self._held.items()):
             if length:
                 self._lengths.put(line, length.to_bytes(8, "big"))
@@ -160,6 +203,10 @@ class DiskQueues:
         kept = {line: length for line, length in (kept | self._held).items() if length}
         if kept != counted:
             raise InvariantError(f"lengths of queues: {len(kept)} kept, {len(counted)} counted, not the same")
+        for line, front in self._fronts.items():
+            places = [key for key, _ in self._queues.page(line, len(front)) if key.startswith(line)]
+            if places != [ticket.place for ticket in front]:
+                raise InvariantError(f"the front of the queue {line.hex()} is not that of its rows")
 
     def _rows(self, entries: Sequence[Queued]) -> list[tuple[bytes, bytes]]:
         """Site, lane and level of each, and its URL; nothing is written if one of them is out of bounds."""
