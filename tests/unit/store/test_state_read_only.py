@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
 from periplus.store import DiskState, SiteState
 
@@ -30,22 +32,25 @@ def test_a_reader_sees_what_was_committed_in_every_table(tmp_path: Path) -> None
     reader.close()
 
 
-_REMOVER = """
+_WRITER = """
 import sys
 from pathlib import Path
-from periplus.model import Lane, Site
+from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.store import DiskState
 
 state = DiskState(Path(sys.argv[1]))
 state.queues.remove(state.queues.heads(Site("a.test"), Lane.DISCOVERY, 1))
+state.records.put([UrlRecord(Url("https://a.test/1"), (FirstSeen(Source.SEED, 1.0),), visits=7)])
 state.commit()
 state.close()
 """
 
 
-def test_a_reader_moves_on_with_the_queues(tmp_path: Path) -> None:
-    """What it saw of a queue is not held over `commit`."""
+def test_a_reader_moves_on_with_a_commit(tmp_path: Path) -> None:
+    """What it has read before is not held over `commit`."""
     writer = DiskState(tmp_path)
+    known = UrlRecord(URL, (FirstSeen(Source.SEED, 1.0),))
+    writer.records.add_new([known])
     first, second = writer.queues.push(
         [Queued(Url(f"https://a.test/{number}"), Site("a.test"), Lane.DISCOVERY, 0) for number in (1, 2)]
     )
@@ -53,8 +58,10 @@ def test_a_reader_moves_on_with_the_queues(tmp_path: Path) -> None:
     writer.close()
     reader = DiskState.read_only(tmp_path)
     assert reader.queues.heads(Site("a.test"), Lane.DISCOVERY, 1) == [first]
-    subprocess.run([sys.executable, "-c", _REMOVER, tmp_path], check=True)
-    assert reader.queues.heads(Site("a.test"), Lane.DISCOVERY, 1) == [first]
+    assert reader.records.get([URL]) == [known]
+    subprocess.run([sys.executable, "-c", _WRITER, tmp_path], check=True)
+    assert reader.records.get([URL]) == [known]
     reader.commit()
     assert reader.queues.heads(Site("a.test"), Lane.DISCOVERY, 1) == [second]
+    assert reader.records.get([URL]) == [replace(known, visits=7)]
     reader.close()

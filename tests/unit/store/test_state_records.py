@@ -72,6 +72,15 @@ def test_urls_of_one_fingerprint_are_told_apart(environment: Environment, rememb
     urls = [record(number).url for number in range(6)]
     assert records.get(urls) == [None, record(1), record(2, visits=5), record(3), record(4), None]
     assert len(records) == 4
+    records.put([record(4, visits=1), record(1, visits=2), record(5)])
+    records.put([record(3, visits=3), record(1, visits=4)])
+    urls = [record(number).url for number in range(7)]
+    kept = [(1, 4), (2, 5), (3, 3), (4, 1), (5, 0)]
+    expected = [None, *(record(number, visits) for number, visits in kept), None]
+    assert records.get(urls) == expected
+    records.forget_recent()
+    assert records.get(urls) == expected
+    assert len(records) == 5
 
 
 def test_crafted_collisions_are_bounded(environment: Environment) -> None:

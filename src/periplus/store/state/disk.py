@@ -139,6 +139,8 @@ class DiskState:
         self.standings.flush()
         self.sketches.flush()
         self.environment.commit()
+        if self.environment.is_readonly:
+            self.records.forget_recent()
         self.exchange.committed()
 
     def close(self) -> None:

@@ -98,6 +98,11 @@ class Environment:
             self._lmdb.close()
             raise
 
+    @property
+    def is_readonly(self) -> bool:
+        """Whether this only reads: a commit moves on to what the writer has committed."""
+        return self._readonly
+
     def table(self, name: str) -> Table:
         """The table of that name, made if there is none."""
         try:

@@ -158,6 +158,7 @@ class Move:
             mine = target.names.number(site)
             keys = [(mine + key[ID_LENGTH:], row) for key, row in rows]
             target.environment.table("records").put_many(keys)
+            target.records.forget_recent()
             self._count(len(rows), urls=len(rows))
         for rows in self._rows("queues", number):
             target.queues.take_in(site, rows, is_postponed=False)

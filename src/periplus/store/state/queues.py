@@ -55,8 +55,11 @@ class DiskQueues:
         rows = []
         for head, short in self._rows(entries):
             rows.append((head + self._next(), short))
-            self._change(head[:LEVEL_AT], 1)
-            self._drop_front(head)
+            line = head[:LEVEL_AT]
+            self._change(line, 1)
+            front = self._fronts.get(line)
+            if front and head[LEVEL_AT] < front[-1].place[LEVEL_AT]:  # it would be one of its rows
+                del self._fronts[line]
         tickets = [Ticket(key, entry) for (key, _), entry in zip(rows, entries, strict=True)]
         if rows:
             self._queues.put_many(sorted(rows))
@@ -89,12 +92,6 @@ class DiskQueues:
         if len(front) <= LONGEST_FRONT:
             self._fronts[line] = front
         return front
-
-    def _drop_front(self, head: bytes) -> None:
-        """Something is pushed there: a front stays what it is if its last row comes before it."""
-        front = self._fronts.get(head[:LEVEL_AT])
-        if front and head[LEVEL_AT] < front[-1].place[LEVEL_AT]:
-            del self._fronts[head[:LEVEL_AT]]
 
     def _shorten_front(self, place: bytes) -> None:
         """A row leaves its queue: mostly one of the first."""

@@ -1,6 +1,8 @@
 """URL records on disk: site number and fingerprint to row. The seen test of the crawl is a look-up here.
 
-Keys are those of `places`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept.
+Keys are those of `places`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept. What was
+read or written lately is in memory together with its key: a URL is looked at several times while it is fetched, and
+a row stays where it is.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ from typing import Any
 from xxhash import xxh3_64_digest
 
 from periplus.model import Site, Url, UrlRecord
+from periplus.urls import site_of
 
 from .environment import Environment
 from .names import Recent, SiteNames
 from .places import MAX_PROBES, next_place, places_of
-from .rows import decode, lengthen, pack_record, unpack_record
+from .rows import decode, lengthen, pack_record, shorten, unpack_record
 
-REMEMBERED = 16_384
+REMEMBERED = 8_192
+"""Records in each of two generations: many times what is under way. About 1 KB each."""
 
 
 class DiskUrlRecords:
@@ -35,11 +39,11 @@ class DiskUrlRecords:
         self._names = names
         self._digest = digest
         self._remembered = remembered
-        self._recent: Recent[Url, UrlRecord] = Recent(remembered)
+        self._recent: Recent[Url, tuple[UrlRecord, bytes]] = Recent(remembered)
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
         """Add those whose URL is not known; for each the record that was there before."""
-        answers = self._recent.get_all([record.url for record in records])
+        answers = self._remembered_of([record.url for record in records])
         asked = [position for position, answer in enumerate(answers) if answer is None]
         places = self._places([records[position].url for position in asked], self._names.number)
         rows = self._table.get_many([key for key, _ in places])
@@ -47,42 +51,54 @@ class DiskUrlRecords:
         for position, (key, short) in zip(asked, places, strict=True):
             record = records[position]
             place, fields = self._look(key, short, rows) if key in rows else (key, None)
-            if fields is not None:
-                record = answers[position] = unpack_record(fields, record.url)
-            elif place is None:  # too many others are in the way
+            if place is None:  # too many others are in the way
                 answers[position] = record
                 continue
+            if fields is not None:
+                record = answers[position] = unpack_record(fields, record.url)
             else:
                 rows[place] = new[place] = pack_record(record, short)
-            self._recent[record.url] = record
+            self._recent[record.url] = (record, place)
         if new:
             self._table.put_many(sorted(new.items()))
         return answers
 
     def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
         """The record of each, aligned with `urls`."""
-        answers = self._recent.get_all(urls)
+        answers = self._remembered_of(urls)
         asked = [position for position, answer in enumerate(answers) if answer is None]
         if asked:
             places = self._places([urls[position] for position in asked], self._names.find)
             rows = self._table.get_many([key for key, _ in places])
             for position, (key, short) in zip(asked, places, strict=True):
-                _, fields = self._look(key, short, rows)
-                answers[position] = None if fields is None else unpack_record(fields, urls[position])
+                place, fields = self._look(key, short, rows)
+                if place is not None and fields is not None:
+                    record = answers[position] = unpack_record(fields, urls[position])
+                    self._recent[record.url] = (record, place)
         return answers
 
     def put(self, records: Iterable[UrlRecord]) -> None:
         """Write all or none: the batch is drawn out whole before the first is written."""
         records = list(records)
-        places = self._places([record.url for record in records], self._names.number)
-        rows = self._table.get_many([key for key, _ in places])
+        known = self._recent.get_all([record.url for record in records])
+        asked = [record.url for record, each in zip(records, known, strict=True) if each is None]
+        places = self._places(asked, self._names.number) if asked else []
+        rows = self._table.get_many([key for key, _ in places]) if asked else {}
+        looked_up = iter(places)
         new: dict[bytes, bytes] = {}
-        for record, (key, short) in zip(records, places, strict=True):
-            place, _ = self._look(key, short, rows)
+        for record, each in zip(records, known, strict=True):
+            if each is None:
+                key, short = next(looked_up)
+                place, _ = self._look(key, short, rows)
+            else:
+                place, short = each[1], shorten(record.url, site_of(record.url))
             if place is not None:
                 rows[place] = new[place] = pack_record(record, short)
-                self._recent[record.url] = record
+                self._recent[record.url] = (record, place)
         self._table.put_many(sorted(new.items()))
+
+    def _remembered_of(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
+        return [None if known is None else known[0] for known in self._recent.get_all(urls)]
 
     def of_site(self, site: Site) -> Iterator[UrlRecord]:
         """Every record of a site, each once, in no order that means anything."""
