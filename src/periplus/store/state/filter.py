@@ -1,7 +1,9 @@
-"""A set of 64-bit keys that may say yes by mistake and never no (Bloom 1970), in 16 MB whatever it holds.
+"""A set of 64-bit keys that may say yes by mistake and never no (Bloom 1970), in a few megabytes whatever it holds.
 
 Blocked after Putze, Sanders & Singler (2007): a key sets three bits of one word of 64, so that asking costs one look
-into memory. With 16 million keys about 3 % of others seem to be there, with 64 million about 45 %.
+into memory. It grows in layers (Almeida, Baquero, Preguiça & Hutchison 2007): one that is full stays, and a larger one
+takes the next keys; all are asked. The last, of 16 MB, takes all further keys. Of other keys about 2 % seem to be in
+each full layer; with 16 million keys about 7 % in all, with 64 million about 44 %.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_WORD_BITS: Final = 21
+_LAYER_BITS: Final = (15, 17, 19, 21)
+"""Binary logarithms of the words in each layer: 256 KB, which the processor's caches hold, up to 16 MB."""
+_KEYS_PER_WORD: Final = 6
+"""A layer with more keys than that for each of its words is full: 10.7 bits a key."""
 _SHIFTS: Final = tuple(np.uint64(shift) for shift in (0, 6, 12))
-_PLACE_SHIFT: Final = np.uint64(64 - _WORD_BITS)
 _SIX: Final = np.uint64(63)
 _ONE: Final = np.uint64(1)
 _HALF: Final = np.uint64(32)
@@ -21,17 +25,20 @@ _FACTORS: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 
 
 class Places(NamedTuple):
-    """Where keys lie in a filter: which word, and which bits of it."""
+    """Where keys lie in a filter: hashes whose highest bits say which word, and the bits of it."""
 
-    words: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
     bits: NDArray[np.uint64]
 
 
 class KeyFilter:
-    """Keys in columns: one key in two columns is two keys."""
+    """Keys in columns: one key in two columns is two keys. `expected`: how many are about to be put in."""
 
-    def __init__(self) -> None:
-        self._words = np.zeros(1 << _WORD_BITS, np.uint64)
+    def __init__(self, expected: int = 0) -> None:
+        sizes = [bits for bits in _LAYER_BITS if expected <= _KEYS_PER_WORD << bits]
+        self._sizes = sizes or [_LAYER_BITS[-1]]
+        self._layers: list[tuple[np.uint64, NDArray[np.uint64]]] = []
+        self._room = 0
 
     def places(self, keys: NDArray[np.uint64]) -> Places:
         """Where keys lie, or would."""
@@ -42,13 +49,21 @@ class KeyFilter:
         bits = np.zeros_like(mixed)
         for shift in _SHIFTS:
             bits |= _ONE << (mixed >> shift & _SIX)
-        return Places(mixed >> _PLACE_SHIFT, bits)
+        return Places(mixed, bits)
 
     def has(self, places: Places) -> NDArray[np.bool_]:
         """Which of the keys may be there."""
-        is_there: NDArray[np.bool_] = self._words[places.words] & places.bits == places.bits
+        is_there = np.zeros(places.bits.shape, np.bool_)
+        for shift, words in self._layers:
+            is_there |= words[places.hashes >> shift] & places.bits == places.bits
         return is_there
 
     def add(self, places: Places) -> None:
-        """Put keys in."""
-        np.bitwise_or.at(self._words, places.words.reshape(-1), places.bits.reshape(-1))
+        """Put keys in that are not there."""
+        if self._room <= 0 and len(self._layers) < len(self._sizes):
+            bits = self._sizes[len(self._layers)]
+            self._layers.append((np.uint64(64 - bits), np.zeros(1 << bits, np.uint64)))
+            self._room = _KEYS_PER_WORD << bits
+        shift, words = self._layers[-1]
+        np.bitwise_or.at(words, (places.hashes >> shift).reshape(-1), places.bits.reshape(-1))
+        self._room -= places.bits.size
