@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import subprocess
 import sys
@@ -30,6 +31,16 @@ def test_version_and_help_work_without_a_verb() -> None:
     assert version.startswith(b"periplus 0.")
     assert f"by the {READER} scanner".encode() in version
     assert b"demo" in run("--help").stdout
+
+
+def test_a_crawl_does_not_load_pandas() -> None:
+    """pyarrow would import it where it is installed, as it is for these tests, and it is large."""
+    shown = "import atexit, sys; atexit.register(lambda: print(sorted(sys.modules.keys() & {'pandas', 'pyarrow'})))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", shown + PROGRAM[-1], "crawl", "--help"], capture_output=True, timeout=60, check=True
+    )
+    assert importlib.util.find_spec("pandas") is not None
+    assert done.stdout.splitlines()[-1] == b"['pyarrow']"
 
 
 def test_a_sitemap_is_read_from_a_file_whatever_its_name(tmp_path: Path) -> None:

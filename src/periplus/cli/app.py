@@ -9,7 +9,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.abc import MetaPathFinder
 from importlib.machinery import PathFinder
 from io import TextIOWrapper
 from pathlib import Path
@@ -44,6 +46,18 @@ VERBS = (
     "demo",
 )
 """Each is a function of that name in a file of that name, or a group of verbs."""
+
+
+class NoPandas(MetaPathFinder):
+    """Hides pandas from pyarrow, which imports it for its first array if it is installed.
+
+    The program never uses pandas, which takes 50 MB and a third of a second.
+    """
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:  # noqa: ARG002
+        """Not found, if it is pandas; otherwise for other finders to say."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError("periplus does not use pandas", name=fullname)
 
 
 class Verbs(TyperGroup):
@@ -109,6 +123,8 @@ def main() -> None:
     warnings = logging.StreamHandler(sys.stderr)
     warnings.setFormatter(logging.Formatter("warning: %(message)s"))
     logging.getLogger("periplus").addHandler(warnings)
+    no_pandas = NoPandas()
+    sys.meta_path.insert(0, no_pandas)
     try:
         app()
     except KeyboardInterrupt:
@@ -120,6 +136,7 @@ def main() -> None:
         say_error(known)
         sys.exit(known.exit_code)
     finally:
+        sys.meta_path.remove(no_pandas)
         logging.getLogger("periplus").removeHandler(warnings)
 
 

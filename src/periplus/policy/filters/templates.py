@@ -65,9 +65,14 @@ def _cut(url: Url) -> tuple[str, str]:
     return path, "?" + "&".join(names) if names else ""
 
 
-@lru_cache(maxsize=4096)
 def _folded_path(path: str) -> str:
-    """Remembered, because most URLs with parameters share few paths."""
+    directory, slash, name = path.rpartition("/")
+    return _folded_directory(directory) + slash + _folded(name)
+
+
+@lru_cache(maxsize=4096)
+def _folded_directory(path: str) -> str:
+    """Remembered, because the URLs of a site share few directories."""
     return "/".join([_folded(segment) for segment in path.split("/")])
 
 

@@ -19,7 +19,6 @@ from periplus.model import CollectionDamaged
 
 from ..damage import repair_hint
 
-_BUFFER = 1 << 20
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _sync = getattr(os, "fdatasync", os.fsync)
 
@@ -33,7 +32,7 @@ class Spool:
         self._synced = length
         is_new = not path.exists()
         with ExitStack() as opened:
-            self._file = opened.enter_context(path.open("ab", buffering=_BUFFER))
+            self._file = opened.enter_context(path.open("ab", buffering=0))
             if os.fstat(self._file.fileno()).st_size < length:
                 raise damaged(path)
             self._file.truncate(length)
@@ -43,10 +42,14 @@ class Spool:
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Hand the batch to the operating system: safe from the death of the process, not yet from the machine's."""
-        with pa.ipc.new_stream(pa.PythonFile(self._file, "w"), batch.schema, options=_OPTIONS) as stream:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as stream:
             stream.write_batch(batch)
-        self._file.flush()
-        self.length = self._file.tell()
+        data = memoryview(sink.getvalue())
+        written = 0
+        while written < len(data):
+            written += self._file.write(data[written:])
+        self.length += written
 
     def sync(self) -> None:
         """Make durable what was appended."""

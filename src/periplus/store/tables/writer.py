@@ -87,6 +87,7 @@ class Tables:
             self._spill()
             self._places = {name: table.advance(everything=everything) for name, table in self._tables.items()}
             self._list_finished()
+        pa.default_memory_pool().release_unused()  # until the next checkpoint nothing of it is needed
         return msgspec.msgpack.encode(self._places)
 
     def _list_finished(self) -> None:
