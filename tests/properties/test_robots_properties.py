@@ -1,4 +1,4 @@
-"""robots.txt, for all inputs: nothing raises, what is written is read back, and the fast matcher equals a plain one."""
+"""robots.txt, for all inputs: nothing raises, what is written is read back, and short ways say what long ones say."""
 
 from __future__ import annotations
 
@@ -51,6 +51,36 @@ FILES = st.builds(
     host=st.none() | NAMES,
     clean_params=st.lists(st.builds(CleanParam, st.lists(NAMES, min_size=1).map(tuple), st.just("") | PATTERNS)),
 )
+
+ORDINARY = st.one_of(
+    LINES,
+    st.builds(
+        b"%s:%s%s%s".__mod__,
+        st.tuples(
+            st.sampled_from([b"User-agent", b"user-agent", b"Disallow", b"DISALLOW", b"Allow", b"Sitemap", b"Noindex"]),
+            st.sampled_from([b" ", b" ", b"", b"\t", b"  "]),
+            st.sampled_from([b"/", b"/a/*.b$", b"*", b"a", b"/%C3%a4", b"/%3A", b"/\xc3\xa4", b"b\xf6t", b"", b"/a b"]),
+            st.sampled_from([b"", b"", b" ", b"\t", b" # why", b"\r"]),
+        ),
+    ),
+    st.builds(b"Crawl-delay: %s".__mod__, st.sampled_from([b"5", b"1.5", b"1234567890", b"5s", b"\xb2"])),
+    st.just(b""),
+)
+SPELLINGS = re.compile(rb"(?m)^(?:user-agent|disallow|allow|sitemap|noindex|crawl-delay|host)(?=:)", re.IGNORECASE)
+
+
+@given(st.lists(ORDINARY, max_size=12))
+def test_short_ways_say_what_long_ones_say(lines: list[bytes]) -> None:
+    """Unusual spellings, and a line that makes the whole file need care, change nothing about the other lines."""
+    body = b"\n".join(lines)
+    careful = SPELLINGS.sub(lambda name: b" " + name[0].swapcase(), body) + b"\nx: %c3\xc3\xa4\n"
+    plain, other = parse(body), parse(careful)
+    assert other == plain
+    assert [rule.line for group in other.groups for rule in group.rules] == [
+        rule.line for group in plain.groups for rule in group.rules
+    ]
+    assert [problem.reason for problem in other.problems] == [problem.reason for problem in plain.problems]
+    assert other.is_html or other.fields - plain.fields == {"x": 1}
 
 
 @given(BODIES, st.text(max_size=10), st.text(max_size=30))

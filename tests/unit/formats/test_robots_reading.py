@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import time
 
 import pytest
+from tests.unit.formats.linear_time import assert_linear
 
 from periplus.formats.robots import (
     MAX_BYTES,
@@ -329,3 +330,22 @@ def test_junk_is_bounded() -> None:
     assert len(robots.problems) <= 102
     assert robots.problems[-1].reason == "more-problems"
     assert len(robots.fields) <= 1000
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(" ", "\t", "\r", "\n", "#", ":", "%", "%c3", "\xe9", "\0", "<p ", "<!--", "'", "a "),
+        *("Disallow:", "Disallow: /a\n", "Disallow: a\n", "User-agent: a\n", "User-agent: a\nCrawl-delay: 1\n"),
+        *("Sitemap: /\n", "Sitemap: Sitemap: ", "Sitemap /\n", "Noindex: /\n", "Request-rate: 1/1 ", "x y\n"),
+    ],
+)
+def test_robots_take_linear_time(piece: str) -> None:
+    """No repetition, in a line or of lines, costs more than what it weighs."""
+
+    def read(size: int) -> None:
+        text = (piece * (size // len(piece))).encode("latin-1")
+        for start in (b"", b"User-agent: *\nDisallow: /", b"<html>User-agent: *\nSitemap: "):
+            parse(start + text)
+
+    assert_linear(read, 500_000)
