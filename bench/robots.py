@@ -80,7 +80,7 @@ def _measure(kind: str, bodies: Sequence[bytes], quick: bool) -> list[Group]:
 
     def group(title: str, unit: str, units: int, ours: Callable[[], object], peer: Callable[[], object]) -> Group:
         rates = race({"periplus": ours, "protego": peer}, units=units, rounds=rounds)
-        ratio = {"parse": 3.0, "decide": 10.0}.get(title)
+        ratio = {"parse": 4.0, "decide": 10.0}.get(title)
         targets = (Target("periplus", "protego", ratio),) if ratio else ()
         return Group(f"robots.txt: {title}, {kind}", unit, rates, targets, facts=facts)
 
