@@ -55,7 +55,7 @@ def processes() -> Iterator[Executor]:
     made.close()
 
 
-@pytest.fixture(params=["serial", "processes", "ray"])
+@pytest.fixture(params=["serial", "processes", pytest.param("ray", marks=pytest.mark.slow)])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     if request.param == "processes":
         yield request.getfixturevalue("processes")
@@ -149,6 +149,7 @@ def test_a_process_that_dies_is_said_clearly(tmp_path: Path) -> None:
         mortal.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
     """Its job is done again elsewhere; one of which all workers die is given up."""

@@ -31,7 +31,8 @@ def test_it_is_as_fresh_as_is_said(tmp_path: Path) -> None:
     assert moments[-1].requests == pytest.approx(400 * moments[-1].day, rel=0.1)
 
 
-def test_who_says_that_all_has_changed_gains_nothing(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_claims_that_everything_changed_gain_nothing(tmp_path: Path) -> None:
     """A site that puts the time of the request on every page is visited no more than it would be without sitemaps."""
     visits = Counter[bool]()
     for follows in (False, True):

@@ -41,6 +41,9 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
 LONGEST, MAX_PHOTOGRAPHS = 3000.0, 160
 """Virtual seconds, and photographs, after which a run ends, if it has not."""
 
+SLOW = {"pagerank", "watch_one_slot", "random", "few_sites"}
+"""Cases that differ from others only in a policy."""
+
 
 def test_no_table_is_left_out() -> None:
     """Every table of a state is compared, row by row or by what its rows mean."""
@@ -90,7 +93,9 @@ class Witness:
         self.commits.append((self.collection.photograph(self.folder / f"after-{len(self.commits)}"), rows))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CASES]
+)
 @pytest.mark.parametrize("seed", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_crash_after_any_input_costs_nothing(
     tmp_path: Path, name: str, seed: int, monkeypatch: pytest.MonkeyPatch

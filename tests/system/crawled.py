@@ -246,6 +246,17 @@ def tallied(folder: Path) -> dict[str, object]:
     return {name: getattr(total, name) for name in total.__struct_fields__ if name != "sources"}
 
 
+def unrecorded(visits: Iterable[Visit], folder: Path) -> Counter[str]:
+    """Requests for pages and sitemaps of which the collection has no row, by host."""
+    asked = Counter((visit.host, visit.target) for visit in visits if visit.target != "/robots.txt")
+    recorded = Counter(_place(row["url"]) for row in rows(folder, "fetches") if row["outcome"] != "excluded")
+    missing: Counter[str] = Counter()
+    for place, count in asked.items():
+        assert count >= recorded[place], (place, count, recorded[place])
+        missing[place[0]] += count - recorded[place]
+    return +missing
+
+
 def lost(visits: Iterable[Visit], folder: Path, births: Iterable[float]) -> Counter[str]:
     """Requests of which the collection does not know, by host; each must have been under way when a process died.
 

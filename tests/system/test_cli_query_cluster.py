@@ -27,7 +27,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made.folder
 
 
-def test_a_cluster_reckons(run: Run, collection: Path) -> None:
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_answers(run: Run, collection: Path) -> None:
     """The answer is the same, stdout has nothing but the answer, and no partitions are left."""
     question = "select url, inlinks, is_representative from urls order by url"
     said = run("query", str(collection), question, "--json", "--cluster", "local")

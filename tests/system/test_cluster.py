@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, lost, small_world
+from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, small_world, unrecorded
 from tests.system.raylets import Raylets, raylets
 
 from periplus.lab.web.clock import SteppedClock
@@ -106,7 +106,10 @@ def kill_some(cluster: Raylets, process: subprocess.Popen[str], kills: int, chan
 def test_actors_the_coordinator_and_a_node_are_killed(
     lab: RunningLab, tmp_path: Path, cluster: Raylets, kills: int
 ) -> None:
-    """The same pages in the end; politeness holds; and only what was under way is fetched again."""
+    """The same pages in the end; politeness holds; and of each host at most one request is repeated for a death.
+
+    When a process of a killed node dies is up to Ray: it goes on for a while. Moments of deaths prove nothing here.
+    """
     finished(crawl(lab, tmp_path / "whole", SETTINGS.replace(f"delay = {DELAY}", "delay = 0.01"), "--workers", "1"))
     lab.log.clear()
     process = crawl(lab, tmp_path / "killed", SETTINGS, "--workers", str(SHARDS), "--cluster", cluster.address)
@@ -116,5 +119,5 @@ def test_actors_the_coordinator_and_a_node_are_killed(
     assert len(deaths) == kills
     assert fetched(tmp_path / "killed") == fetched(tmp_path / "whole")
     assert_polite(lab.log, DELAY)
-    again = lost(lab.log.visits(), tmp_path / "killed" / "kept", deaths)
-    assert sum(again.values()) <= kills * len(lab.log.hosts())
+    again = unrecorded(lab.log.visits(), tmp_path / "killed" / "kept")
+    assert max(again.values(), default=0) <= kills

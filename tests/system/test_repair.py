@@ -262,6 +262,7 @@ def test_files_are_listed_through_every_resize(lab: RunningLab, tmp_path: Path) 
     assert problems(tmp_path, 2) == []
 
 
+@SLOW
 def test_files_of_shards_that_went_outlive_the_first_state(lab: RunningLab, tmp_path: Path) -> None:
     """How far they go is kept by shard 0: a new state of it knows that from the files."""
     what = asked(lab, workers=2)
@@ -321,7 +322,7 @@ def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike:
         assert web.asked == []
 
 
-@pytest.mark.parametrize("left", [3, *(pytest.param(left, marks=SLOW) for left in (200, 12, 1))])
+@pytest.mark.parametrize("left", [pytest.param(left, marks=SLOW) for left in (3, 200, 12, 1)])
 def test_a_killed_repair_of_one_shard_among_two(lab: RunningLab, tmp_path: Path, left: int) -> None:
     """Killed shortly before its end, while batches are numbered from 1 and the new state is put in place."""
     folder, what = tmp_path / "docs", asked(lab, workers=2)

@@ -203,7 +203,7 @@ def test_what_is_known_moves_whole(half: tuple[Path, Asked], tmp_path: Path, aft
     assert plan_of(Layout(folder)) is None
 
 
-@pytest.mark.parametrize(("before", "after", "seed"), [(2, 3, 1), (3, 2, 2)])
+@pytest.mark.parametrize(("before", "after", "seed"), [(2, 3, 1), pytest.param(3, 2, 2, marks=pytest.mark.slow)])
 def test_killed_in_front_of_operations_on_the_disk(
     half: tuple[Path, Asked], tmp_path: Path, before: int, after: int, seed: int
 ) -> None:

@@ -147,12 +147,10 @@ def bars(mix: HistorySettings) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.random.default_rng(mix.seed).permutation(bar)
 
 
-@settings(max_examples=30)
+@settings(max_examples=8)
 @given(st.integers(0, 1000), st.sampled_from([0.05, 0.2, 0.5]))
-def test_nobody_beats_the_oracle(seed: int, budget: float) -> None:
-    """Whoever knows the future is at least as fresh over time as those who are told of the past, give or take a
-    fetch.
-    """
+def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
+    """The policy that knows the future is at least as fresh over time as those that know the past, within a fetch."""
     span = window(generate_histories(HistorySettings(pages=200, days=60, is_poisson=True, seed=seed)))
     results: dict[str, FreshnessResult] = {
         name: simulate_freshness(span, name, budget, seed=seed, settings=NO_COST) for name in refresh_policies()

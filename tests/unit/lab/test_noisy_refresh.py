@@ -17,7 +17,10 @@ def mean_freshness(quality: str, policy: str) -> float:
     return float(np.mean([told.freshness for told in compare_noisy(settings, [policy], range(2))]))
 
 
-@pytest.mark.parametrize(("quality", "gain"), [("mixed", 0.04), ("good", 0.22), ("useless", -0.02)])
+@pytest.mark.parametrize(
+    ("quality", "gain"),
+    [("mixed", 0.04), *(pytest.param(*row, marks=pytest.mark.slow) for row in (("good", 0.22), ("useless", -0.02)))],
+)
 def test_learnt_signals(quality: str, gain: float) -> None:
     """At least 95 % as fresh as with the true parameters, and so much fresher than deaf; useless ones do no harm."""
     learnt = mean_freshness(quality, "learned")

@@ -177,6 +177,7 @@ def check_order(masses: dict[str, float]) -> None:
     assert min(masses["depth"], masses["indegree"]) > masses["random"] + 0.01
 
 
+@pytest.mark.slow
 def test_orderings_by_importance_find_it_earlier() -> None:
     """The mean over two webs keeps the order of the literature (Cho & Schonfeld 2007; Abiteboul et al. 2003)."""
     webs = [ranked(generate(replace(small_settings(seed), pages=3_000, sites=120))) for seed in (0, 1)]
