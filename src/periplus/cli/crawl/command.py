@@ -117,7 +117,7 @@ def run(
     clock = SystemClock()
     began_at = clock.now()
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
-    progress = Progress(before, shards=collection.workers)
+    progress = Progress(before, shards=collection.workers, limit=config.crawl.limit)
     tune_garbage_collection()
     title = title or title_of("crawl", collection)
     asked: Collection | None = collection
