@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, held, planned
-from periplus.assembly.facts.lookup import of_collection
+from periplus.assembly.facts import collection_facts
 from periplus.lab.web import World
 from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
@@ -91,7 +91,7 @@ def demo(
 
 
 def _say_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
-    say_collection(console, of_collection(collection))
+    say_collection(console, collection_facts(collection))
     done = summary.this_run
     _say(console, "politeness", "bold")
     rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"
