@@ -1,0 +1,198 @@
+"""What is known of freshness: how far a site's signals can be trusted, and how likely a copy of a page is fresh.
+
+Read from what the shards have committed; `cli.info.freshness` phrases it. The values here are part of what `periplus
+info --json` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from msgspec import Struct
+
+from periplus.content import Churn, ChurnSettings
+from periplus.crawl.frontier import SiteRecords
+from periplus.crawl.machine import ShardMeta
+from periplus.crawl.revisit import Freshness, FreshnessEstimator, NextVisit, UpcomingVisits, queued_revisits
+from periplus.crawl.sitemaps.store import SitemapStore
+from periplus.model import Lane, Site, UrlRecord
+from periplus.policy.refresh import (
+    NO_EVIDENCE,
+    NO_SITE_GAINS,
+    KindEvidence,
+    RefreshSettings,
+    SignalKind,
+    SiteEvidence,
+    Weigher,
+    unpack_page,
+)
+from periplus.policy.sitemaps import IndexTrust
+from periplus.store import SiteState, State
+from periplus.urls import site_of
+
+DAY = 86_400.0
+_LOOKED_AT = 10_000
+"""Maximum waiting URLs of a site that are searched for a page."""
+
+
+class SignalFacts(Struct, frozen=True):
+    """How far one kind of signal can be trusted on a site: `verdict` in a word.
+
+    `precision` is the share of its signals that are right, with 95 % probability between `low` and `high`, from
+    `judged` of them; `recall` the share of changes that it tells; `lag` how many seconds after the time that they name
+    its signals are heard. `polls`: how often it was asked, `moved` of how many of its pages it said then that they
+    changed, lately. `is_heard`: whether what it says counts.
+    """
+
+    kind: str
+    verdict: str
+    precision: float
+    low: float
+    high: float
+    judged: float
+    recall: float
+    lag: float
+    polls: int
+    moved: float
+    is_heard: bool
+
+
+class SiteFreshness(Struct, frozen=True):
+    """How often the pages of a site change (`rate`, a day, told or not), as `pages` of them show, and its signals.
+
+    `rate` is null as long as too few were visited again. `churning` is how many parts of its pages are different at
+    every visit, so that changes in them do not count, as `compared` pairs of versions show.
+    """
+
+    rate: float | None
+    pages: int
+    signals: tuple[SignalFacts, ...]
+    churning: int = 0
+    compared: int = 0
+
+
+class PageFreshness(Struct, frozen=True):
+    """How likely the copy of a page is fresh, from how often it changes (`rate`, a day) and what was said since.
+
+    `age` is in seconds; `visits` is how many could be compared with the one before, `changes` how many differed, and
+    `signals` how many of each kind came since the last. The first two are null after a visit that failed. `next` is
+    null if no visit is planned.
+    """
+
+    rate: float | None
+    fresh: float | None
+    age: float
+    visits: int
+    changes: int
+    signals: dict[str, int]
+    next: NextVisit | None
+    is_watched: bool
+
+
+def of_collection(states: Iterable[State], now: float) -> Freshness | None:
+    """Of all pages together; `None` if there is none."""
+    parts = [_of_shard(state, now) for state in states]
+    known = [part for part in parts if part.pages]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _of_shard(state: State, now: float) -> Freshness:
+    """From as many pages as stand for all while it is watched."""
+
+    def evidence_of(site: Site) -> SiteEvidence:
+        kept = state.sites.get([site])[0]
+        return NO_EVIDENCE if kept is None else kept.signals or NO_EVIDENCE
+
+    queued = queued_revisits(state)
+    estimator = FreshnessEstimator(state.records, evidence_of, 1)
+    estimator.begin(chain(state.calendar, queued))
+    return estimator.read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
+
+
+def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
+    """Of a site; `None` if nothing was learnt yet. What its indexes say of files lies in the `state`."""
+    evidence = kept.signals or NO_EVIDENCE
+    heard = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
+    others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
+    if not heard and not others and not evidence.pages and not kept.churn.compared:
+        return None
+    churn = Churn(settings, kept.churn)
+    rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
+    return SiteFreshness(
+        rate=rate if evidence.again else None,
+        pages=evidence.again,
+        signals=(*(_signal(kind.name.lower(), evidence.of(kind), evidence.recall(kind)) for kind in heard), *others),
+        churning=churn.parts,
+        compared=churn.compared,
+    )
+
+
+def _header(kept: SiteState) -> Iterable[SignalFacts]:
+    """Return the trust in `Last-Modified`, which is seen only on a visit; a 304 relies on it."""
+    gains = kept.gains or NO_SITE_GAINS
+    if gains.moved or gains.changed:
+        yield _signal("header", gains.header, gains.header_recall)
+
+
+def _index(state: State, site: Site) -> Iterable[SignalFacts]:
+    """What indexes say of files: those are then read at once, so that it says nothing of pages that they do not."""
+    first = IndexTrust().silent.changes
+    trusts = [node.trust for node in SitemapStore(state).of_site(site)]
+    right, wrong = sum(trust.right for trust in trusts), sum(trust.wrong for trust in trusts)
+    untold = sum(max(trust.silent.changes - first, 0.0) for trust in trusts)
+    if right or wrong:
+        yield _signal("index", KindEvidence(right=right, judged=right + wrong), right / max(right + untold, 1.0))
+
+
+def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:
+    low, high = known.interval
+    return SignalFacts(
+        kind=kind,
+        verdict=known.verdict,
+        precision=round(known.precision, 4),
+        low=round(low, 4),
+        high=round(high, 4),
+        judged=round(known.judged, 1),
+        recall=round(recall, 4),
+        lag=round(known.lag * DAY, 1),
+        polls=known.polls,
+        moved=round(known.moved, 4),
+        is_heard=known.kappa > 0.0,
+    )
+
+
+def of_page(
+    state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: Weigher | None = None
+) -> PageFreshness | None:
+    """Of a page; `None` if it was never seen."""
+    if not record.evidence:
+        return None
+    page = unpack_page(record.evidence)
+    price = price_of(state)
+    is_waiting = record.due_at is None and _waits(state, record)
+    upcoming = UpcomingVisits(state, SiteRecords(state.sites), settings, weigh)
+    visit = upcoming.of(record, price or 1.0, now, is_waiting=is_waiting)
+    is_due = price is not None and (is_waiting or record.due_at is not None)
+    return PageFreshness(
+        rate=visit.rate,
+        fresh=visit.fresh,
+        age=max(now - page.visited_at, 0.0),
+        visits=max(record.visits - 1, 0),
+        changes=record.changes,
+        signals=visit.signals,
+        next=visit if is_due else None,
+        is_watched=price is not None,
+    )
+
+
+def price_of(state: State) -> float | None:
+    """What a visit must be worth, of a collection that was watched."""
+    meta = state.meta(ShardMeta)
+    return meta.revisits.price if meta is not None and meta.revisits.total else None
+
+
+def _waits(state: State, record: UrlRecord) -> bool:
+    site: Site = site_of(record.url)
+    heads = state.queues.heads(site, Lane.REFRESH, _LOOKED_AT)
+    return any(head.entry.url == record.url for head in heads)

@@ -1,0 +1,254 @@
+"""What is known of a collection, a site in it, and a URL, read from what the shards have committed.
+
+The values here are what `periplus info --json` prints.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from heapq import nlargest
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.assembly import weights_of, with_scheme
+from periplus.config import Config
+from periplus.crawl.frontier import RobotsGate
+from periplus.crawl.machine import ShardMeta
+from periplus.crawl.placement import owner_of
+from periplus.crawl.revisit import Freshness
+from periplus.crawl.stats import CrawlStats
+from periplus.model import Discovery, Lane, Reject, Rewrite, RobotsFile, Site, Source, Url, UrlRecord, UsageError
+from periplus.policy.filters import SiteLessons, standard_chain
+from periplus.store import DiskState, SiteState
+from periplus.urls import canonical, site_of
+
+from ..collection import Collection, states
+from . import freshness
+from .duplicates import CopyFacts, page_duplicates
+from .freshness import PageFreshness, SiteFreshness
+from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
+
+LARGEST = 20
+"""Sites listed in `CollectionFacts.largest`: more than a person reads."""
+
+
+class SiteLine(Struct, frozen=True):
+    """A site in the list of the largest."""
+
+    site: Site
+    pages: int
+    queued: int
+    bytes: int
+    failures: int
+    retired: str
+
+
+class CollectionFacts(Struct, frozen=True):
+    """A whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
+
+    `freshness` is what is known of its copies, as of now.
+    """
+
+    collection: str
+    seeds: int
+    shards: int
+    tally: CrawlStats
+    known: int
+    queued: int
+    sites: int
+    retired: dict[str, int]
+    largest: tuple[SiteLine, ...]
+    freshness: Freshness | None = None
+
+
+class RobotsFacts(Struct, frozen=True):
+    """The robots.txt of a site. `access` is `rules`, `all` or `none`."""
+
+    access: str
+    status: int | None
+    reason: str
+    bytes: int
+    fetched_at: float
+    expires_at: float
+    crawl_delay: float | None
+
+
+class SiteFacts(Struct, frozen=True):
+    """A site. `delay` is the politeness delay in seconds: the longer of our setting and its Crawl-delay.
+
+    `balance` is how its budget moved between links and sitemaps, if it has both; `sources` how many URLs each of them
+    found (only in `site_facts`); `freshness` how often its pages change and how far its signals are trusted.
+    """
+
+    site: Site
+    shard: int
+    ip: str | None
+    pages: int
+    queued: dict[str, int]
+    bytes: int
+    failures: int
+    retired: str
+    ready_at: float
+    delay: float
+    robots: RobotsFacts | None
+    home_refused: str
+    balance: BalanceFacts | None = None
+    sources: SourceFacts | None = None
+    freshness: SiteFreshness | None = None
+
+
+class UrlFacts(Struct, frozen=True):
+    """A URL. `robots` and `filtered`: why robots.txt or the filters refuse it; empty if they do not.
+
+    `copies` are the near-duplicates of the page; `freshness` holds when it is visited again, and why.
+    """
+
+    url: Url
+    is_known: bool
+    record: UrlRecord | None
+    robots: str
+    robots_rule: str
+    filtered: str
+    filter_rule: str
+    known_as: Url | None
+    site: SiteFacts | None
+    copies: CopyFacts | None = None
+    freshness: PageFreshness | None = None
+
+
+def collection_facts(collection: Collection) -> CollectionFacts:
+    """Return what is known of a whole collection."""
+    tally, known, queued, sites = CrawlStats(), 0, 0, 0
+    retired: Counter[str] = Counter()
+    largest: list[tuple[int, Site, SiteLine]] = []
+    with states(collection.layout) as opened:
+        for state in opened.values():
+            meta = state.meta(ShardMeta)
+            tally += CrawlStats() if meta is None else meta.stats
+            known, queued, sites = known + len(state.records), queued + len(state.queues), sites + len(state.sites)
+            retired.update(each.retired for each in state.sites if each.retired)
+            largest += nlargest(LARGEST, _ranked(state, state.sites))
+        fresh = freshness.of_collection(opened.values(), time.time())
+    lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
+    return CollectionFacts(
+        collection=str(collection.folder),
+        seeds=len(collection.seeds),
+        shards=collection.layout.shards,
+        tally=tally,
+        known=known,
+        queued=queued,
+        sites=sites,
+        retired=dict(retired),
+        largest=lines,
+        freshness=fresh,
+    )
+
+
+def _ranked(state: DiskState, sites: Iterable[SiteState]) -> Iterable[tuple[int, Site, SiteLine]]:
+    for each in sites:
+        queued = sum(_queued(state, each.site).values())
+        line = SiteLine(each.site, each.pages, queued, each.downloaded, each.failures, each.retired)
+        yield each.pages, each.site, line
+
+
+def site_facts(collection: Collection, site: Site) -> SiteFacts | None:
+    """Return what is known of a site; `None` if the collection has no such site."""
+    number = owner_of(site, max(collection.layout.shards, 1))
+    with states(collection.layout) as opened:
+        facts = _site_facts(collection.config, opened[number], site, number) if number in opened else None
+        return None if facts is None else replace(facts, sources=sources_of(opened[number], site))
+
+
+def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
+    kept = state.sites.get([site])[0]
+    queued = _queued(state, site)
+    if kept is None and not queued:
+        return None
+    kept = kept or SiteState(site)
+    gate = RobotsGate(state.robots, config.identity.token)
+    file = state.robots.get(site)
+    home = canonical(f"http://{site}/")
+    refusal = gate.refusal(site, home) if file is not None and home is not None else None
+    return SiteFacts(
+        site=site,
+        shard=shard,
+        ip=kept.ip,
+        pages=kept.pages,
+        queued=queued,
+        bytes=kept.downloaded,
+        failures=kept.failures,
+        retired=kept.retired,
+        ready_at=kept.ready_at,
+        delay=max(config.politeness.delay, kept.delay or 0.0),
+        robots=None if file is None else _robots_facts(file, gate.delay(site)),
+        home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
+        balance=balance_of(kept, config.balance),
+        freshness=freshness.of_site(kept, state, config.churn),
+    )
+
+
+def _robots_facts(file: RobotsFile, delay: float | None) -> RobotsFacts:
+    return RobotsFacts(file.access, file.status, file.reason, len(file.body), file.fetched_at, file.expires_at, delay)
+
+
+def _queued(state: DiskState, site: Site) -> dict[str, int]:
+    lengths = {lane.value: state.queues.length(site, lane) for lane in Lane}
+    return {lane: length for lane, length in lengths.items() if length}
+
+
+def url_facts(collection: Collection, text: str) -> UrlFacts:
+    """Return what is known of a URL; without a scheme, of the known one of http and https."""
+    forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
+    urls = [url for form in forms if (url := canonical(form)) is not None]
+    if not urls:
+        raise UsageError(f"{text!r} is not a URL", hint="write it as https://example.org/page")
+    known = [facts for url in urls if (facts := _url_facts(collection, url)).is_known]
+    return known[0] if known else _url_facts(collection, urls[0])
+
+
+def _url_facts(collection: Collection, url: Url) -> UrlFacts:
+    config, site = collection.config, site_of(url)
+    number = owner_of(site, max(collection.layout.shards, 1))
+    record: UrlRecord | None = None
+    refusal: tuple[str, str] | None = None
+    facts: SiteFacts | None = None
+    copies: CopyFacts | None = None
+    fresh: PageFreshness | None = None
+    kept: SiteLessons | None = None
+    with states(collection.layout) as opened:
+        if number in opened:
+            state = opened[number]
+            meta = state.meta(ShardMeta)
+            weigh = weights_of(config, collection.layout, None if meta is None else meta.revisits)
+            record = state.records.get([url])[0]
+            facts = _site_facts(config, state, site, number)
+            refusal = (
+                RobotsGate(state.robots, config.identity.token).refusal(site, url) if facts and facts.robots else None
+            )
+            known = state.sites.get([site])[0]
+            kept = None if known is None else known.traps
+            copies = page_duplicates(opened, collection.layout.shards, url)
+            if record is not None:
+                fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
+    reason, rule, other = _judged(collection, url, record, kept)
+    robots = refusal or ("", "")
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, fresh)
+
+
+def _judged(
+    collection: Collection, url: Url, record: UrlRecord | None, lessons: SiteLessons | None
+) -> tuple[str, str, Url | None]:
+    """Return what the filters would decide if the URL was found now."""
+    chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: lessons)
+    source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
+    verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
+    match verdict:
+        case Reject(reason=reason, rule=rule):
+            return reason, rule, None
+        case Rewrite(url=other, rule=rule):
+            return "", rule, other
+        case _:
+            return "", "", None
