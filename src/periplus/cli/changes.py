@@ -7,6 +7,7 @@ Atom. With a URL it tells of one page: all visits to it, and what differs betwee
 from __future__ import annotations
 
 import heapq
+import shlex
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -24,7 +25,7 @@ from .changes_asked import Asked, moment_of, nothing_of, share_of
 from .changes_feed import write_feed
 from .changes_lines import say_json
 from .changes_page import say_page
-from .changes_show import say_changes, say_since
+from .changes_show import say_changes, say_first, say_since
 from .collection import Collection, existing
 from .pipes import unless_closed
 
@@ -145,7 +146,7 @@ def changes(
     )
     say_since(Console(stderr=True), begin, why)
     with unless_closed():
-        _say(found, asked, now, limit=limit, is_json=json, atom=atom)
+        _say(found, asked, now, limit=limit, is_json=json, atom=atom, is_first=why == "first-run")
 
 
 def _beginning(found: Collection, since: str | None, now: float) -> tuple[float, str]:
@@ -157,7 +158,16 @@ def _beginning(found: Collection, since: str | None, now: float) -> tuple[float,
     return usual.at, usual.why
 
 
-def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_json: bool, atom: str | None) -> None:
+def _say(
+    found: Collection,
+    asked: Asked,
+    now: float,
+    *,
+    limit: int | None,
+    is_json: bool,
+    atom: str | None,
+    is_first: bool = False,
+) -> None:
     counts = Counts()
     if is_json:
         say_json(_told(found, asked, limit, counts))
@@ -166,6 +176,9 @@ def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_j
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
         shown = list(_told(found, asked, limit or SHOWN, counts))
+        if is_first and counts.kinds.keys() == {Kind.APPEARED}:
+            say_first(Console(), counts.kinds[Kind.APPEARED], len(counts.sites), shlex.quote(str(found.folder)))
+            return
         say_changes(Console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed)
 
 

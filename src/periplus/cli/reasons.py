@@ -11,24 +11,24 @@ _WIRE: Final = {
     "dns-not-found": "the name does not exist or has no address",
     "dns-unavailable": "the name server failed or could not be asked",
     "dns-timeout": "no answer from the name server in time",
-    "connect-refused": "nobody listens there",
+    "connect-refused": "the host refuses connections on this port",
     "connect-timeout": "no connection in time",
     "connect-failed": "no connection: no route or no network",
-    "tls": "the handshake failed, or the certificate proves nothing",
+    "tls": "the TLS handshake failed or the certificate is not valid",
     "timeout": "the whole answer took too long",
     "too-slow": "hardly a byte came for too long",
     "reset": "the connection broke",
     "closed-early": "the server hung up before the answer was whole",
     "too-many-headers": "a head without end",
-    "bad-response": "what came is no HTTP, or breaks its rules",
+    "bad-response": "the answer is not HTTP, or breaks its rules",
     "bad-redirect": "a redirect that names no place to go to",
-    "unwanted-type": "no page but something else; not downloaded",
+    "unwanted-type": "not a page: another type, not downloaded",
     "http2": "the server broke the rules of HTTP/2",
     "bad-url": "no request can be made for such a URL",
     "proxy": "the proxy cannot be reached or refuses",
     "over-budget": "memory was short; not the server's fault",
     "cancelled": "we stopped",
-    "lost": "nobody said what became of it in time",
+    "lost": "no result before the lease expired",
     "other": "something else; the table `fetches` has the detail",
 }
 _ROBOTS: Final = {
@@ -37,7 +37,7 @@ _ROBOTS: Final = {
     "private-address": "the address is in a private network; if it is yours, allow the host: --allow-private HOST",
 }
 _LISTED: Final = {
-    "not-a-url": "a sitemap lists it, but it is no URL that can be fetched",
+    "not-a-url": "a sitemap lists it, but it is not a URL that can be fetched",
     "sitemap-foreign-host": "only files of another host list it, which its own host's robots.txt does not name",
     "sitemap-other-folder": "only files in another folder list it, which no robots.txt names",
 }
@@ -45,7 +45,7 @@ EXPLAINED: Final = {**_WIRE, **_ROBOTS, **_LISTED, **REFUSALS}
 
 
 def explained(reason: str) -> str:
-    """What a reason means; nothing for a word that nobody knows."""
+    """What a reason means; empty for an unknown one."""
     if reason.startswith("http-") and reason[5:].isdigit():
         status = int(reason[5:])
         known = {each.value: each.phrase for each in HTTPStatus}
