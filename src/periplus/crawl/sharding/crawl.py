@@ -48,8 +48,8 @@ class Crawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
     `limit` is the maximum number of pages of all shards, `seconds` the maximum duration from the first request on: the
-    start of workers does not count. `gather` makes the team of shards; by default, processes of this machine. `stop` may be called by a signal handler; the crawl then ends its
-    requests and keeps everything.
+    start of workers does not count. `gather` makes the team of shards; by default, processes of this machine. `stop`
+    may be called by a signal handler; the crawl then ends its requests and keeps everything.
     """
 
     def __init__(
