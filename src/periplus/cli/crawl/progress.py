@@ -52,6 +52,8 @@ class Progress(Struct, frozen=True):
     elapsed: float = 0.0
     waited: float = 0.0
     shards: int = 1
+    limit: int = 0
+    """Pages that may be fetched in all; 0 if there is no limit."""
     at: float = 0.0
     setbacks: tuple[Setback, ...] = ()
     has_unread: bool = False
@@ -104,6 +106,7 @@ class Meter:
             elapsed=elapsed,
             waited=self._waited,
             shards=len(statuses),
+            limit=self._limit,
             at=now,
             setbacks=total.setbacks,
             has_unread=total.has_unread,
