@@ -15,7 +15,7 @@ from periplus.crawl.stats import CrawlStats
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console
-from .live import by_source, count, lasting, pace, size, top
+from .live import by_source, count, counted, lasting, pace, size, top
 from .progress import Progress
 
 _SEEDS_SHOWN = 10
@@ -242,11 +242,10 @@ def _left_lines(summary: Summary) -> list[tuple[str, str]]:
     lines = []
     if summary.queued or (summary.has_unread and summary.ended != "complete"):
         more = ", and sitemaps list more" if summary.has_unread else ""
-        lines.append((f"  {count(summary.queued)} URLs are left in the queue{more}", ""))
+        lines.append((f"  left in the queue: {counted(summary.queued, 'URL')}{more}", ""))
     if deep := summary.refused.get(_TOO_DEEP):
-        lines.append(
-            (f"  {count(deep)} URLs more than {summary.max_depth} links from a seed were left out (--depth)", "")
-        )
+        bound = f"pages more than {summary.max_depth} links from a seed (--depth)"
+        lines.append((f"  not followed: {counted(deep, 'link')} to {bound}", ""))
     return lines
 
 
@@ -282,5 +281,5 @@ def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     return [
         ("nothing could be fetched" + (f": {why}" if why else ": no answer came in time"), "bold red"),
         *said[:5],
-        (f"  periplus info {folder} says more; a seed typed without http:// is taken for https://", ""),
+        (f"  periplus info {folder} shows more; a seed typed without http:// is taken for https://", ""),
     ]

@@ -6,7 +6,8 @@ the archive and parses them again, and `records` or `files` write them; `paths` 
 Memory grows with the collection only by a few numbers a fetch.
 
 `markdown` writes the main text of a page from the events of the scanner, as Markdown or as text with lines: `layout`
-looks at tables and images first, `marks` writes inline text and single blocks, `blocks` puts them below each other.
+looks at tables and images first, `spans` finds the columns of cells, `marks` writes inline text and single blocks,
+`blocks` puts them below each other.
 
 Nothing here changes a collection.
 """

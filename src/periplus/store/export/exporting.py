@@ -35,7 +35,7 @@ from ..warc.names import WARC, read_name
 from .captures import latest_captures
 from .documents import NO_TEXT, Document, read_document
 from .files import MARKDOWN, TEXT, prepare_folder, write_file
-from .records import CsvWriter, DocumentTable, record_of, write_line
+from .records import CsvWriter, DocumentTable, PageRecord, record_of, write_line
 from .selection import PageFilter, Selection
 
 STREAMS: Final = ("jsonl", "csv", "warc")
@@ -73,6 +73,7 @@ def export_stream(
         if selection:
             raise UsageError("warc is the whole archive", hint="select pages in jsonl, csv, parquet, markdown or text")
         return Exported(_copy_archive(collection / "warc", out, committed.archive))
+    write: Callable[[PageRecord], None]
     if form == "jsonl":
         write = partial(write_line, out=out)
     elif form == "csv":
