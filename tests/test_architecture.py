@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,18 @@ def test_protocols_have_plain_names(path: Path) -> None:
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ClassDef):
             assert not node.name.startswith(("Abstract", "Base")), f"{named(path)}:{node.lineno} {node.name}"
+
+
+_POSSESSIVE_GROUP = re.compile(r"(?<!\()\)(?:[*+?]|\{{1,2}[0-9,]+\}{1,2})\+")
+"""The end of a group that is repeated possessively, also in an f-string; `()*+` is a set of characters."""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_no_possessive_groups(path: Path) -> None:
+    """Python before 3.11.5 misreads `(...)*+` if an iteration fails midway: atomic groups, `(?>(...)*)`, are right."""
+    tree = tree_of(path)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in prose and isinstance(node.value, str | bytes):
+            text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+            assert not _POSSESSIVE_GROUP.search(text), f"{named(path)}:{node.lineno}: write (?>(...)*)"

@@ -17,7 +17,7 @@ TAGS = (
 OTHER_TAGS = [*(name.encode() for name in NAMES if name), b"x-y", b"a\0", b"a" * 19, b"foo", b"li\xff", b"b<", b'i"']
 ATTRIBUTES = (
     b"href src alt title class id name content rel lang xml:lang http-equiv property xlink:href role hidden style type "
-    b"value color face size action method for list srcset poster start colspan charset aria-hidden itemprop"
+    b"value color face size action method for list srcset poster start colspan rowspan charset aria-hidden itemprop"
 ).split()
 OTHER_ATTRIBUTES = [b"=", b"x" * 65, b"X\0", b'"', b"<", b"data-x", b"\xff", b"HREF", b"a\0", b"=b"]
 VALUES = [

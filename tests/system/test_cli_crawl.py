@@ -81,7 +81,14 @@ def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tm
     assert "allows it" in run("info", str(out), f"{host}/").stdout
     assert run("info", str(out), "nobody.test").returncode == 2
 
-    for form, is_folder in (("jsonl", False), ("warc", False), ("text", True), ("markdown", True), ("parquet", True)):
+    for form, is_folder in (
+        ("jsonl", False),
+        ("csv", False),
+        ("warc", False),
+        ("text", True),
+        ("markdown", True),
+        ("parquet", True),
+    ):
         target = tmp_path / form
         done = run("export", str(out), "--format", form, "-o", str(target))
         assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing
 from periplus.model import UsageError
-from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
+from periplus.store.export import STREAMS, Committed, Exported, PageFilter, Selection, export_folder, export_stream
 from periplus.store.tables import Spooled
 
 from . import options
@@ -29,6 +29,7 @@ class Form(StrEnum):
     """What a collection can be exported as."""
 
     JSONL = "jsonl"
+    CSV = "csv"
     MARKDOWN = "markdown"
     TEXT = "text"
     PARQUET = "parquet"
@@ -40,7 +41,7 @@ def export(
     form: Annotated[
         Form,
         typer.Option(
-            "--format", "-f", help="jsonl and warc are one stream; markdown, text and parquet are files in a folder."
+            "--format", "-f", help="jsonl, csv and warc are one file; markdown, text and parquet are files in a folder."
         ),
     ],
     out: Annotated[
@@ -50,32 +51,63 @@ def export(
         ),
     ] = None,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Add the main text of each page in Markdown to jsonl.")
+        bool, typer.Option("--markdown", help="Add the main text of each page in Markdown to jsonl, csv or parquet.")
     ] = False,
+    site: Annotated[
+        list[str] | None,
+        typer.Option("--site", metavar="HOST", help="Export pages of this site and its subdomains. May be repeated."),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option("--include", metavar="PATTERN", help="Export URLs like /docs/* or re:REGEX. May be repeated."),
+    ] = None,
+    lang: Annotated[
+        list[str] | None,
+        typer.Option("--lang", metavar="TAG", help="Export pages that declare this language: de. May be repeated."),
+    ] = None,
+    dedupe: Annotated[bool, typer.Option("--dedupe", help="Export pages with the same main text only once.")] = False,
 ) -> None:
-    """Write a collection for others: the last good version of every page, the seven tables, or all of the archive.
+    """Export the last good version of every page, the seven tables, or the whole archive.
 
     Example: periplus export docs --format markdown -o pages
     """
-    if markdown and form is not Form.JSONL:
-        raise UsageError(
-            f"--markdown adds a field to jsonl, not to {form.value}", hint="use --format markdown for files"
-        )
+    selection = Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe)
+    _check(form, selection, is_markdown=markdown)
     found = existing(collection)
     committed = _committed(found)
     if form.value not in STREAMS:
         folder = out or Path(f"{collection.resolve().name}-{form.value}")
-        _say(form, export_folder(found.folder, form.value, folder, committed), str(folder))
+        exported = export_folder(
+            found.folder, form.value, folder, committed, wants_markdown=markdown, selection=selection
+        )
+        _say(form, exported, str(folder))
         return
-    write = partial(export_stream, found.folder, form.value, committed=committed, wants_markdown=markdown)
+    write = partial(
+        export_stream, found.folder, form.value, committed=committed, wants_markdown=markdown, selection=selection
+    )
     if out is None or str(out) == "-":
         _say(form, _to_stdout(found, form, write), "stdout")
     else:
         _say(form, _to_file(out, write), str(out))
 
 
+def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
+    """Refuse options that the format does not have, before a file is begun."""
+    if is_markdown and form not in (Form.JSONL, Form.CSV, Form.PARQUET):
+        raise UsageError(
+            f"--markdown adds a column to jsonl, csv and parquet, not to {form.value}",
+            hint="use --format markdown for files",
+        )
+    if selection and form is Form.WARC:
+        raise UsageError(
+            "--site, --include, --lang and --dedupe select pages, and warc is the whole archive",
+            hint="use --format jsonl, csv, parquet, markdown or text",
+        )
+    PageFilter(selection)
+
+
 def _committed(collection: Collection) -> Committed:
-    """How far the shards had come: also of a crawl that runs, or was killed."""
+    """How far the shards had committed, also of a crawl that runs or was killed."""
     layout = collection.layout
     commits = layout.commits()
     ends = (commit.archive for commit in commits if commit.archive is not None)
@@ -87,7 +119,8 @@ def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], E
     out = sys.stdout.buffer
     if form is Form.WARC and out.isatty():
         raise UsageError(
-            "a WARC is nothing to look at", hint=f"write it to a file: -o {collection.folder.name}.warc.gz"
+            "a WARC file is binary data, and standard output is a terminal",
+            hint=f"write it to a file: -o {collection.folder.name}.warc.gz",
         )
     exported = write(out)
     out.flush()

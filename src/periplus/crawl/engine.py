@@ -298,7 +298,8 @@ class Engine:
 
     def stats(self) -> tuple[FrontierStats, CrawlStats]:
         """The frontier and the crawl in numbers."""
-        return frontier_stats(self._state, self._machine.frontier), self._machine.stats
+        machine = self._machine
+        return frontier_stats(self._state, machine.frontier, has_unread=machine.sitemaps.has_unread), machine.stats
 
     def freshness(self) -> Freshness | None:
         """How fresh the collection is, if it is watched."""

@@ -17,6 +17,7 @@ from periplus.model import (
     Fetched,
     FetchEnded,
     FetchOutcome,
+    Lane,
     NotModified,
     Purpose,
     Redirected,
@@ -25,7 +26,7 @@ from periplus.model import (
 )
 from periplus.store import State
 
-from .frontier import Frontier, Stage, delay_after
+from .frontier import Frontier, Setback, Stage, delay_after
 
 
 class CrawlStats(Struct):
@@ -144,7 +145,8 @@ class FrontierStats(Struct, frozen=True):
     """The frontier at a moment: URLs known and queued, sites by stage, pages done, and the site that is next.
 
     `backing_off` counts resting sites that failed lately; `longest`: seconds that the longest queue takes at its site's
-    own pace.
+    own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
+    read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
     """
 
     known: int
@@ -158,20 +160,22 @@ class FrontierStats(Struct, frozen=True):
     next_site: Site | None = None
     next_at: float | None = None
     longest: float = 0.0
+    setbacks: tuple[Setback, ...] = ()
+    has_unread: bool = False
 
 
 _LOOKED_AT = 200
 """Active sites among which the longest queue is looked for: a number for people, several times a second."""
 
 
-def frontier_stats(state: State, frontier: Frontier) -> FrontierStats:
-    """The numbers of a frontier now."""
+def frontier_stats(state: State, frontier: Frontier, *, has_unread: bool = False) -> FrontierStats:
+    """The numbers of a frontier now. `has_unread`: a sitemap is being read, or URLs of one are not queued yet."""
     schedule = frontier.schedule
     resting = [active for active in schedule if active.stage is Stage.RESTING]
     first = min(resting, key=lambda active: (active.ready_at, active.site), default=None)
     return FrontierStats(
         known=len(state.records),
-        queued=len(state.queues) + frontier.scores.pooled,
+        queued=waiting_urls(len(state.queues), frontier.scores.queued_twice) + frontier.scores.pooled,
         sites=max(len(state.sites), len(schedule)),
         ready=schedule.count(Stage.READY),
         resting=len(resting),
@@ -181,7 +185,14 @@ def frontier_stats(state: State, frontier: Frontier) -> FrontierStats:
         next_site=first.site if first else None,
         next_at=first.ready_at if first else None,
         longest=_longest_queue(frontier),
+        setbacks=tuple(frontier.setbacks),
+        has_unread=has_unread or _has_files(frontier),
     )
+
+
+def waiting_urls(entries: int, queued_twice: int) -> int:
+    """How many URLs wait in queues that have this many entries, of which some are of URLs that two sources named."""
+    return max(entries - queued_twice, min(entries, 1))
 
 
 def _longest_queue(frontier: Frontier) -> float:
@@ -192,6 +203,11 @@ def _longest_queue(frontier: Frontier) -> float:
             delay = delay_after(politeness, active.record.delay, 0.0)
             seconds = max(seconds, active.queue_length / politeness.pages_per_visit * delay)
     return seconds
+
+
+def _has_files(frontier: Frontier) -> bool:
+    """Whether sitemaps or feeds wait to be fetched, at one of the first sites."""
+    return any(Lane.FILES in active.waiting for active in islice(frontier.schedule, _LOOKED_AT))
 
 
 def _add(counts: dict[str, int], key: str) -> None:

@@ -35,7 +35,7 @@ from .spelling import normal_escapes
 from .standard import whatwg
 
 _ORIGIN = r"[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9._:-]{1,300}+(?:/|(?=\?|$))"
-_CLIMB = r"(?:\.\.?/){1,64}+"
+_CLIMB = r"(?>(?:\.\.?/){1,64})"
 _NO_SCHEME = r"(?!\?|[A-Za-z][A-Za-z0-9+.-]*+:)"
 _QUERY = r"\?[!$-&(-;=?-~]{1,4000}+"
 _REST = rf"(?:[!$-\-0-;=@-Z_a-z~][!$-;=@-Z_a-z~]{{0,4000}}+)?(?:{_QUERY})?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from periplus.cli.crawl.live import plain
 from periplus.cli.crawl.progress import WINDOW, Meter
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats
@@ -65,3 +66,15 @@ def test_waiting_is_counted_only_while_all_rest() -> None:
     assert meter.read([status(1)], 2.0).waited == 2.0
     assert meter.read([status(1, visited=1)], 4.0).waited == 2.0
     assert meter.read([status(1, resting=0)], 6.0).waited == 2.0
+
+
+def test_unread_sitemaps_make_the_time_left_a_lower_bound() -> None:
+    """Most of a list may not be counted yet: its URLs take time, too."""
+    meter = Meter(0.0)
+    for second in range(5):
+        read = meter.read([status(10 * second, 100), status(0, 10, 1)], float(second))
+    for second in range(5, 10):
+        unread = meter.read([status(10 * second, 100), status(0, 10, 1, has_unread=True)], float(second))
+    assert (read.has_unread, unread.has_unread) == (False, True)
+    assert ", about " in plain(read)
+    assert ", at least " in plain(unread)

@@ -224,6 +224,17 @@ def test_runs_that_follow_each_other_closely_are_told_apart(tmp_path: Path) -> N
     assert [change.url for change in changes_since(tmp_path, usual.at)] == [B, C]
 
 
+def test_everything_of_one_run_is_the_first(tmp_path: Path) -> None:
+    """Nothing was there before that it could be compared with."""
+    with KeptVersions(tmp_path) as kept:
+        kept.page(A, article("One."), T)
+        kept.page(B, article("Two."), T + 30)
+        kept.end_run()
+        kept.same(A, T + 60)
+    usual = usual_beginning(tmp_path, T + 100)
+    assert (usual.at, usual.why) == (T, "first-run")
+
+
 def test_a_run_that_still_goes_on_is_one_too(tmp_path: Path) -> None:
     """What it wrote is in no file yet."""
     with KeptVersions(tmp_path) as kept:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from periplus.model import Fetched, FetchEnded, FetchTask, Lane, Purpose, Site, Stored, Url, UsageError
 from periplus.store import Archive, MemoryPayloads, Tables, WarcEnd, WarcSettings
-from periplus.store.export import FOLDERS, Committed, export_folder, export_stream
+from periplus.store.export import FOLDERS, Committed, Selection, export_folder, export_stream
 from periplus.store.export.paths import file_of, other_file_of
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.urls import site_of
@@ -162,9 +163,86 @@ def test_parquet_is_one_file_a_table(collection: Collection, tmp_path: Path) -> 
         collection.fetch(f"https://example.org/{number}", b"<p>x")
         collection.tables.settle()
     collection.settle()
-    assert export_folder(collection.folder, "parquet", tmp_path / "out").written == 3
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in SCHEMAS}
+    assert export_folder(collection.folder, "parquet", tmp_path / "out").written == 3 + 3
+    files = {f"{name}.parquet" for name in (*SCHEMAS, "documents")}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == files
     assert len(pandas.read_parquet(tmp_path / "out" / "fetches.parquet")) == 3
+
+
+SITES = {
+    "https://example.org/docs/a": b"<html lang=de-AT><title>A</title><main>Ein langer Text aus W\xc3\xb6rtern</main>",
+    "https://www.example.org/docs/b": b"<html lang=en><title>B</title><main>A long text of many words</main>",
+    "https://www.example.org/copy": b"<html lang=en><title>C</title><nav>x</nav><main>A long text of many words</main>",
+    "https://notexample.org/docs/d": b"<title>D</title><main>Another text, of another site</main>",
+}
+
+
+@pytest.fixture
+def sites(collection: Collection) -> Collection:
+    for url, body in SITES.items():
+        collection.fetch(url, body)
+    collection.settle()
+    return collection
+
+
+def test_csv_has_the_fields_of_json_lines(sites: Collection) -> None:
+    """A header and a row a page, in UTF-8; Markdown is a column if asked for."""
+    out = BytesIO()
+    assert export_stream(sites.folder, "csv", out, wants_markdown=True).written == 4
+    rows = list(csv.DictReader(StringIO(out.getvalue().decode(), newline="")))
+    lines = sites.lines(wants_markdown=True)
+    assert [row["url"] for row in rows] == list(SITES)
+    assert rows == [{name: "" if value is None else str(value) for name, value in line.items()} for line in lines]
+    out = BytesIO()
+    export_stream(sites.folder, "csv", out)
+    assert b"markdown" not in out.getvalue()
+
+
+def test_parquet_has_the_texts_of_pages(sites: Collection, tmp_path: Path) -> None:
+    """`documents.parquet` has the fields of JSON lines; Markdown is a column if asked for."""
+    export_folder(sites.folder, "parquet", tmp_path / "plain")
+    assert "markdown" not in pandas.read_parquet(tmp_path / "plain" / "documents.parquet")
+    export_folder(sites.folder, "parquet", tmp_path / "out", wants_markdown=True)
+    table = pandas.read_parquet(tmp_path / "out" / "documents.parquet")
+    lines = sites.lines(wants_markdown=True)
+    for name in ("url", "title", "text", "main_text", "markdown", "warc_offset"):
+        assert list(table[name]) == [line[name] for line in lines]
+    assert table["fetched_at"][0] == pandas.Timestamp(lines[0]["fetched_at"])
+
+
+@pytest.mark.parametrize(
+    ("selection", "titles", "left_out"),
+    [
+        (Selection(), "ABCD", {}),
+        (Selection(sites=("Example.org",)), "ABC", {}),
+        (Selection(sites=("www.example.org", "notexample.org")), "BCD", {}),
+        (Selection(include=("/docs/*",)), "ABD", {}),
+        (Selection(include=("re:/docs/[ab]$", "*/copy")), "ABC", {}),
+        (Selection(languages=("DE",)), "A", {"other-language": 3}),
+        (Selection(languages=("de-at", "en")), "ABC", {"other-language": 1}),
+        (Selection(dedupe=True), "ABD", {"duplicate": 1}),
+        (Selection(sites=("example.org",), include=("/copy",), dedupe=True), "C", {}),
+    ],
+)
+def test_pages_are_selected(
+    sites: Collection, tmp_path: Path, selection: Selection, titles: str, left_out: dict[str, int]
+) -> None:
+    """By site with its subdomains, by URL, by language, and each text once: in every format of pages."""
+    for form in ("jsonl", "csv"):
+        exported = export_stream(sites.folder, form, BytesIO(), selection=selection)
+        assert (exported.written, exported.left_out) == (len(titles), left_out)
+    urls = [url for url, body in SITES.items() if body.split(b"<title>")[1][:1].decode() in titles]
+    export_folder(sites.folder, "markdown", tmp_path / "files", selection=selection)
+    assert len(list((tmp_path / "files").rglob("*.md"))) == len(urls)
+    export_folder(sites.folder, "parquet", tmp_path / "tables", selection=selection)
+    assert list(pandas.read_parquet(tmp_path / "tables" / "documents.parquet")["url"]) == urls
+    assert (tmp_path / "tables" / "fetches.parquet").exists() is not bool(selection)
+
+
+def test_the_archive_is_not_selected_from(sites: Collection) -> None:
+    """A WARC export is the whole archive: a selection is refused, not ignored."""
+    with pytest.raises(UsageError, match="archive"):
+        export_stream(sites.folder, "warc", BytesIO(), selection=Selection(dedupe=True))
 
 
 def test_a_killed_collection_is_exported_as_it_was_committed(collection: Collection, tmp_path: Path) -> None:

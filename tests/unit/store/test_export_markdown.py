@@ -81,6 +81,18 @@ CASES = {
         "<table><thead><tr><td>A<td>B<td>C</thead><tr><td colspan=2>a<td>c<tr><td>d<td><td></table>",
         "| A | B | C |\n| --- | --- | --- |\n| a |  | c |\n| d |",
     ),
+    "table with rows that share a cell": (
+        "<table><thead><tr><th>A<th>B<th>C</thead><tr><td rowspan=2>a<td>b<td>c<tr><td>d<td>e<tr><td>f<td>g<td>h",
+        "| A | B | C |\n| --- | --- | --- |\n| a | b | c |\n|  | d | e |\n| f | g | h |",
+    ),
+    "table with cells that span both": (
+        "<table><tr><th>A<th>B<th>C<th>D<tr><td>1<td colspan=2 rowspan=2>x<td>2<tr><td>3<td>4<tr><td>5<td>6</table>",
+        "| A | B | C | D |\n| --- | --- | --- | --- |\n| 1 | x |  | 2 |\n| 3 |  |  | 4 |\n| 5 | 6 |",
+    ),
+    "row spans end with their group": (
+        "<table><thead><tr><th rowspan=9>A<th>B</thead><tbody><tr><td>a<td>b</tbody></table>",
+        "| A | B |\n| --- | --- |\n| a | b |",
+    ),
     "table for layout": (
         "<table><tr><td><h2>A</h2>a text that goes on<td>and some more of it</table>",
         "## A\n\na text that goes on\n\nand some more of it",

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from heapq import nlargest
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from periplus.crawl.frontier import RobotsGate
 from periplus.crawl.machine import ShardMeta
 from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import Freshness
-from periplus.crawl.stats import CrawlStats
+from periplus.crawl.stats import CrawlStats, waiting_urls
 from periplus.model import Discovery, Lane, Reject, Rewrite, RobotsFile, Site, Source, Url, UrlRecord, UsageError
 from periplus.policy.filters import SiteLessons, standard_chain
 from periplus.store import DiskState, SiteState
@@ -36,7 +37,7 @@ LARGEST = 20
 
 
 class SiteLine(Struct, frozen=True):
-    """A site in the list of the largest."""
+    """A site in a list. `pages` counts requests for pages, also those that failed."""
 
     site: Site
     pages: int
@@ -46,10 +47,28 @@ class SiteLine(Struct, frozen=True):
     retired: str
 
 
+class SiteTotals(Struct):
+    """The sum of the lines of all sites: page requests, queue entries and bytes.
+
+    A URL that two sources name has two entries; one that waits for a retry has none.
+    """
+
+    pages: int = 0
+    queued: int = 0
+    bytes: int = 0
+
+    def add(self, line: SiteLine) -> None:
+        """Count one more site."""
+        self.pages += line.pages
+        self.queued += line.queued
+        self.bytes += line.bytes
+
+
 class CollectionFacts(Struct, frozen=True):
     """A whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
 
-    `freshness` is what is known of its copies, as of now.
+    `freshness` is what is known of its copies, as of now. `queued` counts URLs, each once, those that wait for a retry
+    included; `total` is the sum over all sites.
     """
 
     collection: str
@@ -62,6 +81,7 @@ class CollectionFacts(Struct, frozen=True):
     retired: dict[str, int]
     largest: tuple[SiteLine, ...]
     freshness: Freshness | None = None
+    total: SiteTotals = msgspec.field(default_factory=SiteTotals)
 
 
 class RobotsFacts(Struct, frozen=True):
@@ -122,15 +142,18 @@ class UrlFacts(Struct, frozen=True):
 def collection_facts(collection: Collection) -> CollectionFacts:
     """Return what is known of a whole collection."""
     tally, known, queued, sites = CrawlStats(), 0, 0, 0
+    total = SiteTotals()
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
     with states(collection.layout) as opened:
         for state in opened.values():
             meta = state.meta(ShardMeta)
             tally += CrawlStats() if meta is None else meta.stats
-            known, queued, sites = known + len(state.records), queued + len(state.queues), sites + len(state.sites)
+            twice = 0 if meta is None else meta.frontier.queued_twice
+            known, sites = known + len(state.records), sites + len(state.sites)
+            queued += waiting_urls(len(state.queues), twice)
             retired.update(each.retired for each in state.sites if each.retired)
-            largest += nlargest(LARGEST, _ranked(state, state.sites))
+            largest += nlargest(LARGEST, _ranked(state, state.sites, total))
         fresh = freshness.of_collection(opened.values(), time.time())
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
@@ -144,13 +167,15 @@ def collection_facts(collection: Collection) -> CollectionFacts:
         retired=dict(retired),
         largest=lines,
         freshness=fresh,
+        total=total,
     )
 
 
-def _ranked(state: DiskState, sites: Iterable[SiteState]) -> Iterable[tuple[int, Site, SiteLine]]:
+def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:
     for each in sites:
         queued = sum(_queued(state, each.site).values())
         line = SiteLine(each.site, each.pages, queued, each.downloaded, each.failures, each.retired)
+        total.add(line)
         yield each.pages, each.site, line
 
 

@@ -7,6 +7,7 @@ Atom. With a URL it tells of one page: all visits to it, and what differs betwee
 from __future__ import annotations
 
 import heapq
+import shlex
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ from .feed import write_feed
 from .json_lines import say_json
 from .page import say_page
 from .request import Asked, moment_of, nothing_of, share_of
-from .terminal import say_changes, say_since
+from .terminal import say_changes, say_first, say_since
 
 SHOWN = 50
 """Changes shown on a terminal without `--limit`."""
@@ -160,7 +161,7 @@ def changes(
     )
     say_since(stderr_console(), begin, why)
     with unless_closed():
-        _say(found, asked, now, limit=limit, is_json=json, atom=atom)
+        _say(found, asked, now, limit=limit, is_json=json, atom=atom, is_first=why == "first-run")
 
 
 def _beginning(found: Collection, since: str | None, now: float) -> tuple[float, str]:
@@ -172,7 +173,16 @@ def _beginning(found: Collection, since: str | None, now: float) -> tuple[float,
     return usual.at, usual.why
 
 
-def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_json: bool, atom: str | None) -> None:
+def _say(
+    found: Collection,
+    asked: Asked,
+    now: float,
+    *,
+    limit: int | None,
+    is_json: bool,
+    atom: str | None,
+    is_first: bool = False,
+) -> None:
     counts = Counts()
     if is_json:
         say_json(_told(found, asked, limit, counts))
@@ -181,6 +191,10 @@ def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_j
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
         shown = list(_told(found, asked, limit or SHOWN, counts))
+        if is_first and counts.kinds.keys() == {Kind.APPEARED}:
+            folder = shlex.quote(str(found.folder))
+            say_first(stdout_console(), counts.kinds[Kind.APPEARED], len(counts.sites), folder)
+            return
         say_changes(
             stdout_console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed
         )

@@ -27,10 +27,18 @@ _LONGEST: Final = 240
 _AROUND: Final = 48
 """Characters of what is the same that are shown on either side of what is not."""
 _WHY: Final = {
+    "first-run": "when the first crawl began",
     "run": "when the last run that found something began",
     "day-of-run": "a day before something was last found",
     "day": "a day ago",
 }
+
+
+def say_first(console: Console, pages: int, sites: int, folder: str) -> None:
+    """What a first crawl found: there is nothing to compare it with."""
+    where = f" on {count(sites)} sites" if sites > 1 else ""
+    console.print(Text(f"first crawl: {count(pages)} pages{where}, no earlier versions to compare with", style="bold"))
+    console.print(Text(f"  periplus watch {folder} visits them again; then periplus changes {folder}"), soft_wrap=True)
 
 
 def say_since(console: Console, since: float, why: str) -> None:

@@ -32,6 +32,7 @@ from .live import PAGES, Display, View
 from .on_cluster import gathering
 from .progress import Meter, Progress
 from .resizing import resized, until_asked
+from .setbacks import SeedFailures, words_of
 from .summary import Summary, say_end, say_plan, summary_of
 
 NOTHING_FETCHED = 1
@@ -120,6 +121,7 @@ def run(
     progress = Progress(before, shards=collection.workers, limit=config.crawl.limit)
     tune_garbage_collection()
     title = title or title_of("crawl", collection)
+    failures = SeedFailures(collection.seeds)
     asked: Collection | None = collection
     with Display(console, title, _aside(collection), view) as display:
         display.show(progress)
@@ -134,6 +136,8 @@ def run(
                     if statuses:
                         progress = meter.read(statuses, clock.now())
                         display.show(progress)
+                        for setback in failures.new(progress.setbacks):
+                            display.report(words_of(setback, progress.at))
                         tell(progress)
             asked = None if crawl.is_interrupted else resized(collection, lambda: clock.now() - began_at, console)
     settle(folder)

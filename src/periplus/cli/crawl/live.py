@@ -20,6 +20,7 @@ from rich.text import Text
 from periplus.crawl.stats import CrawlStats
 
 from .progress import Progress
+from .setbacks import waiting_for
 
 PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
@@ -71,6 +72,10 @@ class Display:
         elif progress.elapsed - self._said_at >= PLAIN_EVERY:
             self._said_at = progress.elapsed
             self._console.print(Text(self._view.plain(progress)), soft_wrap=True)
+
+    def report(self, line: str) -> None:
+        """Print a line that stays, above what is drawn on a terminal."""
+        self._console.print(Text(line, style="yellow"), soft_wrap=True)
 
     def name_aside(self, aside: str) -> None:
         """Set the text beside the title."""
@@ -227,6 +232,8 @@ def hosts(progress: Progress) -> str:
 
 
 def _next(progress: Progress) -> str:
+    if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
+        return waiting
     if progress.next_site is None or progress.next_in is None or progress.ready:
         return ""
     return f"next: {progress.next_site} in {progress.next_in:.1f} s"
@@ -235,7 +242,8 @@ def _next(progress: Progress) -> str:
 def _time(progress: Progress) -> str:
     if progress.left is None:
         return f"{lasting(progress.elapsed)} so far"
-    return f"time left at this politeness about {lasting(progress.left)}"
+    how = "at least" if progress.has_unread else "about"
+    return f"time left at this politeness {how} {lasting(progress.left)}"
 
 
 def plain(progress: Progress) -> str:
@@ -243,6 +251,8 @@ def plain(progress: Progress) -> str:
     tally = progress.tally
     limit = f" of {count(progress.limit)}" if progress.limit else ""
     pages = f"{count(tally.pages)}{limit} pages" if limit else counted(tally.pages, "page")
+    if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
+        return f"{lasting(progress.elapsed)}: {pages}, queue {count(progress.queued)}; {waiting}"
     parts = [
         f"{lasting(progress.elapsed)}: {pages}, {pace(progress.rate)}",
         counted(sum(tally.errors.values()), "error"),
@@ -252,7 +262,7 @@ def plain(progress: Progress) -> str:
         size(tally.downloaded),
     ]
     if progress.left:
-        parts.append(f"about {lasting(progress.left)} left")
+        parts.append(f"{'at least' if progress.has_unread else 'about'} {lasting(progress.left)} left")
     return ", ".join(parts)
 
 

@@ -13,6 +13,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from periplus.crawl.frontier import Setback
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats
@@ -31,7 +32,9 @@ class Progress(Struct, frozen=True):
 
     In a crawl that fetches no pages, the rate counts other work (see `Meter`). `waited` is for how many seconds no
     request was made because every site with queued URLs had to rest. `elapsed` is the seconds since the crawl began,
-    `at` the POSIX time of the reading. Of a watched collection: `freshness`, and `next_visits`, the first one first.
+    `at` the POSIX time of the reading. `setbacks` are the last failures of sites. `has_unread`: sitemaps list URLs that
+    are not counted yet, so `left` is the least that can be. Of a watched collection: `freshness`, and `next_visits`,
+    the first one first.
     """
 
     tally: CrawlStats
@@ -52,6 +55,8 @@ class Progress(Struct, frozen=True):
     limit: int = 0
     """Pages that may be fetched in all; 0 if there is no limit."""
     at: float = 0.0
+    setbacks: tuple[Setback, ...] = ()
+    has_unread: bool = False
     freshness: Freshness | None = None
     next_visits: tuple[NextVisit, ...] = ()
 
@@ -103,6 +108,8 @@ class Meter:
             shards=len(statuses),
             limit=self._limit,
             at=now,
+            setbacks=total.setbacks,
+            has_unread=total.has_unread,
             freshness=_freshness(statuses),
             next_visits=_next_visits(statuses),
         )
@@ -124,7 +131,9 @@ class Meter:
             waiting = min(waiting, allowed)
         if not waiting:
             return 0.0
-        return max(waiting / rate, longest) if rate > 0 else longest or None
+        if rate > 0:
+            return max(waiting / rate, longest)
+        return (longest or None) if not total.setbacks else None
 
 
 def _freshness(statuses: Sequence[Status]) -> Freshness | None:
@@ -143,7 +152,7 @@ def _next_visits(statuses: Sequence[Status]) -> tuple[NextVisit, ...]:
 
 
 def _together(parts: Sequence[FrontierStats]) -> FrontierStats:
-    """The censuses of several shards as one."""
+    """The numbers of several shards as one."""
     first = min(
         (part for part in parts if part.next_at is not None), key=lambda part: part.next_at or 0.0, default=None
     )
@@ -159,4 +168,6 @@ def _together(parts: Sequence[FrontierStats]) -> FrontierStats:
         next_site=first.next_site if first else None,
         next_at=first.next_at if first else None,
         longest=max((part.longest for part in parts), default=0.0),
+        setbacks=tuple(chain.from_iterable(part.setbacks for part in parts)),
+        has_unread=any(part.has_unread for part in parts),
     )

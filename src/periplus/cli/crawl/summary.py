@@ -15,11 +15,12 @@ from periplus.crawl.stats import CrawlStats
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console
-from .live import by_source, count, lasting, pace, size, top
+from .live import by_source, count, counted, lasting, pace, size, top
 from .progress import Progress
 
 _SEEDS_SHOWN = 10
 _PRIVATE = "private-address"
+_TOO_DEEP = "link-depth"
 
 
 class Plan(Struct, frozen=True):
@@ -43,7 +44,8 @@ class Plan(Struct, frozen=True):
 class Summary(Struct, frozen=True):
     """What `--json` says at the end. Counts are since the collection began, but for `this_run`.
 
-    `ended` is `complete` (nothing is left), `limit`, `time` or `interrupted`.
+    `ended` is `complete` (nothing is left), `limit`, `time` or `interrupted`. `limit` (pages), `duration` (seconds) and
+    `max_depth` (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not counted yet.
     """
 
     collection: str
@@ -67,6 +69,10 @@ class Summary(Struct, frozen=True):
     queued: int
     sites: int
     workers: int
+    limit: int = 0
+    duration: float = 0.0
+    max_depth: int = 0
+    has_unread: bool = False
 
 
 class RunSummary(Struct, frozen=True):
@@ -165,15 +171,19 @@ def summary_of(
         queued=progress.queued,
         sites=progress.sites,
         workers=collection.workers,
+        limit=collection.config.crawl.limit,
+        duration=collection.config.crawl.duration,
+        max_depth=collection.config.budgets.max_depth,
+        has_unread=progress.has_unread,
     )
 
 
 def _ended(collection: Collection, progress: Progress, *, is_interrupted: bool) -> str:
     if is_interrupted:
         return "interrupted"
-    if not progress.queued:
-        return "complete"
     asked = collection.config.crawl
+    if not progress.queued and not (progress.has_unread and (asked.limit or asked.duration)):
+        return "complete"
     return "limit" if asked.limit and (progress.tally.pages >= asked.limit or not asked.duration) else "time"
 
 
@@ -182,7 +192,7 @@ def _ranked(reasons: dict[str, int]) -> dict[str, int]:
 
 
 def say_end(summary: Summary, *, is_json: bool) -> None:
-    """What was done, on stdout."""
+    """Print what was done, why the crawl ended, what is left and what to type next, on stdout."""
     if is_json:
         typer.echo(msgspec.json.encode(summary))
         return
@@ -214,12 +224,29 @@ def _say(console: Console, lines: list[tuple[str, str]]) -> None:
         console.print(Text(line, style=style), soft_wrap=True)
 
 
-_WORDS = {
-    "complete": "done: nothing is left to fetch",
-    "limit": "done: as many pages as were asked for",
-    "time": "done: the time is over",
-    "interrupted": "stopped: everything is kept",
-}
+def _why_ended(summary: Summary) -> str:
+    """Why the crawl ended, with the option that bounded it."""
+    match summary.ended:
+        case "complete":
+            return "done: every URL in scope was visited"
+        case "limit":
+            return f"done: the limit of {count(summary.limit)} pages is reached (--limit)"
+        case "time":
+            return f"done: the time is over (--for {lasting(summary.duration)})"
+        case _:
+            return "stopped: everything is kept"
+
+
+def _left_lines(summary: Summary) -> list[tuple[str, str]]:
+    """What was not fetched: URLs that wait, and those beyond a bound."""
+    lines = []
+    if summary.queued or (summary.has_unread and summary.ended != "complete"):
+        more = ", and sitemaps list more" if summary.has_unread else ""
+        lines.append((f"  left in the queue: {counted(summary.queued, 'URL')}{more}", ""))
+    if deep := summary.refused.get(_TOO_DEEP):
+        bound = f"pages more than {summary.max_depth} links from a seed (--depth)"
+        lines.append((f"  not followed: {counted(deep, 'link')} to {bound}", ""))
+    return lines
 
 
 def _end_lines(summary: Summary) -> list[tuple[str, str]]:
@@ -229,22 +256,21 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
     if run.pages != summary.pages:
         facts += f", {count(summary.pages)} in all"
     facts += f"; {count(summary.sites)} sites, {size(summary.bytes)}"
-    lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}", "")]
+    lines = [(_why_ended(summary), "bold"), (f"  {facts}", "")]
     if summary.sources:
         lines.append((f"  {count(summary.known)} URLs known: {by_source(summary.sources, summary.known)}", ""))
     if errors:
         lines.append((f"  {count(errors)} errors: {top(summary.errors, 5)}", "yellow"))
     if private := summary.excluded.get(_PRIVATE):
         lines.append((f"  {count(private)} URLs not fetched: {_PRIVATE}, {explained(_PRIVATE)}", "yellow"))
-    if summary.queued:
-        lines.append((f"  {count(summary.queued)} URLs wait in the queue", ""))
-    return lines
+    return lines + _left_lines(summary)
 
 
 def _further(summary: Summary, folder: str) -> str:
     if summary.ended == "complete":
-        return f"watch {folder}   (comes back when it pays)"
-    return f"crawl -o {folder}" + (f" --limit {2 * summary.pages}" if summary.ended == "limit" else "")
+        return f"watch {folder}   (visits pages again when they have probably changed)"
+    larger = f" --limit {2 * summary.pages}" if summary.ended == "limit" else ""
+    return f"crawl -o {folder}{larger}   (continues)"
 
 
 def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
@@ -255,5 +281,5 @@ def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     return [
         ("nothing could be fetched" + (f": {why}" if why else ": no server answered in time"), "bold red"),
         *said[:5],
-        (f"  periplus info {folder} says more; a seed typed without http:// is taken for https://", ""),
+        (f"  periplus info {folder} shows more; a seed typed without http:// is taken for https://", ""),
     ]

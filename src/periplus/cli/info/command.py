@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -19,6 +19,7 @@ from periplus.assembly.facts import (
     CollectionFacts,
     RobotsFacts,
     SiteFacts,
+    SiteLine,
     UrlFacts,
     collection_facts,
     site_facts,
@@ -164,7 +165,7 @@ def _site_table(facts: CollectionFacts, most: int) -> Table:
     title = "sites" if len(shown) == facts.sites else f"the {len(shown)} largest of {count(facts.sites)} sites"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     table.add_column("  site", style="cyan", overflow="fold")
-    for name in ("pages", "queue", "bytes"):
+    for name in ("requests", "queue", "bytes"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", overflow="fold", style="yellow")
     for line in shown:
@@ -172,7 +173,23 @@ def _site_table(facts: CollectionFacts, most: int) -> Table:
         if not note and line.failures:
             note = f"{counted(line.failures, 'failure')} in a row"
         table.add_row(f"  {line.site}", count(line.pages), count(line.queued), size(line.bytes), note)
+    if facts.sites > 1:
+        _add_totals(table, facts, shown)
     return table
+
+
+def _add_totals(table: Table, facts: CollectionFacts, shown: Sequence[SiteLine]) -> None:
+    """Add the sums, so that the columns add up."""
+    total = facts.total
+    if facts.sites > len(shown):
+        others = [
+            count(total.pages - sum(line.pages for line in shown)),
+            count(total.queued - sum(line.queued for line in shown)),
+            size(total.bytes - sum(line.bytes for line in shown)),
+        ]
+        table.add_row(f"  {count(facts.sites - len(shown))} other sites", *others, "")
+    note = "with URLs of two sources counted twice, and without retries" if total.queued != facts.queued else ""
+    table.add_row("  all sites", count(total.pages), count(total.queued), size(total.bytes), note)
 
 
 def _ranked(reasons: Mapping[str, int]) -> list[tuple[str, int]]:

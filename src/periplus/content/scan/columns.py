@@ -77,9 +77,9 @@ class Event(NamedTuple):
     """One step through the visible part of a page, for writers of Markdown and text.
 
     OPEN and CLOSE carry the tag and (OPEN) the attributes that writers use: href, src, alt, class, title, start,
-    colspan, id. Elements that end implicitly (a paragraph at the next heading, list items, cells) are closed by the
-    scanner; inline elements are reported where they stand and may be unbalanced. TEXT carries the text as written,
-    character references decoded, white space untouched, and whether its block belongs to the main text.
+    colspan, rowspan, id. Elements that end implicitly (a paragraph at the next heading, list items, cells) are closed
+    by the scanner; inline elements are reported where they stand and may be unbalanced. TEXT carries the text as
+    written, character references decoded, white space untouched, and whether its block belongs to the main text.
     """
 
     kind: EventKind

@@ -49,8 +49,8 @@ _HINTING: Final = frozenset(
 """Attributes that the rule for the main text looks at."""
 _MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
 """Tags that have no content if they end with a slash, in foreign content."""
-_EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "id"})
-_PLAIN_ANCHOR: Final = re.compile(rb'a(?: (?:class|title|id|target)="[^"]*+")*+ href="([^"]++)"')
+_EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "rowspan", "id"})
+_PLAIN_ANCHOR: Final = re.compile(rb'a(?>(?: (?:class|title|id|target)="[^"]*+")*) href="([^"]++)"')
 """How nearly all links are written: the first `href` is behind attributes that do not matter."""
 _A: Final = NUMBERS["a"]
 _OF_FOREIGN: Final = numbers_of("svg", "math", "foreignobject", "desc", "title")

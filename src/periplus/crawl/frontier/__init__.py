@@ -12,10 +12,10 @@ In reading order: `frontier` has the three verbs, discover, take and report. `ad
 what is discovered. `site` is the state machine of one site, `schedule` holds all active sites, `addresses` those that
 they share, `heap` is the priority queue behind both. `selection` picks the next URL of a site, `scores` keeps queues in
 the order of an ordering that learns. `preflight` asks each site for its address and its robots.txt, `robots` says what
-that allows, `politeness` how long a site rests and what a failure means. `leases` are the tasks that are out, `reports`
-decides what follows from an outcome, `adoption` learns from archived answers of a crawl whose state is lost,
-`site_records` owns the records of sites, `claims` are the addresses that this shard shares with others. All of it is
-pure: time is an argument, chance is a `Random` that was given.
+that allows, `politeness` how long a site rests and what a failure means. `setbacks` remembers failures, for people.
+`leases` are the tasks that are out, `reports` decides what follows from an outcome, `adoption` learns from archived
+answers of a crawl whose state is lost, `site_records` owns the records of sites, `claims` are the addresses that this
+shard shares with others. All of it is pure: time is an argument, chance is a `Random` that was given.
 docs/politeness.md describes it for site owners, docs/internals.md for those who change it.
 """
 
@@ -39,6 +39,7 @@ from .robots import RobotsGate, robots_url
 from .schedule import FrontierSettings, Schedule
 from .scores import FixedScores, PriorityIndex, ScoreState
 from .selection import file_name, purpose_of
+from .setbacks import Setback, Setbacks
 from .site import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
 from .site_records import SiteRecords
 
@@ -67,6 +68,8 @@ __all__ = [
     "RobotsGate",
     "Schedule",
     "ScoreState",
+    "Setback",
+    "Setbacks",
     "SiteRecords",
     "Stage",
     "delay_after",

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from random import Random
 
 from msgspec import Struct
@@ -49,13 +48,14 @@ from ..revisit import Revisits
 from .admission import Admission
 from .adoption import Adoption
 from .leases import Lease, Leases
-from .politeness import PolitenessSettings, RetrySettings, back_off, delay_after, is_tried_again
+from .politeness import PolitenessSettings, RetrySettings, delay_after, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .robots import RobotsGate
 from .schedule import FrontierSettings, Schedule
 from .scores import FixedScores, PriorityIndex, Scores, ScoreState
 from .selection import CandidateSelector, file_name
+from .setbacks import Setbacks
 from .site import ActiveSite, Request
 from .site_records import SiteRecords
 
@@ -73,7 +73,7 @@ RandomState = tuple[int, tuple[int, ...], float | None]
 class FrontierState(Struct, array_like=True):
     """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
 
-    `is_crowded`, `rests_until` and `turn` are those of its schedule.
+    `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores.
     """
 
     pages_done: int = 0
@@ -85,6 +85,7 @@ class FrontierState(Struct, array_like=True):
     random: RandomState | None = None
     rests_until: float = 0.0
     turn: int = 0
+    queued_twice: int = 0
 
 
 class Frontier:
@@ -143,6 +144,7 @@ class Frontier:
         if isinstance(ordering, Learning | Ranking):
             is_out = self._leases.holds
             self.scores = PriorityIndex(state, ordering, is_out=is_out, pages=saved.pages_done, saved=saved.scores)
+        self.scores.queued_twice = saved.queued_twice
         self._admission = Admission(
             state,
             records,
@@ -154,7 +156,8 @@ class Frontier:
             revisits=revisits,
             politeness=self._politeness,
         )
-        wait = partial(back_off, self._retries, random)
+        self.setbacks = Setbacks(self._retries, random)
+        wait = self.setbacks.wait
         self._preflight = SitePreflight(
             self.schedule, self._gate, politeness=self._politeness, retries=self._retries, back_off=wait
         )
@@ -214,6 +217,7 @@ class Frontier:
             self._random.getstate(),
             self.schedule.rests_until,
             self.schedule.turn,
+            self.scores.queued_twice,
         )
 
     # discover
@@ -322,10 +326,7 @@ class Frontier:
 
     def _refuse_some(self, active: ActiveSite, now: float) -> None:
         """Refuse some of what waits at a site that was given up."""
-        tickets = self._selector.heads(active, REFUSED_PER_VISIT)
-        for ticket in tickets:
-            self._selector.exclude(active, ticket, active.record.retired, "", now)
-        self._refused += len(tickets)
+        self._refused += self._selector.exclude_heads(active, REFUSED_PER_VISIT, active.record.retired, now)
         self.schedule.place(active, now + SOON)
 
     def _grant(self, active: ActiveSite, lease: Lease, now: float) -> FetchTask:
@@ -365,6 +366,7 @@ class Frontier:
             self._preflight.located(active, outcome, now)
         else:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
+        self.setbacks.ended(outcome)
 
     # answers of an archive
 

@@ -47,6 +47,8 @@ class FixedScores:
 
     learns = keeps_links = is_due = False
     pooled = 0
+    queued_twice = 0
+    """URLs that have an entry in two lanes, or a second one that is left over from a visit."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -62,6 +64,7 @@ class FixedScores:
 
     def found_again(self, discovery: Discovery, candidate: Candidate | None) -> list[Candidate]:  # noqa: ARG002
         """Another source names a URL that is known: it may wait in the lane of that source as well."""
+        self.queued_twice += candidate is not None
         return [] if candidate is None else [candidate]
 
     def queue(self, candidates: Sequence[Candidate]) -> list[Queued]:
@@ -116,6 +119,8 @@ class PriorityIndex:
     """Keeps the standing of every URL, and every queue in its order. `is_out`: whether a URL is being fetched."""
 
     learns = True
+    queued_twice = 0
+    """A URL has one place: no URL waits in two lanes."""
 
     def __init__(
         self,

@@ -257,11 +257,24 @@ class CandidateSelector:
         if task.purpose is Purpose.SITEMAP:
             self.refused_files.append(excluded)
 
+    def exclude_heads(self, active: ActiveSite, limit: int, reason: str, now: float) -> int:
+        """Refuse the first URLs of a site that was given up, each once, even if it waits in two lanes; how many."""
+        tickets = self.heads(active, limit)
+        for ticket in tickets:
+            is_page = ticket.entry.lane in _FIRST_VISITS
+            if is_page and self._is_settled(ticket.entry, self.record_of(ticket.entry)):
+                self._skip(active, ticket)
+            else:
+                self.exclude(active, ticket, reason, "", now)
+        return len(tickets)
+
     def _skip(self, active: ActiveSite, ticket: Ticket) -> None:
         """A page is the next of one source, and the other was sooner: it counts for both, and leaves the queue."""
         entry = ticket.entry
         if active.has_balance and entry.lane in _FIRST_VISITS:
             active.balanced(self._balance).came_to(entry.lane, entry.level, fingerprint(entry.url))
+        if entry.lane in _FIRST_VISITS:
+            self._scores.queued_twice = max(self._scores.queued_twice - 1, 0)
         self.remove(active, ticket)
 
     # what was taken, and what came of it

@@ -47,9 +47,9 @@ Gather = Callable[[MakeShard, int, int | None], Team]
 class Crawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
-    `limit` is the maximum number of pages of all shards, `seconds` the maximum duration. `gather` makes the team of
-    shards; by default, processes of this machine. `stop` may be called by a signal handler; the crawl then ends its
-    requests and keeps everything.
+    `limit` is the maximum number of pages of all shards, `seconds` the maximum duration from the first request on: the
+    start of workers does not count. `gather` makes the team of shards; by default, processes of this machine. `stop`
+    may be called by a signal handler; the crawl then ends its requests and keeps everything.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class Crawl:
         self._workers = workers
         self._seeds = list(seeds)
         self._limit = limit
-        self._until = None if seconds is None else time.monotonic() + seconds
+        self._seconds = seconds
+        self._until: float | None = None
         self._wake: Callable[[], None] = lambda: None
         self._pings: SimpleQueue[list[Discovery]] = SimpleQueue()
         self.is_stopping = False
@@ -107,6 +108,11 @@ class Crawl:
         """Crawl, and yield the status of every shard several times a second."""
         return self._alone() if self._is_alone else self._together()
 
+    def _start_clock(self, statuses: Sequence[Status]) -> None:
+        """Let the time that the crawl may last begin with the first request, or when there is none to make yet."""
+        if self._seconds is not None and self._until is None and any(_has_begun(status) for status in statuses):
+            self._until = time.monotonic() + self._seconds
+
     @property
     def _is_over(self) -> bool:
         return self.is_stopping or (self._until is not None and time.monotonic() >= self._until)
@@ -130,7 +136,9 @@ class Crawl:
                 shard.step(self._timeout)
                 if time.monotonic() >= shown_at + STATUS_INTERVAL:
                     shown_at = time.monotonic()
-                    yield [shard.status()]
+                    statuses = [shard.status()]
+                    self._start_clock(statuses)
+                    yield statuses
             shard.stop(GRACE)
             yield [shard.status()]
         finally:
@@ -145,8 +153,16 @@ class Crawl:
                 if pinged := self._pinged():
                     team.announce(pinged)
                 team.poll(self._timeout)
-                yield team.statuses()
+                statuses = team.statuses()
+                self._start_clock(statuses)
+                yield statuses
             team.stop(GRACE)
             yield team.statuses()
         finally:
             team.close()
+
+
+def _has_begun(status: Status) -> bool:
+    """Whether a shard has made a request, or has none to make now."""
+    frontier = status.frontier
+    return frontier.visited > 0 or frontier.resting > 0 or frontier.ready == 0

@@ -128,16 +128,9 @@ class SitemapScheduler:
         self._events = events
         self._store = SitemapStore(state)
         self.discovery = SitemapDiscovery(
-            rules.sitemaps,
-            rules.forest,
-            state,
-            self._store,
-            deliver,
-            frontier.queue_files,
-            is_ours,
-            records,
+            rules.sitemaps, rules.forest, state, self._store, deliver, frontier.queue_files, is_ours, records,
             saved.postponed,
-        )
+        )  # fmt: skip
         self._score = sitemap_score(rules.scores, rank_of)
         self._reading: dict[Url, SitemapFile] = {}
         self._listings = None if rules.sitemaps.only else state.listings
@@ -275,11 +268,15 @@ class SitemapScheduler:
         """Whether the files that wait to be read take so much memory that nothing else should be fetched."""
         return sum(len(file.outcome.body) for file in self._reading.values()) > _MAX_UNREAD
 
+    @property
+    def has_unread(self) -> bool:
+        """Whether a file is not read to its end, or URLs that one lists wait for their queue."""
+        return bool(self._reading or self._listed or self.discovery.postponed)
+
     def is_idle(self, now: float) -> bool:
         """Whether no file is being read or due, and nothing is listed that waits for its queue."""
         due_at = self._state.forest.next_due()
-        is_done = not (self._reading or self._listed or self.discovery.postponed)
-        return is_done and (due_at is None or due_at > now)
+        return not self.has_unread and (due_at is None or due_at > now)
 
     # what came of a fetch
 

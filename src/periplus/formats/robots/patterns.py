@@ -18,7 +18,7 @@ from msgspec import Struct
 from .values import Rule
 
 _OCTETS = re.compile(r"[\x80-\xff]++")
-_LOWER_ESCAPES = re.compile(r"%(?![0-9A-F]{2})[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+")
+_LOWER_ESCAPES = re.compile(r"%(?![0-9A-F]{2})[0-9A-Fa-f]{2}(?>(?:%[0-9A-Fa-f]{2})*)")
 """Escapes from the first on that is not in upper case."""
 
 _UNRESERVED_ESCAPE = re.compile(r"%(?:2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")

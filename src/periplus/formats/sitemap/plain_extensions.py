@@ -43,7 +43,7 @@ _LONGEST = 32 * 1024
 def _elements(prefix: str, names: Iterable[str]) -> str:
     """Elements with these names in any order, with a group for the text of each."""
     elements = "|".join(f"{prefix}:{name}>([^<]*+)</{prefix}:{name}" for name in names)
-    return rf"\s*+(?:<(?:{elements})>\s*+)*+"
+    return rf"\s*+(?>(?:<(?:{elements})>\s*+)*)"
 
 
 _IMAGE = re.compile(f"<image:image>{_elements('image', Image.__struct_fields__)}</image:image>")

@@ -49,9 +49,9 @@ def _pattern(prefix: str, record: str) -> re.Pattern[str]:
     p = re.escape(prefix)
     field = "|".join(f"{p}{name}>([^<]*+)</{p}{name}>" for name in _FIELDS)
     return re.compile(
-        rf"\s*+<{p}{record}>\s*+<{p}loc>([^<]*+)</{p}loc>\s*+(?:<(?:{field})\s*+){{0,8}}+"
-        rf"(?:</{p}{record}>|((?:<(?!/?{p}{record}>)[^<]*+)++)</{p}{record}>)"
-        rf"|((?s:.)[^<]*+(?:<(?!{p}{record}>)[^<]*+)*+)"
+        rf"\s*+<{p}{record}>\s*+<{p}loc>([^<]*+)</{p}loc>\s*+(?>(?:<(?:{field})\s*+){{0,8}})"
+        rf"(?:</{p}{record}>|((?>(?:<(?!/?{p}{record}>)[^<]*+)+))</{p}{record}>)"
+        rf"|((?s:.)[^<]*+(?>(?:<(?!{p}{record}>)[^<]*+)*))"
     )
 
 

@@ -41,7 +41,11 @@ _LEVELS: Final = pa.array(["minor", "major"])
 
 
 class Beginning(Struct, frozen=True):
-    """A time, and why it was chosen: `run`, `day-of-run` (the run is longer than a day) or `day` (nothing is known)."""
+    """A time, and why it was chosen.
+
+    `first-run`: everything was found in one run. `run`: the last run that found something began then. `day-of-run`:
+    that run is longer than a day. `day`: nothing is known.
+    """
 
     at: float
     why: str
@@ -78,9 +82,11 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     if not last:
         return Beginning(now - DAY, "day")
     begun = [at for at in (*_after_pauses(visits.firsts), *runs_of(pieces)) if at <= last]
-    first = max(begun) // _SECOND  # as it is shown: whoever types it gets the same
+    first = max(begun) // _SECOND  # as it is shown: the same time can be typed
     day_before = last / _SECOND - DAY
-    return Beginning(float(first), "run") if first >= day_before else Beginning(day_before, "day-of-run")
+    if first < day_before:
+        return Beginning(day_before, "day-of-run")
+    return Beginning(float(first), "first-run" if min(begun) // _SECOND == first else "run")
 
 
 def runs_of(pieces: Iterable[Piece]) -> list[int]:

@@ -99,6 +99,6 @@ def _expression(source: str) -> re.Pattern[str]:
     if backtracks(source):
         raise ConfigError(
             f"a repetition inside a repetition: {source[:200]!r}",
-            hint="a URL can make this take for ever; make the outer one possessive: (...)*+ or (...)++",
+            hint="some URLs would take exponential time; put the outer repetition into an atomic group: (?>(...)*)",
         )
     return pattern

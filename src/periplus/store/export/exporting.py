@@ -3,13 +3,14 @@
 | format | goes to | is |
 |---|---|---|
 | `jsonl` | a stream | one object a page: URL, time, title, language, text, main text, ... |
+| `csv` | a stream | the same, one row a page |
 | `text` | a folder | `host/path.txt`: the main text with its lines |
 | `markdown` | a folder | `host/path.md`: the main text with headings, lists, links, code, tables |
-| `parquet` | a folder | the seven tables, one file each |
+| `parquet` | a folder | `documents.parquet`, one row a page as in `jsonl`; and the seven tables, one file each |
 | `warc` | a stream | all WARC files as one |
 
-The first three give the last good version of every URL. Bodies come from the archive and are read again, so that an
-export has what the readers have learnt since the crawl.
+Pages are the last good version of every URL, or of those that a `Selection` selects. Bodies come from the archive and
+are parsed again, with the present parsers. A table is not selected from: with a selection, `parquet` is only the pages.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ from ..warc.names import WARC, read_name
 from .captures import latest_captures
 from .documents import NO_TEXT, Document, read_document
 from .files import MARKDOWN, TEXT, prepare_folder, write_file
-from .jsonl import write_line
+from .records import CsvWriter, DocumentTable, PageRecord, record_of, write_line
+from .selection import PageFilter, Selection
 
-STREAMS: Final = ("jsonl", "warc")
+STREAMS: Final = ("jsonl", "csv", "warc")
 FOLDERS: Final = ("text", "markdown", "parquet")
 FORMATS: Final = (*STREAMS, *FOLDERS)
 _ROWS_PER_GROUP: Final = 100_000
@@ -63,38 +65,82 @@ def export_stream(
     committed: Committed | None = None,
     *,
     wants_markdown: bool = False,
+    selection: Selection | None = None,
 ) -> Exported:
-    """Write a collection as `jsonl` (with the main text in Markdown, if that is wanted) or `warc`."""
-    committed = committed or Committed()
-    if form == "jsonl":
-        write = partial(write_line, out=out, wants_markdown=wants_markdown)
-        return _export_pages(collection, committed, write)
+    """Write a collection as `jsonl`, `csv` or `warc`. `wants_markdown` adds the main text of each page in Markdown."""
+    committed, selection = committed or Committed(), selection or Selection()
     if form == "warc":
+        if selection:
+            raise UsageError("warc is the whole archive", hint="select pages in jsonl, csv, parquet, markdown or text")
         return Exported(_copy_archive(collection / "warc", out, committed.archive))
-    raise _unknown(form, STREAMS)
+    write: Callable[[PageRecord], None]
+    if form == "jsonl":
+        write = partial(write_line, out=out)
+    elif form == "csv":
+        write = CsvWriter(out, wants_markdown=wants_markdown).add
+    else:
+        raise _unknown(form, STREAMS)
+    return _export_pages(
+        collection, committed, selection, lambda document: write(record_of(document, wants_markdown=wants_markdown))
+    )
 
 
-def export_folder(collection: Path, form: str, folder: Path, committed: Committed | None = None) -> Exported:
-    """Write a collection as `text`, `markdown` or `parquet`, into a folder that is new or empty."""
-    committed = committed or Committed()
+def export_folder(
+    collection: Path,
+    form: str,
+    folder: Path,
+    committed: Committed | None = None,
+    *,
+    wants_markdown: bool = False,
+    selection: Selection | None = None,
+) -> Exported:
+    """Write a collection as `text`, `markdown` or `parquet`, into a folder that is new or empty.
+
+    `wants_markdown` adds a column to `parquet`.
+    """
+    committed, selection = committed or Committed(), selection or Selection()
     if form not in FOLDERS:
         raise _unknown(form, FOLDERS)
     prepare_folder(folder)
     if form == "parquet":
-        check_digests(collection / "tables", SCHEMAS)
-        return Exported(sum(_compact(collection / "tables", table, folder, committed.spooled) for table in SCHEMAS))
+        rows = 0 if selection else _export_tables(collection / "tables", folder, committed.spooled)
+        pages = _export_documents(collection, folder, committed, selection, wants_markdown=wants_markdown)
+        return Exported(rows + pages.written, pages.left_out)
     suffix = MARKDOWN if form == "markdown" else TEXT
-    return _export_pages(collection, committed, lambda document: write_file(document, folder, suffix))
+    return _export_pages(collection, committed, selection, lambda document: write_file(document, folder, suffix))
 
 
-def _export_pages(collection: Path, committed: Committed, write: Callable[[Document], bool | None]) -> Exported:
-    """Every page in turn. One that cannot be written is counted, and the others go on."""
+def _export_tables(tables: Path, folder: Path, spooled: Sequence[Spooled]) -> int:
+    check_digests(tables, SCHEMAS)
+    return sum(_compact(tables, table, folder, spooled) for table in SCHEMAS)
+
+
+def _export_documents(
+    collection: Path, folder: Path, committed: Committed, selection: Selection, *, wants_markdown: bool
+) -> Exported:
+    table = DocumentTable(folder, wants_markdown=wants_markdown)
+    exported = _export_pages(
+        collection, committed, selection, lambda document: table.add(record_of(document, wants_markdown=wants_markdown))
+    )
+    table.finish()
+    return exported
+
+
+def _export_pages(
+    collection: Path, committed: Committed, selection: Selection, write: Callable[[Document], bool | None]
+) -> Exported:
+    """Every selected page in turn. One that cannot be written is counted, and the others go on."""
     check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
+    pages = PageFilter(selection)
     for capture in latest_captures(collection / "tables", committed.spooled):
+        if not pages.wants_url(capture.url):
+            continue
         document = read_document(collection / "warc", capture)
         if isinstance(document, str):
             left_out[document] += 1
+        elif refusal := pages.refusal(document.page):
+            left_out[refusal] += 1
         elif write(document) is False:
             left_out[NO_TEXT] += 1
         else:
@@ -144,4 +190,4 @@ def _copy(file: BinaryIO, out: BinaryIO, length: int | None) -> None:
 
 
 def _unknown(form: str, known: Sequence[str]) -> UsageError:
-    return UsageError(f"{form!r} is no format of this kind", hint=f"one of {', '.join(known)}")
+    return UsageError(f"{form!r} is not a format of this kind", hint=f"one of {', '.join(known)}")

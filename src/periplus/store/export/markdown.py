@@ -23,11 +23,10 @@ from periplus.urls import whatwg
 from .blocks import Blocks, Container
 from .layout import CLOSE, DIGITS, TEXT, are_numbers, is_clutter, is_permalink, language_of, shown_places, with_headings
 from .marks import Kind, Link, Markdown, Plain, Row, Run, Style, Styles, folded
+from .spans import RowSpans
 
 MAX_URL: Final = 2000
 """Characters of the address of a link or an image; longer ones (often data) are left out."""
-MAX_COLSPAN: Final = 50
-"""Cells written for one that spans columns."""
 
 _TERM: Final = 7
 """The kind of a block that is a term of a definition; headings have their level, and paragraphs 0."""
@@ -113,6 +112,7 @@ class _Writer:
         """Of the table that is open, if it holds data."""
         self._cells: list[str] = []
         self._spanned = 0
+        self._row_spans = RowSpans()
         """Cells that the last one spans beside its own."""
         self._is_header = True
         self._is_in_cell = False
@@ -313,18 +313,23 @@ class _Writer:
 
     def _open_table(self, _: str, __: Attributes) -> None:
         self._rows, self._cells = [], []
+        self._row_spans.begin_rows()
+
+    def _open_rows(self, _: str, __: Attributes) -> None:
+        self._row_spans.begin_rows()
 
     def _open_row(self, _: str, __: Attributes) -> None:
         self._cells, self._spanned, self._is_header = [], 0, True
+        self._row_spans.begin_row()
 
     def _open_cell(self, tag: str, attributes: Attributes) -> None:
         if self._rows is None:
             return
         self._is_in_cell = True
         self._is_header &= tag == "th" or any(frame.tag == "thead" for frame in self._frames[-3:])
-        self._cells += [""] * self._spanned
-        span = attributes.get("colspan") or ""
-        self._spanned = min(int(span), MAX_COLSPAN) - 1 if DIGITS.fullmatch(span) else 0
+        column = self._row_spans.free_column(len(self._cells) + self._spanned)
+        self._cells += [""] * (column - len(self._cells))
+        self._spanned = self._row_spans.place(column, attributes.get("colspan"), attributes.get("rowspan"))
 
     def _close_cell(self, _: str) -> None:
         if self._is_in_cell:
@@ -412,6 +417,7 @@ _OPENERS: Final[dict[str, Callable[[_Writer, str, Attributes], None]]] = {
     **dict.fromkeys(("li", "dt"), _Writer._open_item),
     **dict.fromkeys(("pre", "listing", "xmp"), _Writer._open_code),
     **dict.fromkeys(("td", "th"), _Writer._open_cell),
+    **dict.fromkeys(("thead", "tbody", "tfoot"), _Writer._open_rows),
     **dict.fromkeys(_STYLES, _Writer._open_style),
     "a": _Writer._open_link,
     "blockquote": _Writer._open_quote,

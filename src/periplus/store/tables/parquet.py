@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from .spool import sync_folder
 
 _RANDOM = frozenset({"sketch", "raw_digest", "text_digest", "main_digest", "links_digest"})
-_VARIED = frozenset({"anchor", "digest"})
+_VARIED = frozenset({"anchor", "digest", "text", "main_text", "markdown"})
 
 
 class ParquetFile:

@@ -43,6 +43,7 @@
     X(rel, "rel")                    \
     X(required, "required")          \
     X(role, "role")                  \
+    X(rowspan, "rowspan")            \
     X(selected, "selected")          \
     X(size, "size")                  \
     X(sizes, "sizes")                \

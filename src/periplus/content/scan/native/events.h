@@ -6,8 +6,8 @@
 
 /* Attributes that writers use. */
 static const bool IS_EVENT_ATTRIBUTE[ATTR_COUNT] = {
-    [ATTR_alt] = true, [ATTR_class] = true, [ATTR_colspan] = true, [ATTR_href] = true,
-    [ATTR_id] = true,  [ATTR_src] = true,   [ATTR_start] = true,   [ATTR_title] = true,
+    [ATTR_alt] = true, [ATTR_class] = true,   [ATTR_colspan] = true, [ATTR_href] = true,  [ATTR_id] = true,
+    [ATTR_src] = true, [ATTR_rowspan] = true, [ATTR_start] = true,   [ATTR_title] = true,
 };
 
 /* Elements of the body that a writer may care about; drawings only as a whole. */

@@ -1,0 +1,155 @@
+"""One record a page, as JSON lines, CSV or a Parquet table: the formats that programs read a corpus from."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+import pyarrow as pa
+
+from ..tables.parquet import ParquetFile
+from ..tables.schemas import MOMENT
+from .documents import Document
+
+DOCUMENTS: Final = "documents.parquet"
+"""The file of all pages with their texts, beside one for each table."""
+_GROUP_BYTES: Final = 32 << 20
+"""Characters of text in a row group of the Parquet file: what is held in memory at a time."""
+_GROUP_ROWS: Final = 10_000
+"""Pages in a row group, if they are short."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class PageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page. What it does not have is null; `markdown` is there if it was asked for.
+
+    `text` is all visible text with white space folded, `main_text` the same without navigation.
+    """
+
+    url: str
+    fetched_at: datetime
+    status: int
+    content_type: str | None
+    title: str | None
+    description: str | None
+    language: str | None
+    canonical: str | None
+    text: str
+    main_text: str
+    warc_file: str
+    warc_offset: int
+    markdown: str = ""
+
+    @property
+    def size(self) -> int:
+        """Characters of its texts."""
+        return len(self.text) + len(self.main_text) + len(self.markdown)
+
+
+_TYPES: Final = {"fetched_at": MOMENT, "status": pa.int32(), "warc_offset": pa.int64()}
+"""Types of columns that are not strings."""
+
+
+def record_of(document: Document, *, wants_markdown: bool = False) -> PageRecord:
+    """The record of a page."""
+    capture, page = document.capture, document.page
+    record = PageRecord(
+        url=capture.url,
+        fetched_at=capture.fetched_at,
+        status=capture.status,
+        content_type=capture.content_type,
+        title=page.title or None,
+        description=page.description or None,
+        language=page.language or None,
+        canonical=page.canonical,
+        text=page.text,
+        main_text=page.main_text,
+        warc_file=capture.stored.file,
+        warc_offset=capture.stored.offset,
+        markdown=document.to_markdown() if wants_markdown else "",
+    )
+    return _clean(record)
+
+
+def _clean(record: PageRecord) -> PageRecord:
+    """The same with `?` for lone surrogates, which UTF-8 cannot hold."""
+    values = {
+        name: value.encode("utf-8", "replace").decode()
+        for name, value in msgspec.structs.asdict(record).items()
+        if isinstance(value, str) and not _is_encodable(value)
+    }
+    return msgspec.structs.replace(record, **values) if values else record
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def write_line(record: PageRecord, out: BinaryIO) -> None:
+    """Add the JSON object of a page, in a line of its own (https://jsonlines.org)."""
+    out.write(_encode(record) + b"\n")
+
+
+class CsvWriter:
+    """Writes CSV in UTF-8 (RFC 4180): a header, then a row for each page."""
+
+    def __init__(self, out: BinaryIO, *, wants_markdown: bool = False) -> None:
+        self._out = out
+        self._names = column_names(wants_markdown=wants_markdown)
+        self._write: Callable[[list[object]], object] = csv.writer(self).writerow
+        self._write(list(self._names))
+
+    def write(self, text: str) -> int:
+        """Take the text of a row from the `csv` module."""
+        return self._out.write(text.encode())
+
+    def add(self, record: PageRecord) -> None:
+        """Add the row of a page."""
+        values: list[object] = [getattr(record, name) for name in self._names]
+        values[1] = record.fetched_at.isoformat().replace("+00:00", "Z")
+        self._write(values)
+
+
+class DocumentTable:
+    """Writes the pages of a collection with their texts as one Parquet file."""
+
+    def __init__(self, folder: Path, *, wants_markdown: bool = False) -> None:
+        names = column_names(wants_markdown=wants_markdown)
+        self._schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in names])
+        self._file = ParquetFile(folder / DOCUMENTS, self._schema)
+        self._group: list[PageRecord] = []
+        self._size = 0
+
+    def add(self, record: PageRecord) -> None:
+        """Add a page."""
+        self._group.append(record)
+        self._size += record.size
+        if self._size >= _GROUP_BYTES or len(self._group) >= _GROUP_ROWS:
+            self._write_group()
+
+    def finish(self) -> None:
+        """Complete the file."""
+        self._write_group()
+        self._file.finish()
+
+    def _write_group(self) -> None:
+        group, self._group, self._size = self._group, [], 0
+        if group:
+            columns = [[getattr(record, name) for record in group] for name in self._schema.names]
+            arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+            self._file.write([pa.RecordBatch.from_arrays(arrays, schema=self._schema)])
+
+
+def column_names(*, wants_markdown: bool) -> tuple[str, ...]:
+    """The names of the columns in their order."""
+    names = PageRecord.__struct_fields__
+    return names if wants_markdown else names[:-1]

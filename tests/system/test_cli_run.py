@@ -1,0 +1,103 @@
+"""What a person is told while a crawl runs and when it ends: failures at once, waits, bounds, a first crawl."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from tests.lab.scripted_web import ScriptedWeb
+from tests.system.typed import Run
+
+from periplus.assembly import open_crawl, seeds_from
+from periplus.config import Config
+from periplus.lab.web import World
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+
+HOME = "http://site.test"
+QUICK = ("--delay", "0", "--workers", "1", "--no-sitemaps")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> str:
+    """One retry, soon."""
+    path = tmp_path / "mine.toml"
+    path.write_text("[retries]\nmax_attempts = 2\nbackoff = 0.6\n")
+    return str(path)
+
+
+def page(*links: str) -> str:
+    anchors = "".join(f'<a href="{link}">{link}</a> ' for link in links)
+    return f"<!doctype html><title>Page</title><main>{anchors} and a sentence of its own.</main>"
+
+
+def test_an_unreachable_seed_is_reported_before_the_retry(tmp_path: Path, settings: str, run: Run) -> None:
+    """With the reason and what to check, once, not in every line."""
+    arguments = ("--resolve", "a.test=127.0.0.1", "--config", settings, *QUICK)
+    done = run("crawl", "http://a.test:9/", "-o", str(tmp_path / "c"), *arguments)
+    assert done.returncode == 1
+    (said,) = [line for line in done.stderr.splitlines() if "cannot reach" in line]
+    assert said.startswith("cannot reach http://a.test:9/: the host refuses connections on this port; check the port")
+    assert "; retrying " in said
+
+
+def test_a_server_error_says_what_is_waited_for(tmp_path: Path, settings: str, run: Run) -> None:
+    """The URL and the status, once."""
+    with ScriptedWeb({f"{HOME}/": page()}) as web:
+        web.failing.add(f"{HOME}/")
+        done = run("crawl", f"{HOME}/", "-o", str(tmp_path / "c"), "--proxy", web.base, "--config", settings, *QUICK)
+    said = [line for line in done.stderr.splitlines() if line.startswith("retrying")]
+    assert len(said) == 1
+    assert said[0].startswith(f"retrying {HOME}/ ")
+    assert said[0].endswith(": server error 500")
+
+
+def test_an_invalid_certificate_is_named(tmp_path: Path, settings: str, run: Run) -> None:
+    """Not only that the site cannot be reached, and how an own authority is trusted."""
+    pytest.importorskip("cryptography.x509", reason="certificates need the extra `lab`")
+    with RunningLab(Server(World(sites=3), tls_port=0)) as lab:
+        host = lab.world.hosts[0]
+        arguments = ("--resolve", f"{host}=127.0.0.1", "--config", settings, *QUICK)
+        done = run("crawl", f"https://{host}:{lab.tls_port}/", "-o", str(tmp_path / "c"), *arguments)
+    (said,) = [line for line in done.stderr.splitlines() if "cannot reach" in line]
+    assert "the certificate is not valid" in said
+    assert "--ca-file" in said
+
+
+def test_the_end_says_why_and_what_is_left(tmp_path: Path, run: Run) -> None:
+    """The bound that ended the crawl, how many URLs wait, and how to continue; then a first crawl has no changes."""
+    links = [f"/{number}" for number in range(9)]
+    pages: dict[str, str | bytes] = {f"{HOME}{path}": page("/deep") for path in links}
+    pages |= {f"{HOME}/": page(*links), f"{HOME}/deep": page("/deeper")}
+    folder = str(tmp_path / "c")
+    with ScriptedWeb(pages) as web:
+        into = ("crawl", f"{HOME}/", "-o", folder, "--proxy", web.base, *QUICK)
+        some = run(*into, "--limit", "4").stdout
+        assert some.startswith("done: the limit of 4 pages is reached (--limit)")
+        assert re.search(r"left in the queue: [67] URLs", some)
+        assert f"periplus crawl -o {folder} --limit 8" in some
+        rest = run(*into, "--limit", "100", "--depth", "2").stdout
+    assert rest.startswith("done: every URL in scope was visited")
+    assert "not followed: 1 link to pages more than 2 links from a seed (--depth)" in rest
+
+
+def test_a_first_crawl_has_no_changes(tmp_path: Path, run: Run) -> None:
+    """Pages of a first crawl have not appeared: there was nothing before."""
+    folder = str(tmp_path / "c")
+    with ScriptedWeb({f"{HOME}/": page("/a"), f"{HOME}/a": page()}) as web:
+        run("crawl", f"{HOME}/", "-o", folder, "--proxy", web.base, *QUICK)
+    said = run("changes", folder).stdout
+    assert said.startswith("first crawl: 2 pages")
+    assert "appeared" not in said
+
+
+def test_the_time_of_a_crawl_begins_with_its_first_request(tmp_path: Path) -> None:
+    """A start that takes longer than the crawl may last leaves time to fetch."""
+    with ScriptedWeb({f"{HOME}/": page()}) as web:
+        config = Config().with_options({**web.settings, "crawl.for": 0.5})
+        crawl = open_crawl(config, tmp_path, seeds_from([f"{HOME}/"]), 1)
+        time.sleep(0.6)
+        crawl.run()
+        assert f"{HOME}/robots.txt" in web.asked

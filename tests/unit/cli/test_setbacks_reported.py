@@ -1,0 +1,56 @@
+"""Failures in words: what failed, when it is tried again, what to do."""
+
+from __future__ import annotations
+
+from periplus.cli.crawl.progress import Meter
+from periplus.cli.crawl.setbacks import MAX_WATCHED, SeedFailures, waiting_for, words_of
+from periplus.crawl.frontier import Setback
+from periplus.crawl.shard import Status
+from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.model import Site, Url
+
+NOW = 1_800_000_000.0
+A = Site("a.test")
+
+
+def setback(reason: str, detail: str = "", wait: float | None = 12.0, path: str = "robots.txt") -> Setback:
+    return Setback(A, Url(f"https://a.test/{path}"), reason, detail, None if wait is None else NOW + wait)
+
+
+def test_each_kind_of_failure_says_what_to_do() -> None:
+    """An unknown host, an invalid certificate and a server error are told apart."""
+    unknown = words_of(setback("dns-not-found"), NOW)
+    assert unknown.startswith("cannot reach https://a.test/: the name does not exist")
+    assert "check the spelling" in unknown
+    assert "retrying in 12 s" in unknown
+    assert "given up" in words_of(setback("dns-not-found", wait=None), NOW)
+    certificate = words_of(setback("tls", "certificate has expired"), NOW)
+    assert "the certificate is not valid (certificate has expired)" in certificate
+    assert "--ca-file" in certificate
+    assert words_of(setback("http-500", path="x"), NOW) == "retrying https://a.test/x in 12 s: server error 500"
+
+
+def test_what_a_crawl_waits_for_is_the_next_attempt() -> None:
+    """Failures that are final are not waited for."""
+    later, sooner, final = setback("tls", wait=30.0), setback("http-503", wait=4.0), setback("http-404", wait=None)
+    assert waiting_for([later, sooner, final], NOW) == "retrying https://a.test/robots.txt in 4 s: server error 503"
+    assert not waiting_for([final], NOW)
+
+
+def test_a_failure_of_a_seed_is_reported_once() -> None:
+    """Again for another reason; not of sites that are no seeds, and not of single ones among many seeds."""
+    failures = SeedFailures([Url("https://a.test/")])
+    other = Setback(Site("b.test"), Url("https://b.test/"), "tls")
+    assert list(failures.new([setback("tls"), other])) == [setback("tls")]
+    assert not list(failures.new([setback("tls", wait=50.0)]))
+    assert list(failures.new([setback("reset")])) == [setback("reset")]
+    many = SeedFailures([Url(f"https://{number}.test/") for number in range(MAX_WATCHED)] + [Url("https://a.test/")])
+    assert not list(many.new([setback("tls")]))
+
+
+def test_no_time_is_estimated_from_failures() -> None:
+    """Nothing was fetched and a retry is waited for: any number would be invented."""
+    frontier = FrontierStats(1, 1, 1, 0, 1, 0, 1, 0, longest=1.0, setbacks=(setback("dns-not-found"),))
+    status = Status(0, frontier, CrawlStats(), False, True)
+    meter = Meter(NOW)
+    assert [meter.read([status], NOW + second).left for second in range(8)] == [None] * 8
