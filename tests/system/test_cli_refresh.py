@@ -71,14 +71,11 @@ def test_every_page_is_asked_once_and_what_changed_is_reported(
     begin(run, web, folder, **{"crawl.workers": workers})
     change(web)
     found = result(run("refresh", str(folder), "--json"))
-    counts = {name: found[name] for name in ("ended", "asked", "new", "changed", "same", "gone", "failed")}
-    assert counts == {
-        "ended": "complete", "asked": PAGES + 3, "new": 1, "changed": 1, "same": PAGES + 1, "gone": 1, "failed": 0,
-    } or counts["changed"] == 2  # fmt: skip
-    assert f"{HOME}/p1" in found["changed_urls"]
+    counts = [found[name] for name in ("ended", "asked", "new", "changed", "same", "gone", "failed")]
+    assert counts == ["complete", PAGES + 3, 1, 2, PAGES, 1, 0]
+    assert sorted(found["changed_urls"]) == [f"{HOME}/", f"{HOME}/p1"]
     assert found["gone_urls"] == [f"{HOME}/p2"]
     assert found["new_urls"] == [f"{HOME}/new"]
-    assert found["changed"] + found["same"] + found["gone"] == found["asked"]
     asked = asked_pages(web)
     assert set(asked.values()) == {1}
     assert len(asked) == PAGES + 3 + 1
@@ -90,7 +87,7 @@ def test_every_page_is_asked_once_and_what_changed_is_reported(
     assert said.returncode == 0
     assert said.stdout.startswith("done, in ")
     assert f"{PAGES + 3} pages: 0 changed, {PAGES + 3} same, 0 gone; 0 new" in said.stdout
-    assert f"asked 0 of {PAGES + 3}" in said.stderr or "periplus refresh" in said.stderr
+    assert "periplus refresh" in said.stderr
 
 
 def test_urls_that_wait_for_their_first_visit_stay_in_their_queue(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
@@ -123,7 +120,7 @@ def test_a_site_and_an_age_select_pages(run: Run, web: ScriptedWeb, tmp_path: Pa
 def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """Pages that were asked before the kill are not asked again, and their changes are in the result."""
     folder = tmp_path / "site"
-    begin(run, web, folder, **{"politeness.delay": 0.3})
+    begin(run, web, folder, **{"politeness.delay": 0.15})
     web.said[f"{HOME}/"] = page("home, written again", *(f"/p{n}" for n in range(PAGES)))
     with running("refresh", str(folder), "--json") as process:
         wait_until(lambda: len(asked_pages(web)) >= 4, process)
@@ -143,7 +140,7 @@ def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) 
 
 def test_an_interrupted_refresh_says_so(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     folder = tmp_path / "site"
-    begin(run, web, folder, **{"politeness.delay": 0.3})
+    begin(run, web, folder, **{"politeness.delay": 0.15})
     with running("refresh", str(folder), "--json") as process:
         wait_until(lambda: len(asked_pages(web)) >= 3, process)
         process.send_signal(signal.SIGINT)
