@@ -35,7 +35,7 @@ _RATES: Floats = np.geomspace(1e-4, 1e4, 81)
 _PRIOR_RANGE = (1e-3, 30.0)
 """Changes a day between which the rates of the prior lie, all powers of ten alike. Pages beyond are found by visits."""
 _PRIOR_PAGES, _PRIOR_DRAWS = 1.5, 3
-"""Weight of the prior, in visited pages, and the rates that a replicate draws from it: few, so that replicates differ."""
+"""Weight of the prior, in visited pages, and rates that a replicate draws from it: few, so that replicates differ."""
 _COMMON_PAGES, _COMMON_DRAWS = 5.0, 5
 """The same for what all sites have in common, of which a site's own distribution is a variation."""
 _REPLICATES = 48
