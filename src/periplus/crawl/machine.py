@@ -205,7 +205,7 @@ class Machine:
             rows=self._state.recent_links,
             saved=links,
         )
-        comparer = PageComparer(self._records, _below_shortest(self._settings.churn, self._settings.refresh))
+        comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
         return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth)
 
     # inputs
@@ -411,11 +411,6 @@ class Machine:
     def check_invariants(self) -> None:
         """What must hold between any two inputs."""
         self.frontier.check_invariants()
-
-
-def _below_shortest(churn: ChurnSettings, refresh: RefreshSettings) -> ChurnSettings:
-    """Do not take a scheduled revisit for a second fetch in a row, of which all that differs is noise."""
-    return replace(churn, instant=min(churn.instant, refresh.shortest / 2))
 
 
 def _with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:
