@@ -25,7 +25,7 @@ from periplus.crawl.sitemaps import SitemapRules
 from periplus.model import CollectionError, Learning, Ranking, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES
-from periplus.policy.refresh import DAY, Weigher
+from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import Archive, DiskState, KnownRanks, Replica, State, bring_home
 from periplus.store.tables import Tables
@@ -208,14 +208,14 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     )
 
 
-def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None) -> Weigher:
+def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None) -> PageWeights:
     """How much pages matter; measured by the mean weight of the last watch, if there was one."""
     name = config.refresh.weight
     kept = layout.weights(name)
     ranks = KnownRanks.load(kept).get if name != "equal" and kept.is_file() else None
     mean = 1.0 if saved is None else saved.mean_weight
     # a page without a priority is like others of its site; one that no link leads to is not
-    return Weigher(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
+    return PageWeights(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
 
 
 def learning_name(config: Config) -> str:

@@ -21,10 +21,10 @@ from periplus.policy.refresh import (
     NO_EVIDENCE,
     NO_SITE_GAINS,
     KindEvidence,
+    PageWeights,
     RefreshSettings,
     SignalKind,
     SiteEvidence,
-    Weigher,
     unpack_page,
 )
 from periplus.policy.sitemaps import IndexTrust
@@ -33,7 +33,7 @@ from periplus.urls import site_of
 
 DAY = 86_400.0
 _LOOKED_AT = 10_000
-"""So many that wait with a site are looked through for a page."""
+"""Waiting revisits of a site among which a page is looked for, at most."""
 
 
 class SignalFacts(Struct, frozen=True):
@@ -77,7 +77,7 @@ class PageFreshness(Struct, frozen=True):
 
     `age` is in seconds; `visits` is how many could be compared with the one before, `changes` how many differed, and
     `signals` how many of each kind came since the last. The first two are null after a visit that failed. `next` is
-    null if nobody will come back.
+    null if no visit is planned.
     """
 
     rate: float | None
@@ -129,7 +129,7 @@ def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings
 
 
 def _header(kept: SiteState) -> Iterable[SignalFacts]:
-    """`Last-Modified`: it is heard only on a visit, so that it brings nobody there; but 304 says no more than it."""
+    """`Last-Modified`: it is seen only on a visit, so it causes none; but a 304 says no more than it."""
     gains = kept.gains or NO_SITE_GAINS
     if gains.moved or gains.changed:
         yield _signal("header", gains.header, gains.header_recall)
@@ -163,7 +163,7 @@ def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:
 
 
 def of_page(
-    state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: Weigher | None = None
+    state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: PageWeights | None = None
 ) -> PageFreshness | None:
     """Of a page; `None` if it was never seen."""
     if not record.evidence:

@@ -21,15 +21,15 @@ TELLERS = {
     "feed": "its feed",
     "ping": "whoever pings",
     "header": "its Last-Modified",
-    "hub": "what its pages lead to anew",
+    "hub": "new links on its pages",
 }
-"""Who says that pages changed, by the name of the kind."""
+"""The sources of signals, by the name of the kind."""
 
 _TOLD = {
     "sitemap": "the sitemap's lastmod moved",
-    "feed": "the feed lists it anew",
-    "ping": "somebody told us",
-    "hub": "a page leads to it anew",
+    "feed": "the feed lists it again",
+    "ping": "it was pinged",
+    "hub": "another page links to it since",
 }
 
 
@@ -44,7 +44,7 @@ def share(part: float) -> str:
 
 
 def every(rate: float) -> str:
-    """How often something happens that happens so many times a day."""
+    """How often something happens, from its rate a day."""
     if rate <= 1.0 / _CENTURY:
         return "hardly ever"
     return f"about every {lasting(DAY / rate)}" if rate <= DAY else "all the time"
@@ -79,7 +79,7 @@ def reason(visit: NextVisit, now: float) -> str:
         "leads": "it leads to new pages from time to time",
         "soonest": "as often as settings allow",
         "latest": "looked at once in a while all the same",
-        "chance": "drawn by lot, to stay unbiased",
+        "chance": "chosen at random, to keep estimates unbiased",
         "failed": "the last visit failed, and is tried again",
         "moved": "it led elsewhere, and is looked at again",
         "worthless": "it weighs nothing",
@@ -212,7 +212,7 @@ def _polls(facts: SignalFacts) -> str:
 
 
 def page_lines(facts: PageFreshness | None, now: float, folder: str) -> Lines:
-    """How likely the copy is fresh, and when somebody comes back."""
+    """How likely the copy is fresh, and when it is visited next."""
     if facts is None:
         return []
     return [("changes", _changes(facts)), ("fresh", _fresh(facts)), ("next visit", _next(facts, now, folder))]

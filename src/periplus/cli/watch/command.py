@@ -1,8 +1,8 @@
-"""`periplus watch`: keep a collection fresh for ever, within a budget.
+"""`periplus watch`: revisit the pages of a collection within a budget, until it is stopped.
 
-This file turns what was typed into settings and lets `crawl` run what `assembly` makes of them; `watch_show` says how
-it goes. The budget, of all sites and of one, and what is wanted are written down with the collection's settings, so
-that the same command without options goes on; how long holds for this run.
+This file turns options into settings and runs the crawl; `output` prints the progress. The budgets and the objective
+are saved with the collection's settings, so that the same command without options continues; `--for` holds for this
+run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def watch(
         ),
     ] = None,
     for_: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="How long to watch now; by default for ever.")
+        str | None, typer.Option("--for", metavar="TIME", help="How long to watch now; by default until Ctrl-C.")
     ] = None,
     workers: Annotated[
         int | None,
@@ -69,7 +69,7 @@ def watch(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="For programs: a JSON line now and then on stdout.")] = False,
 ) -> None:
-    """Keep a collection fresh for ever: come back to pages when it pays, within a budget. Ctrl-C keeps everything.
+    """Keep a collection fresh: revisit pages when it pays, within a budget of requests. Ctrl-C keeps everything.
 
     Example: periplus watch docs --budget 10000
     """
@@ -149,7 +149,7 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
 
 
 class Teller:
-    """Tells of progress as soon as freshness is known, and then now and then."""
+    """Reports progress as soon as freshness is known, then every ten seconds."""
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self.last: Progress | None = None
@@ -157,7 +157,7 @@ class Teller:
         self._next = 0.0
 
     def hear(self, progress: Progress) -> None:
-        """It goes on."""
+        """Take the next progress."""
         self.last = progress
         is_known = progress.freshness is not None and progress.freshness.pages > 0
         if is_known and progress.elapsed >= self._next:

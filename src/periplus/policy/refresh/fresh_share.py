@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from .appraisal import boost_of, nothing_unheard
 from .evidence import BY_DATE, DAY, PageEvidence, observations_of
-from .reckoning import pages_of
 from .signals import SiteEvidence
+from .site_fit import pages_of
 
 Floats = NDArray[np.float64]
 
@@ -233,7 +233,7 @@ def _redrawn(common: Floats, random: Generator) -> Floats:
 
 
 def _weighted(places: NDArray[np.int64], pages: float, random: Generator) -> Floats:
-    """Random weights at these places of the grid, which sum to `pages` in the mean; a little everywhere else."""
+    """Random weights at these places of the grid, which sum to `pages` on average; a little everywhere else."""
     prior = np.full((len(_RATES), _REPLICATES), 1e-3 / len(_RATES))
     shares = random.exponential(pages / len(places), places.shape)
     np.add.at(prior, (places, np.arange(_REPLICATES)), shares)
