@@ -31,7 +31,7 @@ from periplus.model import (
 )
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard, Scope, SiteLessons
-from periplus.policy.refresh import RefreshSettings, Weigher
+from periplus.policy.refresh import PageWeights, RefreshSettings
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State, WarcEnd
 from periplus.urls import site_of
@@ -108,6 +108,7 @@ class MachineSettings(Struct, frozen=True):
     reading: ReadingSettings = ReadingSettings()
     sitemaps: SitemapRules = SitemapRules()
     watching: Watching | None = None
+    revisits_only: bool = False
 
 
 class Machine:
@@ -122,7 +123,7 @@ class Machine:
         scope: Scope,
         make_guard: Callable[[Callable[[Site], SiteLessons | None]], Guard],
         screen: Filter,
-        weights: Weigher | None = None,
+        weights: PageWeights | None = None,
         rank_of: RankOf = lambda _url: None,
         pipeline: Pipeline | None = None,
         load_body: LoadBody = lambda outcome, _stored: outcome,
@@ -162,6 +163,7 @@ class Machine:
             settings=settings.frontier,
             balance=settings.balance,
             shards=settings.shards,
+            revisits_only=settings.revisits_only,
             saved=meta.frontier,
         )
         self.router = ShardRouter(
@@ -203,7 +205,7 @@ class Machine:
             rows=self._state.recent_links,
             saved=links,
         )
-        comparer = PageComparer(self._records, self._settings.churn)
+        comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
         return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth)
 
     # inputs
@@ -404,7 +406,7 @@ class Machine:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
         if not self.frontier.is_idle:
             return False
-        return self.frontier.is_satisfied or self.sitemaps.is_idle(now)
+        return self.frontier.is_satisfied or self._settings.revisits_only or self.sitemaps.is_idle(now)
 
     def check_invariants(self) -> None:
         """What must hold between any two inputs."""

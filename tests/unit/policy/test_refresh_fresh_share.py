@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fresh_chances, reckoned
+from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fit_site, fresh_chances, fresh_share
 from periplus.policy.refresh.appraisal import certainty, is_disproved, learnt, nothing_unheard, rate_of
 from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
-from periplus.policy.refresh.reckoning import pages_of
 from periplus.policy.refresh.signals import NO_EVIDENCE
+from periplus.policy.refresh.site_fit import pages_of
 
 NOW = 1.7e9
 
@@ -25,20 +25,29 @@ def visited(rate: float, intervals: list[float], random: np.random.Generator) ->
 
 
 @pytest.mark.parametrize("visits", [3, 8])
-def test_what_is_told_is_true(visits: int) -> None:
-    """Two sites, one of pages that change all the time or never, one of all kinds: within two points.
+def test_the_interval_holds_the_share_of_each_site(visits: int) -> None:
+    """Two sites, one of pages that change all the time or never, one of all kinds.
 
-    Of copies much younger than visits are apart less is known: who changes daily looks like who changes by the minute.
+    Of copies much younger than the time between visits less is known: a page that changes daily looks like one that
+    changes by the minute.
     """
     random = np.random.default_rng(visits)
     rates = np.concatenate((np.repeat((5.0, 0.01), 600), np.exp(random.uniform(np.log(0.01), np.log(3.0), 1200))))
-    site = np.repeat((0, 1), 1200)
     pages = [visited(rate, list(random.uniform(0.3, 3.0, visits)), random) for rate in rates]
-    for days, within in ((0.2, 0.07), (1.0, 0.02), (5.0, 0.02)):
-        told = fresh_chances(pages, site.tolist(), [SiteEvidence(), SiteEvidence()], NOW + days * DAY)
-        true = np.exp(-rates * days)
-        for number in (0, 1):
-            assert told[site == number].mean() == pytest.approx(true[site == number].mean(), abs=within)
+    for days, widest in ((0.2, 0.25), (1.0, 0.12), (5.0, 0.12)):
+        for first in (0, 1200):
+            told = fresh_share(pages[first : first + 1200], [0] * 1200, [SiteEvidence()], NOW + days * DAY)
+            true = float(np.exp(-rates[first : first + 1200] * days).mean())
+            assert told.low <= true <= told.high
+            assert told.high - told.low < widest
+
+
+def test_a_sample_says_less_than_all_pages() -> None:
+    """The interval of a large collection is wider than that of a collection of the sampled pages alone."""
+    pages = [visited((20.0, 0.001)[page % 2], [1.0] * 8, np.random.default_rng(page)) for page in range(200)]
+    whole, part = (fresh_share(pages, [0] * 200, [SiteEvidence()], NOW + DAY, n) for n in (200, 10**6))
+    assert part.high - part.low > whole.high - whole.low
+    assert whole.mean == part.mean
 
 
 def test_dates_tell_of_pages_that_were_seen_once() -> None:
@@ -62,6 +71,8 @@ def test_signals_deny_freshness() -> None:
     assert quiet > 0.9
     assert told < 0.02
     assert len(fresh_chances([], [], [], NOW)) == 0
+    nothing = fresh_share([], [], [], NOW)
+    assert (nothing.low, nothing.high) == (0.0, 1.0)
 
 
 def test_changes_may_be_told_and_not_heard_yet() -> None:
@@ -105,9 +116,9 @@ def test_dates_of_a_site_are_believed_as_far_as_they_were_true() -> None:
 def test_one_date_on_most_pages_says_nothing() -> None:
     """That of a build: doubted from the start."""
     pages = [PageEvidence().first_visited(NOW + page, 86_400.0 + page) for page in range(30)]
-    built, _ = reckoned(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in pages)), NOW)
+    built, _ = fit_site(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in pages)), NOW)
     apart = [PageEvidence().first_visited(NOW, (page + 1) * 86_400.0) for page in range(30)]
-    written, _ = reckoned(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in apart)), NOW)
+    written, _ = fit_site(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in apart)), NOW)
     assert built.false_dates > 0.8
     assert written.false_dates < 0.2
 
@@ -117,12 +128,12 @@ def test_a_site_is_the_mean_of_its_pages_and_knows_how_much_they_are_alike() -> 
     random = np.random.default_rng(3)
     mixed = [visited(rate, [1.0] * 6, random) for rate in (3.0, 0.01) for _ in range(100)]
     alike = [visited(0.7, [1.0] * 6, random) for _ in range(200)]
-    both, _ = reckoned(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in mixed)), NOW)
-    one, _ = reckoned(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in alike)), NOW)
+    both, _ = fit_site(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in mixed)), NOW)
+    one, _ = fit_site(NO_EVIDENCE, pages_of(b"".join(page.pack() for page in alike)), NOW)
     assert both.shape < 0.5 < one.shape
     dated = [PageEvidence().first_visited(NOW, (1000 + page) * DAY) for page in range(100)]
     kept = pages_of(b"".join(page.pack() for page in [*alike, *dated]))
-    assert reckoned(NO_EVIDENCE, kept, NOW)[0].rate == pytest.approx(0.7 * 200 / 300, rel=0.2)
+    assert fit_site(NO_EVIDENCE, kept, NOW)[0].rate == pytest.approx(0.7 * 200 / 300, rel=0.2)
     assert kept.dtype == PAGE
 
 
