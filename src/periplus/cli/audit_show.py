@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.insight.audit import Audit, Example, Finding
-from periplus.insight.audit.page import SIGNS, sized, summary
+from periplus.insight.audit.html_page import SIGNS, sized, summary
 
 from .live import count
 
