@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Severity(StrEnum):
-    """How much a finding matters: an error misleads crawlers or visitors, a warning wastes visits, the rest is minor."""
+    """How much a finding matters: errors mislead crawlers or visitors, warnings waste visits, notices are minor."""
 
     ERROR = "error"
     WARNING = "warning"
