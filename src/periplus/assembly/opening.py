@@ -30,13 +30,14 @@ def open_crawl(
     workers: int,
     *,
     watches: bool = False,
+    revisits_only: bool = False,
     scale: Timescale | None = None,
     gather: Gather | None = None,
 ) -> Crawl:
     """A crawl of a collection from these seeds, by so many processes; begun now or continued.
 
-    One that `watches` comes back to pages, for ever, within its budget. `scale` is for a web with a time of its own.
-    `gather`: see `Crawl`.
+    One that `watches` comes back to pages, for ever, within its budget; with `revisits_only`, only pages that wait to
+    be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather`: see `Crawl`.
     """
     layout = Layout(folder)
     check_whole(layout)
@@ -57,9 +58,11 @@ def open_crawl(
         _rank_pages(config, layout)
     now = SystemClock(scale).now()
     return Crawl(
-        ShardMaker(config, folder.resolve(), tuple(seeds), budget(config, layout) if watches else 0.0, scale),
+        ShardMaker(
+            config, folder.resolve(), tuple(seeds), budget(config, layout) if watches else 0.0, scale, 0, revisits_only
+        ),
         workers,
-        seeds=[seed_discovery(config, seed, now) for seed in seeds],
+        seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
         gather=gather,

@@ -37,6 +37,7 @@ class ShardMaker(Struct, frozen=True):
     """Makes the shards of a collection, here or in another process. `visits_a_day`: of a watch; 0: it is not one.
 
     `epoch` grows whenever a shard is given to another process: one with an older epoch may not hold it any more.
+    `revisits_only`: only pages that wait to be visited again are fetched.
     """
 
     config: Config
@@ -45,6 +46,7 @@ class ShardMaker(Struct, frozen=True):
     visits_a_day: float = 0.0
     scale: Timescale | None = None
     epoch: int = 0
+    revisits_only: bool = False
 
     def __call__(self, number: int, count: int) -> Shard:
         """Shard `number` of `count`."""
@@ -58,6 +60,7 @@ class LoggedSettings(Struct, frozen=True, array_like=True):
     config: Config
     seeds: tuple[Url, ...]
     visits_a_day: float
+    revisits_only: bool = False
 
 
 def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
@@ -77,7 +80,13 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) ->
     try:
         logged = _logged(asked, layout, number, state)
         if logged is not None:
-            before = replace(asked, config=logged.config, seeds=logged.seeds, visits_a_day=logged.visits_a_day)
+            before = replace(
+                asked,
+                config=logged.config,
+                seeds=logged.seeds,
+                visits_a_day=logged.visits_a_day,
+                revisits_only=logged.revisits_only,
+            )
             engine = _assemble(before, layout, number, count, state)
             engine.recover()
             engine.close()
@@ -113,7 +122,9 @@ def _written_by(version: str, layout: Layout) -> CollectionError:
 
 
 def _header(asked: ShardMaker) -> bytes:
-    return msgspec.msgpack.encode(LoggedSettings(__version__, asked.config, asked.seeds, asked.visits_a_day))
+    return msgspec.msgpack.encode(
+        LoggedSettings(__version__, asked.config, asked.seeds, asked.visits_a_day, asked.revisits_only)
+    )
 
 
 def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
@@ -182,6 +193,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             config.scores,
         ),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
+        revisits_only=asked.revisits_only,
     )
     return Machine(
         settings,

@@ -102,6 +102,7 @@ def run(
     title: str = "",
     view: View = PAGES,
     watches: bool = False,
+    revisits_only: bool = False,
     gather: Gather | None = None,
     most: int = MAX_SHARDS,
     tell: Callable[[Progress], None] = lambda _progress: None,
@@ -126,7 +127,13 @@ def run(
             collection = asked
             display.name_aside(_aside(collection))
             crawl = open_crawl(
-                collection.config, folder, collection.seeds, collection.workers, watches=watches, gather=gather
+                collection.config,
+                folder,
+                collection.seeds,
+                collection.workers,
+                watches=watches,
+                revisits_only=revisits_only,
+                gather=gather,
             )
             with _stoppable(crawl, display, console):
                 for statuses in until_asked(crawl, collection.layout, most, console):
