@@ -24,16 +24,16 @@ from periplus.assembly import (
     for_new_pages,
     for_revisits,
 )
+from periplus.assembly.collection import Collection, existing, held, planned, tally_of
 from periplus.crawl.stats import CrawlStats
 from periplus.model import UsageError
 
 from . import options
 from .app import INTERRUPTED
-from .collection import Collection, existing, held, planned, tally_of
-from .crawl import duration, run
-from .gathering import gathering
-from .live import Row, View, count, host_rows, lasting, pace, top
-from .progress import Progress
+from .crawl.command import duration, run
+from .crawl.live import Row, View, count, host_rows, lasting, pace, top
+from .crawl.on_cluster import gathering
+from .crawl.progress import Progress
 
 _SHOWN = 20
 """URLs of each kind on a terminal: one screen; `periplus changes` and `--json` have the others."""

@@ -32,7 +32,7 @@ _UNASKED = "this crawl did not ask for sitemaps"
 _UNREADABLE = "no sitemap could be read"
 _FEW_VISITS = "too few pages were visited again"
 _WAITING = "not is_crawled and refused is null and forbidden_by is null"
-_SEEN = "select epoch(min(visited_at)) as first, epoch(max(visited_at)) as last from audited where is_crawled"
+_SEEN = "select epoch(min(answered_at)) as first, epoch(max(answered_at)) as last from audited"
 _WHY = """
 select url, '' as note, '' as via, coalesce(reason, status::varchar, outcome) as kind, 0.0 as weight
 from fetches where purpose in ('page', 'robots') and list_contains($sites, site)

@@ -45,7 +45,8 @@ _TABLES: Final = (
 )
 _LAST: Final = """
 create or replace temp table audited_last as
-select url, arg_max(status, ended_at) as last_status, arg_max(reason, ended_at) as last_reason,
+select url, max(ended_at) filter (where outcome <> 'failed') as answered_at,
+    arg_max(status, ended_at) as last_status, arg_max(reason, ended_at) as last_reason,
     coalesce(arg_max(outcome, ended_at) = 'failed', false)
         and arg_max(coalesce(reason, ''), ended_at) <> 'unwanted-type'
         or coalesce(arg_max(coalesce(status, 0), ended_at) >= 500, false) as fails_now
@@ -65,7 +66,7 @@ known as (
             case when fails_now then last_status else status end as status,
             case when fails_now then last_reason else reason end as reason,
             case when fails_now then 'failed' else outcome end as outcome),
-        coalesce(fails_now, false) as fails_now,
+        coalesce(fails_now, false) as fails_now, answered_at,
         description, audited_listed.url is not null as is_listed,
         case when not is_crawled then forbidden.rule end as forbidden_by,
         is_page and not coalesce(fails_now, false) and coalesce(text_length, 0) <= {_LONGEST_SOFT_ERROR}
