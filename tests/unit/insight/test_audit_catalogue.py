@@ -1,4 +1,4 @@
-"""What an audit can say: every finding is documented, and what sites wrote cannot break the page."""
+"""The kinds of findings are documented; text of a site cannot break the HTML page, CSV, JUnit or SARIF."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()
 
 
 def test_every_finding_is_documented() -> None:
-    """With its severity; and none is documented that there is not. Programs go by the names."""
+    """With its severity; nothing else is documented. Programs use the names."""
     rows = re.findall(r"^\| `([a-z0-4-]+)` \| (\w+) \|", PAGE, re.MULTILINE)
     assert dict(rows) == {kind.name: kind.severity.value for kind in KINDS.values()}
     assert {kind.area for kind in KINDS.values()} == set(Area) == set(QUESTIONS)
