@@ -119,9 +119,8 @@ def beside_of(collection: Collection) -> Beside:
             signals = () if known is None else known.signals
             trusts += [Trust(str(kept.site), TELLERS[each.kind], each.verdict, trust(each)) for each in signals]
     known_fresh = None
-    if fresh is not None:
-        low, high = max(fresh.fresh - fresh.half, 0.0), min(fresh.fresh + fresh.half, 1.0)
-        known_fresh = KnownFreshness(fresh.pages, fresh.fresh, low, high, fresh.age)
+    if fresh is not None and fresh.checked:
+        known_fresh = KnownFreshness(fresh.pages, fresh.fresh, fresh.low, fresh.high, fresh.age)
     return Beside(known_fresh, tuple(budgets), tuple(trusts), explained)
 
 
