@@ -12,6 +12,7 @@ from periplus.model import UsageError
 
 from . import simulate_options as options
 from . import simulate_reproduce
+from .simulate_balance import balance
 from .simulate_batch import batch
 from .simulate_freshness import freshness
 from .simulate_ordering import ordering
@@ -25,7 +26,7 @@ simulate = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (ordering, speedup, batch, freshness, signals, scaling):
+for verb in (ordering, speedup, batch, freshness, signals, balance, scaling):
     simulate.command()(verb)
 
 

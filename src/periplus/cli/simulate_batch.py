@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import simulate_options as options
 from .simulate_ordering import seeds_words
-from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, stoppable, write
+from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
@@ -73,7 +73,7 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     from periplus.lab.simulate.batches import BANDWIDTHS, PAGES_PER_VISIT, batch_activity
     from periplus.lab.simulate.results import batch_rows
 
-    asked, webs, runs = scenario.experiment, scenario.webs(), []
+    asked, webs, runs = scenario.experiment, scenario.webs(warn), []
     for number, seed in enumerate(scenario.seeds, 1):
         web = webs(seed)
         with Telling(f"batches, repetition {number} of {asked.repetitions}") as telling:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from periplus.model import UsageError
 
 from . import simulate_options as options
-from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+from .simulate_show import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
@@ -87,7 +87,7 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
     chosen = scenario.orderings()
     with Telling(f"{len(chosen) * asked.repetitions} crawls") as telling:
         results = compare_orderings(
-            scenario.webs(),
+            scenario.webs(warn),
             chosen,
             network=scenario.network,
             repetitions=asked.repetitions,

@@ -61,6 +61,11 @@ def say(sheet: Sheet, console: Console | None = None) -> None:
         console.print(Text(note, style="dim"), soft_wrap=True)
 
 
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    Console(stderr=True).print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
+
+
 def plain_lines(sheet: Sheet) -> list[str]:
     """Every row on a line of its own, however long, without pictures."""
     shown = [place for place, column in enumerate(sheet.columns) if not column.is_picture]

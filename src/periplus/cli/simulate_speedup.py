@@ -10,7 +10,7 @@ from periplus.model import UsageError
 
 from . import simulate_options as options
 from .simulate_ordering import seeds_words
-from .simulate_show import Column, Files, Sheet, Telling, say, say_json, stoppable, write
+from .simulate_show import Column, Files, Sheet, Telling, say, say_json, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -86,7 +86,7 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
     from periplus.lab.simulate.results import speedup_rows
     from periplus.lab.simulate.speedup import BANDWIDTHS, CONNECTIONS, speedups
 
-    asked, webs, results = scenario.experiment, scenario.webs(), []
+    asked, webs, results = scenario.experiment, scenario.webs(warn), []
     for number, seed in enumerate(scenario.seeds, 1):
         with Telling(f"crawls, repetition {number} of {asked.repetitions}") as telling:
             results += speedups(

@@ -85,7 +85,7 @@ class InputSettings(Struct, frozen=True, forbid_unknown_fields=True):
     hosts: str = ""
     """The host of each page of that graph, a line each."""
     pages_per_site: int = 0
-    """Put so many neighbours of a graph without names on a site; 0: every page is a site of its own."""
+    """Pages of each site, where a graph has no names; 0: all pages are on one site."""
     collection: str = ""
     """A finished crawl, to be crawled again under other policies."""
     history: str = ""
@@ -166,13 +166,17 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
         names = self.experiment.policies or (FIRST_WITH_SIGNALS if self.experiment.signals else FIRST_REFRESHES)
         return distinct(refresh_policies() if names == ("all",) else names)
 
-    def webs(self) -> Callable[[int], Web]:
-        """The web of a seed: a new one for each where it is generated, always the same where it was read."""
+    def webs(self, warn: Callable[[str], None] = lambda _: None) -> Callable[[int], Web]:
+        """The web of a seed: a new one for each where it is generated, always the same where it is read.
+
+        `warn` is called with what the user should know about the file that was read.
+        """
         if self.input.collection:
             return _same(web_of_collection(Path(self.input.collection)))
         if self.input.graph:
             hosts = Path(self.input.hosts) if self.input.hosts else None
-            return _same(read_graph(Path(self.input.graph), hosts=hosts, pages_per_site=self.input.pages_per_site))
+            each = self.input.pages_per_site
+            return _same(read_graph(Path(self.input.graph), hosts=hosts, pages_per_site=each, warn=warn))
         return _Generated(self.web)
 
     def histories(self) -> Histories | Callable[[int], Histories]:
