@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from periplus.cli.app import VERBS, app
-from periplus.cli.ending import Plan, RunSummary, Summary
+from periplus.cli.crawl.summary import Plan, RunSummary, Summary
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 
