@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 class Paper(StrEnum):
-    """What can be done again."""
+    """Papers whose experiments can be reproduced."""
 
     CASTILLO = "castillo"
     BRANDMAN = "brandman"
+    SITEMAPS = "sitemaps"
 
 
 _WEB = "The web"
@@ -208,7 +209,7 @@ Out = Annotated[
 ]
 Scale = Annotated[
     int | None,
-    typer.Option("--scale", metavar="PAGES", min=1, help="Pages of the web of castillo; by default 100,000."),
+    typer.Option("--scale", metavar="PAGES", min=1, help="Pages of the web: castillo (100,000) or sitemaps (2,000)."),
 ]
 
 

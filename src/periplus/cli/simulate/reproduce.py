@@ -1,7 +1,8 @@
-"""`periplus simulate --reproduce PAPER`: do a paper's experiments again, and hold our values against its own.
+"""`periplus simulate --reproduce PAPER`: reproduce a paper's experiments, and compare its values with ours.
 
-Everything goes to one folder: the findings and what they were made of as CSV, the figures as SVG, and the seven tables
-of one run, which is named when they are written. That a value differs is a result, not a failure: the exit code is 0.
+Everything goes to one folder: the findings and the measurements as CSV, the figures as SVG, and the seven tables of one
+run, which is named when they are written; of `sitemaps` the crawls of the lab and a report of the first instead of
+figures and tables. That a value differs is a result, not a failure: the exit code is 0.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
 
 PAGES = 100_000
-"""Of the web of Castillo et al., who had 3.5 million."""
+"""Pages of the web of `castillo` by default; the paper had 3.5 million."""
 MOST_RECORDED = 100_000
-"""Fetches of the run whose tables are written, at most."""
+"""Fetches at most of the run whose tables are written."""
+_CRAWLS = "crawls"
+"""The folder of the crawls of the lab, one for each seed."""
 _TITLES = {
     Paper.CASTILLO: "Castillo, Marin, Rodriguez & Baeza-Yates, Scheduling algorithms for web crawling (2004)",
     Paper.BRANDMAN: "Brandman, Cho, Garcia-Molina & Shivakumar, Crawler-friendly web servers (2000)",
+    Paper.SITEMAPS: "Schonfeld & Shivakumar, Sitemaps: above and beyond the crawl of duty (2009)",
 }
 
 
 class Asked(Struct, frozen=True):
-    """How it is to be done."""
+    """The options of the command."""
 
     scale: int | None
     seed: int
@@ -45,7 +49,7 @@ class Asked(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What came of it."""
+    """The findings of a paper, its plots and its measurements."""
 
     findings: list[Finding]
     plots: list[Plot]
@@ -53,29 +57,30 @@ class Outcome(Struct, frozen=True):
 
 
 def run(paper: Paper, out: Path | None, asked: Asked, *, is_json: bool) -> None:
-    """Do it all again, write it down, and say what agrees and what does not."""
+    """Run the experiments, write the files, and print what agrees and what does not."""
     from periplus.lab.simulate.results import finding_rows
 
     folder = out or Path(f"{paper.value}-results")
     if paper is Paper.BRANDMAN and asked.scale:
         raise UsageError("--scale: this paper's experiment is done in its own size", hint="leave --scale out")
-    if (folder / "tables").exists():
+    if any((folder / name).exists() for name in ("tables", _CRAWLS)):
         raise UsageError(f"{folder} has results already", hint="name another folder with -o DIR, or remove it")
     files = Files()
     with stoppable(files):
         with Telling(f"{paper.value} again") as telling:
-            outcome = _castillo(asked, telling) if paper is Paper.CASTILLO else _brandman(asked, telling)
+            outcome = _reproduced(paper, folder, asked, telling)
         _write(folder, paper, outcome, files)
         if is_json:
             say_json(finding_rows(outcome.findings, paper.value))
         else:
             say(sheet(paper, outcome.findings))
-        _record(folder / "tables", paper, asked)
-        files.add(folder / "tables")
+        files.add(
+            _record_sitemaps(folder, asked) if paper is Paper.SITEMAPS else _record(folder / "tables", paper, asked)
+        )
 
 
 def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
-    """The paper's value, ours, and what to make of the two; what is to be said of them stands below, once."""
+    """The paper's value, ours and the verdict in each row; notes are below the table, each once."""
     columns = (
         Column("what", is_number=False),
         Column("paper"),
@@ -108,6 +113,25 @@ def _spread(found: Finding) -> str:
     if found.low is None or found.high is None or found.high - found.low < 1e-9 * abs(found.ours):
         return ""
     return f" ±{(found.high - found.low) / 2:.2g}"
+
+
+def _reproduced(paper: Paper, folder: Path, asked: Asked, telling: Telling) -> Outcome:
+    match paper:
+        case Paper.CASTILLO:
+            return _castillo(asked, telling)
+        case Paper.BRANDMAN:
+            return _brandman(asked, telling)
+        case Paper.SITEMAPS:
+            return _sitemaps(folder, asked, telling)
+
+
+def _sitemaps(folder: Path, asked: Asked, telling: Telling) -> Outcome:
+    from periplus.lab.simulate.schonfeld import PAGES as LAB_PAGES
+    from periplus.lab.simulate.schonfeld import reproduce_schonfeld
+
+    seeds = range(asked.seed, asked.seed + (asked.repetitions or 1))
+    done = reproduce_schonfeld(folder / _CRAWLS, asked.scale or LAB_PAGES, seeds=seeds, progress=telling)
+    return Outcome(done.findings, [], done.rows)
 
 
 def _castillo(asked: Asked, telling: Telling) -> Outcome:
@@ -146,14 +170,23 @@ def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
 
 
 def file_name(title: str) -> str:
-    """A title as a name that every system takes."""
+    """A title as a file name that is valid on every system."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].rstrip("-") or "plot"
 
 
-def _record(folder: Path, paper: Paper, asked: Asked) -> None:
-    """The tables of one run."""
+def _record(folder: Path, paper: Paper, asked: Asked) -> Path:
+    """Write the tables of one run."""
     said = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
     Console(stderr=True).print(Text(said), soft_wrap=True)
+    return folder
+
+
+def _record_sitemaps(folder: Path, asked: Asked) -> Path:
+    """Write the report of the first crawl: it has the paper's figures 2 to 5 and 7."""
+    from periplus.assembly.collection import existing
+    from periplus.cli.report import written_report
+
+    return written_report(existing(folder / _CRAWLS / str(asked.seed)), folder / "report.html")[1]
 
 
 def _record_castillo(folder: Path, asked: Asked) -> str:

@@ -263,7 +263,7 @@ BY_CHAPTER: Final = (
         "from (select *, coalesce(outcome in ('fetched', 'not-modified') and status < 400, false) as is_ok\n"
         "    from crawled)\n"
         "group by site order by visited desc, site\nlimit 50",
-        (_SITE, Column("fetched", "fetched"), Column("pages", "pages"), Column("redirects", "redirects"),
+        (_SITE, Column("visited", "fetched"), Column("pages", "pages"), Column("redirects", "redirects"),
          Column("gone", "4xx"), Column("broken", "5xx"), Column("no_answer", "no response")),
         "statuses",
     ),
@@ -285,7 +285,7 @@ BY_CHAPTER: Final = (
         "select site, count(*) as visited, median(seconds) as middle, quantile_cont(seconds, .95) as slow\n"
         "from crawled where seconds is not null group by site having count(*) >= 5\n"
         "order by middle desc, site\nlimit 20",
-        (_SITE, Column("fetched", "fetched"), Column("middle", "median", "seconds"),
+        (_SITE, Column("visited", "fetched"), Column("middle", "median", "seconds"),
          Column("slow", "95th percentile", "seconds")),
         "slow",
     ),
