@@ -159,7 +159,7 @@ def test_one_site_is_shown_by_status_depth_type_time_and_rate(made_of_one: Made)
     report = made_of_one.report
     with Views(made_of_one.folder) as views:
         found = audit(views, [str(report.row("visits")["site"])], None, is_whole=False)
-    shown = [(row["severity"], row["name"], row["count"]) for row in report.rows("problems")]
+    shown = [(row["severity"], row["name"], row["count"]) for row in report.rows("findings")]
     assert sorted(shown) == sorted((each.severity.value, each.name, each.count) for each in found.findings)
     ranks = [[severity.value for severity in Severity].index(severity) for severity, _, _ in shown]
     assert ranks == sorted(ranks)

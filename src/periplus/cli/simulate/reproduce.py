@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,10 +184,14 @@ def _record(folder: Path, paper: Paper, asked: Asked) -> Path:
 
 def _record_sitemaps(folder: Path, asked: Asked) -> Path:
     """Write the report of the first crawl: it has the paper's figures 2 to 5 and 7."""
-    from periplus.assembly.collection import existing
-    from periplus.cli.report import written_report
+    from periplus.insight.report import gather_report, page
+    from periplus.insight.views import Views
+    from periplus.lab.simulate.results import write_whole
 
-    return written_report(existing(folder / _CRAWLS / str(asked.seed)), folder / "report.html")[1]
+    file = folder / "report.html"
+    with Views(folder / _CRAWLS / str(asked.seed)) as views:
+        write_whole(file, page(gather_report(views, "the lab", time.time())))
+    return file
 
 
 def _record_castillo(folder: Path, asked: Asked) -> str:

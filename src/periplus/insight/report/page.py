@@ -142,7 +142,7 @@ def _table_card(part: Part, report: Report, style: str = "") -> str:
             f'<article id="{part.name}" class="card {style}"><h3>{escape(part.title)}</h3>',
             f'<p>{prose(part.says)} <span class="do">{prose(part.advice)}</span></p>',
             _table(part) if part.rows else none,
-            *_details("Query", "", (part,), report),
+            *_details("Query" if part.sql else "Command", "", (part,), report),
             "</article>\n",
         ]
     )

@@ -11,7 +11,8 @@ from periplus.insight.views import Views
 
 from .values import Column, CrawlState, Part, Row
 
-NAME: Final = "problems"
+NAME: Final = "findings"
+"""The name of the part."""
 
 _COLUMNS: Final = (
     Column("severity", "severity", "severity"),
@@ -32,7 +33,7 @@ def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState
     site = shlex.quote(audits[0].site) if is_one else "SITE"
     return Part(
         name=NAME,
-        chapter=NAME,
+        chapter="problems",
         title="Problems by severity",
         says="Errors mislead crawlers, warnings waste their requests, notices could be better.",
         advice="Fix errors first; the command below shows every problem with why it matters and more examples.",
