@@ -68,7 +68,7 @@ def run(paper: Paper, out: Path | None, asked: Asked, *, is_json: bool) -> None:
         raise UsageError(f"{folder} has results already", hint="name another folder with -o DIR, or remove it")
     files = Files()
     with stoppable(files):
-        with Telling(f"{paper.value} again") as telling:
+        with Telling(f"reproducing {paper.value}") as telling:
             outcome = _reproduced(paper, folder, asked, telling)
         _write(folder, paper, outcome, files)
         if is_json:
