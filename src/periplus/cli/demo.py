@@ -26,6 +26,7 @@ from periplus.lab.web.log import RequestLog
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 
+from .consoles import stderr_console, stdout_console
 from .crawl.command import exit_code, run
 from .crawl.live import count, lasting, pace
 from .crawl.summary import Summary, say_places
@@ -65,7 +66,7 @@ def demo(
 
     Example: periplus demo
     """
-    console = Console()
+    console = stdout_console()
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # that a client hung up is what hostile hosts are for
     folder = out or Path(tempfile.mkdtemp(prefix="periplus-demo-")) / "web"
     world = World(SEED, SITES, pages=PAGES)
@@ -77,7 +78,7 @@ def demo(
         )
         with held(folder):
             collection.save()
-            summary = run(collection, Console(stderr=True))
+            summary = run(collection, stderr_console())
         console.print()
         _say_found(console, collection, summary, lab.log)
     say_places(console, summary)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing, states
@@ -27,6 +26,7 @@ from periplus.store import DiskState, SiteState
 
 from . import options
 from .cluster_option import Cluster, executor_at
+from .consoles import stderr_console, stdout_console
 from .info.freshness import TELLERS, trust
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def report(collection: options.Collected, out: Out = None, json: options.Json = 
     if json:
         typer.echo(msgspec.json.encode(made))
         return
-    Console().print(Text(f"{file}"), soft_wrap=True)
+    stdout_console().print(Text(f"{file}"), soft_wrap=True)
 
 
 def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
@@ -99,7 +99,7 @@ def reported(collection: Collection, cluster: str | None = None) -> Report:
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
     """Progress on stderr: one changing line on a terminal, the main steps elsewhere."""
-    console = Console(stderr=True)
+    console = stderr_console()
     if not console.is_terminal:
         yield lambda what: None if what.startswith(_STEP) else console.print(Text(what), soft_wrap=True)
         return

@@ -27,6 +27,7 @@ from periplus.model import ConfigError, UsageError
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console
 from .live import PAGES, Display, View
 from .on_cluster import gathering
 from .progress import Meter, Progress
@@ -90,7 +91,7 @@ def crawl(
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection.save()
-        summary = run(collection, Console(stderr=True), gather=gather, most=most)
+        summary = run(collection, stderr_console(), gather=gather, most=most)
     say_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 
@@ -116,7 +117,7 @@ def run(
     clock = SystemClock()
     began_at = clock.now()
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
-    progress = Progress(before, shards=collection.workers)
+    progress = Progress(before, shards=collection.workers, limit=config.crawl.limit)
     tune_garbage_collection()
     title = title or title_of("crawl", collection)
     asked: Collection | None = collection

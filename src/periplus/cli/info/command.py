@@ -30,6 +30,7 @@ from periplus.model import UrlRecord, UsageError
 from periplus.urls import canonical, site_of
 
 from .. import options
+from ..consoles import stdout_console
 from ..crawl.live import count, size
 from .freshness import fresh_words, page_lines, site_lines
 from .sources import balance_line, balance_table, source_lines
@@ -60,7 +61,7 @@ def info(
     if json:
         typer.echo(msgspec.json.encode(facts))
         return
-    console = Console()
+    console = stdout_console()
     match facts:
         case CollectionFacts():
             say_collection(console, facts)

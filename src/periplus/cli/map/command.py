@@ -30,6 +30,7 @@ from periplus.model import UsageError
 from .. import options
 from ..app import INTERRUPTED
 from ..closed_pipe import unless_closed
+from ..consoles import stderr_console, stdout_console
 from ..crawl.command import NOTHING_FETCHED, run, wire_settings
 from ..crawl.summary import Summary
 from ..survey.output import FILES
@@ -83,7 +84,7 @@ def map(  # noqa: A001 - the verb
         with held(folder):
             collection.save()
             title = f"periplus map {site}" + (f" -o {out}" if out else "")
-            crawled = run(collection, Console(stderr=True), title=title, view=FILES)
+            crawled = run(collection, stderr_console(), title=title, view=FILES)
             with unless_closed():
                 summary = _say(collection, crawled, is_json=json, is_whole=all_)
     if summary.ended == "interrupted":
@@ -105,7 +106,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 def _say(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
     """Everything, on stdout."""
-    console = Console()
+    console = stdout_console()
     scratch = Path(mkdtemp(prefix=_SCRATCH, dir=collection.folder))
     spooled = collection.layout.spooled
     try:
@@ -144,4 +145,4 @@ def _say_end(summary: MapSummary, console: Console, *, is_json: bool) -> None:
         sys.stdout.buffer.flush()
         return
     sys.stdout.flush()
-    say_summary(console if console.is_terminal else Console(stderr=True), summary)
+    say_summary(console if console.is_terminal else stderr_console(), summary)
