@@ -1,4 +1,4 @@
-"""`periplus simulate`: policies in virtual time, and the experiments of two papers done again.
+"""`periplus simulate`: compare policies in virtual time, and reproduce the experiments of papers.
 
 This file is the group: its verbs are in the files beside it, one family each. What they run is in `lab.simulate`; it is
 imported when an experiment begins.
@@ -41,7 +41,7 @@ def _alone(
     workers: options.Workers = None,
     json: options.Json = False,
 ) -> None:
-    """Measure policies in virtual time, with the scheduler that really crawls; do the papers' experiments again.
+    """Compare policies in virtual time with the crawler's scheduler; reproduce papers' experiments.
 
     Example: periplus simulate ordering
 
@@ -50,7 +50,7 @@ def _alone(
     if context.invoked_subcommand is not None:
         if reproduce:
             raise UsageError(
-                "--reproduce stands alone", hint=f"periplus simulate --reproduce {reproduce.value}, without a verb"
+                "--reproduce takes no verb", hint=f"periplus simulate --reproduce {reproduce.value}, without a verb"
             )
         return
     if reproduce is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _X_LABELS = {
     "": "visits a day, as a share of the pages",
     "precision": "precision: the share of signals that are right",
-    "recall": "recall: the share of changes that are told",
+    "recall": "recall: the share of changes with a signal",
     "delay": "delay: days that true signals come late",
 }
 
@@ -36,7 +36,7 @@ def signals(
     plot: options.PlotFile = None,
     csv: options.CsvFile = None,
 ) -> None:
-    """Show what noisy signals of change are worth: learnt, not heard, with true parameters, or all believed.
+    """Compare policies on noisy change signals: learned, ignored, with true parameters, or all believed.
 
     Example: periplus simulate signals
 

@@ -3,7 +3,7 @@
 Figure 6: 10,000 pages of four sites for 100 days, at 100 bandwidths, with a conventional crawler and one that reads the
 sites' metadata. The paper took the change frequencies of those pages from data that are not published. The mix of its
 Figure 2 is of all its pages: what follows from it is a prediction. A second mix was fitted to the paper's three
-results, and is no more than a check that they can hold together. Within a bar of Figure 2 all pages may change at the
+results, and only checks that they can hold together. Within a bar of Figure 2 all pages may change at the
 bar's longest interval, or be spread over it: both are shown.
 
 The paper charges 8 pages a day for 8 archives of 42 KB, but at 13 KB a page they are 26: we charge 26.

@@ -181,7 +181,7 @@ def _statuses(settings: WebSettings, layout: Layout, random: np.random.Generator
     leaves = np.flatnonzero(is_leaf)
     if failing > len(leaves):
         raise ConfigError(
-            f"ok = {settings.ok}: others could not be reached if so many pages failed",
+            f"ok = {settings.ok}: too many pages fail for the others to be reached",
             hint=f"at least {1 - len(leaves) / settings.pages + 0.005:.2f} for this web",
         )
     kinds = np.array([kind for kind, _ in _FAILURES], np.int16)

@@ -52,7 +52,7 @@ class FreeLine:
 
 
 class SharedLine:
-    """A line of so many bytes a second, shared max-min fairly. A step costs as much as there are connections."""
+    """A line with a limit of bytes a second, shared max-min fairly. A step costs as much as there are connections."""
 
     def __init__(self, bandwidth: float, connections: int) -> None:
         self._bandwidth = bandwidth

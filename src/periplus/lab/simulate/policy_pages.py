@@ -78,7 +78,7 @@ def measure(
     paper: WebSettings | None = None,
     progress: Progress | None = None,
 ) -> Findings:
-    """Run everything: three experiments, told of as one."""
+    """Run everything: three experiments, with one progress bar."""
     small, paper = small or small_settings(), paper or WebSettings(pages=20_000, sites=400)
     parts = ((small, FREE), (small, POLITE), (paper, FREE))
     found = [

@@ -2,7 +2,7 @@
 
 A shard tells of a link once, and again when it has forgotten that it did: it remembers the links lately met in two
 generations (`crawl.reading`; Olston & Najork 2010, section 2.3.4, on a cache of popular URLs). Batches leave with each
-commit, one for every shard that anything is to be told, so that the more shards there are the emptier they are.
+commit, one for every shard that has anything to receive, so that the more shards there are the emptier they are.
 
 Everything here is at full speed: every shard fetches as many pages a second as it can. It is what the design has to
 carry, not what polite crawls of small webs come to.
@@ -67,7 +67,7 @@ class Traffic(Struct, frozen=True):
 
 
 def traffic(web: ScalingWeb, owner: NDArray[np.int32], shards: int, rate: float, settings: ExchangeSettings) -> Traffic:
-    """The traffic between so many shards, where site i is with `owner[i]`."""
+    """The traffic between shards, where site i is with `owner[i]`."""
     pages = float(web.sizes.sum())
     here, there = owner[web.source], owner[web.site_of_page[web.target]]
     leaves = here != there
@@ -109,7 +109,7 @@ def _told(
 ) -> NDArray[np.int64]:
     """Discoveries by sender and receiver.
 
-    What is told in one generation is remembered in the next one, too: so a link is told once in two of them.
+    What is sent in one generation is remembered in the next: so a link is sent once in two of them.
     """
     pages = int(web.sizes.sum())
     lasting = settings.remembered_links / max(settings.news, 1e-9) * shards / pages
@@ -131,7 +131,7 @@ def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def batches_a_second(pairs: NDArray[np.float64], settings: ExchangeSettings) -> NDArray[np.float64]:
-    """Batches of each pair of shards with so many discoveries a second between them, which come by chance (Poisson).
+    """Batches of each pair of shards with a rate of discoveries between them, which arrive at random (Poisson).
 
     A commit lets one go if there is anything to tell, and one more for each that was full before.
     """

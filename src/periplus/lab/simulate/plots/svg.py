@@ -30,7 +30,7 @@ _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial,
 _TAG = re.compile(r"<[^<>]*>")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 _NEEDLESS = re.compile(
-    r' id="(?![pm][0-9a-f]{10}")[^"]*"'  # names nobody refers to
+    r' id="(?![pm][0-9a-f]{10}")[^"]*"'  # names without a reference
     r'| transform="rotate\(-?0 [^"]*\)"'
     r"|font-family: [^;\"]*; |text-anchor: start; |stroke-dashoffset: 0; "
     r'|(?<=\d)pt(?=")'  # pixels, not points
