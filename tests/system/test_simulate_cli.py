@@ -270,7 +270,7 @@ def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -
         (("scaling", "--shares", "some"), "present"),
         (("scaling", "--shards", "none"), "--shards"),
         (("scaling", "--pages", "9", "--sites", "10"), "sites"),
-        (("--reproduce", "brandman", "ordering"), "stands alone"),
+        (("--reproduce", "brandman", "ordering"), "takes no verb"),
         (("--reproduce", "plato"), "castillo"),
         (("nonsense",), "nonsense"),
     ],

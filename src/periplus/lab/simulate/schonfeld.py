@@ -37,6 +37,8 @@ PAGES: Final = 2_000
 PAGES_A_SITE: Final = 50
 SHARE_TOLERANCE: Final = 0.1
 """A share agrees if it is within this of the paper's: what the mix of 40 sites changes from seed to seed."""
+FETCHES_A_PAGE: Final = 5
+"""A crawl ends after this many fetches for each page of the lab: copies and traps have URLs without end."""
 _FAST: Final[Mapping[str, object]] = {
     "sitemaps.follow": True,
     "politeness.delay": 0.0,
@@ -101,7 +103,8 @@ def crawl_lab(folder: Path, world: World) -> None:
     """Crawl all sites of a world to the end; every second sitemap that robots.txt names is announced by a ping."""
     folder.mkdir(parents=True, exist_ok=True)
     with RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
-        config = Config().with_options({**_FAST, "wire.proxy": lab.base})
+        limit = FETCHES_A_PAGE * sum(1 for site in world.sites() for _ in world.urls(site.host, world.epoch))
+        config = Config().with_options({**_FAST, "wire.proxy": lab.base, "crawl.limit": limit})
         config.check()
         crawl = open_crawl(config, folder, seeds_from([site.url for site in world.sites()]), 1)
         crawl.ping(sitemaps=_named_sitemaps(world)[::2])

@@ -58,8 +58,8 @@ def run_jobs(
 ) -> Iterator[Done[ResultT]]:
     """Do the jobs, each as soon as a worker is free, and give what comes of them as it comes.
 
-    `jobs` are asked for one by one, when they can begin. There are `total` of them; `progress` is called with the steps of
-    all together, where a job counts as `steps` however many steps it has itself.
+    `jobs` is read one by one, when a job can begin, and has `total` of them. `progress` is called with the steps of all
+    together, where a job counts as `steps` however many steps it has itself.
     """
     meter = _Meter(total, steps, progress)
     if workers <= 1 or total <= 1:
