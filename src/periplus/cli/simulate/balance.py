@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, stoppable
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.balance import BalanceRow
@@ -35,8 +35,8 @@ def balance(
     first, count = seed or 0, repetitions or 1
     files = Files()
     with stoppable(files):
-        with Telling("balance") as telling:
-            rows = run_balance(pages=pages, budget=budget, seeds=range(first, first + count), progress=telling)
+        with ExperimentProgress("balance") as progress:
+            rows = run_balance(pages=pages, budget=budget, seeds=range(first, first + count), progress=progress)
         if csv:
             write_whole(csv, csv_text(rows))
             files.add(csv)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, stoppable, warn, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
@@ -76,7 +76,7 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     asked, webs, runs = scenario.experiment, scenario.webs(warn), []
     for number, seed in enumerate(scenario.seeds, 1):
         web = webs(seed)
-        with Telling(f"batches, repetition {number} of {asked.repetitions}") as telling:
+        with ExperimentProgress(f"batches, repetition {number} of {asked.repetitions}") as progress:
             run = batch_activity(
                 web,
                 size=asked.batch or max(1, len(web) // _TENTH),
@@ -84,7 +84,7 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
                 pages_per_visit=asked.pages_per_visit or PAGES_PER_VISIT,
                 bandwidths=asked.bandwidths or BANDWIDTHS,
                 seed=seed,
-                progress=telling,
+                progress=progress,
             )
         runs.append(run)
     rows = batch_rows(runs, scenario.network, scenario.web_name, asked.seed)

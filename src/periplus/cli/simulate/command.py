@@ -16,7 +16,7 @@ from .balance import balance
 from .batch import batch
 from .freshness import freshness
 from .ordering import ordering
-from .reproduce import Asked
+from .reproduce import ReproduceOptions
 from .scaling import scaling
 from .signals import signals
 from .speedup import speedup
@@ -56,4 +56,4 @@ def _alone(
     if reproduce is None:
         typer.echo(context.get_help())
         return
-    simulate_reproduce.run(reproduce, out, Asked(scale, seed or 0, repetitions, workers), is_json=json)
+    simulate_reproduce.run(reproduce, out, ReproduceOptions(scale, seed or 0, repetitions, workers), is_json=json)

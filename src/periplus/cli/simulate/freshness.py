@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.freshness import FreshnessResult
@@ -72,7 +72,7 @@ def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], l
     policies = scenario.refreshes()
     if against and against not in policies:
         policies.append(against)
-    with Telling("freshness") as telling:
+    with ExperimentProgress("freshness") as progress:
         results = run_freshness(
             histories,
             policies,
@@ -81,7 +81,7 @@ def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], l
             days=asked.days or None,
             settings=scenario.refresh,
             signals=asked.signals,
-            progress=telling,
+            progress=progress,
         )
     left_out = histories.left_out if isinstance(histories, Histories) else {}
     notes = tuple(f"{count:,} x {reason}: left out of what was read" for reason, count in left_out.items() if count)

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING
 from periplus.model import UsageError
 
 from . import options
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, warn, write
+from .output import (
+    Column,
+    ExperimentProgress,
+    Files,
+    Sheet,
+    per_cent,
+    say,
+    say_json,
+    share_name,
+    stoppable,
+    warn,
+    write,
+)
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
@@ -85,7 +97,7 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
 
     asked = scenario.experiment
     chosen = scenario.orderings()
-    with Telling(f"{len(chosen) * asked.repetitions} crawls") as telling:
+    with ExperimentProgress(f"{len(chosen) * asked.repetitions} crawls") as progress:
         results = compare_orderings(
             scenario.webs(warn),
             chosen,
@@ -95,7 +107,7 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
             budgets=asked.budgets or ORDERING_BUDGETS,
             limit=asked.limit or None,
             workers=asked.workers or os.cpu_count() or 1,
-            progress=telling,
+            progress=progress,
         )
     rows = ordering_rows(results, Setting.of(scenario.web_name, scenario.network), asked.seed)
     if not rows:
@@ -155,9 +167,9 @@ def _record(scenario: Scenario, folder: Path, files: Files) -> None:
     web = ranked(scenario.webs()(asked.seed))
     for policy in scenario.orderings():
         place = folder / str(policy).replace(":", "-").replace(",", "-")
-        with Telling(f"tables of {policy}") as telling:
+        with ExperimentProgress(f"tables of {policy}") as progress:
             record_crawl(
-                place, web, policy, scenario.network, seed=asked.seed, limit=asked.limit or None, progress=telling
+                place, web, policy, scenario.network, seed=asked.seed, limit=asked.limit or None, progress=progress
             )
         files.add(place)
 

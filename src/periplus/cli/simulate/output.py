@@ -99,7 +99,7 @@ def say_json(rows: Sequence[Row]) -> None:
     sys.stdout.buffer.flush()
 
 
-class Telling:
+class ExperimentProgress:
     """Says how far an experiment is: a bar on a terminal, a line every ten seconds elsewhere; all of it on stderr."""
 
     def __init__(self, what: str, console: Console | None = None) -> None:

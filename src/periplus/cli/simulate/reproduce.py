@@ -22,7 +22,7 @@ from periplus.model import UsageError
 from ..consoles import stderr_console
 from ..figures import can_draw, say_left_out
 from .options import Paper
-from .output import Column, Files, Sheet, Telling, say, say_json, stoppable
+from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Finding
@@ -41,7 +41,7 @@ _TITLES = {
 }
 
 
-class Asked(Struct, frozen=True):
+class ReproduceOptions(Struct, frozen=True):
     """The options of the command."""
 
     scale: int | None
@@ -58,7 +58,7 @@ class Outcome(Struct, frozen=True):
     rows: list[dict[str, Any]]
 
 
-def run(paper: Paper, out: Path | None, asked: Asked, *, is_json: bool) -> None:
+def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: bool) -> None:
     """Run the experiments, write the files, and print what agrees and what does not."""
     from periplus.lab.simulate.results import finding_rows
 
@@ -69,8 +69,8 @@ def run(paper: Paper, out: Path | None, asked: Asked, *, is_json: bool) -> None:
         raise UsageError(f"{folder} has results already", hint="name another folder with -o DIR, or remove it")
     files = Files()
     with stoppable(files):
-        with Telling(f"reproducing {paper.value}") as telling:
-            outcome = _reproduced(paper, folder, asked, telling)
+        with ExperimentProgress(f"reproducing {paper.value}") as progress:
+            outcome = _reproduced(paper, folder, asked, progress)
         _write(folder, paper, outcome, files)
         if is_json:
             say_json(finding_rows(outcome.findings, paper.value))
@@ -117,26 +117,26 @@ def _spread(found: Finding) -> str:
     return f" ±{(found.high - found.low) / 2:.2g}"
 
 
-def _reproduced(paper: Paper, folder: Path, asked: Asked, telling: Telling) -> Outcome:
+def _reproduced(paper: Paper, folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
     match paper:
         case Paper.CASTILLO:
-            return _castillo(asked, telling)
+            return _castillo(asked, progress)
         case Paper.BRANDMAN:
-            return _brandman(asked, telling)
+            return _brandman(asked, progress)
         case Paper.SITEMAPS:
-            return _sitemaps(folder, asked, telling)
+            return _sitemaps(folder, asked, progress)
 
 
-def _sitemaps(folder: Path, asked: Asked, telling: Telling) -> Outcome:
+def _sitemaps(folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
     from periplus.lab.simulate.schonfeld import PAGES as LAB_PAGES
     from periplus.lab.simulate.schonfeld import reproduce_schonfeld
 
     seeds = range(asked.seed, asked.seed + (asked.repetitions or 1))
-    done = reproduce_schonfeld(folder / _CRAWLS, asked.scale or LAB_PAGES, seeds=seeds, progress=telling)
+    done = reproduce_schonfeld(folder / _CRAWLS, asked.scale or LAB_PAGES, seeds=seeds, progress=progress)
     return Outcome(done.findings, [], done.rows)
 
 
-def _castillo(asked: Asked, telling: Telling) -> Outcome:
+def _castillo(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
     from periplus.lab.simulate.castillo import reproduce_castillo
 
     done = reproduce_castillo(
@@ -144,17 +144,17 @@ def _castillo(asked: Asked, telling: Telling) -> Outcome:
         seed=asked.seed,
         repetitions=asked.repetitions or 1,
         workers=asked.workers or os.cpu_count() or 1,
-        progress=telling,
+        progress=progress,
     )
     return Outcome(done.findings, done.plots, done.rows)
 
 
-def _brandman(asked: Asked, telling: Telling) -> Outcome:
+def _brandman(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
     from periplus.lab.simulate.brandman import reproduce_brandman
     from periplus.lab.simulate.brandman_figures import figures, rows_of
 
     seeds = range(asked.seed, asked.seed + (asked.repetitions or 5))
-    done = reproduce_brandman(seeds, progress=telling)
+    done = reproduce_brandman(seeds, progress=progress)
     return Outcome(done.findings, figures(done), rows_of(done))
 
 
@@ -179,14 +179,14 @@ def file_name(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].rstrip("-") or "plot"
 
 
-def _record(folder: Path, paper: Paper, asked: Asked) -> Path:
+def _record(folder: Path, paper: Paper, asked: ReproduceOptions) -> Path:
     """Write the tables of one run."""
     said = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
     stderr_console().print(Text(said), soft_wrap=True)
     return folder
 
 
-def _record_sitemaps(folder: Path, asked: Asked) -> Path:
+def _record_sitemaps(folder: Path, asked: ReproduceOptions) -> Path:
     """Write the report of the first crawl: it has the paper's figures 2 to 5 and 7."""
     from periplus.insight.report import gather_report, page
     from periplus.insight.views import Views
@@ -198,7 +198,7 @@ def _record_sitemaps(folder: Path, asked: Asked) -> Path:
     return file
 
 
-def _record_castillo(folder: Path, asked: Asked) -> str:
+def _record_castillo(folder: Path, asked: ReproduceOptions) -> str:
     from periplus.lab.simulate.castillo import in_proportion, web_settings
     from periplus.lab.simulate.generated import generate
     from periplus.lab.simulate.network import NetworkSettings
@@ -209,13 +209,13 @@ def _record_castillo(folder: Path, asked: Asked) -> str:
     pages = min(asked.scale or PAGES, MOST_RECORDED)
     web = ranked(generate(web_settings(pages, asked.seed, "80 % ok")))
     network = NetworkSettings(connections=in_proportion(1000, pages))
-    with Telling("tables") as telling:
-        record_crawl(folder, web, PolicyChoice("length"), network, seed=asked.seed, progress=telling)
+    with ExperimentProgress("tables") as progress:
+        record_crawl(folder, web, PolicyChoice("length"), network, seed=asked.seed, progress=progress)
     how = f"{network.connections} connections on a web of {pages:,} pages, of which 80 % are well"
     return f"the tables are those of Length with {how} (Figure 10)"
 
 
-def _record_brandman(folder: Path, asked: Asked) -> str:
+def _record_brandman(folder: Path, asked: ReproduceOptions) -> str:
     from periplus.lab.simulate.histories import HistorySettings, generate_histories
     from periplus.lab.simulate.recorded_refresh import record_refresh
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import options
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -50,7 +50,7 @@ def signals(
     defaults = NoisySettings()
     files = Files()
     with stoppable(files):
-        with Telling("signals") as telling:
+        with ExperimentProgress("signals") as progress:
             rows = run_signals(
                 NoisySettings(sites=sites or defaults.sites, pages=pages or defaults.pages, days=days or defaults.days),
                 POLICIES if asked == ["all"] else asked,
@@ -59,7 +59,7 @@ def signals(
                 vary=vary or "",
                 seeds=range(first, first + count),
                 workers=workers or os.cpu_count() or 1,
-                progress=telling,
+                progress=progress,
             )
         write(rows, lambda: _picture(rows), csv, plot, files)
         if json:

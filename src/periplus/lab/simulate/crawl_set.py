@@ -63,7 +63,7 @@ _PAIRS = msgspec.json.Decoder(list[tuple[float, int]])
 
 
 def read_crawl_set(folder: Path, *, most_pages: int = MOST_PAGES) -> Histories:
-    """The histories of a folder, of `most_pages` at most; `left_out` tells what could not be read.
+    """The histories of a folder, of `most_pages` at most; `left_out` counts lines that could not be read.
 
     Raises `ConfigError` where there are none.
     """
@@ -135,7 +135,7 @@ def _drop(kept: dict[bytes, _Visits], most: int) -> tuple[int, bytes]:
 
 
 def _visits(first: bytes, pairs: bytes) -> _Visits | str:
-    """What a line tells, or why it tells nothing."""
+    """The history of a line, or why it has none."""
     now = begin = _number(first)
     if begin is None or now is None:
         return "bad-number"

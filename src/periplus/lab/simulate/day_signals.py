@@ -15,7 +15,7 @@ from .noisy_refresh import SignalQuality, quality
 from .window import Floats, Ints, Window
 
 _SEED = 2_000_003
-"""What chance tells of changes is not what it makes of pages."""
+"""Separates the random numbers of signals from those of changes."""
 
 
 class DaySignals(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The links of a generated web: who names whom.
+"""The links of a generated web.
 
 A page links to those that hang below it, and to others: most on its own site, half of them its neighbours (what a site
 lists together links together), half the pages that its site values. A page's own attraction is Pareto distributed, and

@@ -25,7 +25,7 @@ _UPDATED_AFTER = 2
 class Learned:
     """The default of the crawler: rates learned from its own visits, and the page whose visit is worth most.
 
-    Nothing is known at first. It looks only at pages that it fetches, and hears signals if there are any.
+    Nothing is known at first. It looks only at pages that it fetches, and uses signals if there are any.
     """
 
     def __init__(self, window: Window, signals: DaySignals | None = None, objective: str = "mixed") -> None:

@@ -93,7 +93,7 @@ class SharedLine:
             self._now = at
 
     def _share(self) -> None:
-        """Everyone's rate, and who ends first."""
+        """The rate of every connection, and the one that ends first."""
         total = self._speed.sum()
         self._rate = self._speed if total <= self._bandwidth else np.minimum(self._speed, self._level())
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -74,7 +74,7 @@ def new_tables(folder: Path) -> Iterator[Tables]:
 
 
 class CrawlRecorder:
-    """Passes events on, and tells of the page whenever one was fetched well."""
+    """Passes events on, and records the page when one was fetched well."""
 
     def __init__(self, web: Web, tables: Tables) -> None:
         self._web = web

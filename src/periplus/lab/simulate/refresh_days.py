@@ -1,4 +1,4 @@
-"""What passes between a collection in virtual time and a policy of refreshing: a day, and who is fetched on it."""
+"""The interface between a collection in virtual time and a refresh policy: a day, and the pages to fetch on it."""
 
 from __future__ import annotations
 

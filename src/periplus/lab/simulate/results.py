@@ -309,7 +309,7 @@ def csv_text(rows: Sequence[Row]) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A file that is whole or not there. Its folder is made if need be."""
+    """Write a file atomically; its folder is created if it does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -23,7 +23,7 @@ class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How discoveries travel, and what that costs. Sizes and times were measured; docs/scaling.md says how."""
 
     remembered_links: int = 200_000
-    """links lately met that a shard does not tell again"""
+    """recent links that a shard does not send again"""
     news: float = 3.0
     """links of a page that its shard had not met lately, in the mean"""
     commit_interval: float = 1.0
@@ -45,7 +45,7 @@ class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Traffic(Struct, frozen=True):
-    """What all shards together tell each other. `told[i, j]`: discoveries from shard i to shard j in the whole crawl.
+    """The traffic of all shards. `told[i, j]`: discoveries from shard i to shard j in the whole crawl.
 
     `foreign` is the share of the links between sites that lead to another shard, `spared` the share of those that were
     not told because that had been done. Rates are those of one shard, in the mean: `discoveries`, `batches`, `messages`
@@ -133,7 +133,7 @@ def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 def batches_a_second(pairs: NDArray[np.float64], settings: ExchangeSettings) -> NDArray[np.float64]:
     """Batches of each pair of shards with a rate of discoveries between them, which arrive at random (Poisson).
 
-    A commit lets one go if there is anything to tell, and one more for each that was full before.
+    A commit sends one if there is anything to send, and one more for each that was full before.
     """
     waiting = pairs * settings.commit_interval
     batches: NDArray[np.float64] = (-np.expm1(-waiting) + waiting / settings.batch) / settings.commit_interval

@@ -52,7 +52,7 @@ class ExperimentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of the whole experiment."""
 
     policies: tuple[str, ...] = ()
-    """Which to compare, with settings if need be ("batch:every=5000"); "all": all of them; none: a few."""
+    """Policies to compare, with settings ("batch:every=5000"); "all": all of them; none: a few."""
     budgets: tuple[float, ...] = ()
     """Shares at which results are shown: of the pages (ordering), or of the pages a day (freshness)."""
     seed: int = 0

@@ -41,7 +41,7 @@ class Work(Protocol[JobT_contra, ResultT_co]):
 
 
 class Done(Struct, Generic[ResultT], frozen=True):
-    """A job's number, in the order in which jobs were given, and what came of it."""
+    """A job's number, in the order in which jobs were given, and its result."""
 
     number: int
     result: ResultT

@@ -115,7 +115,7 @@ def _tidy_tag(tag: str) -> str:
 
 
 def described(plot: Plot) -> str:
-    """The plot in words, for those who do not see it: axes, where each curve goes from and to, and the caption."""
+    """The plot in words, for screen readers: axes, where each curve goes from and to, and the caption."""
     lines = [f"{plot.y_label} against {plot.x_label}."]
     for trace in traces_of(plot):
         x, y = trace.x[trace.known], trace.y[trace.known]
