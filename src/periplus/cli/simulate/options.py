@@ -225,7 +225,7 @@ Out = Annotated[
 ]
 Scale = Annotated[
     int | None,
-    typer.Option("--scale", metavar="PAGES", min=1, help="Pages of the web: castillo (100,000) or sitemaps (2,000)."),
+    typer.Option("--scale", metavar="PAGES", min=1, help="Pages of the web: castillo (100,000) or sitemaps (1,000)."),
 ]
 
 
