@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 Ranks: TypeAlias = NDArray[np.float64]
-Vector: TypeAlias = ArrayLike
 
 _NARROW = np.iinfo(np.int32).max
 

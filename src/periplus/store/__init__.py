@@ -6,7 +6,6 @@ and simulations, where a world of a million URLs fits and nothing must outlive t
 """
 
 from .crawl_state import Sites, SiteState, State
-from .edges import EdgeBlocks, EdgeFile
 from .forest import MemoryForest
 from .listed_ranks import listed_priorities, listed_ranks
 from .memory import (
@@ -28,8 +27,6 @@ from .warc import Archive, WarcEnd, WarcSettings
 __all__ = [
     "Archive",
     "DiskState",
-    "EdgeBlocks",
-    "EdgeFile",
     "KnownRanks",
     "MemoryEventSink",
     "MemoryExchange",

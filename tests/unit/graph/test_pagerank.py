@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from periplus.graph import Ranks, pagerank, pagerank_of_blocks
+from periplus.graph import Ranks, pagerank
+from tests.reference.edge_blocks import pagerank_of_blocks
 
 STAR = ([1, 2, 3, 0], [0, 0, 0, 1], 4)
 
@@ -219,11 +220,3 @@ def test_wrong_vectors_are_refused(named: dict[str, object], text: str) -> None:
     """Jumps, weights and starts have a length and a sign."""
     with pytest.raises(ValueError, match=text):
         pagerank([0, 1], [1, 2], 3, **named)  # type: ignore[arg-type]
-
-
-def test_blocks_must_begin_anew() -> None:
-    """A generator would be empty at the second reading, and the answer silently wrong."""
-    with pytest.raises(ValueError, match="begins anew"):
-        pagerank_of_blocks(iter([([0], [1])]), 2)
-    with pytest.raises(ValueError, match="targets hold the page 7"):
-        pagerank_of_blocks([([0], [7])], 2)
