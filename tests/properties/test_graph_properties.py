@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.edge_blocks import pagerank_of_blocks
 
 from periplus.graph import depths, pagerank
-from tests.reference.edge_blocks import pagerank_of_blocks
 
 Edges = list[tuple[int, int]]
 

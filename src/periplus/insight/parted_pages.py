@@ -29,8 +29,21 @@ from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 
-from .alike import Claims, Pairs, alike, all_pairs, candidates
-from .sketched_pages import COLUMNS, Briefs, Facts, Hashes, Places, facts_of, joined, last_versions
+from .sketched_pages import (
+    COLUMNS,
+    Briefs,
+    Claims,
+    Facts,
+    Hashes,
+    Pairs,
+    Places,
+    alike,
+    all_pairs,
+    candidates,
+    facts_of,
+    joined,
+    last_versions,
+)
 from .workplace import Workplace, bounds, load, save
 
 BYTES_A_KEY: Final = 64

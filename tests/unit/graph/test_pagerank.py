@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from tests.reference.edge_blocks import pagerank_of_blocks
 
 from periplus.graph import Ranks, pagerank
-from tests.reference.edge_blocks import pagerank_of_blocks
 
 STAR = ([1, 2, 3, 0], [0, 0, 0, 1], 4)
 
