@@ -1,12 +1,10 @@
-"""What a visit is worth where signals of change are noisy: the model, and its closed forms for binary freshness.
+"""The value of a visit where signals of change are noisy, in closed form for binary freshness.
 
-Each change is told with probability `recall`; false signals come at a rate of their own. After a time t with n signals
-a copy is fresh with probability e^-s, s = alpha t + kappa n: a signal is worth as much as a time kappa/alpha without
-one. Who visits when s reaches a threshold does so every `interval` days in the mean, and its copy is fresh for
-`fresh_days` of them; `value` is the price of a visit at which that threshold is best (noisy change-indicating signals:
-Busa-Fekete et al., WWW 2025, arXiv 2502.02430; the forms here were derived on their own, and agree with simulation).
-
-This is what the tables of `crawl_value` are made of, for people and tests. Rates are per day.
+Each change is signalled with probability `recall`; false signals come at a rate of their own. After a time t with n
+signals a copy is fresh with probability e^-s, s = alpha t + kappa n: a signal counts as much as a time kappa/alpha
+without one. A policy that visits when s reaches a threshold does so every `interval` days on average, and the copy is
+fresh for `fresh_days` of them; `value` is the price of a visit at which that threshold is best (Busa-Fekete et al., WWW
+2025, arXiv 2502.02430). The tables of `periplus.policy.refresh.crawl_value` are compared with it. Rates are per day.
 """
 
 from __future__ import annotations
@@ -17,20 +15,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
+from periplus.policy.refresh.crawl_value import LEAST_UNTOLD, poisson_tail
+
 Floats = NDArray[np.float64]
 
 MOST_KAPPA = 8.0
-"""Beyond that a signal is as good as certain."""
-LEAST_UNTOLD = 1e-3
-"""Of all changes some are never told, be it one in a thousand: nobody's recall is complete."""
+"""Upper bound of kappa: a signal of that weight is practically certain."""
 _MOST_TERMS = 1000
-
-
-def poisson_tail(count: ArrayLike, mean: ArrayLike) -> Floats:
-    """R^j(x): the probability of more than `count` events where `mean` are expected."""
-    from scipy.special import gammainc  # loaded only where signals are heard
-
-    return np.asarray(gammainc(np.asarray(count, float) + 1.0, np.asarray(mean, float)), np.float64)
+"""Upper bound of the number of signals summed over."""
 
 
 class SignalModel(Struct, frozen=True):
@@ -61,7 +53,7 @@ class SignalModel(Struct, frozen=True):
         return MOST_KAPPA if self.precision >= 1.0 else min(-math.log1p(-self.precision), MOST_KAPPA)
 
     def fresh(self, days: float, signals: int = 0) -> float:
-        """The probability that a copy is fresh after so long and so many signals."""
+        """The probability that a copy is fresh after `days` and `signals`."""
         return math.exp(-self.alpha * days - self.kappa * signals)
 
     def interval(self, reasons: ArrayLike) -> Floats:
