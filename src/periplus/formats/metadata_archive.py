@@ -190,12 +190,6 @@ def read_list(body: bytes, url: str = "") -> Iterator[ListedArchive | Problem]:
             yield ListedArchive(resolved, told)
 
 
-def write_list(names: Iterable[str], *, in_robots: bool = False) -> bytes:
-    """A list file, or the lines for robots.txt, of names or URLs."""
-    prefix = "Metadata-archive: " if in_robots else ""
-    return "".join(f"{prefix}{name}\n" for name in names).encode()
-
-
 def _locations(text: str) -> Iterator[str]:
     """What a list, or a robots.txt, says an archive is at: all of a line, or what follows the name of our field."""
     for line in text.splitlines():

@@ -9,8 +9,8 @@ Reasons of `Problem`: `not-a-log-line` (no time, no request or no status), `impo
 shows), `too-long` (more than 64 KiB). Telling crawlers from people is not done here.
 """
 
-from .combined import read_line, write
+from .combined import read_line
 from .hits import LONGEST_LINE, Hit
 from .reading import read
 
-__all__ = ["LONGEST_LINE", "Hit", "read", "read_line", "write"]
+__all__ = ["LONGEST_LINE", "Hit", "read", "read_line"]

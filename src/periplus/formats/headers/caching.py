@@ -33,14 +33,6 @@ class ETag(Struct, frozen=True):
     tag: str
     is_weak: bool = False
 
-    def same_bytes(self, other: ETag) -> bool:
-        """Strong comparison (RFC 9110 section 8.8.3.2)."""
-        return self.tag == other.tag and not (self.is_weak or other.is_weak)
-
-    def same_meaning(self, other: ETag) -> bool:
-        """Weak comparison: what If-None-Match asks for."""
-        return self.tag == other.tag
-
 
 class CacheControl(Struct, frozen=True):
     """The directives of a response. Lengths are in seconds, `None` where nothing was said."""
@@ -71,11 +63,6 @@ def read_etag(text: str) -> ETag | None:
         return None
     match = _ETAG.fullmatch(text) or _BARE_ETAG.fullmatch(text)
     return None if match is None else ETag(match["tag"], match["weak"] is not None)
-
-
-def write_etag(etag: ETag) -> str:
-    """As RFC 9110 has it."""
-    return f'{"W/" if etag.is_weak else ""}"{etag.tag}"'
 
 
 def read_last_modified(text: str, now: float | None = None) -> float | None:
@@ -124,19 +111,6 @@ def read_cache_control(values: str | Iterable[str]) -> CacheControl:
                 seconds = _delta_seconds(argument)
                 said[name] = min(seconds, said.get(name, seconds))
     return CacheControl(**said)  # type: ignore[arg-type]  # flags are bool, lengths int, by the two branches above
-
-
-def write_cache_control(control: CacheControl) -> str:
-    """What was said, and nothing else; empty where nothing was."""
-    words = []
-    for name in CacheControl.__struct_fields__:
-        value = getattr(control, name)
-        word = name.replace("_", "-")
-        if name in _LENGTHS and value is not None:
-            words.append(f"{word}={value}")
-        elif name in _FLAGS and value:
-            words.append(word)
-    return ", ".join(words)
 
 
 def fresh_for(headers: Headers, now: float) -> float | None:

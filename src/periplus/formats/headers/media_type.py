@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from .fields import elements, parameters, quoted
+from .fields import elements, parameters
 
 _ESSENCE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+)(?![^\s;,])", re.IGNORECASE)
 
@@ -34,16 +34,6 @@ def read_content_type(values: str | Iterable[str]) -> MediaType | None:
     for element in elements(values if isinstance(values, str) else ", ".join(values)):
         best = _prefer(_read_one(element), best)
     return best
-
-
-def write_content_type(media: MediaType) -> str:
-    """As a server should send it."""
-    text = media.mime
-    if media.charset is not None:
-        text += f"; charset={quoted(media.charset)}"
-    if media.boundary is not None:
-        text += f"; boundary={quoted(media.boundary)}"
-    return text
 
 
 def _read_one(element: str) -> MediaType | None:

@@ -84,10 +84,6 @@ class Robots:
         """Whether a crawler may fetch a URL, and the rule that says so."""
         return self.access(agent).verdict(url)
 
-    def may_index(self, agent: str, url: str) -> bool:
-        """Whether no `Noindex` line for this crawler covers the URL."""
-        return self.access(agent).may_index(url)
-
     def crawl_delay(self, agent: str) -> float | None:
         """The seconds a crawler is asked to rest between two requests."""
         return self.access(agent).crawl_delay

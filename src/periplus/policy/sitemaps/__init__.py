@@ -31,7 +31,6 @@ from .scores import (
     SitemapScore,
     entry_ranks,
     sitemap_score,
-    sitemap_scores,
 )
 from .signals import SignalSettings, floor_to, is_plausible, is_signal
 from .visits import (
@@ -97,7 +96,6 @@ __all__ = [
     "is_signal",
     "prints_of",
     "sitemap_score",
-    "sitemap_scores",
     "times_at",
     "times_of",
     "trust_after",

@@ -112,11 +112,6 @@ _SCORES: dict[str, type[ByPriority] | type[ByPageRank] | type[ByPriorityRank]] =
 }
 
 
-def sitemap_scores() -> tuple[str, ...]:
-    """The names, in order."""
-    return tuple(sorted(_SCORES))
-
-
 def sitemap_score(settings: ScoreSettings, rank_of: RankOf = lambda _url: None) -> SitemapScore:
     """The score that the settings name."""
     return _SCORES[settings.score](settings, rank_of)

@@ -53,7 +53,6 @@ MAX_BODY: Final = 128 << 20
 """Bytes of a body that are read: more than any crawl keeps of one, by the largest setting that makes sense."""
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_NOT_MODIFIED: Final = 304
 
 
 class _Exchange(Struct):

@@ -13,10 +13,9 @@ from collections.abc import Generator, Iterable, Iterator
 
 from msgspec import Struct
 
+from periplus.formats.sitemap.elements import INDEX, INDEX_END, URLSET, URLSET_END, sitemap_record, url_record
+from periplus.formats.sitemap.values import PROTOCOL_BYTES, PROTOCOL_URLS, Child, Entry
 from periplus.model import Lastmod
-
-from .elements import INDEX, INDEX_END, URLSET, URLSET_END, sitemap_record, url_record
-from .values import PROTOCOL_BYTES, PROTOCOL_URLS, Child, Entry
 
 
 class _Press(Struct, frozen=True):
