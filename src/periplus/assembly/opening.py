@@ -33,7 +33,7 @@ def open_crawl(
     scale: Timescale | None = None,
     gather: Gather | None = None,
 ) -> Crawl:
-    """A crawl of a collection from these seeds, by so many processes; begun now or continued.
+    """A crawl of a collection from these seeds, by `shards` processes; begun now or continued.
 
     One that `watches` comes back to pages, for ever, within its budget. `scale` is for a web with a time of its own.
     `gather`: see `Crawl`.
@@ -76,7 +76,7 @@ def _check_parts(layout: Layout, workers: int) -> None:
 
 
 def _rank_pages(config: Config, layout: Layout) -> None:
-    """Reckon which pages matter more, if they do: from links and sitemaps as they are known by now."""
+    """Compute which pages matter more, if the settings ask for it: from links and sitemaps as known by now."""
     name = config.refresh.weight
     if name == "equal":
         return
@@ -137,7 +137,7 @@ def keep_earlier_ranks(config: Config, layout: Layout) -> None:
 
 
 def budget(config: Config, layout: Layout) -> float:
-    """Visits a day of a crawl that watches; a seventh of the pages that there are, where nobody said.
+    """Visits a day of a crawl that watches; by default a seventh of the number of known pages.
 
     To be asked before the shards are opened.
     """

@@ -62,7 +62,7 @@ def requested(layout: Layout) -> int | None:
 
 
 def request(layout: Layout, shards: int) -> None:
-    """Want it of whoever runs the crawl."""
+    """Ask the process that runs the crawl for it."""
     write(layout.resize_request, f"{shards}\n".encode())
 
 

@@ -35,7 +35,8 @@ def load() -> ModuleType:
 
 @contextmanager
 def connected(address: str, cpus: int = 0) -> Iterator[ModuleType]:
-    """Ray, connected: to a cluster that is there, or to one that is begun here with so many processors and ended after.
+    """Ray, connected: to a cluster that is there, or to one that is started here with `cpus` processors and
+    stopped after.
 
     A process that is connected already stays so, whatever the address.
     """
@@ -83,7 +84,7 @@ def _check(address: str) -> None:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE) as connection:
             is_understood = os.environ.get("RAY_USE_TLS", "0") not in ("", "0") or _is_understood(connection)
     except OSError as error:
-        raise UsageError(f"nobody answers at {address}: {error}", hint=_HINT) from error
+        raise UsageError(f"no cluster answers at {address}: {error}", hint=_HINT) from error
     if not is_understood:
         raise UsageError(f"who answers at {address} is not Ray", hint=_HINT)
 

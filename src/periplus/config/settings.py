@@ -87,7 +87,7 @@ class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A folder on each machine's own disk for the states of its shards, whose commits are copied to the collection;
     empty: the states lie in the collection, which then must not be on a network."""
     lease: float = 15.0
-    """Seconds for which a shard that nobody hears of keeps its sites: so long nobody visits them when it was lost."""
+    """Seconds for which a silent shard keeps its sites: a lost shard's sites are not visited for that long."""
 
 
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +96,7 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     every: int = 0
     """Of batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, of rankmass_windowed 100."""
     damping: float = 0.0
-    """Of the same: how likely the surfer follows a link rather than begins anew; 0: 0.85."""
+    """Of the same: how likely the surfer follows a link rather than starts again; 0: 0.85."""
     window: int = 0
     """Of opic_adaptive: in how many fetches income is measured; 0: 10,000."""
     share: float = 0.0

@@ -44,13 +44,13 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     share: float = 0.8
     """Nothing of it had lasted in so large a share of comparisons..."""
     least: int = 5
-    """...of which there were so many at least."""
+    """...of which there were this number at least."""
     most: float = 0.5
     """Pages of which a larger share of words would be masked are not."""
     sample: int = 20
-    """So many pages of a site are fetched twice in a row to learn what is noise; 0: none."""
+    """Pages of a site that are fetched twice in a row to learn what is noise; 0: none."""
     instant: float = 60.0
-    """Two visits within so many seconds are in a row: until the sample is complete, all that differs is noise."""
+    """Seconds within which two visits are in a row: until the sample is complete, all that differs is noise."""
 
 
 class ChurnRecord(Struct, frozen=True, array_like=True, gc=False):

@@ -3,7 +3,7 @@
 Brandman, Cho, Garcia-Molina and Shivakumar, "Crawler-Friendly Web Servers" (2000), section 3: every page is described
 by last-modified date, path and size; descriptions are sorted by date, cut into segments of 2,000, each segment split
 by MIME type, groups below 50 merged into "other", each group gzipped into a file whose name tells its dates and type.
-Whoever wants what changed since a moment fetches the archives that end at or after it, and no others.
+A reader that wants what changed since a moment fetches only the archives that end at or after it.
 
 A line is as in the paper, `05/Feb/1999:16:01:30 -0800 people/pics/line/colorbars.gif 99999`; in an archive of mixed
 types the MIME type follows, since the name cannot tell it. A name is `FROM-TO.TYPE.gz`, times in UTC to the second:

@@ -1,4 +1,4 @@
-"""What observers are told: the display, the tables and the tests read these, and nobody answers.
+"""Events for observers: the display, the tables and the tests read these, and return nothing.
 
 One event is one fact that has happened, with its time. The seven tables at rest are these facts written down:
 `discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,

@@ -1,4 +1,4 @@
-"""The seams of the house: what a room asks of whoever plays a part.
+"""The ports: what a package requires of an implementation that another provides.
 
 Ports take batches, because the hardest implementation decides the shape: a seen set on disk is offered a batch and
 answers for all of it in one pass. Every port of storage has an in-memory implementation, first class, and one suite in
@@ -77,7 +77,7 @@ class Learning(Protocol):
 class Ranking(Protocol):
     """What an ordering may be besides: one that looks at all that is known from time to time.
 
-    `every` so many pages. With `is_batch` only those that it then chose are fetched until it looks again.
+    every `every` pages. With `is_batch` only those that it then chose are fetched until it looks again.
     """
 
     every: int
@@ -87,7 +87,7 @@ class Ranking(Protocol):
         """The worth of each URL. What has the mean worth is about 1."""
 
     def batch_size(self, waiting: int) -> int:
-        """How many of so many URLs go into the next batch."""
+        """How many of `waiting` URLs go into the next batch."""
 
 
 class UrlRecords(Protocol):
@@ -182,7 +182,7 @@ class Forest(Protocol):
         """Keep these."""
 
     def due(self, now: float, limit: int) -> list[str]:
-        """The keys of those that are due, at most so many, the longest due first. They stay due until put again."""
+        """The keys of at most `limit` files that are due, the longest due first. They stay due until put again."""
 
     def next_due(self) -> float | None:
         """When the first is due; `None`: none will be."""
@@ -204,7 +204,7 @@ class Forest(Protocol):
 
 
 class Listings(Protocol):
-    """What files list and nobody has queued yet: slices by site and level, which only the crawl understands.
+    """URLs that files list and that are not queued yet: slices by site and level, which only the crawl understands.
 
     A site may list a hundred million pages. Until their turn comes they cost the few bytes that they take here.
     """
@@ -232,7 +232,7 @@ class Calendar(Protocol):
         """Each from the time that it had to the one that it gets; `None`: it had, or gets, none."""
 
     def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
-        """Those whose time has come, with it, the earliest first, at most so many. They stay until they are moved."""
+        """At most `limit` URLs whose time has come, with it, the earliest first. They stay until they are moved."""
 
     def after(self, time: float) -> tuple[Url, float] | None:
         """The first whose time is then or later, with it."""
@@ -270,7 +270,7 @@ class Payloads(Protocol):
 class Sketches(Protocol):
     """Which pages say nearly the same: clusters, from sketches. What is one cluster is for `policy.duplicates` to say.
 
-    A page that comes again is put anew if it says something else by now. How many pages are looked at is bounded, so
+    A page that comes again is placed again if its text has changed. How many pages are looked at is bounded, so
     that a pair may be missed where very many pages share a phrase.
     """
 
@@ -342,7 +342,7 @@ class Rows(Protocol[R]):
 
 
 class EventSink(Protocol):
-    """Whoever wants to know: a table, a display, a test."""
+    """Receives events: a table, a display, a test."""
 
     def record(self, events: Sequence[Event]) -> None:
         """Take note. Must not raise for what an event says."""

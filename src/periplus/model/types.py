@@ -232,9 +232,9 @@ class UrlRecord(Struct, frozen=True, gc=False):
 class FetchTask(Struct, frozen=True):
     """One permission to fetch one URL, lent until the lease ends.
 
-    `ip` is the address that politeness was reckoned for, and the only one to connect to. Where it is not known yet,
-    the task is only to find it out: its outcome is `Located`, and nobody was visited. `redirects` is how many redirects
-    in a row led to this URL; `visited_at` when the version that `validators` describe was fetched.
+    `ip` is the address that politeness was computed for, and the only one to connect to. Where it is not known yet, the
+    task is only to find it out: its outcome is `Located`, and no server was asked. `redirects` is how many redirects in
+    a row led to this URL; `visited_at` when the version that `validators` describe was fetched.
     """
 
     url: Url
@@ -311,7 +311,7 @@ class Failed(Struct, frozen=True, tag=True):
 
 
 class Excluded(Struct, frozen=True, tag=True):
-    """We were asked not to fetch this: robots rules, or an address that is nobody's business."""
+    """This must not be fetched: robots rules forbid it, or its address is private."""
 
     task: FetchTask
     reason: str

@@ -126,7 +126,7 @@ class State(Protocol):
 
     @property
     def listings(self) -> Listings:
-        """What files list and nobody has queued yet."""
+        """URLs that files list and that are not queued yet."""
 
     @property
     def calendar(self) -> Calendar:

@@ -53,7 +53,7 @@ class MemoryForest:
             heappush(self._waiting, place)
 
     def due(self, now: float, limit: int) -> list[str]:
-        """The keys of those that are due, at most so many, the longest due first; they stay due."""
+        """The keys of at most `limit` files that are due, the longest due first; they stay due."""
         found: list[Place] = []
         while len(found) < limit and (first := self._first()) is not None and first[0] <= now:
             found.append(heappop(self._waiting))

@@ -356,7 +356,7 @@ class MemoryExchange:
         return self._numbers.get(receiver, 0)
 
     def reopened(self) -> None:
-        """As after a restart: what nobody has acknowledged is offered again."""
+        """As after a restart: batches without an acknowledgement are offered again."""
         self._offered.clear()
 
     def acknowledged(self, receiver: int, number: int) -> None:
@@ -368,7 +368,7 @@ class MemoryExchange:
     def is_new(self, batch: Batch) -> bool:
         """Whether this batch is the next one of its sender. Marks it as taken.
 
-        One that comes before its predecessor is not taken: it comes again, since nobody acknowledges it.
+        One that comes before its predecessor is not taken: without an acknowledgement it is sent again.
         """
         if batch.number != self.taken(batch.sender) + 1:
             return False

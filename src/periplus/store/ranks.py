@@ -2,7 +2,7 @@
 
 Two sorted columns, fingerprint and rank, in one file that is mapped into memory: a look-up is a binary search, and all
 processes of a crawl share the pages they touch. Ranks are multiples of the mean. Links that ask not to be followed pass
-nothing on, and a redirect is a link. While it is reckoned a link takes some 40 bytes of memory, and a URL about 100.
+nothing on, and a redirect is a link. While it is computed a link takes some 40 bytes of memory, and a URL about 100.
 """
 
 from __future__ import annotations

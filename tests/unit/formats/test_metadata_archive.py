@@ -165,7 +165,8 @@ def test_lists() -> None:
     """A list file and robots.txt carry the same names; other lines are passed over."""
     names = [archive.name for archive in archives.write(site(200))]
     expected = [(f"https://e.com/meta/{name}", archives.read_name(name)) for name in names]
-    for body in (archives.write_list(names), archives.write_list(names, in_robots=True)):
+    for prefix in ("", "Metadata-archive: "):
+        body = "".join(f"{prefix}{name}\n" for name in names).encode()
         dirty = b"User-agent: *\nDisallow: /x\nDisallow : /*.gz\nSitemap: http://e.com/s.xml.gz\n# comment\n\n" + body
         read = list(archives.read_list(dirty, "https://e.com/meta/list"))
         assert [(found.url, found.name) for found in read if isinstance(found, ListedArchive)] == expected

@@ -32,7 +32,7 @@ LEAST_FRESH = 600.0
 STALE = 7 * 86_400.0
 """While a site cannot be asked, an answer so old still counts."""
 _FALLBACK = MAX_ROBOTS_REDIRECTS + 1
-"""Redirects of a question that was nobody's redirect: we tried `www.` ourselves, and go no further."""
+"""Redirects counted for a request that followed none: we tried `www.` ourselves, and go no further."""
 
 _MAX_REMEMBERED_BYTES = 32 * 2**20
 _LEAST_WEIGHT = 500

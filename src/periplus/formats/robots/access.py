@@ -36,7 +36,7 @@ def product_token(agent: str) -> str:
 
 
 def named_token(agent_line: str) -> str:
-    """Whom an agent line names: a product token in lower case, `*`, or nobody."""
+    """The agent that a line names: a product token in lower case, `*`, or empty."""
     if agent_line.isalpha() and agent_line.isascii():
         return agent_line.lower()
     if _EVERYBODY_LINE.match(agent_line):

@@ -11,10 +11,10 @@ from .access import EVERYBODY, Access, is_robots_txt, named_token, product_token
 from .values import CleanParam, Group, RequestRate, Ruling, VisitTime
 
 MAX_REMEMBERED_AGENTS = 64
-"""So many crawlers' readings of one file are kept ready; a crawler has one name, an audit of sites asks for more."""
+"""Crawlers for which the rules of one file are kept ready: a crawl has one name, an audit of sites asks for more."""
 
 MAX_FIELD_NAMES = 1000
-"""So many different names are counted; junk has no end of them."""
+"""Different names that are counted, at most: a file of junk has any number of them."""
 
 
 class Robots:
@@ -110,7 +110,7 @@ class Robots:
         return tuple(self._groups_by_token().get(self._token_for(agent), ()))
 
     def _read_for(self, agent: str) -> Access:
-        """Crawlers that nobody names share one reading, kept under the token that they obey."""
+        """Crawlers that no group names share one reading, kept under the token that they obey."""
         if len(self._accesses) >= MAX_REMEMBERED_AGENTS:
             self._accesses.clear()
         token = self._token_for(agent)

@@ -67,8 +67,8 @@ class CleanParam(Struct, frozen=True):
 class Group(Struct, frozen=True, gc=False):
     """What is said to some crawlers, in the order it was said.
 
-    `agents` are as written (`*`: everybody else); none at all is a group for nobody. An empty `Disallow:` or `Allow:`
-    forbids and permits nothing, and is no rule here. `noindex` are patterns like those of `rules`.
+    `agents` are as written (`*`: everybody else); none at all is a group for no crawler. An empty `Disallow:` or
+    `Allow:` forbids and permits nothing, and is no rule here. `noindex` are patterns like those of `rules`.
     """
 
     agents: tuple[str, ...]

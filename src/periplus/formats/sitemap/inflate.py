@@ -6,8 +6,8 @@ what turns out to be damaged goes in again by small slices: damage costs the out
 not the faster isal, which loses bytes behind the end of a member when that lies near the edge of what goes in; reading
 XML takes far longer anyway.
 
-Chunks come when they come: an empty one means "nothing yet", and an empty piece goes out for it, so that whoever pulls
-can do something else meanwhile. Empty pieces mean nothing else.
+Chunks come when they come: an empty one means "nothing yet", and an empty piece goes out for it, so that the caller
+that pulls can do something else meanwhile. Empty pieces mean nothing else.
 
 Reasons: "gzip-truncated", "gzip-damaged", "gzip-checksum", "gzip-trailing" (something else follows), "gzip-nested",
 "ratio-limit", and of the decoded bytes "too-large" (the protocol's bound; reading goes on) and "size-limit" (ours).
@@ -49,7 +49,7 @@ def inflate(chunks: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterator
 
 
 def _head(stream: Iterator[bytes]) -> Generator[bytes, None, bytes]:
-    """Enough bytes to see what they are, if there are so many."""
+    """Enough bytes to recognise the format, if there are that many."""
     head = b""
     for chunk in stream:
         head += bytes(chunk)

@@ -26,7 +26,7 @@ from .sniff import Sniffed, sniff
 from .values import Child, Entry, Kind, Limits
 
 WINDOW = 128 * 1024
-"""Characters that are read at once, if so many are there."""
+"""Characters that are read in one step, at most."""
 
 DEFAULT_LIMITS = Limits()
 

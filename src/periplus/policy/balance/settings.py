@@ -7,7 +7,7 @@ from msgspec import Struct
 from ...model import ConfigError
 
 _GROWTH, _GROWN = 1.5, 30
-"""Epochs grow by this, and not after so many: then they have their length, whatever it is."""
+"""Number of epochs after which epochs no longer grow."""
 _LEAST_SAMPLE = 5
 """Fewer pages say next to nothing."""
 _STEEPNESS, _LONGEST_STEP = 4.0, 4.0
@@ -62,7 +62,7 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return min(max(round(self.step * self.epoch), 1), self.epoch // 2)
 
     def length(self, judged: int) -> int:
-        """Pages of the epoch that comes after so many."""
+        """Pages of the epoch that comes after `judged` others."""
         if self.is_strict or judged >= _GROWN:
             return self.epoch
         return min(self.epoch, int(self.first_epoch * _GROWTH**judged))

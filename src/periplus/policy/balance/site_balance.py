@@ -46,7 +46,7 @@ class BalanceRecord(Struct, array_like=True):
 
 
 class SiteBalance:
-    """The shares of one site's two sources, and what they are reckoned from."""
+    """The shares of one site's two sources, and what they are computed from."""
 
     __slots__ = ("_kept", "_settings")
 
@@ -93,7 +93,7 @@ class SiteBalance:
         return self._kept.judged
 
     def choose(self, discovery: int, sitemaps: int) -> Lane:
-        """From which queue the next page is taken, if so many wait in each."""
+        """From which queue the next page is taken, given how many wait in each."""
         if not sitemaps or not discovery:
             return Lane.SITEMAPS if sitemaps else Lane.DISCOVERY
         kept, (for_sitemaps, for_discovery) = self._kept, self.quotas

@@ -67,7 +67,7 @@ def are_thin(rows: NDArray[np.uint8], settings: DuplicateSettings) -> NDArray[np
     What a site says when it has nothing to say ("please enable scripts") must not make one page of all of them.
     """
     repeats = (rows[:, 1:] == rows[:, :-1]).sum(axis=1) + (rows[:, 2:] == rows[:, :-2]).sum(axis=1)
-    thin: NDArray[np.bool_] = repeats >= _FEW_REPEATS  # hardly a page with a text has so many: those are looked at
+    thin: NDArray[np.bool_] = repeats >= _FEW_REPEATS  # few pages with a text have that many: those are looked at
     for row in np.flatnonzero(thin).tolist():
         thin[row] = len(set(rows[row].tolist())) < settings.fewest_values
     return thin

@@ -1,4 +1,4 @@
-"""Names that a site gives to one visitor: the same page under a URL that nobody has seen before.
+"""Names that a site gives to one visitor: the same page under a URL that was not seen before.
 
 Rewrites; the rule is what was taken out: the names of parameters, or `asp.net`.
 

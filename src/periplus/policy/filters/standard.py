@@ -48,7 +48,7 @@ def standard_chain(
 ) -> Chain:
     """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `Lessons`).
 
-    Whoever wants to widen the scope later makes it and gives it in place of the seeds.
+    A caller that widens the scope later makes it and passes it in place of the seeds.
     """
     settings = settings or FilterSettings()
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
@@ -58,7 +58,7 @@ def standard_chain(
 
 
 def screening_chain(scope: Scope, settings: FilterSettings | None = None) -> Chain:
-    """The filters that need no memory of a site: for whoever passes a URL on to the one who has it."""
+    """The filters that need no memory of a site: for a shard that passes a URL on to the shard that has its site."""
     return Chain(_without_memory(scope, settings or FilterSettings()))
 
 

@@ -1,8 +1,8 @@
 """The site with most pages to fetch first: *Length* of Castillo, Marin, Rodriguez & Baeza-Yates (2004).
 
-Politeness makes the largest sites the last to end: whoever starts them late waits for them alone. Taking the longest
-queue first is a rule against that, and in their simulations it also beat orderings by periodic PageRank, where large
-sites were good sites. Pages of a site go first come, first served, which is almost breadth-first.
+Politeness makes the largest sites the last to end: a crawl that starts them late waits for them alone. Taking the
+longest queue first is a rule against that, and in their simulations it also beat orderings by periodic PageRank, where
+large sites were good sites. Pages of a site go first come, first served, which is almost breadth-first.
 """
 
 from __future__ import annotations

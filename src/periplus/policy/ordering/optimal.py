@@ -1,6 +1,6 @@
 """By the PageRank that a page will have in the end: *Optimal* of Castillo et al. (2004), which asks an oracle.
 
-Nobody has one during a first crawl. The simulator has, and a second crawl of the same web has what the first one found
+A first crawl does not have one. The simulator has, and a second crawl of the same web has what the first one found
 out. It is the measure of all orderings by importance, and not the best of them to the end: it is too greedy, and has
 few sites left when the good pages are fetched.
 """

@@ -1,4 +1,4 @@
-"""By PageRank of what is known, reckoned again from time to time: *Batch* and *Partial* of Castillo et al. (2004).
+"""By PageRank of what is known, computed again from time to time: *Batch* and *Partial* of Castillo et al. (2004).
 
 *Batch* ranks all that is known, fetches the best `every` pages, and only when it has all of them ranks again: who is
 found meanwhile waits for the next batch. *Partial* lets new URLs in at once, each with the sum of what the pages that
@@ -19,7 +19,7 @@ _TOLERANCE = 1e-4
 
 
 class PartialPageRank(ByRank):
-    """The worth of a URL is its PageRank when last reckoned, in multiples of the mean, and what it gained since."""
+    """The worth of a URL is its PageRank when last computed, in multiples of the mean, and what it gained since."""
 
     def share(self, worth: float, links: int) -> float:
         """An equal part of its rank."""
@@ -30,7 +30,7 @@ class PartialPageRank(ByRank):
         return worth
 
     def batch_size(self, waiting: int) -> int:
-        """All of them, up to so many."""
+        """All of them, up to the size of a batch."""
         return min(waiting, self.every)
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
@@ -51,5 +51,5 @@ class BatchPageRank(PartialPageRank):
     is_batch = True
 
     def share(self, worth: float, links: int) -> float:  # noqa: ARG002
-        """Nothing: between two batches nobody looks."""
+        """Nothing: scores do not change between two batches."""
         return 0.0

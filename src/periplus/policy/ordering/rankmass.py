@@ -6,8 +6,8 @@ PageRank; who has most is fetched next. It is OPIC with a surfer who gets tired:
 given, so that long ways count less.
 
 A page that is fetched passes its mass on at once. What comes back to pages fetched before goes on when all of it is
-reckoned anew, after every `every` pages. *Windowed* reckons only then, and fetches the best `share` of what is known
-in between (the paper's windowed algorithm: fewer steps for nearly the same order).
+computed again, after every `every` pages. *Windowed* computes it only then, and fetches the best `share` of what is
+known in between (the paper's windowed algorithm: fewer steps for nearly the same order).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...model import ConfigError, KnownLinks, Stage
 from .worth import ByRank
 
 _STEPS = 60
-"""What is left of the mass after so many links is 0.85^60 of it: less than a level."""
+"""Links that mass is followed along, at most: 0.85^60 of it is then left, less than a level."""
 
 
 class RankMass(ByRank):
@@ -56,7 +56,7 @@ class RankMass(ByRank):
 
 
 class WindowedRankMass(RankMass):
-    """The best `share` of the frontier is fetched before all of it is reckoned again; at least `every` pages."""
+    """The best `share` of the frontier is fetched before all of it is scored again; at least `every` pages."""
 
     is_batch = True
 
@@ -67,7 +67,7 @@ class WindowedRankMass(RankMass):
         self._share = share
 
     def share(self, worth: float, links: int) -> float:  # noqa: ARG002
-        """Nothing: between two windows nobody looks."""
+        """Nothing: scores do not change between two windows."""
         return 0.0
 
     def batch_size(self, waiting: int) -> int:

@@ -26,14 +26,14 @@ class ByGain(ByWorth):
 
 
 class ByRank(ByGain):
-    """And it is reckoned anew, over all that is known, after `every` so many pages."""
+    """And it is computed again, over all known pages, after every `every` pages."""
 
     is_batch = False
 
     def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
         if every < 1 or not 0.0 < damping < 1.0:
             raise ConfigError(
-                f"ranks every {every} pages with damping {damping} cannot be reckoned",
+                f"ranks cannot be computed every {every} pages with damping {damping}",
                 hint="Give it `every` of 1 or more, and a `damping` between 0 and 1",
             )
         self.every = every

@@ -145,7 +145,7 @@ def is_appended(before: FileMemory, after: FileMemory) -> bool:
 
     That is, what was added is as new as the newest was before, to the day, what moved was so already, and there was
     something older. So do indexes grow that have a file for each day (amazon.com, in Schonfeld & Shivakumar 2009): what
-    is older will not be touched again. Without times nobody can tell.
+    is older will not be touched again. Without times this is unknown.
     """
     codes, places = _codes(before, after.prints, after.times)
     is_added, is_moved = codes == Change.ADDED, codes == Change.MOVED

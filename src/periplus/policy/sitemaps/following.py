@@ -10,7 +10,7 @@ Reasons for which a child is not followed, stable words that tables count:
 * `tree-files`, `tree-entries`, `tree-bytes`: the tree has used up its budget
 
 A sample is of max(n0, alpha n) of an index's n children: those known already, then those with the smallest hashes. So
-whoever reads an index again, also after it has grown, goes on with the files that were chosen before.
+when an index is read again, also after it has grown, the files that were chosen before are kept.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_redirects: int = 5
     """How often a file may be elsewhere."""
     max_children: int = 50_000
-    """Children of one index that are looked at; the protocol allows so many."""
+    """Children of one index that are looked at: the limit of the protocol."""
     sample_least: int = 0
     """Children of an index that are read at least, where only a sample is read (n0)."""
     sample_share: float = 1.0
@@ -65,7 +65,7 @@ class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
             )
 
     def sample_of(self, count: int) -> int:
-        """How many of so many children are read."""
+        """How many of `count` children are read."""
         return min(count, max(self.sample_least, math.ceil(self.sample_share * count - 1e-9)))
 
 
@@ -77,7 +77,7 @@ class TreeSpending(Struct, frozen=True, array_like=True, gc=False):
     size: int = 0
 
     def read(self, entries: int, size: int) -> TreeSpending:
-        """After so many more entries and bytes."""
+        """What is spent after `entries` more entries and `size` more bytes."""
         return TreeSpending(self.files, self.entries + entries, self.size + size)
 
     def refusal(self, settings: ForestSettings) -> str:

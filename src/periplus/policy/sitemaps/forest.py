@@ -38,7 +38,7 @@ class SitemapNode(Struct, frozen=True):
 
     url: Url
     tree: Url
-    """The file that its tree grows from: itself, if nobody leads to it."""
+    """The file that its tree grows from: itself, if no other file lists it."""
     origin: Origin
     """How its tree came to be known."""
     first_seen_at: float

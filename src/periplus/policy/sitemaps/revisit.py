@@ -129,7 +129,8 @@ def interval(
 ) -> float:
     """Seconds from one visit to the next.
 
-    `trust` is that of the index which dates this file, None where none does; `is_hinted`: it has dated it anew since.
+    `trust` is that of the index which dates this file, None where none does; `is_hinted`: it has given it a new date
+    since.
     """
     if trust is not None:
         if is_hinted:

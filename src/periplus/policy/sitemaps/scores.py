@@ -6,7 +6,7 @@
   (`graph.priority_rank`); an orphan so has a rank of its own.
 
 A score is a multiple of the mean of what it is compared with, as those of the orderings by importance are: a site
-cannot raise all its pages by giving each of them 1.0. Ranks are reckoned now and then over all links (`entry_ranks`)
+cannot raise all its pages by giving each of them 1.0. Ranks are computed now and then over all links (`entry_ranks`)
 and looked up by URL; what has been listed since has none yet.
 """
 
@@ -99,7 +99,7 @@ class ByPriorityRank:
         self._by_priority = ByPriority(settings, rank_of)
 
     def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
-        """PriorityRank; until that is reckoned of a page, the least there is, by priority."""
+        """PriorityRank; until a page has one, the lowest value, by priority."""
         ranks = map(self._rank_of, urls)
         least = self._by_priority.scores(urls, priorities, said)
         return [UNRANKED * score if rank is None else rank for rank, score in zip(ranks, least, strict=True)]

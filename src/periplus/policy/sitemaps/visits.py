@@ -8,7 +8,7 @@ Reasons for which a file retires, stable words that tables count:
 * `empty`: nothing in it, reading after reading; `useless`: nothing in it that is wanted
 * `unlisted`: the index that named it does so no more
 
-Who is told of a retired file anew (by a robots.txt, a person, a ping, an index) may wake it (`woken`).
+When a retired file is named again (by a robots.txt, a user, a ping, an index) it may be woken (`woken`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     calendar    time, fingerprint -> URL
 
-Whoever moves a URL knows the time that it had, so that no second table has to.
+The caller that moves a URL knows its old time, so no second table is needed.
 """
 
 from __future__ import annotations

@@ -337,7 +337,7 @@ class Table:
 
 
 def remove_files(folder: Path) -> None:
-    """Remove a state that nobody has open."""
+    """Remove a state that no process has open."""
     for name in (DATA, _LOCKS, SEAL):
         (folder / name).unlink(missing_ok=True)
 

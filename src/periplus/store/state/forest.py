@@ -5,7 +5,7 @@
     forest-due        due time, sequence -> key                 a file that is never due has no row here
     forest-memories   digest, number of the piece -> a piece of what the file last said
 
-Keys of files are as long as URLs, and LMDB's are not: a digest stands for each, of 128 bits of BLAKE2, which nobody
+Keys of files are as long as URLs, and LMDB's are not: a digest stands for each, of 128 bits of BLAKE2, which nothing
 can make two of. What a file said may be a megabyte, for which LMDB would look for as many free pages in a row: it is
 cut into pieces that fill a page each. Nothing is held in memory.
 """
@@ -128,7 +128,7 @@ class DiskForest:
             table.put_many(sorted(items))
 
     def due(self, now: float, limit: int) -> list[str]:
-        """The keys of those that are due, at most so many, the longest due first; they stay due."""
+        """The keys of at most `limit` files that are due, the longest due first; they stay due."""
         tables = self._tables
         if tables is None or limit <= 0:
             return []

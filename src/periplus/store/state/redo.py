@@ -10,9 +10,9 @@ checksum of the rest, which is compressed.
 **Numbers are taken, not given.** A delta gets its name by a hard link, which fails if there is one of that name, on one
 machine as on NFS: of two processes that both believe to hold a shard exactly one writes the next commit, and the other
 learns that it was deposed (`CollectionInUse`). Old deltas are removed only after the image that they started from, and
-whoever has written one looks whether its image is still there: so a number that was taken and removed meanwhile fools
-nobody. Where there are no hard links (most mounted buckets) a file is created exclusively under its final name; there
-the last delta may be torn, and leases must keep two from writing at once.
+a process that has written one checks that its image is still there: so a number that was taken and removed meanwhile
+misleads no process. Where there are no hard links (most mounted buckets) a file is created exclusively under its final
+name; there the last delta may be torn, and leases must keep two from writing at once.
 
 Rows are logged, not blocks: a changed row of 100 bytes is 40 compressed bytes here and a page of 4 KB in LMDB's file,
 and nothing depends on how LMDB lays out its pages. (ARIES calls it logical redo; Mohan et al., TODS 17(1), 1992.)
@@ -215,7 +215,7 @@ class RedoLog:
             _sync_names(self.folder)
         except FileExistsError as error:
             raise taken_over(self.folder) from error
-        except FileNotFoundError as error:  # the draft, or the folder, was removed by whoever holds it now
+        except FileNotFoundError as error:  # the draft, or the folder, was removed by the process that holds it now
             raise taken_over(self.folder) from error
         except OSError as error:
             raise CollectionError(

@@ -3,12 +3,13 @@
 LMDB wants a local disk: it maps its file into memory and locks it, both of which network file systems do slowly or not
 at all. So the environment lies on the disk of the node, and beside the shard's journal a copy of it (`redo`): an image,
 and the rows that each commit since has changed. A commit is made when its rows are in the copy; the local file follows,
-and is never ahead. Whoever opens the shard next, here or elsewhere, takes the local file if its last commit is one of
-the copy's, else the image, and then what was changed since: a node that was lost takes nothing with it.
+and is never ahead. The next process that opens the shard, here or elsewhere, takes the local file if its last commit is
+one of the copy's, else the image, and then what was changed since: a node that was lost takes nothing with it.
 
-**Holders.** To open a shard is to take its next commit number with an empty commit, under an `epoch`. From then on
-whoever held it before finds that number taken when it commits, and must end. An epoch older than the last is refused:
-a process that was slow to start does not depose its successor. 0 is for those who know of no epochs: the last goes on.
+**Holders.** To open a shard is to take its next commit number with an empty commit, under an `epoch`. From then on the
+process that held it before finds that number taken when it commits, and must end. An epoch older than the last is
+refused: a process that was slow to start does not depose its successor. 0 is for those who know of no epochs: the last
+goes on.
 
 **Images.** When the deltas take more bytes than the image, a new one is written in the background, from a reading of
 LMDB's that commits do not disturb. So each changed byte is written about twice, and who restores reads about twice what
@@ -44,11 +45,11 @@ from .redo import FOLDER, Changes, Contents, RedoLog, Stamp, taken_over
 log = logging.getLogger(__name__)
 
 SMALLEST_FOLD = 8 << 20
-"""So many bytes of deltas are no reason for a new image."""
+"""Bytes of deltas up to which no new image is written."""
 MOST_DELTAS = 2_000
-"""So many files are one, whatever their size: whoever restores opens each."""
+"""Number of deltas after which a new image is written, whatever their size: a restore opens each of them."""
 ROWS_AT_ONCE = 50_000
-"""Whoever restores commits after so many rows, which take memory until then."""
+"""Rows after which a restore commits; until then they take memory."""
 
 SMALLEST_PAGE = 4096
 """Bytes of a page of LMDB, at least: a state that comes from another machine may have larger ones than ours."""
@@ -114,8 +115,8 @@ class Replica:
     def _is_held(self, taken: Stamp) -> bool:
         """Whether a number that was free was never taken before: no image reaches beyond it.
 
-        As long as our image is there none does. Else it was replaced, by us or by whoever held the shard before and was
-        still writing one: of a commit before this, or after.
+        As long as our image is there none does. Else it was replaced, by us or by the process that held the shard
+        before and was still writing one: of a commit before this, or after.
         """
         if self._redo.has_base(self._base):
             return True
@@ -308,7 +309,8 @@ def is_begun(home: Path) -> bool:
 
 
 def bring_home(home: Path) -> None:
-    """Let the state of a shard lie in the collection again. Whoever held it is deposed; nothing to do if it does."""
+    """Move the state of a shard back into the collection, if it is elsewhere, and depose the process that held it."""
+
     finish_homecoming(home)
     if not is_copied(home):
         return
@@ -341,7 +343,7 @@ def finish_homecoming(home: Path) -> None:
 def followed(home: Path, prepare: Callable[[Environment], None]) -> Iterator[Path]:
     """A folder with a copied state as last committed, to be opened by a reader before this ends.
 
-    Nobody is asked but the copy, so the crawl is not disturbed; who reads again soon only takes what was changed
+    Only the copy is read, so the crawl is not disturbed; a second reading soon after only takes what was changed
     since. `prepare` makes the tables, of which a state that has just begun has not all.
     """
     redo = RedoLog(home / FOLDER)
@@ -359,7 +361,7 @@ def followed(home: Path, prepare: Callable[[Environment], None]) -> Iterator[Pat
 
 
 def _cache() -> Path:
-    """A folder of ours alone, whoever else uses this machine."""
+    """A folder that only this user of the machine can enter."""
     folder = Path(tempfile.gettempdir()) / f"periplus-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -1,7 +1,7 @@
 """What an ordering that learns knows of each URL, on disk; and, where it wants them, all links.
 
     standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `places`)
-    ranks            number // CHUNK -> the worth that so many URLs were given by the last ranking
+    ranks            number // CHUNK -> the worth that CHUNK URLs were given by the last ranking
     standing-links   number -> links, each as the numbers of two URLs
 
 URLs are numbered in the order in which they came, so that a link is eight bytes, and a ranking is arrays without any
@@ -178,7 +178,7 @@ class DiskStandings:
                 self._change(url, self._own(standing, before, place, short.encode()))
 
     def _free(self, key: bytes, *, is_free: bool) -> bytes:
-        """The first key from here on that nobody has; none: too many others are in the way."""
+        """The first free key from here on; `None` if too many keys are taken."""
         for _ in range(MAX_PROBES):
             if key not in self._new and (is_free or self._table.get(key) is None):
                 self._new.add(key)
@@ -406,4 +406,4 @@ def _short_of(row: bytes) -> bytes:
 
 
 def _damaged() -> CollectionDamaged:
-    return CollectionDamaged("a standing in the state cannot be read", hint="restore it from a copy, or begin anew")
+    return CollectionDamaged("a standing in the state cannot be read", hint="restore it from a copy, or begin again")

@@ -1,4 +1,4 @@
-"""The seven tables at rest, as Parquet: what happened, one row a fact, for whoever asks afterwards.
+"""The seven tables, as Parquet: what happened, one row a fact, for queries after the crawl.
 
 A live crawl and a simulation write the same tables from the same events: `discoveries` (who told us of which URL, and
 what was refused), `fetches` (what was asked of whom, what came back, where it lies), `pages` (what a page says of

@@ -1,6 +1,6 @@
 """Rows of `fetches`: every task that came back, well or not, and where the answer lies.
 
-A `Located` outcome is no row: nobody was visited.
+A `Located` outcome makes no row: no server was asked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_TYPE = 256
 
 
 def fetch_row(event: FetchEnded) -> Row | None:
-    """The row of a task that came back; `None` where nobody was visited."""
+    """The row of a task that came back; `None` where no server was asked."""
     outcome = event.outcome
     if isinstance(outcome, Located):
         return None
