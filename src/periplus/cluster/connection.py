@@ -35,10 +35,9 @@ def load() -> ModuleType:
 
 @contextmanager
 def connected(address: str, cpus: int = 0) -> Iterator[ModuleType]:
-    """Ray, connected: to a cluster that is there, or to one that is started here with `cpus` processors and
-    stopped after.
+    """Ray, connected to a running cluster, or to one that is started here and stopped after.
 
-    A process that is connected already stays so, whatever the address.
+    One that is started here has `cpus` processors. A process that is connected already stays so, whatever the address.
     """
     ray = load()
     if ray.is_initialized():

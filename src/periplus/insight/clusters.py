@@ -42,7 +42,7 @@ from .sketched_pages import (
 from .workplace import Workplace
 
 _ROUNDS: Final = 6
-"""After so many it is good enough: a crowd of which the order is still in dispute has nothing to tell apart."""
+"""Rounds at most: where leaders still change after that, the pages are too alike for it to matter."""
 _PAIRS_AT_ONCE: Final = 1 << 17
 
 

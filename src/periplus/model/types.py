@@ -311,7 +311,7 @@ class Failed(Struct, frozen=True, tag=True):
 
 
 class Excluded(Struct, frozen=True, tag=True):
-    """This must not be fetched: robots rules forbid it, or its address is private."""
+    """A URL that must not be fetched: robots rules forbid it, or its address is private."""
 
     task: FetchTask
     reason: str

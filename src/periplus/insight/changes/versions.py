@@ -26,7 +26,7 @@ from .values import Version
 from .visits import GOOD, SAME, states_of
 
 MAX_VISITS: Final = 10_000
-"""Of one page, the last so many."""
+"""Versions of one page that are read, at most: the last ones."""
 _COLUMNS: Final = (
     "url", "purpose", "outcome", "status", "reason", "target", "ended_at", "digest", "warc_file", "warc_offset",
     "warc_length", "is_revisit",

@@ -1,4 +1,4 @@
-"""Since when to tell, if nobody says: since the last run of a crawl that found something began.
+"""The default start of the window: when the last run of a crawl that found something began.
 
 A run is told from what it left. When it ends, each of its shards closes the file of the table `fetches` that it wrote,
 so that what the next one does is in another file (`runs_of`). One that was killed closes nothing: there, and within a
@@ -78,7 +78,7 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     if not last:
         return Beginning(now - DAY, "day")
     begun = [at for at in (*_after_pauses(visits.firsts), *runs_of(pieces)) if at <= last]
-    first = max(begun) // _SECOND  # as it is shown: whoever types it gets the same
+    first = max(begun) // _SECOND  # as it is shown: typing it gives the same window
     day_before = last / _SECOND - DAY
     return Beginning(float(first), "run") if first >= day_before else Beginning(day_before, "day-of-run")
 

@@ -4,8 +4,8 @@ Nothing is fetched and nothing of the collection is changed. In memory are a few
 each sitemap file that was asked for or named, never an entry of a sitemap.
 
 A robots.txt is looked for as the crawl did: at the domain, where redirects lead, and, where a web page stands in its
-place, under `www.`; the whole chain is in `fetches`. Sitemaps stand in trees as `trees` says. A file that nobody named
-counts only if it could be read: that a guess was wrong says nothing of a domain.
+place, under `www.`; the whole chain is in `fetches`. Sitemaps stand in trees as `trees` says. A file that no other
+named counts only if it could be read: that a guess was wrong says nothing of a domain.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ def facts_of_collection(
 
 
 def _sites(domains: Iterable[str]) -> Iterator[Site]:
-    """As the crawl would know them. A line that is no domain stays as it is: nobody can have been asked for it."""
+    """As the crawl would know them.
+
+    A line that is not a domain stays as it is: no server can have been asked for it.
+    """
     for domain in map(str.strip, domains):
         url = canonical(domain if "://" in domain else f"http://{domain}/")
         if domain:
@@ -225,6 +228,6 @@ def _kind_of(beginning: bytes, reading: FileReading) -> Kind:
 
 
 def _key_of(url: str) -> str:
-    """The name that a file and its twins share, whoever spells it."""
+    """The name that a file and its twins share, however it is spelled."""
     known = canonical(url)
     return url if known is None else twin_key(known)

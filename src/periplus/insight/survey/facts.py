@@ -8,7 +8,7 @@ What became of a robots.txt (`RobotsFact.outcome`):
   file itself under `www.`
 * `html-instead`: a web page stands in its place, and under `www.` there is no file either
 * `http-404` and its kin: the server said so; `too-many-redirects`; the reasons of the wire (`timeout`, ...)
-* `not-asked`: nobody asked, or nobody knows what came of it
+* `not-asked`: it was not requested, or the result is not known
 
 What became of a sitemap file (`FileFact.outcome`):
 

@@ -26,7 +26,7 @@ from .sampling import SAMPLE, Listed, Sample
 from .shapes import fold_lists, has_figures, is_list, is_number
 
 HALF_LIFE: Final = 180 * 86_400.0
-"""A page that changed so many seconds before the newest weighs half."""
+"""Half-life in seconds: a page that changed this long before the newest weighs half."""
 _PRIORITY, _LEAST = 0.5, 0.05
 _SIBLINGS, _FURTHER = 3, 0.5
 _NUMBERED: Final = 0.25
@@ -66,8 +66,8 @@ def ulinks(
 ) -> list[Ulink]:
     """The `k` most useful links of a site, of at least `m` parts that it is seen as (`k`, if not given).
 
-    URLs may come in any number; 20,000 of them, drawn by lot, make the tree. `as_of`: against what the age of a page
-    is reckoned; (nearly) the newest lastmod, if not given.
+    URLs may come in any number; 20,000 of them, sampled, make the tree. `as_of`: the time from which the age of a page
+    is computed; (nearly) the newest lastmod, if not given.
     """
     sample = Sample(urls, size=SAMPLE, seed=seed, mends=not exact)
     if exact:

@@ -42,7 +42,7 @@ class Channel:
         return str((self._transport.get_extra_info("peername") or ("",))[0])
 
     def begin_tls(self, context_of: ContextOf, host: str) -> None:
-        """From here on, bytes are TLS; be `host` for a client that names nobody."""
+        """From here on, bytes are TLS; serve `host` to a client that names none."""
         self._tls = TlsLayer(context_of, host)
 
     def receive(self, data: bytes) -> bytes:

@@ -37,7 +37,7 @@ _SECURE = (("x-forwarded-proto", "https"),)
 
 
 class Replier(Protocol):
-    """Whoever knows what a host says: see `hosts`."""
+    """Answers requests for a host: see `hosts`."""
 
     def __call__(self, request: Request, *, is_proxied: bool) -> Reply:
         """The reply to a request."""
@@ -235,7 +235,7 @@ class Connection(asyncio.Protocol):
         return Request(method, head.host, head.target, fields, at, self._ip)
 
     def _ask(self, request: Request, *, is_proxied: bool) -> Reply:
-        """What the host says. A bug of ours must not end the lab: it is a 500, told to whoever runs the loop."""
+        """The host's answer. A bug of ours must not end the lab: it is a 500, and reported to the event loop."""
         try:
             return self._service.reply(request, is_proxied=is_proxied)
         except Exception as error:

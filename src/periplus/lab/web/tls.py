@@ -51,7 +51,7 @@ class TlsLayer:
     """The server's side of one TLS connection, without a socket."""
 
     def __init__(self, context_of: Callable[[str], ssl.SSLContext], host: str) -> None:
-        """`context_of` gives the certificate of a host; `host` is who to be when the client names nobody."""
+        """`context_of` gives the certificate of a host; `host` is served when the client names none."""
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._object = context_of(host).wrap_bio(self._incoming, self._outgoing, server_side=True)
         assert isinstance(self._object, _NamedObject)  # noqa: S101 - what `server_context` makes

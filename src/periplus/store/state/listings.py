@@ -1,5 +1,4 @@
-"""URLs that files list and that are not queued yet, on disk: one row a slice, in the order in which they will be
-wanted.
+"""URLs that files list and that are not queued yet, on disk: one row a slice, in the order of use.
 
     listings    site number, level, sequence -> a slice
 

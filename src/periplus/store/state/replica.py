@@ -310,7 +310,6 @@ def is_begun(home: Path) -> bool:
 
 def bring_home(home: Path) -> None:
     """Move the state of a shard back into the collection, if it is elsewhere, and depose the process that held it."""
-
     finish_homecoming(home)
     if not is_copied(home):
         return

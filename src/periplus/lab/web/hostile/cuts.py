@@ -89,7 +89,7 @@ def tls_self_signed(request: Request) -> Answer:
 
     Refuse, or fetch and note it; much of the small web is like this.
     """
-    return _over_tls(request, "The certificate was signed by nobody.")
+    return _over_tls(request, "The certificate is signed by no authority.")
 
 
 @hostile("tls-cut")
