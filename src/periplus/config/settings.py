@@ -27,7 +27,7 @@ from periplus.policy.filters import (
     Extensions,
     ExtensionSettings,
     FilterSettings,
-    Lessons,
+    FilterStates,
     Patterns,
     PatternSettings,
     Scope,
@@ -43,10 +43,10 @@ from periplus.policy.refresh import RefreshSettings, Weigher, check_importance, 
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
-    ForestSettings,
     RetirementSettings,
     RevisitSettings,
     ScoreSettings,
+    TreeLimits,
 )
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
@@ -139,7 +139,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages are read, and which of their links are followed."""
     sitemaps: SitemapSettings = SitemapSettings()
     """What sites publish about themselves, and whether it is read."""
-    forest: ForestSettings = ForestSettings()
+    forest: TreeLimits = TreeLimits()
     """How far trees of sitemaps are followed."""
     authority: AuthoritySettings = AuthoritySettings()
     """Whose pages a sitemap may list."""
@@ -202,7 +202,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             ("patterns", lambda: Patterns(self.patterns)),
             ("extensions", lambda: Extensions(self.extensions)),
             ("sessions", lambda: Sessions(self.sessions)),
-            ("traps", lambda: Traps(Lessons(), self.traps)),
+            ("traps", lambda: Traps(FilterStates(), self.traps)),
             ("refresh", self._check_refresh),
         ):
             try:

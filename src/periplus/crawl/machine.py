@@ -30,7 +30,7 @@ from periplus.model import (
     Url,
 )
 from periplus.policy.balance import BalanceSettings
-from periplus.policy.filters import Guard, Scope, SiteLessons
+from periplus.policy.filters import Guard, Scope, SiteFilterState
 from periplus.policy.refresh import RefreshSettings, Weigher
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State, WarcEnd
@@ -120,7 +120,7 @@ class Machine:
         *,
         ordering: Ordering,
         scope: Scope,
-        make_guard: Callable[[Callable[[Site], SiteLessons | None]], Guard],
+        make_guard: Callable[[Callable[[Site], SiteFilterState | None]], Guard],
         screen: Filter,
         weights: Weigher | None = None,
         rank_of: RankOf = lambda _url: None,
@@ -188,7 +188,7 @@ class Machine:
             saved=_with_bodies(meta.sitemaps, load_body),
         )
 
-    def _traps_of(self, site: Site) -> SiteLessons | None:
+    def _traps_of(self, site: Site) -> SiteFilterState | None:
         """What trap guards learnt of a site."""
         return self._records.get(site).traps
 

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from .events import Event
 from .state import (
     Batch,
-    ForestRow,
     KnownLinks,
     Payload,
     Placement,
     Queued,
     RobotsFile,
+    SitemapFileRow,
     Sketched,
-    Standing,
     Ticket,
+    UrlScore,
 )
 from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
 
@@ -60,7 +60,7 @@ class Ordering(Protocol):
 class Learning(Protocol):
     """What an ordering may be besides: one in whose eyes a URL gains from every page that leads to it.
 
-    It then keeps a `Standing` of each URL. For such an ordering `score` is of what is new; later it is `score_of`.
+    It then keeps a `UrlScore` of each URL. For such an ordering `score` is of what is new; later it is `score_of`.
     """
 
     def share(self, worth: float, links: int) -> float:
@@ -143,22 +143,22 @@ class Queues(Protocol):
         """How many wait in all queues, the postponed ones included."""
 
 
-class Standings(Protocol):
+class UrlScores(Protocol):
     """What an ordering that learns knows of each URL; and, where it wants them, all links."""
 
-    def get(self, urls: Sequence[Url]) -> list[Standing | None]:
-        """The standing of each, aligned with `urls`."""
+    def get(self, urls: Sequence[Url]) -> list[UrlScore | None]:
+        """The score of each, aligned with `urls`."""
 
-    def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+    def put(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
         """Keep these."""
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
-        """Keep links, each from a URL to a URL; those whose end has no standing are left out."""
+        """Keep links, each from a URL to a URL; those whose end has no score are left out."""
 
     def known(self) -> KnownLinks:
         """All of it, as numbers."""
 
-    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, Standing]]:
+    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, UrlScore]]:
         """Those that `known`, when last asked, gave these numbers."""
 
     def revalue(self, worth: NDArray[np.float64]) -> None:
@@ -169,7 +169,7 @@ class Standings(Protocol):
         """How many are neither in a queue nor done: they wait for the next batch."""
 
 
-class Forest(Protocol):
+class SitemapStore(Protocol):
     """The files that sites publish about themselves, as rows that only the crawl understands; and what each last said.
 
     A file goes by a key that its twins share. It is due at a time; `math.inf`: not before somebody says so.
@@ -178,7 +178,7 @@ class Forest(Protocol):
     def get(self, keys: Sequence[str]) -> list[bytes | None]:
         """The row of each, aligned with `keys`."""
 
-    def put(self, rows: Sequence[ForestRow]) -> None:
+    def put(self, rows: Sequence[SitemapFileRow]) -> None:
         """Keep these."""
 
     def due(self, now: float, limit: int) -> list[str]:
@@ -225,7 +225,7 @@ class Listings(Protocol):
         """How many slices there are."""
 
 
-class Calendar(Protocol):
+class RevisitQueue(Protocol):
     """Who is to be visited again when. A URL is there at most once: who moves it knows the time that it had."""
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:

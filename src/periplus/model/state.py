@@ -44,7 +44,7 @@ class Stage(IntEnum):
     DONE = 3
 
 
-class Standing(Struct, gc=False):
+class UrlScore(Struct, gc=False):
     """What an ordering that learns knows of a URL. Mutable: the frontier works on it, and puts it back.
 
     `worth` is cash, rank, mass or a number of links; `level` and `place` are those of its ticket while it waits;
@@ -75,7 +75,7 @@ class KnownLinks(Struct, frozen=True):
     is_seed: NDArray[np.bool_]
 
 
-class ForestRow(Struct, frozen=True):
+class SitemapFileRow(Struct, frozen=True):
     """A file that a site publishes about itself, as it is kept: whose it is, when it is due, and all else in `row`."""
 
     key: str

@@ -6,7 +6,6 @@ and simulations, where a world of a million URLs fits and nothing must outlive t
 """
 
 from .crawl_state import Sites, SiteState, State
-from .forest import MemoryForest
 from .listed_ranks import listed_priorities, listed_ranks
 from .memory import (
     MemoryEventSink,
@@ -19,6 +18,7 @@ from .memory import (
     MemoryUrlRecords,
 )
 from .ranks import KnownRanks, known_ranks
+from .sitemap_store import MemorySitemapStore
 from .sketches import MemorySketches
 from .state import DiskState, Replica, bring_home, is_begun
 from .tables import Tables, TableSettings
@@ -30,10 +30,10 @@ __all__ = [
     "KnownRanks",
     "MemoryEventSink",
     "MemoryExchange",
-    "MemoryForest",
     "MemoryPayloads",
     "MemoryQueues",
     "MemoryRobotsFiles",
+    "MemorySitemapStore",
     "MemorySites",
     "MemorySketches",
     "MemoryState",

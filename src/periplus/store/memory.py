@@ -36,12 +36,12 @@ from periplus.model import (
 )
 from periplus.urls import site_of
 
-from .calendar import MemoryCalendar
 from .crawl_state import SiteState
-from .forest import MemoryForest
 from .listings import MemoryListings
+from .revisit_queue import MemoryRevisitQueue
+from .sitemap_store import MemorySitemapStore
 from .sketches import MemorySketches
-from .standings import MemoryStandings
+from .url_scores import MemoryUrlScores
 
 HIGHEST_LEVEL = 255
 """Levels are discrete, and fit in a byte of a key."""
@@ -393,10 +393,10 @@ class MemoryState:
     def __init__(self, shard: int = 0) -> None:
         self.records = MemoryUrlRecords()
         self.queues = MemoryQueues()
-        self.standings = MemoryStandings()
-        self.forest = MemoryForest()
+        self.standings = MemoryUrlScores()
+        self.forest = MemorySitemapStore()
         self.listings = MemoryListings()
-        self.calendar = MemoryCalendar()
+        self.calendar = MemoryRevisitQueue()
         self.sites = MemorySites()
         self.robots = MemoryRobotsFiles()
         self.payloads = MemoryPayloads()

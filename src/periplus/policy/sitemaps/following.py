@@ -25,12 +25,12 @@ from xxhash import xxh3_64_intdigest
 from ...formats.sitemap import Child
 from ...model import ConfigError, Url
 from ...urls import canonical, site_of
-from .forest import Origin, SitemapNode, twin_key
+from .trees import Origin, SitemapNode, twin_key
 
 _SPOKEN_FOR = (Origin.ROBOTS, Origin.SUBMITTED)
 
 
-class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """How far trees of sitemaps are followed."""
 
     max_depth: int = 50
@@ -80,7 +80,7 @@ class TreeSpending(Struct, frozen=True, array_like=True, gc=False):
         """What is spent after `entries` more entries and `size` more bytes."""
         return TreeSpending(self.files, self.entries + entries, self.size + size)
 
-    def refusal(self, settings: ForestSettings) -> str:
+    def refusal(self, settings: TreeLimits) -> str:
         """Why the tree may not grow further; empty if it may."""
         if self.files >= settings.max_files:
             return "tree-files"
@@ -106,7 +106,7 @@ def follow(
     above: Collection[str],
     is_known: Callable[[str], bool],
     spent: TreeSpending,
-    settings: ForestSettings,
+    settings: TreeLimits,
     now: float,
 ) -> Followed:
     """Decide on the children that an index names, while they arrive.
@@ -160,7 +160,7 @@ def _named(
 
 
 def _sampled(
-    named: Collection[str], is_known: Callable[[str], bool], settings: ForestSettings, refused: Counter[str]
+    named: Collection[str], is_known: Callable[[str], bool], settings: TreeLimits, refused: Counter[str]
 ) -> list[str]:
     """The keys of those in the sample, in the order of the index."""
     size = settings.sample_of(len(named))
@@ -173,7 +173,7 @@ def _sampled(
     return [key for key in named if key in chosen]
 
 
-def _refusal(index: SitemapNode, url: Url, settings: ForestSettings) -> str:
+def _refusal(index: SitemapNode, url: Url, settings: TreeLimits) -> str:
     if index.depth + 1 > settings.max_depth:
         return "sitemap-depth"
     is_foreign = site_of(url) != site_of(index.url)

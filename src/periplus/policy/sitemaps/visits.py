@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from ...model import Lastmod, Site, Validators
 from .authority import FOREIGN
-from .forest import Origin, SitemapNode
 from .revisit import DAY, IndexTrust, RevisitSettings, interval
+from .trees import Origin, SitemapNode
 
 NO_SITEMAP = ("html", "unknown", "")
 _GONE = (401, 403, 404, 410, 451)

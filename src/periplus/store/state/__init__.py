@@ -11,25 +11,25 @@ shard from one whose state was lost, and `seal` notices a file that has changed 
 
 from .disk import DiskState
 from .exchange import DiskExchange
-from .forest import DiskForest
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, bring_home, is_begun
+from .sitemap_store import DiskSitemapStore
 from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
 from .sketches import DiskSketches
-from .standings import DiskStandings
+from .url_scores import DiskUrlScores
 
 __all__ = [
     "DiskExchange",
-    "DiskForest",
     "DiskPayloads",
     "DiskQueues",
     "DiskRobotsFiles",
+    "DiskSitemapStore",
     "DiskSites",
     "DiskSketches",
-    "DiskStandings",
     "DiskState",
     "DiskUrlRecords",
+    "DiskUrlScores",
     "Replica",
     "bring_home",
     "is_begun",

@@ -11,19 +11,19 @@ from periplus.model import AddressVisits, CollectionDamaged, CollectionError, Li
 from periplus.policy.duplicates import DuplicateSettings
 
 from .begun import lost_state, note_begun, was_begun
-from .calendar import DiskCalendar
 from .environment import DATA, MAP_SIZE, Environment
 from .exchange import DiskExchange
-from .forest import DiskForest
 from .listings import DiskListings
 from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, has_state, is_copied
+from .revisit_queue import DiskRevisitQueue
 from .rows import damaged_row, encode
+from .sitemap_store import DiskSitemapStore
 from .sites import DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites
 from .sketches import DiskSketches
-from .standings import DiskStandings
+from .url_scores import DiskUrlScores
 
 FORMAT = b"3"
 """Of the tables and rows. A change that old rows do not survive gets another."""
@@ -89,10 +89,10 @@ class DiskState:
             self.names = names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
-            self.standings = DiskStandings(environment, names)
-            self.forest = DiskForest(environment, names)
+            self.standings = DiskUrlScores(environment, names)
+            self.forest = DiskSitemapStore(environment, names)
             self.listings = DiskListings(environment, names)
-            self.calendar = DiskCalendar(environment)
+            self.calendar = DiskRevisitQueue(environment)
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_digest
 
-from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, Stage, Standing, Url
+from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, Stage, Url, UrlScore
 
 from .environment import Environment, Table
 from .names import ID_LENGTH, Recent, SiteNames
@@ -62,8 +62,8 @@ _IS_GONE = 255
 """In place of the length of a place, in memory alone: a number whose URL has moved to another state."""
 
 
-class _Kept(Standing, gc=False):
-    """A standing with its number, where it lies, its URL as it is kept there, and whether it was counted as pooled."""
+class _Kept(UrlScore, gc=False):
+    """A score with its number, where it lies, its URL as it is kept there, and whether it was counted as pooled."""
 
     number: int = 0
     key: bytes = b""
@@ -71,8 +71,8 @@ class _Kept(Standing, gc=False):
     is_pooled: bool = False
 
 
-class DiskStandings:
-    """`Standings` in three tables, which are made when the first of them is needed: most orderings learn nothing."""
+class DiskUrlScores:
+    """`UrlScores` in three tables, which are made when the first of them is needed: most orderings learn nothing."""
 
     def __init__(
         self,
@@ -112,8 +112,8 @@ class DiskStandings:
 
     # one by one
 
-    def get(self, urls: Sequence[Url]) -> list[Standing | None]:
-        """The standing of each, aligned with `urls`."""
+    def get(self, urls: Sequence[Url]) -> list[UrlScore | None]:
+        """The score of each, aligned with `urls`."""
         return list(self._get(urls))
 
     def _get(self, urls: Sequence[Url]) -> list[_Kept | None]:
@@ -130,7 +130,7 @@ class DiskStandings:
         places = places_of([urls[position] for position in asked], self._names.find, self._digest)
         rows = self._table.get_many([key for key, _ in places])
         for position, (key, short) in zip(asked, places, strict=True):
-            if key in rows:  # and not read already: a URL that is asked for twice is one standing
+            if key in rows:  # and not read already: a URL that is asked for twice is one score
                 url = urls[position]
                 found = self._recent.get(url) or self._find(key, short.encode(), rows[key])
                 if found is not None:
@@ -148,12 +148,12 @@ class DiskStandings:
             row = self._table.get(key)
         return None
 
-    def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+    def put(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
         """Keep these."""
-        foreign = [(url, each) for url, each in standings if not isinstance(each, _Kept)]
+        foreign = [(url, each) for url, each in scores if not isinstance(each, _Kept)]
         if foreign:
             self._adopt(foreign)
-        for url, each in standings:
+        for url, each in scores:
             if isinstance(each, _Kept):
                 self._change(url, each)
         if len(self._changed) > MAX_HELD:
@@ -166,16 +166,16 @@ class DiskStandings:
             kept.is_pooled = is_pooled
         self._changed[url] = kept
 
-    def _adopt(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+    def _adopt(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
         """Take in what somebody else made: what is new gets a number, and what is known keeps its own."""
-        urls = [url for url, _ in standings]
+        urls = [url for url, _ in scores]
         known = self._get(urls)
         places = places_of(urls, self._names.number, self._digest)
-        for (url, standing), kept, (key, short) in zip(standings, known, places, strict=True):
+        for (url, score), kept, (key, short) in zip(scores, known, places, strict=True):
             before = self._changed.get(url) or kept
             place = before.key if before else self._free(key, is_free=self._absent.get(url) == key)
             if place:
-                self._change(url, self._own(standing, before, place, short.encode()))
+                self._change(url, self._own(score, before, place, short.encode()))
 
     def _free(self, key: bytes, *, is_free: bool) -> bytes:
         """The first free key from here on; `None` if too many keys are taken."""
@@ -186,7 +186,7 @@ class DiskStandings:
             key, is_free = next_place(key), False
         return b""
 
-    def _own(self, standing: Standing, known: _Kept | None, key: bytes, short: bytes) -> _Kept:
+    def _own(self, score: UrlScore, known: _Kept | None, key: bytes, short: bytes) -> _Kept:
         """A copy that lies somewhere."""
         if known is None:
             number, is_pooled = self._count, False
@@ -194,14 +194,14 @@ class DiskStandings:
         else:
             number, is_pooled = known.number, known.is_pooled
         return _Kept(
-            standing.worth,
-            standing.stage,
-            standing.level,
-            standing.lane,
-            standing.place,
-            standing.since,
-            standing.sources,
-            standing.is_seed,
+            score.worth,
+            score.stage,
+            score.level,
+            score.lane,
+            score.place,
+            score.since,
+            score.sources,
+            score.is_seed,
             number,
             key,
             short,
@@ -211,7 +211,7 @@ class DiskStandings:
     # links
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
-        """Keep links; those whose end has no standing are left out."""
+        """Keep links; those whose end has no score are left out."""
         sources = self._get([source for source, _ in links])
         targets = self._get([target for _, target in links])
         for source, target in zip(sources, targets, strict=True):
@@ -270,18 +270,18 @@ class DiskStandings:
             worth[is_old] = ranks[is_old]
         return worth
 
-    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, Standing]]:
+    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, UrlScore]]:
         """Those that `known`, when last asked, gave these numbers."""
         keys = [self._keys[number * KEY_LENGTH : (number + 1) * KEY_LENGTH] for number in numbers]
-        found: list[tuple[Url, Standing]] = []
+        found: list[tuple[Url, UrlScore]] = []
         for start in range(0, len(keys), AT_ONCE):
             rows = self._table.get_many(sorted(keys[start : start + AT_ONCE]))
             found += [self._named(key, rows) for key in keys[start : start + AT_ONCE]]
         return found
 
-    def _named(self, key: bytes, rows: dict[bytes, bytes]) -> tuple[Url, Standing]:
+    def _named(self, key: bytes, rows: dict[bytes, bytes]) -> tuple[Url, UrlScore]:
         if key not in rows:
-            raise InvariantError("a standing was asked for by a number that `known` did not give")
+            raise InvariantError("a score was asked for by a number that `known` did not give")
         url = lengthen(_short_of(rows[key]).decode(), self._names.name(key[:ID_LENGTH]))
         known = self._changed.get(url) or self._recent.get(url)
         return url, known or self._unpacked(key, rows[key])
@@ -303,12 +303,12 @@ class DiskStandings:
 
     # whole sites
 
-    def of_site(self, site: Site) -> Iterator[tuple[int, Url, Standing]]:
-        """Every URL of a site with its number here and a copy of its standing. What is held must be written before."""
+    def of_site(self, site: Site) -> Iterator[tuple[int, Url, UrlScore]]:
+        """Every URL of a site with its number here and a copy of its score. What is held must be written before."""
         number = self._names.find(site) if self._count else None
         for key, row in () if number is None else self._table.walk(number):
             kept = self._unpacked(key, row)
-            copy = Standing(*[getattr(kept, name) for name in Standing.__struct_fields__])
+            copy = UrlScore(*[getattr(kept, name) for name in UrlScore.__struct_fields__])
             yield kept.number, lengthen(kept.short.decode(), site), copy
 
     def numbers_of(self, urls: Sequence[Url]) -> list[int]:
@@ -326,7 +326,7 @@ class DiskStandings:
         self._flush_links()
 
     def forget(self, site: Site) -> int:
-        """Keep nothing of a site any more; how many URLs had a standing. Their numbers are not used again."""
+        """Keep nothing of a site any more; how many URLs had a score. Their numbers are not used again."""
         self.flush()
         number = self._names.find(site) if self._count else None
         gone = 0
@@ -406,4 +406,4 @@ def _short_of(row: bytes) -> bytes:
 
 
 def _damaged() -> CollectionDamaged:
-    return CollectionDamaged("a standing in the state cannot be read", hint="restore it from a copy, or begin again")
+    return CollectionDamaged("a score in the state cannot be read", hint="restore it from a copy, or begin again")

@@ -18,7 +18,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from periplus.model import CollectionDamaged, ForestRow, InvariantError, Site
+from periplus.model import CollectionDamaged, InvariantError, Site, SitemapFileRow
 
 from .environment import Environment, Table
 from .names import ID_LENGTH, SiteNames
@@ -54,8 +54,8 @@ class Carried(Struct, frozen=True):
     pieces: tuple[bytes, ...]
 
 
-class DiskForest:
-    """`Forest` in four tables, which are made when the first file is put: a crawl may know none."""
+class DiskSitemapStore:
+    """`SitemapStore` in four tables, which are made when the first file is put: a crawl may know none."""
 
     def __init__(self, environment: Environment, names: SiteNames) -> None:
         self._environment = environment
@@ -95,20 +95,20 @@ class DiskForest:
         found = tables.rows.get_many(digests)
         return [found[digest][_HEAD:] if digest in found else None for digest in digests]
 
-    def put(self, rows: Sequence[ForestRow]) -> None:
+    def put(self, rows: Sequence[SitemapFileRow]) -> None:
         """Keep these."""
         if not rows:
             return
         times = [sortable(row.due_at) for row in rows]
         tables = self._begin()
         sequence = int.from_bytes(self._counters.get(SEQUENCE) or b"", "big")
-        placed: dict[str, tuple[ForestRow, bytes]] = {}  # of a file that is there twice, the last
+        placed: dict[str, tuple[SitemapFileRow, bytes]] = {}  # of a file that is there twice, the last
         for number, (row, time) in enumerate(zip(rows, times, strict=True), sequence + 1):
             placed[row.key] = row, time + number.to_bytes(8, "big") if row.due_at < math.inf else _NEVER
         self._counters.put(SEQUENCE, (sequence + len(rows)).to_bytes(8, "big"))
         self._write(tables, list(placed.values()))
 
-    def _write(self, tables: _Tables, placed: Sequence[tuple[ForestRow, bytes]]) -> None:
+    def _write(self, tables: _Tables, placed: Sequence[tuple[SitemapFileRow, bytes]]) -> None:
         digests = [_digest(row.key) for row, _ in placed]
         before = tables.rows.get_many(digests)
         heads, sites, due = [], [], []

@@ -10,8 +10,8 @@ from periplus.model import InvariantError, Url
 _SPARE = 1000
 
 
-class MemoryCalendar:
-    """`Calendar` that lives as long as the process."""
+class MemoryRevisitQueue:
+    """`RevisitQueue` that lives as long as the process."""
 
     def __init__(self) -> None:
         self._times: dict[Url, float] = {}

@@ -17,8 +17,8 @@ from .environment import Environment
 from .times import sortable, time_of
 
 
-class DiskCalendar:
-    """`Calendar` in one table."""
+class DiskRevisitQueue:
+    """`RevisitQueue` in one table."""
 
     def __init__(self, environment: Environment) -> None:
         self._table = environment.table("calendar")

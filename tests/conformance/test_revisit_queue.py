@@ -1,4 +1,4 @@
-"""What every implementation of `Calendar` promises."""
+"""What every implementation of `RevisitQueue` promises."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import random
 
 import pytest
 
-from periplus.model import Calendar, InvariantError, Url
+from periplus.model import InvariantError, RevisitQueue, Url
 from periplus.store import State
 
 A, B, C = Url("https://a.test/"), Url("https://b.test/"), Url("http://c.test/x?y=z")
 
 
 @pytest.fixture
-def calendar(state: State) -> Calendar:
+def calendar(state: State) -> RevisitQueue:
     return state.calendar
 
 
-def test_those_are_due_whose_time_has_come(calendar: Calendar) -> None:
+def test_those_are_due_whose_time_has_come(calendar: RevisitQueue) -> None:
     """The earliest first, at most so many; and they stay until somebody moves them."""
     assert calendar.next_due() is None
     calendar.move([(A, None, 30.0), (B, None, 10.0), (C, None, 20.5)])
@@ -28,7 +28,7 @@ def test_those_are_due_whose_time_has_come(calendar: Calendar) -> None:
         assert calendar.due(99.0, 1) == [(B, 10.0)]
 
 
-def test_one_may_be_drawn(calendar: Calendar) -> None:
+def test_one_may_be_drawn(calendar: RevisitQueue) -> None:
     """The first at a time or later."""
     assert calendar.after(0.0) is None
     calendar.move([(A, None, 30.0), (B, None, 10.0)])
@@ -37,7 +37,7 @@ def test_one_may_be_drawn(calendar: Calendar) -> None:
     assert list(calendar) == [B, A]
 
 
-def test_a_url_is_there_once(calendar: Calendar) -> None:
+def test_a_url_is_there_once(calendar: RevisitQueue) -> None:
     """At the time that it was given last, or not at all; moved there and back as well."""
     calendar.move([(A, None, 10.0), (B, None, 20.0)])
     calendar.move([(A, 10.0, 30.0)])
@@ -49,13 +49,13 @@ def test_a_url_is_there_once(calendar: Calendar) -> None:
     assert (calendar.due(99.0, 10), len(calendar)) == ([(A, 10.0)], 1)
 
 
-def test_a_time_must_be_one(calendar: Calendar) -> None:
+def test_a_time_must_be_one(calendar: RevisitQueue) -> None:
     """Or the order of all of them would be lost."""
     with pytest.raises(InvariantError):
         calendar.move([(A, None, float("nan"))])
 
 
-def test_many_moves_leave_what_a_dictionary_would_hold(calendar: Calendar) -> None:
+def test_many_moves_leave_what_a_dictionary_would_hold(calendar: RevisitQueue) -> None:
     """Whatever their order."""
     chance = random.Random(5)
     times: dict[Url, float] = {}

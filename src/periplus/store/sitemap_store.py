@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
-from periplus.model import ForestRow, InvariantError, Site
+from periplus.model import InvariantError, Site, SitemapFileRow
 
 _SPARE = 64
 """Places of files that were put again which may stay in the heap, beside as many as there are files."""
@@ -14,11 +14,11 @@ _SPARE = 64
 Place = tuple[float, int, str]
 
 
-class MemoryForest:
-    """`Forest` that lives as long as the process. A heap holds who is due; a file that is put again leaves a gap."""
+class MemorySitemapStore:
+    """`SitemapStore` in memory. A heap orders files by due time; one that is put again leaves a gap in it."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, ForestRow] = {}
+        self._rows: dict[str, SitemapFileRow] = {}
         self._keys: dict[Site, dict[str, None]] = {}
         self._places: dict[str, Place] = {}
         self._waiting: list[Place] = []
@@ -30,7 +30,7 @@ class MemoryForest:
         found = [self._rows.get(key) for key in keys]
         return [None if row is None else row.row for row in found]
 
-    def put(self, rows: Sequence[ForestRow]) -> None:
+    def put(self, rows: Sequence[SitemapFileRow]) -> None:
         """Keep these."""
         for row in rows:
             _check_time(row)
@@ -40,7 +40,7 @@ class MemoryForest:
             self._waiting = list(self._places.values())
             heapify(self._waiting)
 
-    def _put(self, row: ForestRow) -> None:
+    def _put(self, row: SitemapFileRow) -> None:
         before = self._rows.get(row.key)
         if before is not None and before.site != row.site:
             self._keys[before.site].pop(row.key)
@@ -94,7 +94,7 @@ class MemoryForest:
         return len(self._rows)
 
 
-def _check_time(row: ForestRow) -> None:
+def _check_time(row: SitemapFileRow) -> None:
     """A time that is no number has no place among the others."""
     if row.due_at != row.due_at:
         raise InvariantError(f"the time when {row.key} is due is not a number")

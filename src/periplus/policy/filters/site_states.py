@@ -21,7 +21,7 @@ from ...urls import site_of
 from .evidence import Parameter, Window
 
 
-class SiteLessons(Struct, array_like=True):
+class SiteFilterState(Struct, array_like=True):
     """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled."""
 
     admitted: int = 0
@@ -30,22 +30,22 @@ class SiteLessons(Struct, array_like=True):
     parameters: dict[int, Parameter] = field(default_factory=dict)
 
 
-_NOTHING = SiteLessons()
+_NOTHING = SiteFilterState()
 
 
-class Lessons:
+class FilterStates:
     """The lessons of all sites. `recall` returns what was kept of a site that is not in memory (`None`: nothing)."""
 
-    def __init__(self, recall: Callable[[Site], SiteLessons | None] | None = None, max_sites: int = 2048) -> None:
+    def __init__(self, recall: Callable[[Site], SiteFilterState | None] | None = None, max_sites: int = 2048) -> None:
         self._recall = recall
         self._max_sites = max(max_sites, 1)
-        self._sites: dict[Site, SiteLessons] = {}
+        self._sites: dict[Site, SiteFilterState] = {}
         self._changed: dict[Site, None] = {}
-        self._leaving: dict[Site, SiteLessons] = {}
+        self._leaving: dict[Site, SiteFilterState] = {}
         self._last_url: Url | None = None
         self._last = _NOTHING
 
-    def of(self, site: Site) -> SiteLessons:
+    def of(self, site: Site) -> SiteFilterState:
         """What is known of a site, to look at and not to change."""
         lessons = self._sites.get(site)
         if lessons is not None:
@@ -54,7 +54,7 @@ class Lessons:
             return _NOTHING
         return self._enter(site)
 
-    def about(self, url: Url) -> SiteLessons:
+    def about(self, url: Url) -> SiteFilterState:
         """What is known of the site of a URL. Several filters ask about one URL in turn: the last answer is kept."""
         if url is not self._last_url:
             # The authority is the site, unless it holds a user name.
@@ -63,7 +63,7 @@ class Lessons:
             self._last_url = url
         return self._last
 
-    def changing(self, url: Url) -> SiteLessons:
+    def changing(self, url: Url) -> SiteFilterState:
         """What is known of the site of a URL, to be changed."""
         site = site_of(url)
         if site in self._changed:
@@ -76,7 +76,7 @@ class Lessons:
         self._changed[site] = None
         return lessons
 
-    def changed(self) -> list[tuple[Site, SiteLessons]]:
+    def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """What has changed since the last call, or left memory since: all to be kept with the next commit."""
         states = [*self._leaving.items(), *((site, self._sites[site]) for site in self._changed)]
         self._leaving.clear()
@@ -95,19 +95,19 @@ class Lessons:
             windows = [*lessons.templates.values(), *(each.window for each in lessons.parameters.values())]
             if lessons.throttled != sum(window.steps > 0 for window in windows):
                 raise InvariantError(f"{site}: {lessons.throttled} is not the number of throttled kinds")
-        if SiteLessons() != _NOTHING or not self._changed.keys() <= self._sites.keys():
+        if SiteFilterState() != _NOTHING or not self._changed.keys() <= self._sites.keys():
             raise InvariantError("lessons were changed behind the memory's back")
 
-    def _enter(self, site: Site) -> SiteLessons:
+    def _enter(self, site: Site) -> SiteFilterState:
         """Bring a site into memory."""
         lessons = self._leaving.pop(site, None)
         if lessons is not None:
             self._changed[site] = None
         elif self._recall is not None:
             lessons = self._recall(site)
-        return self._add(site, SiteLessons() if lessons is None else lessons)
+        return self._add(site, SiteFilterState() if lessons is None else lessons)
 
-    def _add(self, site: Site, lessons: SiteLessons) -> SiteLessons:
+    def _add(self, site: Site, lessons: SiteFilterState) -> SiteFilterState:
         self._last_url = None
         if len(self._sites) >= self._max_sites:
             oldest = next(iter(self._sites))
