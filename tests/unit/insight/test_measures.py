@@ -182,8 +182,8 @@ def test_new_urls_over_time(tmp_path: Path) -> None:
             if when is not None:
                 made.told(f"{A}/{number}", source, when)
     with made.views() as views:
-        rows = views.rows("select epoch(hour) as at, source, urls from new_urls order by source, at")
-        found = [((row["at"] - NOW.timestamp()) // 3600, row["source"], row["urls"]) for row in rows]
+        rows = views.rows("select epoch(hour) as began, source, urls from new_urls order by source, began")
+        found = [((row["began"] - NOW.timestamp()) // 3600, row["source"], row["urls"]) for row in rows]
     assert found == [(0, "discovery", 1), (1, "discovery", 1), (2, "discovery", 1), (0, "sitemaps", 2)]
 
 

@@ -25,9 +25,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Verdict
-from .backtracking import backtracks
-from .globs import glob
-from .verdicts import ACCEPT
+from .globs import backtracks, glob
+from .reasons import ACCEPT
 
 MAX_PATTERNS = 1000
 MAX_PATTERN_LENGTH = 2000

@@ -26,7 +26,7 @@ from msgspec import Struct
 from ...model import ConfigError, Discovery, Domain, Reject, Site, Source, Url, Verdict
 from ...urls import domain_of, site_of
 from ..names import nearest
-from .verdicts import ACCEPT
+from .reasons import ACCEPT
 
 KINDS = ("domain", "host", "prefix", "any")
 

@@ -13,14 +13,8 @@ from collections.abc import Callable
 
 from ...model import ConfigError, Ordering, Url
 from ..names import nearest
-from .breadth_first import BreadthFirst
-from .indegree import InDegree
-from .largest_site import LargestSite
-from .opic import AdaptiveOpic, Opic
-from .optimal import Optimal
-from .pagerank import BatchPageRank, PartialPageRank
-from .random_order import RandomOrder
-from .rankmass import RankMass, WindowedRankMass
+from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
+from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
 
 _ORDERINGS: dict[str, Callable[..., Ordering]] = {
     "batch": BatchPageRank,

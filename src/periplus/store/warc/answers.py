@@ -40,12 +40,12 @@ from periplus.model import (
 from periplus.urls import canonical, site_of
 
 from .archive import WarcEnd, can_be_referred_to
-from .digests import sha1_base32
 from .http import ORIGINAL, HttpMessage, read_message
 from .index import original
 from .names import files_of, read_name
 from .reading import WarcRecord, read_records
 from .records import UNCHANGED, Answer
+from .stamps import sha1_base32
 
 log = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from msgspec import Struct
 from periplus.model import Fetched, FetchTask, NotModified, Payload, Redirected
 from periplus.urls import site_of
 
-from .digests import sha1_base32
 from .http import is_compressed, response_head
 from .members import deflated, stored
+from .stamps import sha1_base32
 
 Answer = Fetched | NotModified | Redirected
 
