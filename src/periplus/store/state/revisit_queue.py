@@ -14,7 +14,7 @@ from xxhash import xxh3_64_digest
 from periplus.model import Url
 
 from .environment import Environment
-from .times import sortable, time_of
+from .keys import sortable, time_of
 
 
 class DiskRevisitQueue:

@@ -21,8 +21,8 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged, InvariantError, Site, SitemapFileRow
 
 from .environment import Environment, Table
+from .keys import TIME_LENGTH, sortable, time_of
 from .names import ID_LENGTH, SiteNames
-from .times import TIME_LENGTH, sortable, time_of
 
 SEQUENCE = b"forest"
 PIECE = 4080

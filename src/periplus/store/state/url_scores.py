@@ -1,6 +1,6 @@
 """What an ordering that learns knows of each URL, on disk; and, where it wants them, all links.
 
-    standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `places`)
+    standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `keys`)
     ranks            number // CHUNK -> the worth that CHUNK URLs were given by the last ranking
     standing-links   number -> links, each as the numbers of two URLs
 
@@ -27,8 +27,8 @@ from xxhash import xxh3_64_digest
 from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, Stage, Url, UrlScore
 
 from .environment import Environment, Table
+from .keys import KEY_LENGTH, MAX_PROBES, next_place, places_of
 from .names import ID_LENGTH, Recent, SiteNames
-from .places import KEY_LENGTH, MAX_PROBES, next_place, places_of
 from .rows import LANES, lengthen
 
 REMEMBERED = 16_384

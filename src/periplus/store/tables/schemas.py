@@ -4,7 +4,7 @@ Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat fr
 strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to
 say; an empty string that somebody said nothing.
 
-Rows are made in `discoveries`, `fetches`, `pages`, `links`, `forest`, `sitemaps` and `changes`, in this order.
+Rows are made in `single_rows`, and for tables of many rows an event in `discoveries`, `links` and `sitemap_entries`.
 """
 
 from __future__ import annotations

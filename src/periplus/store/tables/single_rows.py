@@ -1,11 +1,16 @@
-"""Rows of `fetches`: every task that came back, well or not, and where the answer lies.
+"""Rows of the tables that get one row an event: `fetches`, `pages`, `changes` and `sitemaps`.
 
-A `Located` outcome makes no row: no server was asked.
+`fetches` has every task that came back, well or not, and where the answer is stored; a `Located` outcome makes no row,
+since no server was asked. `pages` has what a page says, without its text, which stays in the WARC, and without its
+links, a table of their own. `changes` has the comparison of two visits to a URL. `sitemaps` has every visit to a file
+that a site publishes about itself; the last one of a file is its state.
 """
 
 from __future__ import annotations
 
 from periplus.model import (
+    ChangeLevel,
+    ChangeSeen,
     Excluded,
     Failed,
     Fetched,
@@ -14,10 +19,12 @@ from periplus.model import (
     FetchTask,
     Located,
     NotModified,
+    PageRead,
     Redirected,
+    SitemapVisited,
     Stored,
 )
-from periplus.urls import domain_of
+from periplus.urls import domain_of, site_of
 
 Row = tuple[object, ...]
 Headers = tuple[tuple[str, str], ...]
@@ -87,3 +94,75 @@ def _content_type(headers: Headers) -> str | None:
         if len(name) == 12 and name.lower() == "content-type":
             found = value
     return None if found is None else found[:_LONGEST_TYPE]
+
+
+def page_row(event: PageRead) -> Row:
+    """The row of a page. Words are not counted: that would take longer than all else here."""
+    page = event.page
+    relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
+    return (
+        page.url,
+        site_of(page.url),
+        event.read_at,
+        relations.canonical,
+        page.title,
+        page.description,
+        page.language or None,
+        page.charset or None,
+        page.mime or None,
+        len(page.text),
+        len(page.main_text),
+        len(page.links) - len(page.links.own),
+        len(page.resources),
+        len(page.forms),
+        len(relations.alternates),
+        len(relations.feeds),
+        directives.noindex,
+        directives.nofollow,
+        directives.noarchive,
+        None if refresh is None else refresh.url,
+        page.script_redirect,
+        digests.raw,
+        digests.text,
+        digests.main,
+        digests.links,
+        page.sketch or None,
+        [problem.reason for problem in page.problems],
+    )
+
+
+_WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}
+
+
+def change_row(event: ChangeSeen) -> Row:
+    """The row of a comparison. From MAJOR on it counts as a change."""
+    return (event.url, site_of(event.url), event.seen_at, _WORDS[event.level], event.level >= ChangeLevel.MAJOR)
+
+
+def sitemap_row(event: SitemapVisited) -> Row:
+    """The row of a visit."""
+    return (
+        event.url,
+        site_of(event.url),
+        event.tree,
+        event.parent,
+        event.origin,
+        event.depth,
+        event.kind or None,
+        event.visited_at,
+        event.outcome or None,
+        event.status,
+        event.entries,
+        event.children,
+        event.size,
+        [reason for reason, _ in event.problems],
+        sum(count for _, count in event.problems),
+        None if event.lastmod is None else event.lastmod.at,
+        event.first_seen_at,
+        event.read_at,
+        event.due_at,
+        event.visits,
+        event.changes,
+        event.failures,
+        event.retired or None,
+    )
