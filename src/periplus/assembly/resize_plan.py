@@ -40,7 +40,7 @@ def plan_of(layout: Layout) -> Plan | None:
 def unfinished(layout: Layout, plan: Plan) -> CollectionError:
     """What to say to who wants something else of a collection that is between two numbers of shards."""
     return CollectionError(
-        f"{layout.folder} was on its way from {plan.before} to {plan.after} shards when that was stopped",
+        f"{layout.folder} was being resized from {plan.before} to {plan.after} shards when that was stopped",
         hint=f"periplus cluster resize {layout.folder} {plan.after} finishes it",
     )
 

@@ -69,7 +69,7 @@ def _connect(ray: ModuleType, address: str, cpus: int) -> None:
         reason = str(error).splitlines()[0]
         if address in (LOCAL, AUTO):
             raise UsageError(f"there is no cluster: {reason}", hint=_HINT) from error
-        raise UsageError(f"the cluster at {address} does not let us in: {reason}", hint=_LET_IN) from error
+        raise UsageError(f"the cluster at {address} refused the connection: {reason}", hint=_LET_IN) from error
     with suppress(AttributeError):  # it prints the deaths of workers to stdout, where programs read
         ray._private.worker._worker_logs_enabled = False
 
@@ -85,7 +85,7 @@ def _check(address: str) -> None:
     except OSError as error:
         raise UsageError(f"no cluster answers at {address}: {error}", hint=_HINT) from error
     if not is_understood:
-        raise UsageError(f"who answers at {address} is not Ray", hint=_HINT)
+        raise UsageError(f"the service at {address} is not Ray", hint=_HINT)
 
 
 def _is_understood(connection: socket.socket) -> bool:

@@ -220,7 +220,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         name, by = self.crawl.ordering, self.ordering.by
         is_optimal = ALIASES.get(name, name) == "optimal"
         if by and not is_optimal:
-            raise ConfigError(f"the ordering {name!r} asks no earlier collection", hint="only optimal does")
+            raise ConfigError(f"the ordering {name!r} does not use an earlier collection", hint="only optimal does")
         chance = {"seed": self.crawl.random_seed} if name == "random" else {}
         return ordering(name, oracle=oracle if by else None, **chance, **self.ordering.said)
 

@@ -19,7 +19,7 @@ _NARROW = np.iinfo(np.int32).max
 def checked_edges(sources: ArrayLike, targets: ArrayLike, n: int) -> tuple[Ids, Ids]:
     """Both ends of every edge as arrays of one width: 4 bytes an id wherever they suffice, half the traffic."""
     if n < 0:
-        raise ValueError(f"a graph has no {n} pages")
+        raise ValueError(f"n must not be negative, got {n} pages")
     heads, tails = checked_ids(sources, n, "sources"), checked_ids(targets, n, "targets")
     if len(heads) != len(tails):
         raise ValueError(f"every edge has two ends: {len(heads)} sources, {len(tails)} targets")

@@ -47,9 +47,11 @@ class KnownRanks:
         try:
             rows = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError) as error:
-            raise CollectionDamaged(f"{path} cannot be read: {error}", hint="remove it: it is made again") from error
+            raise CollectionDamaged(
+                f"{path} cannot be read: {error}", hint="remove the file: it will be computed again"
+            ) from error
         if rows.dtype != _ROW or rows.ndim != 1:
-            raise CollectionDamaged(f"{path} holds no ranks", hint="remove it: it is made again")
+            raise CollectionDamaged(f"{path} has no ranks in it", hint="remove the file: it will be computed again")
         return cls(rows)
 
     def save(self, path: Path) -> None:

@@ -190,7 +190,7 @@ def test_a_loose_tolerance_is_kept_and_cheap() -> None:
         (([0, 1], [0], 3), "2 sources, 1 targets"),
         (([0.5], [0], 3), "whole numbers"),
         (([[0]], [0], 3), "one dimension"),
-        (([0], [0], -1), "no -1 pages"),
+        (([0], [0], -1), "got -1 pages"),
         (([0], [0], 0), "page 0"),
         (([0], [0], 1, 1.0), "damping"),
         (([0], [0], 1, -0.1), "damping"),

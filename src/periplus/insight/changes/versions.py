@@ -64,7 +64,9 @@ def diff_of(folder: Path, url: Url, before: float, after: float, *, spooled: Seq
     visits = versions(folder, url, spooled=spooled)
     old, new = version_at(visits, before), version_at(visits, after)
     if old is None or new is None:
-        raise UsageError(f"{url} has no version of that time", hint=f"the first is of {visits[0].at}" if visits else "")
+        raise UsageError(
+            f"{url} has no version of that time", hint=f"the first version is of {visits[0].at}" if visits else ""
+        )
     return compare(folder, url, old, new)
 
 

@@ -62,7 +62,9 @@ def facts_of_collection(
     were told. `spooled` is where the last rows of a crawl are that runs or was killed.
     """
     if not (folder / "tables").is_dir():
-        raise UsageError(f"{folder} is no collection: it has no tables", hint="give the folder of a survey or a crawl")
+        raise UsageError(
+            f"{folder} is not a collection: it has no tables", hint="give the folder of a survey or a crawl"
+        )
     answers = Answers(folder, spooled, _key_of)
     sites = list(dict.fromkeys(_sites(domains) if domains is not None else _seeds(folder, spooled)))
     roots = Roots()

@@ -164,8 +164,8 @@ class Views:
             statements = self.database.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise UsageError(
-                "one question at a time, and nothing but a question: select ..., describe ..., summarize ...",
-                hint="to keep an answer, send it to a file: periplus query DIR --csv 'select ...' > answer.csv",
+                "a query must be one statement that only reads: select ..., describe ..., summarize ...",
+                hint="to keep the result, write it to a file: periplus query DIR --csv 'select ...' > answer.csv",
             )
         self.prepare(sql)
         self._lock()

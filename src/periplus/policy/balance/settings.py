@@ -42,19 +42,15 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         """Refuse what cannot be shared out."""
         if not 2 <= self.epoch <= _LARGEST_EPOCH:
-            raise ConfigError(
-                f"an epoch of {self.epoch} pages cannot be shared out", hint=f"Give it 2 to {_LARGEST_EPOCH} pages"
-            )
+            raise ConfigError(f"epoch must be from 2 to {_LARGEST_EPOCH} pages, got {self.epoch}")
         if self.first_epoch < 2:
-            raise ConfigError(
-                f"an epoch of {self.first_epoch} pages cannot be shared out", hint="Give the first one 2 pages at least"
-            )
+            raise ConfigError(f"first_epoch must be at least 2 pages, got {self.first_epoch}")
         if not 0.0 < self.step <= 0.5:
-            raise ConfigError(f"a step of {self.step} of an epoch is none", hint="Give it more than 0, up to 0.5")
+            raise ConfigError(f"step must be > 0 and <= 0.5, got {self.step}")
         if not 0.0 <= self.share <= 1.0:
-            raise ConfigError(f"sitemaps cannot have {self.share} of an epoch", hint="Give them 0 to 1 of it")
+            raise ConfigError(f"share must be from 0 to 1, got {self.share}")
         if not 0.0 <= self.decay < 1.0:
-            raise ConfigError(f"findings cannot count {self.decay} of what they did", hint="Give it 0 to less than 1")
+            raise ConfigError(f"decay must be >= 0 and < 1, got {self.decay}")
 
     @property
     def delta(self) -> int:

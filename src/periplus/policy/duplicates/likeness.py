@@ -45,9 +45,9 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a likeness that all pages have, or none."""
         for name in ("least_likeness", "least_likeness_on_site", "least_likeness_reordered"):
             if not 0.0 < getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} cannot be {getattr(self, name)}", hint="Give it more than 0, up to 1")
+                raise ConfigError(f"{name} must be > 0 and <= 1, got {getattr(self, name)}")
         if not 0 <= self.fewest_values <= VALUES:
-            raise ConfigError(f"a sketch has {VALUES} values, not {self.fewest_values}", hint="Give fewest_values less")
+            raise ConfigError(f"fewest_values must be from 0 to {VALUES}, got {self.fewest_values}")
 
 
 def brief_of(sketch: bytes) -> bytes:

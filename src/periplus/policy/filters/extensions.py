@@ -43,7 +43,7 @@ class Extensions:
         for name in names:
             if not 0 < len(name) <= _LONGEST or "/" in name or "." in name or "?" in name:
                 raise ConfigError(
-                    f"no extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
+                    f"not an extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
                 )
         self._refused = frozenset(names)
         self._longest = max(map(len, names), default=0)

@@ -92,12 +92,12 @@ def _expression(source: str) -> re.Pattern[str]:
         pattern = re.compile(source)
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(
-            f"no regular expression: {source[:200]!r}: {error}",
+            f"not a regular expression: {source[:200]!r}: {error}",
             hint="escape . ? + ( ) with a backslash, or leave out `re:` for a simple pattern with *",
         ) from error
     if backtracks(source):
         raise ConfigError(
             f"a repetition inside a repetition: {source[:200]!r}",
-            hint="a URL can make this take for ever; make the outer one possessive: (...)*+ or (...)++",
+            hint="some URLs would make this run forever; make the outer one possessive: (...)*+ or (...)++",
         )
     return pattern

@@ -96,7 +96,7 @@ class FilterStates:
             if lessons.throttled != sum(window.steps > 0 for window in windows):
                 raise InvariantError(f"{site}: {lessons.throttled} is not the number of throttled kinds")
         if SiteFilterState() != _NOTHING or not self._changed.keys() <= self._sites.keys():
-            raise InvariantError("lessons were changed behind the memory's back")
+            raise InvariantError("the state of a site's filters was changed elsewhere")
 
     def _enter(self, site: Site) -> SiteFilterState:
         """Bring a site into memory."""

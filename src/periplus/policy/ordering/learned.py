@@ -41,7 +41,7 @@ class ByRank(ByGain):
         if every < 1 or not 0.0 < damping < 1.0:
             raise ConfigError(
                 f"ranks cannot be computed every {every} pages with damping {damping}",
-                hint="Give it `every` of 1 or more, and a `damping` between 0 and 1",
+                hint="`every` must be at least 1, and `damping` between 0 and 1",
             )
         self.every = every
         self._damping = damping

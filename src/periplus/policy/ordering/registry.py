@@ -50,7 +50,7 @@ def ordering(
     make = _ORDERINGS.get(name)
     if make is None:
         raise ConfigError(
-            f"no such ordering: {name[:100]!r}",
+            f"unknown ordering: {name[:100]!r}",
             hint=f"did you mean {nearest(name, [*orderings(), *ALIASES])!r}? There are {', '.join(orderings())}",
         )
     if make is Optimal:

@@ -39,7 +39,7 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a way that is not there."""
         if self.cross_host not in _WAYS:
             raise ConfigError(
-                f"no such rule for pages of other hosts: {self.cross_host[:100]!r}",
+                f"unknown value of cross_host: {self.cross_host[:100]!r}",
                 hint=f"There are {', '.join(_WAYS)}",
             )
 

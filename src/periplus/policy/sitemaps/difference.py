@@ -39,9 +39,7 @@ class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         """Refuse to remember nothing."""
         if self.max_remembered < 1:
-            raise ConfigError(
-                f"a memory of {self.max_remembered} entries is none", hint="Give max_remembered 1 or more"
-            )
+            raise ConfigError(f"max_remembered must be at least 1, got {self.max_remembered}")
 
 
 class Change(IntEnum):

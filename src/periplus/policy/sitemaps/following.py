@@ -60,8 +60,8 @@ class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a share that is none."""
         if not 0.0 <= self.sample_share <= 1.0 or self.sample_least < 0:
             raise ConfigError(
-                f"a sample of {self.sample_share} of the children, at least {self.sample_least}, cannot be drawn",
-                hint="Give sample_share 0 to 1, and sample_least 0 or more",
+                f"sample_share is {self.sample_share} and sample_least is {self.sample_least}",
+                hint="sample_share must be from 0 to 1, and sample_least at least 0",
             )
 
     def sample_of(self, count: int) -> int:

@@ -47,13 +47,13 @@ class RevisitSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse intervals and chances that cannot be."""
         if not 0.0 < self.shortest <= self.longest:
             raise ConfigError(
-                f"there is no time between {self.shortest} and {self.longest} seconds",
-                hint="Give `shortest` more than 0, and `longest` not less",
+                f"shortest is {self.shortest} and longest is {self.longest} seconds",
+                hint="`shortest` must be above 0, and `longest` not less than `shortest`",
             )
         if not 0.0 < self.chance < 1.0 or self.memory <= 0.0:
             raise ConfigError(
-                f"a chance of {self.chance} with a memory of {self.memory} visits makes no interval",
-                hint="Give `chance` more than 0 and less than 1, and `memory` more than 0",
+                f"chance is {self.chance} and memory is {self.memory} visits",
+                hint="`chance` must be above 0 and below 1, and `memory` above 0",
             )
 
 

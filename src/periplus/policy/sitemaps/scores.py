@@ -49,7 +49,7 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a name that is not there."""
         if self.score not in _SCORES:
             raise ConfigError(
-                f"no such score of sitemaps: {self.score[:100]!r}",
+                f"unknown sitemap score: {self.score[:100]!r}",
                 hint=f"did you mean {nearest(self.score, _SCORES)!r}? There are {', '.join(sorted(_SCORES))}",
             )
 

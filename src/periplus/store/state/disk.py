@@ -56,8 +56,8 @@ class DiskState:
             return
         if is_copied(folder):
             raise CollectionError(
-                f"the state of {folder} lies on the disk of a machine, and here only its copy",
-                hint="say where with [cluster] local_state, or bring it home first",
+                f"the state of {folder} is on the local disk of another machine; only its copy is here",
+                hint="name its folder with [cluster] local_state, or move it back into the collection first",
             )
         if was_begun(folder) and not has_state(folder):
             raise lost_state(folder)

@@ -420,7 +420,7 @@ def _translated(error: Exception, folder: Path) -> CollectionError | InvariantEr
         return CollectionError(f"no room to map {folder}", hint="raise the limit on address space (ulimit -v)")
     code = getattr(error, "code", 0)
     if code in (errno.ENOSPC, errno.EDQUOT) or (code == errno.EIO and _is_full(folder)):
-        return CollectionError(f"no space is left for {folder}", hint="make room; the last commit is safe")
+        return CollectionError(f"no space is left for {folder}", hint="free some space; the last commit is safe")
     if "already open" in str(error):
         return CollectionInUse(f"{folder} is open in this process")
     return CollectionDamaged(f"{folder} cannot be read: {error}", hint=repair_hint(folder))

@@ -220,7 +220,7 @@ class RedoLog:
         except OSError as error:
             raise CollectionError(
                 f"{self.folder} cannot be written: {error.strerror}",
-                hint="make room there, or mend the mount; the last commit is safe",
+                hint="free space there, or fix the mount; the last commit is safe",
             ) from error
 
     def _link(self, path: Path, stamp: Stamp, parts: Callable[[], Iterable[bytes]]) -> bool:

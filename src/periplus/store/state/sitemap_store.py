@@ -266,4 +266,4 @@ def _piece(digest: bytes, number: int) -> bytes:
 
 
 def _damaged(what: str) -> CollectionDamaged:
-    return CollectionDamaged(f"the forest in the state cannot be read: {what}", hint="restore it from a copy")
+    return CollectionDamaged(f"the sitemap files in the state cannot be read: {what}", hint="restore it from a copy")

@@ -175,5 +175,7 @@ def places_of(mark: bytes | None) -> Places:
     try:
         places = msgspec.msgpack.decode(mark, type=Places)
     except msgspec.MsgspecError as error:
-        raise CollectionDamaged("the mark of the tables cannot be read", hint="periplus repair DIR") from error
+        raise CollectionDamaged(
+            "the position of the tables in the state cannot be read", hint="run periplus repair DIR"
+        ) from error
     return {name: places.get(name, Place()) for name in SCHEMAS}

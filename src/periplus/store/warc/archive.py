@@ -213,7 +213,7 @@ class Archive:
         name = read_name(end.file)
         if name is None or name.shard != self._shard:
             raise CollectionDamaged(
-                f"{end.file!r} is no file of shard {self._shard} of this archive",
+                f"{end.file!r} is not a file of shard {self._shard} of this archive",
                 hint="put back a whole copy of the collection",
             )
         self._serial = name.serial
