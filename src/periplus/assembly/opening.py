@@ -93,7 +93,7 @@ def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
 
 
 def _found(layout: Layout, workers: int) -> None:
-    """Make the folders of all shards appear at once: who counts them finds all or none."""
+    """Make the folders of all shards appear at once: a reader that counts them finds all or none."""
     draft = layout.folder / "state.new"
     shutil.rmtree(draft, ignore_errors=True)
     for number in range(workers):

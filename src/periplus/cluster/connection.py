@@ -75,7 +75,7 @@ def _connect(ray: ModuleType, address: str, cpus: int) -> None:
 
 
 def _check(address: str) -> None:
-    """Ray tries for minutes to reach somebody who is not there, or who does not understand it."""
+    """Fail early: Ray tries for minutes to reach an address where nothing, or something else, answers."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdecimal()):
         return

@@ -20,7 +20,7 @@ _LONGEST = 40
 
 
 def parse_duration(text: str) -> float:
-    """Seconds. Raises `ConfigError` for what is no length of time."""
+    """Seconds. Raises `ConfigError` for what is not a duration."""
     written = text.strip().lower()
     if _NUMBER.fullmatch(written) and len(written) <= _LONGEST:
         return float(written)

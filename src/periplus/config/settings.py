@@ -134,7 +134,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     sessions: SessionSettings = SessionSettings()
     """Parameters that are no part of a page's name."""
     extensions: ExtensionSettings = ExtensionSettings()
-    """What is no page by its name."""
+    """Extensions of URLs that are not pages."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
     sitemaps: SitemapSettings = SitemapSettings()
@@ -166,7 +166,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     dns: ResolverSettings = ResolverSettings()
     """How names are looked up. Times are in seconds."""
     frontier: FrontierSettings = FrontierSettings()
-    """How much is kept at hand."""
+    """How much is kept in memory."""
     archive: WarcSettings = WarcSettings()
     """The WARC files."""
     tables: TableSettings = TableSettings()
@@ -216,7 +216,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         Weigher(self.refresh.weights)
 
     def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
-        """The ordering that was asked for. `oracle`: what URLs are worth to the one who asks an earlier collection."""
+        """The ordering of the settings. `oracle` returns what a URL is worth by an earlier collection."""
         name, by = self.crawl.ordering, self.ordering.by
         is_optimal = ALIASES.get(name, name) == "optimal"
         if by and not is_optimal:
@@ -239,5 +239,5 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def identity(self) -> Identity:
-        """Who servers are told that we are."""
+        """How the crawler names itself to servers."""
         return Identity(contact=self.crawl.contact, product=self.crawl.product)

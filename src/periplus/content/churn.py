@@ -10,7 +10,7 @@ what changes rarely and is looked at only then would seem to change always. Wher
 server said that nothing changed (304), this speaks for what a page says and not for its churn, of which validators
 often know nothing (`observe_unmodified`). The best teachers are two visits right after each other, since all that
 differs between them is noise: a site's first `sample` comparisons should be such. What is the same then may still be
-different in an hour, and is no evidence. A page of which more than half would be masked is left as it is: there, what
+different in an hour, and is not evidence. A page of which more than half would be masked is left as it is: there, what
 changes is what the page is about.
 
 What is known of a site takes at most `MAX_WAYS` blocks; what has never differed is forgotten first. It is the same

@@ -16,7 +16,7 @@ Reasons of the problems:
 - `not-compressed`: the header names a coding that the bytes are not in; they were taken as they are.
 - `unlabelled-gzip`: no header, but gzip by its magic number; it was decoded.
 - `unknown-coding`: an unknown coding; the body was left as it is.
-- `too-many-codings`: more codings in a row than anybody needs.
+- `too-many-codings`: more codings in a row than any server needs.
 """
 
 from __future__ import annotations

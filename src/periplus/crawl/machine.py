@@ -397,7 +397,7 @@ class Machine:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much waits to be read or sent that nothing more should be fetched."""
+        """Whether too much waits to be read or sent to fetch more."""
         return self.sitemaps.is_full or self.router.is_full
 
     def is_idle(self, now: float) -> bool:

@@ -1,6 +1,6 @@
 """Edges, vectors and settings as callers give them, checked once and in the form that the arithmetic wants.
 
-What lives here: the refusal of what is no graph. Not here: any arithmetic on graphs.
+Not here: any arithmetic on graphs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The caller gives `spread`, which sums what pages hold over the links that lead to each page, and the number of links
 of every page. Memory here is about ten vectors of one number a page; `spread` is asked for about 60 products. Where the
-edges lie, and who multiplies, is no matter of this room.
+edges are, and what multiplies, does not matter here.
 """
 
 from __future__ import annotations

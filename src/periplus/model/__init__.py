@@ -3,7 +3,7 @@
 Every other room speaks in these values and asks for these ports; this room imports none of them. `types` holds what
 travels between the brain and the wire, `page` what a page says, `state` what a crawl remembers, `events` what observers
 are told, `entries` what sitemaps say of many pages, `ports` and `work` the seams, `errors` what we did wrong ourselves.
-There is no behaviour here beyond what a word needs to mean something.
+Types here have no behaviour beyond what their meaning needs.
 """
 
 from .entries import FREQUENCY_CODES, EntryColumns

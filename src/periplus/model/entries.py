@@ -41,7 +41,7 @@ class _Entry(Protocol):
 
 
 class EntryColumns(Sequence[SitemapEntry]):
-    """Pages, without titles. Where nothing is said, a number is no number (NaN) and a code is 0.
+    """Pages, without titles. Where a value is missing, a number is NaN and a code is 0.
 
     `at` and `grains` are the two halves of a `Lastmod`, the second by `Granularity`; `frequencies` are
     `FREQUENCY_CODES`. Columns are never changed.

@@ -18,7 +18,7 @@ from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Pr
 
 
 class Discovered(Struct, frozen=True, tag=True):
-    """A URL was offered. `is_new` says whether anybody had offered it before."""
+    """A URL was discovered. `is_new`: it was not discovered before."""
 
     discovery: Discovery
     is_new: bool

@@ -172,7 +172,7 @@ class UrlScores(Protocol):
 class SitemapStore(Protocol):
     """The files that sites publish about themselves, as rows that only the crawl understands; and what each last said.
 
-    A file goes by a key that its twins share. It is due at a time; `math.inf`: not before somebody says so.
+    A file goes by a key that its twins share. It is due at a time; `math.inf`: not before it is named again.
     """
 
     def get(self, keys: Sequence[str]) -> list[bytes | None]:
@@ -226,7 +226,10 @@ class Listings(Protocol):
 
 
 class RevisitQueue(Protocol):
-    """Who is to be visited again when. A URL is there at most once: who moves it knows the time that it had."""
+    """When each URL is to be visited again.
+
+    A URL is there at most once, and the caller that moves it knows its old time.
+    """
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
         """Each from the time that it had to the one that it gets; `None`: it had, or gets, none."""
@@ -301,7 +304,7 @@ class Exchange(Protocol):
         """Keep a batch for another shard."""
 
     def receivers(self) -> list[int]:
-        """For whom there are batches that were not offered since this store was opened."""
+        """The shards with batches that were not offered since this store was opened."""
 
     def unsent(self, receiver: int, limit: int) -> list[Batch]:
         """The next batches for one receiver, in order; each is shown once, after its commit."""

@@ -20,7 +20,7 @@ from .types import ChangeLevel, Digests, Discovery, Lane, Site, Url
 
 
 class Queued(Struct, frozen=True, gc=False):
-    """A URL that waits for its site's next visit. Smaller levels go first, and within a level who came first."""
+    """A URL that waits for its site's next visit. Smaller levels go first, and within a level the earlier URL."""
 
     url: Url
     site: Site
@@ -85,7 +85,7 @@ class SitemapFileRow(Struct, frozen=True):
 
 
 class Delegation(Struct, frozen=True, array_like=True):
-    """A robots.txt that is fetched here for another site: who wants it, where it lies, after how many redirects."""
+    """A robots.txt that is fetched here for another site: the site, the URL, and after how many redirects."""
 
     wanted_by: Site
     url: Url

@@ -53,7 +53,7 @@ class Lane(Enum):
 
 
 class Purpose(Enum):
-    """What a fetch is for, and so who reads the body."""
+    """What a fetch is for, which decides what reads the body."""
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
@@ -152,7 +152,7 @@ NO_HINTS = Hints()
 
 
 class Discovery(Struct, frozen=True, gc=False):
-    """A URL somebody told us of. Everything that enters the frontier arrives as one of these.
+    """A URL that was discovered. Everything that enters the frontier arrives as one of these.
 
     `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row. `gain` is
     what its referrer passes on to it, where the ordering learns from links; several referrers may be added up.
@@ -200,7 +200,7 @@ class UrlRecord(Struct, frozen=True, gc=False):
     attempt (`reason` is empty where it went well). `fetched_at` is the last visit, `kept_at` the one that brought the
     version which `validators` describe: an answer of 304 is a visit that brings none. `version` tells what it said, so
     that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes;
-    `blocks` what each part of the version said (512 bytes at most), where somebody means to compare parts.
+    `blocks` what each part of the version said (512 bytes at most), where parts will be compared.
     `gains` is what its visits have brought besides: new URLs that it led to, and how much of it changes replace.
 
     `version`, `evidence`, `blocks` and `gains` are packed bytes, each written and read by its policy: a record is

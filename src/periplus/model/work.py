@@ -1,6 +1,6 @@
 """The port between jobs and where they run: many jobs that do not depend on each other, and an executor for them.
 
-What lives here: the port alone. Who plays the part: `periplus.insight.executors` (this process, or several of this
+Only the port is here. Its implementations are in `periplus.insight.executors` (this process, or several of this
 machine) and `periplus.cluster` (tasks on Ray).
 """
 
@@ -29,7 +29,7 @@ class Executor(Protocol):
 
     @property
     def most_under_way(self) -> int:
-        """How many jobs at most were asked for and not yet answered to the caller: so much waits in memory."""
+        """How many jobs at most are taken whose results the caller has not taken yet: these wait in memory."""
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
         """What comes of each job, in the order of the jobs; a job is taken only when there is room for it.

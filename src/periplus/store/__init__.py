@@ -1,4 +1,4 @@
-"""Bytes at rest: who remembers what the crawl has learnt.
+"""Storage: where the crawl keeps what it has learnt.
 
 Each port of storage in `model.ports` and `crawl_state` has its implementations here. `memory` is the first of each: it
 fixes the contract that `tests/conformance` states and that every implementation on disk must pass, and it serves tests

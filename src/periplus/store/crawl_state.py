@@ -130,7 +130,7 @@ class State(Protocol):
 
     @property
     def calendar(self) -> RevisitQueue:
-        """Who is to be visited again when."""
+        """When each URL is to be visited again."""
 
     @property
     def sites(self) -> Sites:

@@ -337,7 +337,7 @@ class MemoryExchange:
         self._kept.setdefault(receiver, deque()).append(Batch.of(self._shard, receiver, number, discoveries))
 
     def receivers(self) -> list[int]:
-        """For whom there are batches that were not offered."""
+        """The shards with batches that were not offered."""
         return [receiver for receiver in self._kept if self._waiting(receiver)]
 
     def unsent(self, receiver: int, limit: int) -> list[Batch]:

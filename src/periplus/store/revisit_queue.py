@@ -1,4 +1,4 @@
-"""Who is to be visited again when, in memory: a heap, from which those are left out whose time was moved."""
+"""When each URL is to be visited again, in memory: a heap, in which entries whose time was moved are skipped."""
 
 from __future__ import annotations
 

@@ -95,6 +95,6 @@ class MemorySitemapStore:
 
 
 def _check_time(row: SitemapFileRow) -> None:
-    """A time that is no number has no place among the others."""
+    """Refuse a time that is not a number: it cannot be ordered."""
     if row.due_at != row.due_at:
         raise InvariantError(f"the time when {row.key} is due is not a number")

@@ -272,7 +272,7 @@ class SitemapScheduler:
 
     @property
     def is_full(self) -> bool:
-        """Whether the files that wait to be read take so much memory that nothing else should be fetched."""
+        """Whether the files that wait to be read take too much memory to fetch more."""
         return sum(len(file.outcome.body) for file in self._reading.values()) > _MAX_UNREAD
 
     def is_idle(self, now: float) -> bool:

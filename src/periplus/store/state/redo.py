@@ -4,7 +4,7 @@
     NUMBER.delta    the rows that this commit has written and removed
 
 A file is written once, under its final name only when it is whole, and never changed: that is all that network file
-systems and mounted buckets can be trusted with. Each begins with who wrote it (`Stamp`) and with the length and the
+systems and mounted buckets can be trusted with. Each begins with its writer (`Stamp`) and with the length and the
 checksum of the rest, which is compressed.
 
 **Numbers are taken, not given.** A delta gets its name by a hard link, which fails if there is one of that name, on one
@@ -108,7 +108,7 @@ class RedoLog:
         raise _damaged(self.folder, "a commit is missing")
 
     def stamp(self, number: int) -> Stamp:
-        """Who wrote this commit; an image of it says so, too."""
+        """The writer of this commit; an image of it names it, too."""
         for suffix in (_DELTA, _BASE):
             with suppress(FileNotFoundError), self._path(number, suffix).open("rb") as file:
                 return _read_head(file, self.folder)[0]
@@ -192,7 +192,7 @@ class RedoLog:
         return True
 
     def remove_before(self, base: int) -> None:
-        """What an image has made needless: older images first, since their absence tells who was deposed."""
+        """Remove what an image replaces, older images first: their absence tells a process that it was deposed."""
         for suffix in (_BASE, _DELTA):
             for path in sorted(self.folder.glob(f"*{suffix}")):
                 if _number(path.name) < base + (suffix == _DELTA):

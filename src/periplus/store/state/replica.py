@@ -8,11 +8,11 @@ one of the copy's, else the image, and then what was changed since: a node that 
 
 **Holders.** To open a shard is to take its next commit number with an empty commit, under an `epoch`. From then on the
 process that held it before finds that number taken when it commits, and must end. An epoch older than the last is
-refused: a process that was slow to start does not depose its successor. 0 is for those who know of no epochs: the last
+refused: a process that was slow to start does not depose its successor. 0 is for callers without epochs: the last
 goes on.
 
 **Images.** When the deltas take more bytes than the image, a new one is written in the background, from a reading of
-LMDB's that commits do not disturb. So each changed byte is written about twice, and who restores reads about twice what
+LMDB's that commits do not disturb. So each changed byte is written about twice, and a restore reads about twice what
 the state holds.
 
 Reading needs the whole state, too: `followed` keeps a copy of the copy up to date, in a folder for temporary files.
@@ -75,7 +75,7 @@ class Replica:
         self._folding: Future[None] | None = None
 
     def open(self, local: Path, *, map_size: int = MAP_SIZE) -> Environment:
-        """The state as last committed by anybody, in a folder of this machine; held from now on."""
+        """The state as last committed by any process, in a folder of this machine; held from now on."""
         finish_homecoming(self.home)
         self._environment = _opened(local, map_size)
         try:
@@ -127,7 +127,7 @@ class Replica:
         return True
 
     def _claim(self) -> None:
-        """Take the next number, after all that is there. Somebody who is deposed by it may be quicker some times."""
+        """Take the next number, after all that is there. A process that is deposed by it may be faster a few times."""
         for _ in range(_TRIES):
             contents = catch_up(self._environment, self._redo)
             self._counters = _counters(self._environment)
@@ -200,7 +200,7 @@ class Replica:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _tell_of_folding(self) -> None:
-        """An image that could not be written is no loss: the deltas are there. It is tried again when it is due."""
+        """An image that could not be written loses nothing: the deltas are there. It is tried again when it is due."""
         if self._folding is None or not self._folding.done():
             return
         error, self._folding = self._folding.exception(), None
@@ -209,7 +209,7 @@ class Replica:
             log.warning("no new image of %s: %s", self.home, error)
 
 
-# what those who hold it, and those who read it, have in common
+# shared by the holder and by readers
 
 
 def catch_up(environment: Environment, redo: RedoLog) -> Contents:
@@ -273,7 +273,7 @@ def _stamp_with(counters: Table, stamp: Stamp) -> None:
 
 
 def _opened(local: Path, map_size: int) -> Environment:
-    """A local file that cannot be read is no loss."""
+    """The environment; a local file that cannot be read is removed, since its copy has everything."""
     try:
         return Environment(local, map_size=map_size)
     except CollectionDamaged as error:

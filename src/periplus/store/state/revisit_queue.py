@@ -1,4 +1,4 @@
-"""Who is to be visited again when, on disk: one row a URL, in the order of times.
+"""When each URL is to be visited again, on disk: one row a URL, in the order of times.
 
     calendar    time, fingerprint -> URL
 

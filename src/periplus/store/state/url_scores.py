@@ -167,7 +167,7 @@ class DiskUrlScores:
         self._changed[url] = kept
 
     def _adopt(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
-        """Take in what somebody else made: what is new gets a number, and what is known keeps its own."""
+        """Add scores that were made elsewhere: a new URL gets a number, and a known one keeps its own."""
         urls = [url for url, _ in scores]
         known = self._get(urls)
         places = places_of(urls, self._names.number, self._digest)
@@ -242,7 +242,10 @@ class DiskUrlScores:
         )
 
     def _heads(self) -> tuple[NDArray[np.void], bytes]:
-        """The numbers of every row, and its key, by the number of the URL. Who has gone is done, worth nothing."""
+        """The numbers of every row, and its key, by the number of the URL.
+
+        A URL that is gone counts as done, with a worth of 0.
+        """
         heads = np.full(self._count, np.array((0.0, 0, 0, self._ranking, Stage.DONE, 0, 0, _IS_GONE), _HEADS))
         keys = np.zeros(self._count, f"V{KEY_LENGTH}")
         start, seen = b"\0", 0

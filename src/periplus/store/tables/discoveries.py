@@ -1,4 +1,4 @@
-"""Rows of `discoveries`: every URL that was offered, by whom, and what became of the offer.
+"""Rows of `discoveries`: every URL that was found, where, and whether it was accepted.
 
 Made column by column from the events themselves, as a page offers many.
 """

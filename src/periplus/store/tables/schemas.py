@@ -2,7 +2,7 @@
 
 Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
 strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to
-say; an empty string that somebody said nothing.
+say; an empty string that a site gave an empty value.
 
 Rows are made in `single_rows`, and for tables of many rows an event in `discoveries`, `links` and `sitemap_entries`.
 """
