@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from tests.reference import access_log_writing
@@ -240,7 +240,7 @@ def test_a_written_line_cannot_be_forged() -> None:
 def test_lines_take_linear_time(piece: str) -> None:
     """No line, however repetitive, takes a pattern into a maze."""
     line = (piece * (60_000 // len(piece))).encode()
-    started = perf_counter()
+    started = process_time()
     for prefix in (b"", f'a - - {WHEN} "'.encode(), f'a - - {WHEN} "GET / HTTP/1.1" 200 5 "'.encode()):
         access_log.read_line(prefix + line)
-    assert perf_counter() - started < 2
+    assert process_time() - started < 2
