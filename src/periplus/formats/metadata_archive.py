@@ -142,7 +142,7 @@ def read(name: str, chunks: bytes | Iterable[bytes]) -> Iterator[ArchiveEntry | 
 
 
 def read_name(name: str) -> ArchiveName | None:
-    """What a name, or the last part of a URL, tells of an archive."""
+    """What a name, or the last part of a URL, says about an archive."""
     name = name.partition("?")[0].rpartition("/")[2]
     match = _NAME.fullmatch(name)
     if match is not None:
@@ -158,7 +158,7 @@ def read_name(name: str) -> ArchiveName | None:
 
 
 def needed(names: Iterable[str], since: float, types: Collection[str] | None = None) -> list[str]:
-    """Exactly the archives that may tell of a change at or after `since` to a page of these types (`None`: of all).
+    """Exactly the archives that may contain a change at or after `since` to a page of these types (`None`: of all).
 
     `image/*` is a type too. At most one archive of each type is only partly of use. Names that are none are not needed.
     """

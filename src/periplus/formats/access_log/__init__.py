@@ -1,4 +1,4 @@
-r"""Access logs: who asked a server for what, as Apache, nginx, IIS and CloudFront write it down.
+r"""Access logs: the requests to a server, as Apache, nginx, IIS and CloudFront write them.
 
 `read` takes a log line by line. `combined` reads a line of the Common Log Format and of what grew from it (`combined`,
 `vhost_combined`, lines with more behind); `extended` reads logs that say themselves what stands where (W3C Extended

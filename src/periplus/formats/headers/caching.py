@@ -130,7 +130,7 @@ def fresh_for(headers: Headers, now: float) -> float | None:
 
 
 def _lifetime(control: CacheControl, headers: Headers, sent_at: float, now: float) -> float | None:
-    """RFC 9111 section 4.2.1. An Expires that is no date means "already" (section 5.3)."""
+    """RFC 9111 section 4.2.1. An Expires that is not a date means "already" (section 5.3)."""
     if control.max_age is not None:
         return float(control.max_age)
     expires = headers.get("expires")

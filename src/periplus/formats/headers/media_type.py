@@ -1,7 +1,7 @@
 """Content-Type: what the server believes it sends.
 
 The grammar is RFC 9110 section 8.3; the lenience is the MIME Sniffing and Fetch standards' (several fields are one
-list, whose last usable value wins, and inherits the charset of an equal type before it; what is no parameter ends at
+list, whose last usable value wins, and inherits the charset of an equal type before it; what is not a parameter ends at
 the next semicolon) and that of what servers really send: a missing semicolon, single quotes, a charset and no type.
 Whether to believe it is for `content` to decide.
 """

@@ -1,4 +1,4 @@
-"""X-Robots-Tag, and the words it shares with meta robots: what a page asks of those who crawl it.
+"""X-Robots-Tag, and the words it shares with meta robots: what a page asks of crawlers.
 
 There is no standard; this follows what Google and Bing document. Every voice that speaks to us counts, and the
 strictest wins: a general `noindex` is not lifted by a milder line for our own name. Words may be divided by commas,
@@ -39,7 +39,7 @@ _DATE_PART = re.compile(r"[^,;]*+")
 
 
 def read_directives(text: str) -> Directives:
-    """The words of one meta robots element, or of X-Robots-Tag for everybody."""
+    """The words of one meta robots element, or of X-Robots-Tag for all agents."""
     return _fold(directives for _, directives in _read(text))
 
 
@@ -77,7 +77,7 @@ def _fold(voices: Iterable[Directives]) -> Directives:
 
 
 def _read(text: str) -> Iterator[tuple[str, Directives]]:
-    """Each directive with the agent it is for (empty: everybody). An agent's name holds until the next one."""
+    """Each directive with the agent it is for (empty: all agents). An agent's name holds until the next one."""
     text, at, agent = text[:LONGEST_VALUE], 0, ""
     while match := _WORD.match(text, at):
         word, at = match["word"].lower(), match.end()

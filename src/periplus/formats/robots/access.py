@@ -15,11 +15,11 @@ from .patterns import path_of
 from .rules import RuleSet
 from .values import Group, RequestRate, Rule, Ruling, VisitTime
 
-EVERYBODY = "*"
+ANY_AGENT = "*"
 
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _PRODUCT = re.compile(r"([A-Za-z_-]+)(?:\s*[/(]|\Z)")
-_EVERYBODY_LINE = re.compile(r"\*(?:\s|\Z)")
+_ANY_AGENT_LINE = re.compile(r"\*(?:\s|\Z)")
 
 _UNSPOKEN = Ruling(True)
 
@@ -39,8 +39,8 @@ def named_token(agent_line: str) -> str:
     """The agent that a line names: a product token in lower case, `*`, or empty."""
     if agent_line.isalpha() and agent_line.isascii():
         return agent_line.lower()
-    if _EVERYBODY_LINE.match(agent_line):
-        return EVERYBODY
+    if _ANY_AGENT_LINE.match(agent_line):
+        return ANY_AGENT
     match = _TOKEN.match(agent_line)
     return match[0].lower() if match else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...model import Problem, Url
 from ...urls import canonical
-from .access import EVERYBODY, Access, is_robots_txt, named_token, product_token
+from .access import ANY_AGENT, Access, is_robots_txt, named_token, product_token
 from .values import CleanParam, Group, RequestRate, Ruling, VisitTime
 
 MAX_REMEMBERED_AGENTS = 64
@@ -120,7 +120,7 @@ class Robots:
 
     def _token_for(self, agent: str) -> str:
         token = product_token(agent)
-        return token if token and token in self._groups_by_token() else EVERYBODY
+        return token if token and token in self._groups_by_token() else ANY_AGENT
 
     def _groups_by_token(self) -> dict[str, list[Group]]:
         if self._by_token is None:

@@ -31,7 +31,7 @@ MAX_PROBLEMS = 100
 """Problems that are listed, at most, and then one that says that there are more."""
 
 MAX_DETAIL = 200
-"""So much of a line is shown with a problem."""
+"""Characters of a line that are shown with a problem."""
 
 _BLANK = " \t\v\f"
 _BLANKS = re.compile("[ \t\v\f]+")

@@ -1,7 +1,7 @@
 """Gzip in a stream, as servers really send it (RFC 1952): several members, several layers, damaged, cut off, bombs.
 
 The header and the checksum are read here and only raw deflate is left to the library: a library that checks the sum
-itself raises instead of handing out the last bytes, and a wrong sum is no reason to lose URLs. For the same reason,
+itself raises instead of handing out the last bytes, and a wrong checksum must not lose URLs. For the same reason,
 what turns out to be damaged goes in again by small slices: damage costs the output of one slice. The library is zlib,
 not the faster isal, which loses bytes behind the end of a member when that lies near the edge of what goes in; reading
 XML takes far longer anyway.

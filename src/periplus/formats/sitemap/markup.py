@@ -91,7 +91,7 @@ class Markup:
         return not self._held and self._inside is None
 
     def feed(self, text: str, *, is_last: bool = False, is_followed: bool = False) -> None:
-        """Tell of everything that is complete; of all of it, if a tag is known to follow this text."""
+        """Report everything that is complete; all of it, if a tag is known to follow this text."""
         text, self._held = self._held + text, ""
         position = 0
         while position < len(text):

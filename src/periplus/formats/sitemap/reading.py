@@ -2,9 +2,9 @@
 
     chunks -> inflate -> charset -> windows of text -> sniff -> regular records | feeds | lists -> outbox -> values
 
-Every stage is a pull, so a caller who stops asking stops the reading, and no stage holds more than a window. An empty
+Every stage is a pull, so a caller that stops asking stops the reading, and no stage holds more than a window. An empty
 chunk means that nothing has arrived yet: it passes through every stage as an empty piece, and comes out as an empty
-portion of values. So one who has other things to do than to wait reads by `portions`.
+portion of values. So a caller that must not block reads by `portions`.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return max(min(max(round(self.step * length), _LEAST_SAMPLE), length // 4), 1)
 
     def step_for(self, difference: float) -> int:
-        """Pages that move at once where one more page of a source is worth so much more than one of the other.
+        """Pages that move at once, given how much more a page of one source is worth than one of the other.
 
         What a wrong share costs grows with the difference as well as with the time that it takes to correct it, and
         small differences between samples are mostly chance: so a step grows with the square. Then the split rests near

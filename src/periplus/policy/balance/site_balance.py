@@ -13,7 +13,7 @@ what is taken meanwhile is shared out as before and is in no sample. Results tha
 longer than a sample takes.
 
 A page that both sources know is fetched once and put to both accounts: to the other one when its queue comes to it in
-the same epoch (`came_to`), at the place where it stands there. A page further down is no page of that source's best kS
+the same epoch (`came_to`), at the place where it stands there. A page further down is not one of that source's best kS
 or kD, and must not speak for its last ones.
 """
 

@@ -51,7 +51,7 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def brief_of(sketch: bytes) -> bytes:
-    """The lowest byte of each value; all alike for a page without words, or for what is no sketch."""
+    """The lowest byte of each value; all alike for a page without words, or for what is not a sketch."""
     return sketch[::_VALUE_BYTES] if len(sketch) == VALUES * _VALUE_BYTES else _NOTHING
 
 
@@ -85,7 +85,7 @@ def likenesses(brief: bytes, others: Sequence[bytes]) -> list[float]:
 
 
 def is_like(likeness: float, settings: DuplicateSettings, *, is_one_site: bool, has_same_links: bool) -> bool:
-    """Whether so much is enough.
+    """Whether this likeness is enough.
 
     A list in another order has other shingles wherever two items meet: of one that has ten words an item, a quarter.
     But its links are the same, all of them.

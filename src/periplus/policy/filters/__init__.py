@@ -1,10 +1,10 @@
 """Should we want this URL?
 
 Each filter is a small judge of one thing: `shape` (bounds of the string), `sessions` (names that hold a visitor's
-session), `extensions` (what is no page), `scope` (how far from the seeds), `patterns` (what a person asked for),
+session), `extensions` (what is not a page), `scope` (how far from the seeds), `patterns` (what a person asked for),
 `budgets` (how much at most) and `traps` (kinds of URL that bring nothing). A verdict is `Accept`, `Reject` with a
 reason from `REASONS` and the rule that it broke, or `Rewrite` to the name under which we know the page.
-`standard_chain` puts them in their order; `Chain` says who is asked when.
+`standard_chain` puts them in their order; `Chain` decides which filter is asked when.
 
 Filters cut strings and never parse a URL: they are asked about every link of every page. They know neither time nor
 chance. Those that learn keep what they learnt of a site in `FilterStates`, as one small value which the caller stores

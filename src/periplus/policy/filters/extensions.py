@@ -1,7 +1,7 @@
-"""URLs that end like something that is no page: pictures, films, archives, programs.
+"""URLs that end like something other than a page: pictures, films, archives, programs.
 
 Reason: `extension`; the rule is the extension. A guess from a name, made to save a request: what a server really
-sends is judged by the wire from its headers. Seeds are exempt, for somebody wants them. Left out on purpose are
+sends is judged by the wire from its headers. Seeds are exempt: the user asked for them. Left out on purpose are
 extensions that pages hide behind (`.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`), and endings that titles have
 (`/wiki/Node.js`, `/wiki/U.S.A`). A name with a colon is a page about a file: `/wiki/File:Ship.jpg`.
 """

@@ -72,7 +72,7 @@ class FilterStates:
         if lessons is None:
             lessons = self._enter(site)
         else:
-            self._sites[site] = lessons  # at the end: who stays long unchanged leaves first
+            self._sites[site] = lessons  # at the end: a site that is unchanged for long leaves first
         self._changed[site] = None
         return lessons
 

@@ -30,7 +30,7 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     patterns: PatternSettings = PatternSettings()
     """What to include and exclude."""
     extensions: ExtensionSettings = ExtensionSettings()
-    """What is no page by its name."""
+    """Extensions of URLs that are not pages."""
     budgets: BudgetSettings = BudgetSettings()
     """How much there may be."""
     shape: ShapeSettings = ShapeSettings()

@@ -13,7 +13,7 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 * a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
   session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
 
-No URL is refused for want of evidence: a shop with 50,000 products is no trap because we have fetched none of them yet.
+No URL is refused for lack of evidence: a shop with 50,000 products is not a trap because none of them was fetched yet.
 The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
 is about to be fetched. Seeds are exempt. Everything is bounded: templates, parameters and their values for each site.
 """
@@ -82,7 +82,10 @@ class Traps:
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
-        """A page was fetched; `is_unique`: its text was not known by another URL. What is no page (404) is not."""
+        """A page was fetched; `is_unique`: its text was not known by another URL.
+
+        What is not a page (404) is not unique.
+        """
         settings = self._settings
         lessons = self._lessons.changing(url)
         template = template_of(url)

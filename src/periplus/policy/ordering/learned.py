@@ -20,7 +20,7 @@ class ByWorth:
         return worth
 
     def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:  # noqa: ARG002
-        """The level of the head of its queue; among equals who has waited longest."""
+        """The level of the head of its queue, then the longest waiting time."""
         return float(level), ready_at
 
 
@@ -168,7 +168,7 @@ class RankMass(ByRank):
     """
 
     def share(self, worth: float, links: int) -> float:
-        """An equal part of what the surfer who goes on brings."""
+        """An equal part of its mass, damped."""
         return self._damping * worth / links
 
     def rest(self, worth: float) -> float:  # noqa: ARG002

@@ -3,7 +3,7 @@
 An ordering answers two questions, as the two-level scheduler of Castillo et al. (2004) asks them: which of a site's
 pages first (`score`), and which site first (`site_key`). The key of a site is computed in O(1) from what a scheduler
 knows anyway. It does not depend on the time now, so that it stays true while it lies in a heap, until one of its
-arguments changes: who has waited longest is who became ready first.
+arguments changes: the site that has waited longest is the one that became ready first.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Reasons for which a child is not followed, stable words that tables count:
 
-* `sitemap-not-a-url`: what the index names is no URL of ours
+* `sitemap-not-a-url`: what the index names is not a URL to crawl
 * `sitemap-loop`: an index above it, or the index itself; `sitemap-repeated`: the index names it twice, or its twin
 * `sitemap-depth`: too many indexes above it
 * `sitemap-foreign`: a file of another host, in a tree for which no host spoke up

@@ -93,7 +93,7 @@ def times_of(lastmods: Sequence[Lastmod | None], now: float) -> tuple[Times, int
 
 
 def times_at(seconds: NDArray[np.float64], now: float) -> tuple[Times, int]:
-    """The same of POSIX seconds; here what is no number was not said."""
+    """Times of POSIX seconds, where NaN stands for a missing value, and how many of them are impossible."""
     is_bad = seconds > now + _DAY
     is_none = is_bad | np.isnan(seconds)
     whole = np.clip(np.where(is_none, 1.0, seconds), 1.0, _LAST).astype(np.uint32)

@@ -24,7 +24,7 @@ from ...model import ConfigError
 
 DAY = 86400.0
 _LOG_READINGS = 2
-"""So often in a row an index must have grown like a log before it is taken for one."""
+"""Visits in a row in which an index must have grown like a log before it is taken for one."""
 _MOST_EXPECTED = 60.0
 """Changes expected in an interval, beyond which one more makes no difference (and exp() would still be fine)."""
 
@@ -109,7 +109,7 @@ class IndexTrust(Struct, frozen=True, array_like=True, gc=False):
         return self.appended >= _LOG_READINGS
 
     def learnt(self, was_hinted: bool, is_changed: bool, seconds: float) -> IndexTrust:
-        """After a visit to one of its files, so long after the one before."""
+        """After a visit to one of its files, given the time since the one before."""
         if was_hinted:
             return replace(self, right=self.right + is_changed, wrong=self.wrong + (not is_changed))
         return replace(self, silent=self.silent.observed(is_changed, seconds))

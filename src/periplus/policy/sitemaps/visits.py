@@ -134,7 +134,7 @@ def unlisted(node: SitemapNode) -> SitemapNode:
 
 
 def woken(node: SitemapNode, now: float) -> SitemapNode:
-    """Somebody named it again, or says that it changed: it is due now, unless it waits to be fetched already."""
+    """It was named again, or is said to have changed: it is due now, unless it waits to be fetched already."""
     if not node.retired:
         return replace(node, due_at=_sooner(node.due_at, now))
     return replace(node, retired="", failures=0, fruitless=0, due_at=now)
