@@ -35,7 +35,7 @@ def open_crawl(
 ) -> Crawl:
     """A crawl of a collection from these seeds, by `workers` processes; begun now or continued.
 
-    One that `watches` comes back to pages, forever, within its budget. `scale` is for a web with a time of its own.
+    One that `watches` comes back to pages, for ever, within its budget. `scale` is for a web with a time of its own.
     `gather`: see `Crawl`.
     """
     layout = Layout(folder)

@@ -1,7 +1,7 @@
 """What is known of a page beside others that say the same, for `periplus info`: the facts, and how they are said.
 
 Each shard knows the copies among its own pages. What is told here is what the shard of the page knows; clusters over
-all shards come from the tables (`insight.clusters`).
+all shards come from the tables (`insight.duplicates.clusters`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import process_time
+from time import perf_counter
 
 import pytest
 
@@ -268,9 +268,9 @@ def test_nothing_is_expanded_or_fetched() -> None:
     bomb = "".join(f'<!ENTITY b{i + 1} "{f"&b{i};" * 10}">' for i in range(12))
     body = f"""<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY b0 "lol">{bomb}<!ENTITY x SYSTEM "file:///etc/hostname">]>
     <rss><channel><title>&b12;|&x;</title><item><link>https://e.com/1</link></item></channel></rss>"""
-    started = process_time()
+    started = perf_counter()
     read = feed.read(body.encode())
-    assert process_time() - started < 1
+    assert perf_counter() - started < 1
     assert (read.title, len(read.items), reasons(read)) == ("&b12;|&x;", 1, ["entity-declarations"])
 
 
@@ -304,16 +304,16 @@ def test_bounds() -> None:
 def test_feeds_take_linear_time(piece: str) -> None:
     """No repetition leads a reader into a maze."""
     text = piece * (1_000_000 // len(piece))
-    started = process_time()
+    started = perf_counter()
     feed.read(text.encode())
     feed.read(f"<rss><channel>{text}".encode())
     feed.read(f"<rss><channel><item><title>{text}".encode())
-    assert process_time() - started < 8
+    assert perf_counter() - started < 8
 
 
 def test_names_and_bases_do_not_multiply() -> None:
     """A namespace of megabytes, and bases within bases, cost what they weigh and no more."""
-    started = process_time()
+    started = perf_counter()
     space = "x" * 2_000_000
     named = feed.read(f'<rss xmlns:a="{space}"><channel>{"<item><a:b/></item>" * 20_000}</channel></rss>'.encode())
     assert len(named.items) == 20_000
@@ -321,7 +321,7 @@ def test_names_and_bases_do_not_multiply() -> None:
     assert len(feed.read(f"<rss><channel>{nested}".encode(), URL).items) == 5_000
     based = feed.read(f"<rss xml:base='/{space}'><channel>{'<item><link>y</link></item>' * 20_000}".encode(), URL)
     assert (len(based.items), based.items[0].url) == (20_000, "https://example.com/news/y")
-    assert process_time() - started < 10
+    assert perf_counter() - started < 10
 
 
 def test_markup_that_nothing_closes() -> None:

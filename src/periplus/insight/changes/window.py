@@ -78,7 +78,7 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     if not last:
         return Beginning(now - DAY, "day")
     begun = [at for at in (*_after_pauses(visits.firsts), *runs_of(pieces)) if at <= last]
-    first = max(begun) // _SECOND  # as it is shown: typing it gives the same window
+    first = max(begun) // _SECOND  # as it is shown: the same time can be typed
     day_before = last / _SECOND - DAY
     return Beginning(float(first), "run") if first >= day_before else Beginning(day_before, "day-of-run")
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...model import Discovery, Reject, Url, Verdict
-from .reasons import ACCEPT
 from .site_states import FilterStates
+from .verdicts import ACCEPT
 
 
 class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,8 +21,8 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verdict
-from .reasons import ACCEPT
 from .site_states import FilterStates, SiteFilterState
+from .verdicts import ACCEPT
 
 MAX_REWRITES = 4
 

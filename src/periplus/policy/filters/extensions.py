@@ -11,7 +11,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Verdict
-from .reasons import ACCEPT
+from .verdicts import ACCEPT
 
 _PICTURES = "jpg jpeg jpe jfif png gif webp avif bmp ico svg svgz tif tiff heic heif psd eps cr2 nef xcf"
 _SOUNDS = "mp3 m4a ogg oga opus wav flac aac wma aif aiff mid midi m3u m3u8"

@@ -25,8 +25,9 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Verdict
-from .globs import backtracks, glob
-from .reasons import ACCEPT
+from .backtracking import backtracks
+from .globs import glob
+from .verdicts import ACCEPT
 
 MAX_PATTERNS = 1000
 MAX_PATTERN_LENGTH = 2000
@@ -98,6 +99,6 @@ def _expression(source: str) -> re.Pattern[str]:
     if backtracks(source):
         raise ConfigError(
             f"a repetition inside a repetition: {source[:200]!r}",
-            hint="some URLs would make this run forever; make the outer one possessive: (...)*+ or (...)++",
+            hint="a URL can make this take for ever; make the outer one possessive: (...)*+ or (...)++",
         )
     return pattern

@@ -1,16 +1,11 @@
-"""The values that filters return most: the verdict of acceptance, and the reasons of a rejection.
+"""Why a filter refuses a URL: every word that can stand in a table.
 
-The reasons are stable, since people count them in a table. Each is explained in `docs/policies.md`.
+The words are stable: people count them. Each is explained for them in `docs/policies.md`.
 """
 
 from __future__ import annotations
 
 from typing import Final
-
-from ...model import Accept
-
-ACCEPT: Final = Accept()
-
 
 REASONS: Final = {
     "scheme": "neither http nor https",

@@ -26,7 +26,7 @@ from msgspec import Struct
 from ...model import ConfigError, Discovery, Domain, Reject, Site, Source, Url, Verdict
 from ...urls import domain_of, site_of
 from ..names import nearest
-from .reasons import ACCEPT
+from .verdicts import ACCEPT
 
 KINDS = ("domain", "host", "prefix", "any")
 

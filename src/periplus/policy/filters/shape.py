@@ -14,7 +14,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...model import Discovery, Reject, Source, Verdict
-from .reasons import ACCEPT
+from .verdicts import ACCEPT
 
 _REMEMBERED = 65_536
 _LONGEST_REMEMBERED = 200

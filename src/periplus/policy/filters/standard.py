@@ -58,7 +58,7 @@ def standard_chain(
 
 
 def screening_chain(scope: Scope, settings: FilterSettings | None = None) -> Chain:
-    """The filters that need no memory of a site: for a shard that passes a URL on to the shard that has its site."""
+    """The filters that need no memory of a site: for a shard that sends a URL to the shard of its site."""
     return Chain(_without_memory(scope, settings or FilterSettings()))
 
 

@@ -26,9 +26,9 @@ from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
-from .reasons import ACCEPT
 from .site_states import FilterStates, SiteFilterState
 from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
+from .verdicts import ACCEPT
 
 _LONGEST_RULE = 200
 

@@ -12,9 +12,10 @@ with these methods and a line in `registry`.
 """
 
 from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
-from .learned import AdaptiveOpic, BatchPageRank, ByWorth, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
+from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
 from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of
 from .registry import ALIASES, ordering, orderings
+from .worth import ByWorth
 
 __all__ = [
     "ALIASES",

@@ -9,42 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import ConfigError, Discovery, KnownLinks, Source, Stage
-
-
-class ByWorth:
-    """The priority of a URL is what it is worth, however long it has waited."""
-
-    def score_of(self, worth: float, age: int) -> float:  # noqa: ARG002
-        """The worth itself."""
-        return worth
-
-    def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:  # noqa: ARG002
-        """The level of the head of its queue, then the longest waiting time."""
-        return float(level), ready_at
-
-
-class ByGain(ByWorth):
-    """What a URL is worth comes from the pages that lead to it."""
-
-    def score(self, discovery: Discovery) -> float:
-        """What it was given; a seed has one unit of its own."""
-        return discovery.gain + (discovery.source is Source.SEED)
-
-
-class ByRank(ByGain):
-    """And it is computed again, over all known pages, after every `every` pages."""
-
-    is_batch = False
-
-    def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
-        if every < 1 or not 0.0 < damping < 1.0:
-            raise ConfigError(
-                f"ranks cannot be computed every {every} pages with damping {damping}",
-                hint="`every` must be at least 1, and `damping` between 0 and 1",
-            )
-        self.every = every
-        self._damping = damping
+from ...model import ConfigError, KnownLinks, Stage
+from .worth import ByGain, ByRank
 
 
 class InDegree(ByGain):
