@@ -147,7 +147,7 @@ def _join_alike(firsts: Places, pages: Pages, wordy: Places) -> None:
 
 
 def _leaders(pages: Compared, count: int) -> Places:
-    """To whom each page belongs, by its number: to itself if it begins a cluster.
+    """The leader of each page, by its number: itself if it begins a cluster.
 
     In a crowd the page that begins a cluster may come late, behind many of other clusters. So each page is compared
     with the first of its crowd, and then with the first of those that were found to begin something.

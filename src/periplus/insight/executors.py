@@ -1,4 +1,4 @@
-"""Who does the work of insight on one machine: this process, or several processes of it.
+"""Executors of insight's jobs on one machine: this process, or several worker processes.
 
 `SerialExecutor` does one job after the other, here: what is small, and every test, needs no more. `ProcessExecutor` has
 processes of its own, started fresh (spawn), as many as there are processors. What jobs share is pickled once into a
@@ -35,7 +35,7 @@ Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 _AHEAD: Final = 2
-"""Jobs for each worker: the one that it does, and the next, so that it never waits for the one who asks."""
+"""Jobs for each worker: the one that it runs, and the next, so that it never waits for the caller."""
 _LINE: Final = 64
 """Arrays begin where a line of the cache does."""
 

@@ -93,7 +93,7 @@ def facts_of(batch: pa.RecordBatch, settings: DuplicateSettings) -> tuple[Facts,
 
 
 def _briefs(sketches: pa.Array) -> Briefs:
-    """The lowest byte of each value; all 0 for what is no sketch."""
+    """The lowest byte of each value; all 0 for what is not a sketch."""
     _, offsets, data = pc.fill_null(sketches, b"").buffers()
     ends = np.frombuffer(offsets, np.int32, len(sketches) + 1, 4 * sketches.offset).astype(np.int64)
     is_whole = np.diff(ends) == _SKETCH
@@ -137,7 +137,7 @@ def candidates(keys: Hashes, is_first: Claims, behind: int = 0) -> Iterator[tupl
     """
     order = np.argsort(keys, kind="stable")
     run, rank = _runs(keys[order])
-    counted: Places = np.cumsum(is_first[order]) - is_first[order]  # of whom it holds, before each
+    counted: Places = np.cumsum(is_first[order]) - is_first[order]  # how many first pages come before each
     firsts = np.flatnonzero(is_first[order])
     base: Places = counted[run]
     many = np.minimum(counted - base, FIRST) * (rank > behind)

@@ -53,7 +53,7 @@ class Links(Protocol):
         """What comes of work on all links, block by block; work is a function of a module."""
 
     def pagerank(self, tolerance: float) -> Ranks:
-        """Of each URL; the sum of all errors is at most so much."""
+        """The rank of each URL; the sum of all errors is at most `tolerance`."""
 
 
 class WholeLinks:

@@ -122,7 +122,7 @@ def _robots(site: Site, answers: Answers) -> RobotsFact:
 
 
 def _at_www(site: Site, page: Asked, answers: Answers) -> Asked | None:
-    """The answer of `www.`, where it was asked; a site that sends everybody to its front page is asked there, too."""
+    """The answer of `www.`, where it was asked: also for a site that redirects all requests to its front page."""
     for scheme in ("http", "https") if page.url.startswith("http:") else ("https", "http"):
         url = f"{scheme}://{site if site.startswith('www.') else f'www.{site}'}/robots.txt"
         if url != page.url and url in answers.robots:

@@ -1,6 +1,6 @@
 """The few pages of a site that stand for most of it: useful links.
 
-Two ways. Exact: the Berkeley report's, as it is written. Improved: the same tree, of mended names, with weights of
+Two ways. Exact: the Berkeley report's, as it is written. Improved: the same tree, of repaired names, with weights of
 priority and lastmod (the report asked for that), where lists of items fold first, facets are gathered, only pages that
 are known to be there are named, and the choice is greedy: after three siblings, further ones count half.
 """
@@ -69,7 +69,7 @@ def ulinks(
     URLs may come in any number; 20,000 of them, sampled, make the tree. `as_of`: the time from which the age of a page
     is computed; (nearly) the newest lastmod, if not given.
     """
-    sample = Sample(urls, size=SAMPLE, seed=seed, mends=not exact)
+    sample = Sample(urls, size=SAMPLE, seed=seed, repairs=not exact)
     if exact:
         return exact_ulinks(sample, k, k if m is None else m)
     return chosen_ulinks(sample, k, k if m is None else m, is_page=is_page, as_of=as_of)
@@ -201,7 +201,7 @@ class _Places:
         return found if found is not None else self._asked(branch)
 
     def _asked(self, branch: Branch) -> Listed | None:
-        """Whether the whole list, or somebody else, knows a page of that name that was not drawn."""
+        """Whether the whole list, or `is_page`, has a page of that name that is not in the sample."""
         urls = list(self._names.spellings(branch.path))
         known = self._sample.holds(urls)
         if not any(known) and self._is_page is not None:

@@ -22,7 +22,7 @@ from .measured import MEASURES, columns_of
 
 
 class View(Struct, frozen=True):
-    """Something that can be asked. `sql` is empty where it is no view but a table."""
+    """A view or table that can be queried. `sql` is empty for a table."""
 
     name: str
     says: str

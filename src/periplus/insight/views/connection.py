@@ -53,7 +53,7 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer:
-    """What was answered to somebody else's question: the columns' names, and row after row as it is read."""
+    """The result of a user's query: the columns' names, and row after row as it is read."""
 
     def __init__(self, batches: pa.RecordBatchReader, noticing: Callable[[], AbstractContextManager[None]]) -> None:
         self._batches = batches
@@ -155,7 +155,7 @@ class Views:
         return found
 
     def select(self, sql: str) -> Answer:
-        """What it answers to somebody else's question: one `select`, which reads the collection and nothing besides.
+        """The result of a user's query: one `select`, which may read the collection and nothing else.
 
         Any other kind of statement is refused (`copy`, `attach`, `install`, `set`, `pragma` write, load or unlock).
         Then the database is locked: from here on it opens no file but those of the tables, and its settings stay.
@@ -244,7 +244,7 @@ def _quoted(text: str) -> str:
 
 @contextmanager
 def _as_usage_errors() -> Iterator[None]:
-    """What is wrong with a question that somebody else wrote, in DuckDB's words."""
+    """What is wrong with a user's query, in DuckDB's words."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException) as error:

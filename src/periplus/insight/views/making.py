@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .connection import Views
 
 NOT_ASKED: Final = ("scheme", "extension", "out-of-scope", "excluded", "not-included", "link-depth", "site-budget")
-"""Refusals that say nothing about who told of a URL."""
+"""Refusals that say nothing about the source of a URL."""
 LISTING: Final = ("sitemap", "feed", "ping", "archive")
 """What sites say of themselves: Sitemaps, as opposed to Discovery."""
 BYTES_A_LINK: Final = 30
@@ -182,7 +182,7 @@ def _workplace(views: Views, table: str, bytes_a_row: int, besides: int = 0) -> 
 
 
 def _seen(database: duckdb.DuckDBPyConnection) -> tuple[Seen, list[str]]:
-    """The URLs that were told of, by their numbers; and the names of their sites."""
+    """The discovered URLs, by their numbers; and the names of their sites."""
     numbers: dict[str, int] = {}
     parts: list[tuple[NDArray[Any], ...]] = [_NOTHING]
     for batch in database.sql(

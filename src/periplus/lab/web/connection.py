@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
     # What the event loop tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody is there."""
+        """A client has connected."""
         self._channel = Channel(cast("asyncio.Transport", transport))
         self._ip = self._channel.ip
         if self._begins_secure:
@@ -243,7 +243,7 @@ class Connection(asyncio.Protocol):
             return _OUR_FAULT
 
     def _say(self, exchange: _Exchange, data: bytes) -> None:
-        """The whole answer at once; noted first, so that who has it finds it in the log."""
+        """Send the whole answer at once; logged first, so that a client that has it finds it in the log."""
         exchange.sent = len(data)
         self._note(exchange)
         self._channel.send(data)

@@ -1,4 +1,4 @@
-"""Who answers for a host name: a site of the world, a hostile host, or the lab's own index page."""
+"""What answers for a host name: a site of the world, a hostile host, or the lab's own index page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Front(Protocol):
 
 
 class Hosts:
-    """The switchboard between host names and those who answer for them."""
+    """Routes requests by host name."""
 
     def __init__(self, world: World, front: Front) -> None:
         self._world = world

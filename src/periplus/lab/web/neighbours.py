@@ -1,4 +1,4 @@
-"""Who links to whom: the bow-tie of sites (Broder et al., "Graph structure in the web", 2000).
+"""Links between sites: the bow-tie (Broder et al., "Graph structure in the web", 2000).
 
 Core sites link to core and outer sites, in proportion to a power law of their rank; inner sites link to the core and
 no site links to them; outer sites link to no site; islands neither. Every core and outer site is named on the home page

@@ -28,7 +28,7 @@ class _NamedObject(ssl.SSLObject):
 
 
 def _choose(tls: ssl.SSLObject | ssl.SSLSocket, host: str | None, _context: ssl.SSLContext) -> int | None:
-    """The client says whom it wants: be that host, or fail for the one that hangs up."""
+    """Serve the certificate of the host that the client names, or fail for the host that hangs up."""
     if host and isinstance(tls, _NamedObject):
         tls.asked_for = host.lower()
         if tls.asked_for == CUT:

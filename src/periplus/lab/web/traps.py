@@ -1,4 +1,4 @@
-"""Places where a crawler can stay for ever, in ordinary HTTP, each on a host of its own.
+"""Places where a crawler can stay forever, in ordinary HTTP, each on a host of its own.
 
 * calendar: every month has a next one; every day is a page.
 * facets: filters that can be combined in any order, each combination a URL.
