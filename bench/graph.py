@@ -1,4 +1,4 @@
-"""PageRank: ours, in memory and from a file, against power iteration as one writes it with scipy, to the same error.
+"""PageRank: ours against power iteration as one writes it with scipy, to the same error.
 
 The graph is made to resemble the web: sites with sizes by a power law and numbers side by side, a third of the pages
 without links, degrees by a power law, most links within a site (to its first pages, or near), the others to the first
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ Graph = tuple[NDArray[np.int32], NDArray[np.int32], int]
 
 DAMPING = 0.85
 ERROR = 1e-10
-OURS, FILE, POWER, NETWORKX = "periplus pagerank", "periplus pagerank_of_blocks", "scipy power iteration", "networkx"
+OURS, POWER, NETWORKX = "periplus pagerank", "scipy power iteration", "networkx"
 
 
 def measure(quick: bool) -> list[Group]:
@@ -32,23 +30,18 @@ def measure(quick: bool) -> list[Group]:
 
 def ranking(graph: Graph, rounds: int) -> Group:
     """Everyone ranks the same graph."""
-    from periplus.graph import pagerank, pagerank_of_blocks
-    from periplus.store import EdgeFile
+    from periplus.graph import pagerank
 
     sources, targets, n = graph
-    with TemporaryDirectory() as folder:
-        file = EdgeFile(Path(folder) / "edges")
-        file.append(sources, targets)
-        contestants: dict[str, Callable[[], object]] = {
-            OURS: lambda: pagerank(sources, targets, n, DAMPING),
-            f"{OURS}, to 1e-4": lambda: pagerank(sources, targets, n, DAMPING, tolerance=1e-4),
-            FILE: lambda: pagerank_of_blocks(file.blocks(), n, DAMPING),
-            POWER: lambda: power_iteration(graph),
-        }
-        if importlib.util.find_spec("networkx"):
-            contestants[NETWORKX] = lambda: by_networkx(graph)
-        rates = race(contestants, units=len(sources), rounds=rounds)
-        apart = np.abs(pagerank(sources, targets, n, DAMPING) - power_iteration(graph)).max()
+    contestants: dict[str, Callable[[], object]] = {
+        OURS: lambda: pagerank(sources, targets, n, DAMPING),
+        f"{OURS}, to 1e-4": lambda: pagerank(sources, targets, n, DAMPING, tolerance=1e-4),
+        POWER: lambda: power_iteration(graph),
+    }
+    if importlib.util.find_spec("networkx"):
+        contestants[NETWORKX] = lambda: by_networkx(graph)
+    rates = race(contestants, units=len(sources), rounds=rounds)
+    apart = np.abs(pagerank(sources, targets, n, DAMPING) - power_iteration(graph)).max()
     return Group(
         title=f"PageRank of {len(sources) / 1e6:.0f} million links",
         unit="links/s",

@@ -273,34 +273,23 @@ def make(folder: Path, count: int) -> None:
 
 
 def ask(folder: Path) -> dict[str, float]:
-    """Reckon, then ask for every measure, in every way; seconds of each."""
-    from periplus.insight.measures import (
-        cumulative_ranks,
-        depth_ranks,
-        hubs,
-        measures,
-        measures_by,
-        missed,
-        new_urls,
-        seen_pairs,
-    )
+    """Compute the views, then every measure, in every way; seconds of each."""
+    from periplus.insight.measures import measures, measures_by
     from periplus.insight.report import gather_report, page
     from periplus.insight.views import QUESTIONS, Views
 
     took: dict[str, float] = {}
     with Views(folder) as views:
         steps: dict[str, Callable[[], object]] = {
-            "reckoning": lambda: views.rows("select count(*) from urls"),
+            "computing": lambda: views.rows("select count(*) from urls"),
             "measures": lambda: measures(views),
             "by site": lambda: measures_by(views, "site"),
             "questions": lambda: [list(views.rows(each.sql)) for each in QUESTIONS.values()],
             "by domain": lambda: measures_by(views, "domain"),
-            "new urls": lambda: new_urls(views),
-            "seen pairs": lambda: seen_pairs(views),
-            "missed": lambda: missed(views),
-            "depth": lambda: depth_ranks(views),
-            "cumulative": lambda: cumulative_ranks(views),
-            "hubs": lambda: hubs(views),
+            "new urls": lambda: views.rows("select * from new_urls"),
+            "missed": lambda: views.rows("select * from missed_classes"),
+            "depth": lambda: views.rows("select * from depth_ranks"),
+            "hubs": lambda: views.rows("select * from hubs"),
             "statuses": lambda: views.rows("select * from statuses"),
             "duplicates": lambda: views.rows("select * from duplicates order by pages desc limit 20"),
             "sitemap fields": lambda: views.rows("select * from sitemap_fields"),
@@ -347,7 +336,7 @@ def measure(quick: bool) -> list[Group]:
             rates={"periplus": count / took["all"]},
             targets=(),
             facts={
-                "seconds": f"{took['all']:.1f}, of which {took['reckoning']:.1f} are reckoned once and kept",
+                "seconds": f"{took['all']:.1f}, of which {took['computing']:.1f} are computed once and kept",
                 "processor seconds": f"{took['cpu']:.1f}",
                 "most memory": f"{took['peak_bytes'] / 2**20:,.0f} MB",
             },

@@ -1,35 +1,49 @@
-"""Refreshing: pages reckoned a second, visits given out a second, and what a page costs in memory.
+"""Revisits: pages whose change rates are estimated in a second, visits decided in a second, and memory.
 
-Pages of Gamma rates on sites of fifty, with eight visits kept of each, and signals for one visit in ten. A decision is
-a page taken, visited and put to sleep again, and whatever waking and moving up that takes. The long form, `python -m
-bench.refresh --pages 1000000`, prints times and memory; with `--signals` it compares policies where signals are noisy,
-over five seeds.
+Pages of Gamma rates on sites of fifty, with eight visits recorded of each, and signals for some of them. The long form,
+`python -m bench.refresh --pages 1000000`, prints times and memory; with `--signals` it compares policies where signals
+are noisy, over five seeds.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import resource
 import sys
 import time
+from collections import deque
+from random import Random
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bench.harness import Group
+from periplus.crawl.frontier import SiteRecords
+from periplus.crawl.revisit import Revisits, Watching
 from periplus.lab.simulate.findings import mean_interval
 from periplus.lab.simulate.noisy_refresh import POLICIES, QUALITIES, NoisySettings, compare_noisy
+from periplus.model import (
+    ChangeLevel,
+    Digests,
+    Fetched,
+    FetchTask,
+    Lane,
+    Purpose,
+    Queued,
+    Reading,
+    Url,
+    UrlRecord,
+)
 from periplus.policy.refresh import (
     PAGE,
-    CrawlValue,
-    Outlook,
-    QueueSettings,
     SiteBeliefs,
-    WakeQueue,
     estimate_pages,
     parts,
 )
 from periplus.policy.refresh.signal_trust import believed, without_signals
+from periplus.store import MemoryState
 
 DAY = 86_400.0
 NOW = 1.7e9
@@ -41,15 +55,15 @@ def measure(quick: bool) -> list[Group]:
     """Two rates of one kind of web."""
     pages = 50_000 if quick else 200_000
     kept, site = evidence(pages)
-    reckoned, _ = _reckon(kept, site)
-    decided, queue = _decide(pages, pages // 4)
+    estimated, _ = _estimate(kept, site)
+    decided, revisits = _decide(pages // 10, pages // 20)
     return [
         Group(
             title="Refreshing",
             unit="pages/s",
-            rates={"estimated": pages / reckoned, "visits decided": decided},
+            rates={"estimated": pages / estimated, "visits decided": decided},
             notes=("CPU time of one process",),
-            facts={"pages": f"{pages:,}", "price": f"{queue.price.value:.3g}"},
+            facts={"pages": f"{pages:,}", "price": f"{revisits.price:.3g}"},
         )
     ]
 
@@ -71,8 +85,8 @@ def evidence(pages: int, seed: int = 0) -> tuple[NDArray[np.void], NDArray[np.in
     return kept, site
 
 
-def _reckon(kept: NDArray[np.void], site: NDArray[np.int64]) -> tuple[float, float]:
-    """CPU seconds, with signals and without as it takes to judge them; and the mean rate, so that nobody is idle."""
+def _estimate(kept: NDArray[np.void], site: NDArray[np.int64]) -> tuple[float, float]:
+    """CPU seconds of estimating with signals and without, as judging them takes; and the mean rate."""
     started, total = time.process_time(), 0.0
     for pages, sites in parts(site):
         own, beliefs, part = site[pages] - sites.start, SiteBeliefs.none(sites.stop - sites.start), kept[pages]
@@ -81,43 +95,51 @@ def _reckon(kept: NDArray[np.void], site: NDArray[np.int64]) -> tuple[float, flo
     return time.process_time() - started, total / len(site)
 
 
-def _decide(pages: int, visits: int) -> tuple[float, WakeQueue]:
-    """Visits given out in a CPU second, after the queue has settled."""
-    random, tables = np.random.default_rng(1), CrawlValue("mixed")
-    queue, hosts = WakeQueue(tables, NOW, settings=QueueSettings(new_share=0.0), price=1e9), max(pages // 50, 1)
-    for _ in range(hosts):
-        queue.add_host()
-    alpha = random.gamma(0.7, 0.3, pages) + 1e-3
-    kind, rate = tables.outlooks(
-        alpha, alpha * random.random(pages), np.repeat(random.uniform(0.1, 4, hosts), 50)[:pages]
-    )
-    weight = random.lognormal(0.0, 1.0, pages)
-    few = [Outlook(int(kind[page]), float(rate[page])) for page in range(min(pages, 5000))]
-    outlooks = [few[page % 5000] for page in range(pages)]
-    for page in range(pages):
-        queue.add(page // 50 % hosts, outlooks[page], weight[page], NOW - 10 * DAY * random.random(), NOW)
-    queue.guess_price(pages * _DAILY)
-    queue.replan(NOW)
-    _run(queue, outlooks, weight, 2 * visits // 3, NOW)
-    now = NOW + 2 * visits // 3 / (pages * _DAILY) * DAY
+def _decide(pages: int, visits: int) -> tuple[float, Revisits]:
+    """Revisits decided in a CPU second by `Revisits`, the class of the crawl, over a state in memory.
+
+    A decision is everything from the calendar to the calendar: a page is due, valued, released, visited, learnt from,
+    and scheduled again.
+    """
+    state = MemoryState()
+    kept, site_number = evidence(pages)
+    records = [
+        UrlRecord(Url(f"https://s{site_number[page]}.test/{page}"), (), fetched_at=NOW, status=200, due_at=NOW)
+        for page in range(pages)
+    ]
+    records = [replace(record, evidence=kept[page].tobytes()) for page, record in enumerate(records)]
+    state.records.put(records)
+    state.calendar.move([(record.url, None, NOW) for record in records])
+    revisits = Revisits(state, SiteRecords(state.sites), watching=Watching(pages * _DAILY), random=Random(1))
+    now = _visit(revisits, state, visits // 2, NOW)
     started = time.process_time()
-    made = _run(queue, outlooks, weight, visits, now)
-    return made / (time.process_time() - started), queue
+    _visit(revisits, state, visits, now)
+    return visits / (time.process_time() - started), revisits
 
 
-def _run(queue: WakeQueue, outlooks: list[Outlook], weight: NDArray[np.float64], visits: int, now: float) -> int:
-    random, made, minutes = np.random.default_rng(2), 0, 0
-    while made < visits and minutes < 1_000_000:
-        minutes += 1
-        now += 60.0
-        due = int(len(outlooks) * _DAILY / 1440 * minutes) - made
-        taken = queue.take(due, now) if due else []
-        for page in taken:
-            queue.crawled(page, outlooks[page], float(weight[page]), now)
-        for page in random.integers(0, len(outlooks), len(taken) // 10).tolist():
-            queue.signal(page, 1.0, now)
-        made += len(taken)
-    return made
+def _visit(revisits: Revisits, state: MemoryState, visits: int, now: float) -> float:
+    """Make visits at the rate of the budget; one page in three has changed. Returns the time of the last."""
+    sites = SiteRecords(state.sites)
+    random, waiting, made = Random(2), deque[Queued](), 0
+    while made < visits:
+        now += DAY / revisits.visits_per_day
+        waiting += revisits.due(now, len(waiting))
+        if not waiting:
+            revisits.idle(now)
+            continue
+        entry = waiting.popleft()
+        [before] = state.records.get([entry.url])
+        assert before is not None
+        revisits.granted(before, now)
+        level = ChangeLevel.MAJOR if random.random() < 1 / 3 else ChangeLevel.SAME
+        reading = Reading(Digests(made, 0, 0, 0), False, True, level)
+        task = FetchTask(entry.url, entry.site, Purpose.PAGE, Lane.REFRESH, math.inf)
+        outcome = Fetched(task, 200, (), b"", now, 0.0)
+        after = replace(before, fetched_at=now)
+        state.records.put([revisits.visited(sites.get(entry.site), before, after, outcome, reading, now)])
+        revisits.end_of_input()
+        made += 1
+    return now
 
 
 def _compare() -> None:
@@ -145,7 +167,7 @@ def main() -> int:
     """The long form."""
     ask = argparse.ArgumentParser(prog="python -m bench.refresh", description=(__doc__ or "").partition("\n")[0])
     ask.add_argument("--pages", type=int, default=1_000_000)
-    ask.add_argument("--queue", action="store_true", help="only the queue")
+    ask.add_argument("--queue", action="store_true", help="only the decisions")
     ask.add_argument(
         "--signals", action="store_true", help="compare policies where signals are noisy, and nothing else"
     )
@@ -156,13 +178,13 @@ def main() -> int:
     before = _peak()
     if not asked.queue:
         kept, site = evidence(asked.pages)
-        seconds, mean = _reckon(kept, site)
+        seconds, mean = _estimate(kept, site)
         print(
-            f"{asked.pages:,} pages reckoned in {seconds:.1f} s of CPU, {_peak():,.0f} MB; mean rate {mean:.3f} a day"
+            f"{asked.pages:,} pages estimated in {seconds:.1f} s of CPU, {_peak():,.0f} MB; mean rate {mean:.3f} a day"
         )
         return 0
-    rate, queue = _decide(asked.pages, asked.pages // 5)
-    print(f"{len(queue):,} pages: {rate:,.0f} visits decided in a CPU second, {_peak() - before:,.0f} MB")
+    rate, _ = _decide(asked.pages, asked.pages // 5)
+    print(f"{asked.pages:,} pages: {rate:,.0f} visits decided in a CPU second, {_peak() - before:,.0f} MB")
     return 0
 
 

@@ -8,7 +8,7 @@ from periplus.content import ChurnRecord
 from periplus.model import Payload, RobotsFile, Site, Url
 from periplus.policy.balance import BalanceRecord
 from periplus.policy.balance.samples import Sample
-from periplus.policy.filters import SiteLessons
+from periplus.policy.filters import SiteFilterState
 from periplus.policy.filters.evidence import Parameter, Values, Window
 from periplus.policy.refresh import KindEvidence, SignalKind, SiteEvidence, SiteGains, Yield
 from periplus.policy.sitemaps import Priorities
@@ -26,7 +26,7 @@ FULL = SiteState(
     pages=4,
     downloaded=2**40,
     retired="no-address",
-    traps=SiteLessons(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: Parameter(Values(), Window())}),
+    traps=SiteFilterState(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: Parameter(Values(), Window())}),
     robots_at=Url("https://a.test:8443/elsewhere"),
     robots_redirects=1,
     robots_tries=2,
@@ -62,7 +62,7 @@ def test_sites_are_copies(state: State) -> None:
 
 def test_sites_are_copies_at_any_depth(state: State) -> None:
     """What policies have learnt is copied as well, when it is put and when it is got."""
-    site = SiteState(Site("a.test"), priorities=Priorities({50: 1}), traps=SiteLessons(1))
+    site = SiteState(Site("a.test"), priorities=Priorities({50: 1}), traps=SiteFilterState(1))
     state.sites.put([site])
     kept = deepcopy(site)
     for each in (site, *state.sites.get([site.site])):

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.reference.edge_blocks import pagerank_of_blocks
 
-from periplus.graph import Ids, Ranks, depths, pagerank, pagerank_of_blocks
+from periplus.graph import Ids, Ranks, depths, pagerank
 
 pytestmark = pytest.mark.corpus
 

@@ -26,7 +26,7 @@ def exported(entries: Iterable[ArchiveEntry]) -> dict[str, str | bytes]:
     archives = list(metadata_archive.write(entries, segment=100, smallest_group=10))
     said: dict[str, str | bytes] = {f"{HOME}meta/{each.name}": each.body for each in archives}
     names = (f"{HOME}meta/{each.name}" for each in archives)
-    return said | {f"{HOME}robots.txt": metadata_archive.write_list(names, in_robots=True)}
+    return said | {f"{HOME}robots.txt": "".join(f"Metadata-archive: {name}\n" for name in names).encode()}
 
 
 def described(number: int, mime: str = "text/html") -> ArchiveEntry:

@@ -12,7 +12,7 @@ from tests.lab import measured_truth
 from tests.lab.crawling import by_proxy, crawl, place, rows, standing
 from tests.lab.measured_truth import Truth
 
-from periplus.insight.measures import Measures, Part, measures, measures_by, missed, new_urls
+from periplus.insight.measures import Measures, Part, measures, measures_by, urls_of
 from periplus.insight.views import Views
 from periplus.lab.web import World
 from periplus.lab.web.sites import Profile
@@ -176,10 +176,12 @@ def test_seen_delta_is_the_sum_over_what_both_saw(crawled: Crawled, where: Profi
 
 def test_new_urls_are_all_urls_once_a_source(crawled: Crawled) -> None:
     """Over time they add up to what each source told of."""
-    periods = new_urls(crawled.views, every="minute")
+    rows = crawled.views.rows("select source, sum(urls)::bigint as urls from new_urls group by source")
     whole = measures(crawled.views)
-    assert sum(each.sitemaps for each in periods) == whole.seen_sitemaps
-    assert sum(each.discovery for each in periods) == whole.seen_discovery
+    assert {row["source"]: row["urls"] for row in rows} == {
+        "sitemaps": whole.seen_sitemaps,
+        "discovery": whole.seen_discovery,
+    }
 
 
 @pytest.mark.parametrize("where", WHERE, ids=lambda where: getattr(where, "value", "all"))
@@ -188,7 +190,9 @@ def test_what_sitemaps_missed_is_what_the_world_planted(crawled: Crawled, where:
     planted = measured_truth.missed(crawled.world, crawled.truth, crawled.shows)
     inside = crawled.inside(where)
     wanted = Counter(kind for url, kind in planted.items() if inside(url))
-    assert {each.name: each.urls for each in missed(crawled.views, crawled.part(where)) if each.urls} == wanted
+    urls = f"select url from {urls_of(crawled.part(where))}"
+    rows = crawled.views.rows(f"select class, count(*) as urls from missed where url in ({urls}) group by class")
+    assert {row["class"]: row["urls"] for row in rows} == wanted
 
 
 def test_pagerank_is_that_of_the_web(crawled: Crawled) -> None:

@@ -29,7 +29,7 @@ from periplus.content.redirects import redirect_in
 from periplus.content.scan.columns import MAX_ANCHOR
 from periplus.content.sketch import sketches_of
 from periplus.content.volatile import masked, masked_in_python
-from periplus.content.words import words_of
+from periplus.content.words import words_of_all
 from periplus.model import Links, Url
 from periplus.urls import canonical
 
@@ -152,16 +152,16 @@ def test_a_body_decoded_at_once_is_that_of_its_pieces(
 def test_words_are_what_a_plain_search_finds(text: str) -> None:
     """As many numbers as words, and equal ones for equal words, whatever is around them."""
     words = [word.lower() for word in re.findall(r"\w+", text, re.ASCII)]
-    numbers = words_of(text.encode()).tolist()
-    assert numbers == [number for word in words for number in words_of(word.encode()).tolist()]
+    numbers = words_of_all([text.encode()]).numbers.tolist()
+    assert numbers == [number for word in words for number in words_of_all([word.encode()]).numbers.tolist()]
 
 
 @given(st.text(max_size=300))
 def test_case_and_signs_do_not_change_words(text: str) -> None:
     """No text fails, and its words stay what they are when signs are put around it."""
     data = text.encode("utf-8", "replace")
-    numbers = words_of(data).tolist()
-    assert words_of("\u2014".encode() + data + "\xb6\U0001f600".encode()).tolist() == numbers
+    numbers = words_of_all([data]).numbers.tolist()
+    assert words_of_all(["\u2014".encode() + data + "\xb6\U0001f600".encode()]).numbers.tolist() == numbers
 
 
 @given(st.text(max_size=300))

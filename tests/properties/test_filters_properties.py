@@ -16,7 +16,7 @@ from periplus.policy.filters import (
     FilterSettings,
     ScopeSettings,
     Sessions,
-    SiteLessons,
+    SiteFilterState,
     TrapSettings,
     standard_chain,
 )
@@ -80,8 +80,8 @@ def test_a_crawl_that_is_killed_at_any_time_decides_as_one_that_is_not(
     """Verdicts are a function of what was admitted and observed, and that survives in what is kept."""
     kept: dict[Site, bytes] = {}
 
-    def recall(site: Site) -> SiteLessons | None:
-        return msgspec.msgpack.decode(kept[site], type=SiteLessons) if site in kept else None
+    def recall(site: Site) -> SiteFilterState | None:
+        return msgspec.msgpack.decode(kept[site], type=SiteFilterState) if site in kept else None
 
     steady = standard_chain([SEED], EAGER)
     killed = standard_chain([SEED], EAGER, recall)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.edge_blocks import pagerank_of_blocks
 
-from periplus.graph import depths, pagerank, pagerank_of_blocks, site_graph
+from periplus.graph import depths, pagerank
 
 Edges = list[tuple[int, int]]
 
@@ -85,15 +86,6 @@ def test_the_start_is_no_matter(graph: tuple[np.ndarray, np.ndarray, int], start
 def test_equal_weights_are_none(graph: tuple[np.ndarray, np.ndarray, int]) -> None:
     """Weights that are all alike change nothing."""
     assert np.abs(pagerank(*graph, weights=np.full(len(graph[0]), 7.0)) - pagerank(*graph)).sum() < 2e-10
-
-
-@given(graphs())
-def test_pages_as_sites(graph: tuple[np.ndarray, np.ndarray, int]) -> None:
-    """When every page is a site, the graph of sites is the graph of pages."""
-    sources, targets, n = graph
-    edges = site_graph(sources, targets, np.arange(n), n, within=True)
-    ranks = pagerank(edges.sources, edges.targets, n, weights=edges.weights)
-    assert np.abs(ranks - pagerank(sources, targets, n)).sum() < 2e-10
 
 
 @settings(max_examples=50)

@@ -14,21 +14,21 @@ from periplus.content import sketch_of
 from periplus.model import (
     AddressVisits,
     FirstSeen,
-    ForestRow,
     Lane,
     LinkChunk,
     Payload,
     Queued,
     RobotsFile,
     Site,
+    SitemapFileRow,
     SiteVisits,
     Sketched,
     Source,
     Stage,
-    Standing,
     TreeUse,
     Url,
     UrlRecord,
+    UrlScore,
 )
 from periplus.policy.sitemaps import Priorities
 from periplus.store import DiskState, SiteState
@@ -69,16 +69,16 @@ def fill(state: DiskState, seed: int, sites: list[Site]) -> None:
         state.payloads.add_new(Payload(site.encode()[:16], urls[0], 1.0, "id"))
         for number, url in enumerate(urls[:3]):
             due_at = random.choice([3.0, 7.0, math.inf])
-            state.forest.put([ForestRow(url, site, due_at, f"row {number} of {site}".encode())])
+            state.forest.put([SitemapFileRow(url, site, due_at, f"row {number} of {site}".encode())])
             state.forest.remember(url, random.randbytes(random.choice([0, 10, 9_000])))
         standings = [
             (
                 ticket.entry.url,
-                Standing(random.random(), Stage.WAITING, ticket.entry.level, ticket.entry.lane, ticket.place),
+                UrlScore(random.random(), Stage.WAITING, ticket.entry.level, ticket.entry.lane, ticket.place),
             )
             for ticket in tickets[:4]
         ]
-        standings += [(urls[5], Standing(0.5, Stage.POOLED)), (urls[6], Standing(0.25, Stage.DONE))]
+        standings += [(urls[5], UrlScore(0.5, Stage.POOLED)), (urls[6], UrlScore(0.25, Stage.DONE))]
         state.standings.put(standings)
         texts = [" ".join(random.choices(WORDS, k=200)) for _ in range(2)]
         state.sketches.add([Sketched(url, sketch_of(texts[place % 2])) for place, url in enumerate(urls[:5])])
@@ -277,7 +277,7 @@ def test_links_are_copied_once(states: tuple[DiskState, DiskState]) -> None:
     """The target commits with the links which of them it has; a later move starts at the first again."""
     one, other = states
     urls = urls_of(SITES[0])[:2]
-    one.standings.put([(url, Standing(1.0, Stage.DONE)) for url in urls])
+    one.standings.put([(url, UrlScore(1.0, Stage.DONE)) for url in urls])
     one.standings.link([(urls[0], urls[1])])
     for token in (b"first", b"first", b"second"):
         Move(one, 0, {1: other}, lambda _site: 1, token).copy()

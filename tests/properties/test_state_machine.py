@@ -19,7 +19,6 @@ from periplus.model import (
     Digests,
     Discovery,
     FirstSeen,
-    ForestRow,
     Granularity,
     Lane,
     Lastmod,
@@ -28,16 +27,17 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
+    SitemapFileRow,
     SiteVisits,
     Source,
     Stage,
-    Standing,
     TreeUse,
     Url,
     UrlRecord,
+    UrlScore,
     Validators,
 )
-from periplus.policy.filters import SiteLessons
+from periplus.policy.filters import SiteFilterState
 from periplus.store import DiskState, MemoryState, SiteState, State
 
 SITES = [Site(name) for name in ("a.test", "b.test:81", "c" * 600 + ".test")]
@@ -74,11 +74,11 @@ states = st.builds(
     sites,
     ip=st.none() | st.just("192.0.2.1"),
     pages=st.integers(0, 9),
-    traps=st.none() | st.builds(SiteLessons, st.integers(0, 9)),
+    traps=st.none() | st.builds(SiteFilterState, st.integers(0, 9)),
 )
 files = st.builds(RobotsFile, sites, st.sampled_from(["rules", "all", "none"]), st.binary(max_size=9), times, times)
 standings = st.builds(
-    Standing,
+    UrlScore,
     st.floats(0.0, 9.0),
     st.sampled_from([int(stage) for stage in Stage]),
     st.sampled_from([0, 7, 255]),
@@ -90,7 +90,7 @@ standings = st.builds(
 )
 KEYS = ["https://a.test/map.xml", "http://b.test:81/" + "m" * 600, "é"]
 keys = st.sampled_from(KEYS)
-forest_rows = st.builds(ForestRow, keys, sites, times, st.binary(max_size=4))
+forest_rows = st.builds(SitemapFileRow, keys, sites, times, st.binary(max_size=4))
 memories = st.binary(max_size=3) | st.sampled_from([b"m" * 4080, b"n" * 4081, b"o" * 12_241])
 payloads = st.builds(Payload, st.sampled_from([b"1", b"2", b"3"]), urls, times, st.just("id"))
 discoveries = st.lists(st.builds(Discovery, urls, st.sampled_from(Source), times), max_size=3)
@@ -168,7 +168,7 @@ class States(RuleBasedStateMachine):
             state.robots.put(file)
 
     @rule(batch=st.lists(st.tuples(urls, standings), max_size=6), links=st.lists(st.tuples(urls, urls), max_size=4))
-    def put_standings(self, batch: list[tuple[Url, Standing]], links: list[tuple[Url, Url]]) -> None:
+    def put_standings(self, batch: list[tuple[Url, UrlScore]], links: list[tuple[Url, Url]]) -> None:
         for state in self.both:
             state.standings.put(deepcopy(batch))
             state.standings.link(links)
@@ -188,7 +188,7 @@ class States(RuleBasedStateMachine):
             state.standings.revalue(state.standings.known().worth * factor)
 
     @rule(batch=st.lists(forest_rows, max_size=4))
-    def put_forest(self, batch: list[ForestRow]) -> None:
+    def put_forest(self, batch: list[SitemapFileRow]) -> None:
         for state in self.both:
             state.forest.put(batch)
 
@@ -321,7 +321,7 @@ def _standings(state: State) -> list[object]:
     known = state.standings.known()
     columns = [getattr(known, name).tolist() for name in known.__struct_fields__]
     numbered = state.standings.numbered(range(len(known.worth)))
-    fields = [(url, [getattr(each, name) for name in Standing.__struct_fields__]) for url, each in numbered]
+    fields = [(url, [getattr(each, name) for name in UrlScore.__struct_fields__]) for url, each in numbered]
     return [columns, fields, state.standings.pooled]
 
 

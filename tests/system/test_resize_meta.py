@@ -31,9 +31,9 @@ from periplus.model import (
     SiteVisits,
     Source,
     Stage,
-    Standing,
     Url,
     UrlRecord,
+    UrlScore,
 )
 from periplus.policy.sitemaps import Origin, SitemapNode, TreeSpending
 from periplus.store import DiskState, SiteState
@@ -83,7 +83,7 @@ def fill(state: DiskState, site: Site) -> None:
     state.records.add_new([UrlRecord(url, (FirstSeen(Source.LINK, NOW),)) for url in urls])
     state.queues.push([Queued(url, site, lane, 7) for url, lane in zip(urls, lanes, strict=False)])
     state.queues.push([Queued(file_of(site), site, Lane.FILES, 0)])
-    state.standings.put([(urls[5], Standing(1.0, Stage.POOLED)), (urls[0], Standing(1.0, Stage.DONE))])
+    state.standings.put([(urls[5], UrlScore(1.0, Stage.POOLED)), (urls[0], UrlScore(1.0, Stage.DONE))])
     state.sites.put([SiteState(site, ready_at=NOW)])
     state.visits.put([SiteVisits(site, 1, NOW, 7)])
     store = SitemapStore(state)

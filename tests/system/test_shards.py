@@ -188,7 +188,7 @@ def is_gone(group: int) -> bool:
     return False
 
 
-class Standing:
+class UrlScore:
     def __init__(self, done: int, waiting: int) -> None:
         self.done, self.waiting = done, waiting
 
@@ -206,7 +206,7 @@ class Standing:
 def test_all_pages_are_dealt_out_and_no_more(limit: int, waiting: list[int]) -> None:
     """Whoever has work gets what others do not need; the sum is never passed."""
     budget = PageBudget(limit, len(waiting))
-    shards = [Standing(0, number) for number in waiting]
+    shards = [UrlScore(0, number) for number in waiting]
     total = min(limit, sum(waiting))
     for _ in range(10_000):
         budget.allocate(shards)

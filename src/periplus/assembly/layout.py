@@ -93,7 +93,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def resize_request(self) -> Path:
-        """The number of shards that somebody wants a running crawl to have."""
+        """The number of shards that a running crawl is asked to have."""
         return self.folder / "state" / "resize-to"
 
     @property

@@ -34,7 +34,7 @@ def open_crawl(
     scale: Timescale | None = None,
     gather: Gather | None = None,
 ) -> Crawl:
-    """A crawl of a collection from these seeds, by so many processes; begun now or continued.
+    """A crawl of a collection from these seeds, by `workers` processes; begun now or continued.
 
     One that `watches` comes back to pages, for ever, within its budget; with `revisits_only`, only pages that wait to
     be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather`: see `Crawl`.
@@ -79,7 +79,7 @@ def _check_parts(layout: Layout, workers: int) -> None:
 
 
 def _rank_pages(config: Config, layout: Layout) -> None:
-    """Reckon which pages matter more, if they do: from links and sitemaps as they are known by now."""
+    """Compute which pages matter more, if the settings ask for it: from links and sitemaps as known by now."""
     name = config.refresh.weight
     if name == "equal":
         return
@@ -96,7 +96,7 @@ def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
 
 
 def _found(layout: Layout, workers: int) -> None:
-    """Make the folders of all shards appear at once: who counts them finds all or none."""
+    """Make the folders of all shards appear at once: a reader that counts them finds all or none."""
     draft = layout.folder / "state.new"
     shutil.rmtree(draft, ignore_errors=True)
     for number in range(workers):
@@ -111,7 +111,9 @@ def check_ordering(config: Config, layout: Layout) -> None:
     """
     earlier = Layout(Path(config.ordering.by).resolve())
     if config.ordering.by and not earlier.shards and not layout.ranks(earlier.folder).is_file():
-        raise ConfigError(f"{earlier.folder} is not a collection", hint="name an earlier collection with --order-by DIR")
+        raise ConfigError(
+            f"{earlier.folder} is not a collection", hint="name an earlier collection with --order-by DIR"
+        )
     asked = learning_name(config)
     for number in range(layout.shards):
         folder = layout.shard(number)
@@ -135,12 +137,12 @@ def keep_earlier_ranks(config: Config, layout: Layout) -> None:
         return
     found = known_ranks(earlier.tables, earlier.spooled)
     if not len(found):
-        raise ConfigError(f"{earlier.folder} knows of no links", hint="crawl something into it first")
+        raise ConfigError(f"{earlier.folder} has no links", hint="crawl something into it first")
     found.save(ranks)
 
 
 def budget(config: Config, layout: Layout) -> float:
-    """Visits a day of a crawl that watches; a seventh of the pages that there are, where nobody said.
+    """Visits a day of a crawl that watches; by default a seventh of the number of known pages.
 
     To be asked before the shards are opened.
     """

@@ -1,6 +1,6 @@
-"""What a collection says of a change of its number of shards: one that is under way, or one that somebody wants.
+"""The files of a change of the number of shards: one that is under way, or one that was asked for.
 
-Both are small files beside the states. Who crawls looks at them; what is done is in `resizing`.
+Both are small files beside the states. A crawl reads them; what is done is in `resizing`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def plan_of(layout: Layout) -> Plan | None:
 
 
 def unfinished(layout: Layout, plan: Plan) -> CollectionError:
-    """What to say to who wants something else of a collection that is between two numbers of shards."""
+    """The error for any other command on a collection that is being resized."""
     return CollectionError(
-        f"{layout.folder} was on its way from {plan.before} to {plan.after} shards when that was stopped",
+        f"{layout.folder} was being resized from {plan.before} to {plan.after} shards when that was stopped",
         hint=f"periplus cluster resize {layout.folder} {plan.after} finishes it",
     )
 
@@ -53,7 +53,7 @@ def check_whole(layout: Layout) -> None:
 
 
 def requested(layout: Layout) -> int | None:
-    """The number of shards that somebody wants a running crawl to have."""
+    """The number of shards that a running crawl is asked to have."""
     try:
         text = layout.resize_request.read_text("ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -62,7 +62,7 @@ def requested(layout: Layout) -> int | None:
 
 
 def request(layout: Layout, shards: int) -> None:
-    """Want it of whoever runs the crawl."""
+    """Ask the process that runs the crawl for it."""
     write(layout.resize_request, f"{shards}\n".encode())
 
 

@@ -120,10 +120,10 @@ def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell
 def _checked(layout: Layout, shards: int) -> int:
     """How many shards there are; all of them must be free."""
     if not 1 <= shards <= MAX_SHARDS:
-        raise ConfigError(f"{shards} shards are not possible", hint=f"give a number from 1 to {MAX_SHARDS}")
+        raise ConfigError(f"the number of shards must be from 1 to {MAX_SHARDS}, got {shards}")
     before = layout.shards
     if not before:
-        raise ConfigError(f"{layout.folder} was not crawled yet", hint="say how many with crawl --workers")
+        raise ConfigError(f"{layout.folder} was not crawled yet", hint="set the number of shards with crawl --workers")
     for number in range(before):
         layout.check_begun(number)
         with opened(layout, number):

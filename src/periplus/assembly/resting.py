@@ -44,7 +44,7 @@ def bring_to_rest(
         delivered = [_deliver_to(number, maker, layout, count) for number in range(count)]
         if not any(delivered):
             return
-    raise CollectionError(f"batches between the shards of {layout.folder} do not come to an end")
+    raise CollectionError(f"the shards of {layout.folder} keep sending batches to each other")
 
 
 def _visits(layout: Layout) -> float:

@@ -35,9 +35,9 @@ def load() -> ModuleType:
 
 @contextmanager
 def connected(address: str, cpus: int = 0) -> Iterator[ModuleType]:
-    """Ray, connected: to a cluster that is there, or to one that is begun here with so many processors and ended after.
+    """Ray, connected to a running cluster, or to one that is started here and stopped after.
 
-    A process that is connected already stays so, whatever the address.
+    One that is started here has `cpus` processors. A process that is connected already stays so, whatever the address.
     """
     ray = load()
     if ray.is_initialized():
@@ -69,13 +69,13 @@ def _connect(ray: ModuleType, address: str, cpus: int) -> None:
         reason = str(error).splitlines()[0]
         if address in (LOCAL, AUTO):
             raise UsageError(f"there is no cluster: {reason}", hint=_HINT) from error
-        raise UsageError(f"the cluster at {address} does not let us in: {reason}", hint=_LET_IN) from error
+        raise UsageError(f"the cluster at {address} refused the connection: {reason}", hint=_LET_IN) from error
     with suppress(AttributeError):  # it prints the deaths of workers to stdout, where programs read
         ray._private.worker._worker_logs_enabled = False
 
 
 def _check(address: str) -> None:
-    """Ray tries for minutes to reach somebody who is not there, or who does not understand it."""
+    """Fail early: Ray tries for minutes to reach an address where nothing, or something else, answers."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdecimal()):
         return
@@ -83,9 +83,9 @@ def _check(address: str) -> None:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE) as connection:
             is_understood = os.environ.get("RAY_USE_TLS", "0") not in ("", "0") or _is_understood(connection)
     except OSError as error:
-        raise UsageError(f"nobody answers at {address}: {error}", hint=_HINT) from error
+        raise UsageError(f"no cluster answers at {address}: {error}", hint=_HINT) from error
     if not is_understood:
-        raise UsageError(f"who answers at {address} is not Ray", hint=_HINT)
+        raise UsageError(f"the service at {address} is not Ray", hint=_HINT)
 
 
 def _is_understood(connection: socket.socket) -> bool:

@@ -69,8 +69,8 @@ class RayExecutor:
             raise PeriplusError(f"a job failed on the cluster: {error}", hint="its log says more") from error
         except failures.RayError as error:
             raise PeriplusError(
-                f"a job was begun {self._attempts} times on the cluster and came to no end: {type(error).__name__}",
-                hint="its workers were killed, mostly for want of memory: allow fewer bytes at a time",
+                f"a job was begun {self._attempts} times on the cluster and never finished: {type(error).__name__}",
+                hint="its workers were probably killed for lack of memory: allow fewer bytes at a time",
             ) from error
 
     def close(self) -> None:

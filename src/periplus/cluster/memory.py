@@ -56,7 +56,7 @@ def check(path: Path, run: str, shards: int) -> None:
     kept = load_memory(path)
     if kept.run != run or len(kept.epochs) < shards:
         raise CollectionError(
-            f"{path} on {platform.node()} is not that of this crawl",
+            f"{path} on {platform.node()} does not belong to this crawl",
             hint="Every node must have the folder of the collection at the same path; or was the file removed?",
         )
 

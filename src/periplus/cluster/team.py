@@ -146,7 +146,7 @@ class RayTeam:
         except (self._ray.exceptions.RayError, TimeoutError) as error:
             if time.monotonic() > self._answered_at + SILENCE_TIMEOUT:
                 raise CollectionError(
-                    "the coordinator of the crawl does not come back",
+                    "the coordinator of the crawl does not respond",
                     hint="ray status shows the state of the cluster; the same command continues the crawl",
                 ) from error
 

@@ -20,13 +20,13 @@ _LONGEST = 40
 
 
 def parse_duration(text: str) -> float:
-    """Seconds. Raises `ConfigError` for what is no length of time."""
+    """Seconds. Raises `ConfigError` for what is not a duration."""
     written = text.strip().lower()
     if _NUMBER.fullmatch(written) and len(written) <= _LONGEST:
         return float(written)
     pieces = list(_PIECE.finditer(written)) if len(written) <= _LONGEST else []
     if not pieces or "".join(piece[0] for piece in pieces) != written:
-        raise ConfigError(f"{text[:_LONGEST]!r} is no length of time", hint="write 90s, 10m or 1h30m")
+        raise ConfigError(f"{text[:_LONGEST]!r} is not a duration", hint="write 90s, 10m or 1h30m")
     return math.fsum(float(piece[1]) * _SECONDS[piece[2]] for piece in pieces)
 
 
@@ -46,7 +46,7 @@ def parse_size(text: str) -> int:
     """A whole number, with a prefix or without. Raises `ConfigError` for what is none."""
     match = _SIZE.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if match is None:
-        raise ConfigError(f"{text[:_LONGEST]!r} is no number", hint="write 500, 500k, 10MB or 10MiB")
+        raise ConfigError(f"{text[:_LONGEST]!r} is not a number", hint="write 500, 500k, 10MB or 10MiB")
     prefix = (match[2] or "").lower()
     factor = 1 if not prefix else (1024 if prefix.endswith("i") else 1000) ** ("kmgt".index(prefix[0]) + 1)
     return round(float(match[1]) * factor) if "." in match[1] else int(match[1]) * factor

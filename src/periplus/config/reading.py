@@ -124,7 +124,7 @@ def _value(field: SettingField, value: object, place: str) -> object:
 
 def _check_number(field: SettingField, number: float, place: str) -> None:
     if not math.isfinite(number) or abs(number) >= 2**63:
-        raise ConfigError(f"{place}: {number} is no amount", hint=_example(field))
+        raise ConfigError(f"{place}: {number} is not a finite number", hint=_example(field))
     if number < 0 <= field.default:
         raise ConfigError(f"{place}: {number} is less than 0", hint=_example(field))
 
@@ -157,7 +157,7 @@ def _unknown_table(config: Struct, name: str, source: str) -> ConfigError:
     tables = settings_of(type(config))
     homes = [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
     if homes:
-        return ConfigError(f"{source}: {name} stands outside its table", hint=f"put it below [{homes[0]}]")
+        return ConfigError(f"{source}: {name} is outside its table", hint=f"put it below [{homes[0]}]")
     return ConfigError(f"{source}: unknown table [{name}]", hint=_did_you_mean(name, tables, "[{}]"))
 
 

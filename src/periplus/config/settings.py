@@ -27,7 +27,7 @@ from periplus.policy.filters import (
     Extensions,
     ExtensionSettings,
     FilterSettings,
-    Lessons,
+    FilterStates,
     Patterns,
     PatternSettings,
     Scope,
@@ -43,10 +43,10 @@ from periplus.policy.refresh import PageWeights, RefreshSettings, check_importan
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
-    ForestSettings,
     RetirementSettings,
     RevisitSettings,
     ScoreSettings,
+    TreeLimits,
 )
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
@@ -87,7 +87,7 @@ class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A folder on each machine's own disk for the states of its shards, whose commits are copied to the collection;
     empty: the states lie in the collection, which then must not be on a network."""
     lease: float = 15.0
-    """Seconds for which a shard that nobody hears of keeps its sites: so long nobody visits them when it was lost."""
+    """Seconds for which a silent shard keeps its sites: a lost shard's sites are not visited for that long."""
 
 
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +96,7 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     every: int = 0
     """Of batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, of rankmass_windowed 100."""
     damping: float = 0.0
-    """Of the same: how likely the surfer follows a link rather than begins anew; 0: 0.85."""
+    """Of the same: how likely the surfer follows a link rather than starts again; 0: 0.85."""
     window: int = 0
     """Of opic_adaptive: in how many fetches income is measured; 0: 10,000."""
     share: float = 0.0
@@ -134,12 +134,12 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     sessions: SessionSettings = SessionSettings()
     """Parameters that are no part of a page's name."""
     extensions: ExtensionSettings = ExtensionSettings()
-    """What is no page by its name."""
+    """Extensions of URLs that are not pages."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
     sitemaps: SitemapSettings = SitemapSettings()
     """What sites publish about themselves, and whether it is read."""
-    forest: ForestSettings = ForestSettings()
+    forest: TreeLimits = TreeLimits()
     """How far trees of sitemaps are followed."""
     authority: AuthoritySettings = AuthoritySettings()
     """Whose pages a sitemap may list."""
@@ -166,7 +166,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     dns: ResolverSettings = ResolverSettings()
     """How names are looked up. Times are in seconds."""
     frontier: FrontierSettings = FrontierSettings()
-    """How much is kept at hand."""
+    """How much is kept in memory."""
     archive: WarcSettings = WarcSettings()
     """The WARC files."""
     tables: TableSettings = TableSettings()
@@ -202,7 +202,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             ("patterns", lambda: Patterns(self.patterns)),
             ("extensions", lambda: Extensions(self.extensions)),
             ("sessions", lambda: Sessions(self.sessions)),
-            ("traps", lambda: Traps(Lessons(), self.traps)),
+            ("traps", lambda: Traps(FilterStates(), self.traps)),
             ("refresh", self._check_refresh),
         ):
             try:
@@ -216,11 +216,11 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         PageWeights(self.refresh.weights)
 
     def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
-        """The ordering that was asked for. `oracle`: what URLs are worth to the one who asks an earlier collection."""
+        """The ordering of the settings. `oracle` returns what a URL is worth by an earlier collection."""
         name, by = self.crawl.ordering, self.ordering.by
         is_optimal = ALIASES.get(name, name) == "optimal"
         if by and not is_optimal:
-            raise ConfigError(f"the ordering {name!r} asks no earlier collection", hint="only optimal does")
+            raise ConfigError(f"the ordering {name!r} does not use an earlier collection", hint="only optimal does")
         chance = {"seed": self.crawl.random_seed} if name == "random" else {}
         return ordering(name, oracle=oracle if by else None, **chance, **self.ordering.said)
 
@@ -239,5 +239,5 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def identity(self) -> Identity:
-        """Who servers are told that we are."""
+        """How the crawler names itself to servers."""
         return Identity(contact=self.crawl.contact, product=self.crawl.product)

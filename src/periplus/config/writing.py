@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEADER = """\
 # What this crawl was asked to do. Edit it, and continue with the same command.
 # A line that begins with "#" shows a default. Options of the command line go over what stands here and are written
-# down here; this file is then laid out anew, without comments of your own.
+# down here; this file is then written again, without your own comments.
 """
 
 _WIDTH = 100

@@ -28,7 +28,7 @@ from .digests import change_since, has_text_rule, is_heading_same, is_same_body,
 from .html import RawPage, read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
-from .sketch import resemblance, shingles_of, sketch_of, sketches_of
+from .sketch import resemblance, sketch_of, sketches_of
 
 __all__ = [
     "NO_CHURN",
@@ -50,7 +50,6 @@ __all__ = [
     "read_refresh",
     "resemblance",
     "settled_level",
-    "shingles_of",
     "sketch_of",
     "sketches_of",
     "sniff_charset",

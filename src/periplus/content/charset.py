@@ -6,7 +6,7 @@ down, for which a browser starts over ("changing the encoding while parsing"; we
 guess. The guess is ours to make (the standard leaves it to the reader): UTF-8 where the bytes hold something beyond
 ASCII and all of it is valid UTF-8, which no other encoding in use is by accident, and windows-1252 otherwise.
 
-`Charset.source` says who decided: "bom", "transport", "meta", "xml", "late-meta" or "guess".
+`Charset.source` names what decided: "bom", "transport", "meta", "xml", "late-meta" or "guess".
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _XML_ENCODING: Final = re.compile(rb"""encoding[\x00-\x20]*+=[\x00-\x20]*+(?:"([
 
 
 class Charset(Struct, frozen=True, gc=False):
-    """An encoding by the standard's name, who decided it, and how many bytes of mark come before the text."""
+    """An encoding by the standard's name, what decided it, and how many bytes of mark come before the text."""
 
     encoding: str
     source: str

@@ -10,7 +10,7 @@ what changes rarely and is looked at only then would seem to change always. Wher
 server said that nothing changed (304), this speaks for what a page says and not for its churn, of which validators
 often know nothing (`observe_unmodified`). The best teachers are two visits right after each other, since all that
 differs between them is noise: a site's first `sample` comparisons should be such. What is the same then may still be
-different in an hour, and is no evidence. A page of which more than half would be masked is left as it is: there, what
+different in an hour, and is not evidence. A page of which more than half would be masked is left as it is: there, what
 changes is what the page is about.
 
 What is known of a site takes at most `MAX_WAYS` blocks; what has never differed is forgotten first. It is the same
@@ -44,13 +44,13 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     share: float = 0.8
     """Nothing of it had lasted in so large a share of comparisons..."""
     least: int = 5
-    """...of which there were so many at least."""
+    """...of which there were this number at least."""
     most: float = 0.5
     """Pages of which a larger share of words would be masked are not."""
     sample: int = 20
-    """So many pages of a site are fetched twice in a row to learn what is noise; 0: none."""
+    """Pages of a site that are fetched twice in a row to learn what is noise; 0: none."""
     instant: float = 60.0
-    """Two visits within so many seconds are in a row: until the sample is complete, all that differs is noise."""
+    """Seconds within which two visits are in a row: until the sample is complete, all that differs is noise."""
 
 
 class ChurnRecord(Struct, frozen=True, array_like=True, gc=False):

@@ -15,8 +15,8 @@ Reasons of the problems:
 - `bomb`: more than `max_ratio` times the bytes that came, beyond a first mebibyte; the rest was not decoded.
 - `not-compressed`: the header names a coding that the bytes are not in; they were taken as they are.
 - `unlabelled-gzip`: no header, but gzip by its magic number; it was decoded.
-- `unknown-coding`: a coding that nobody knows; the body was left as it is.
-- `too-many-codings`: more codings in a row than anybody needs.
+- `unknown-coding`: an unknown coding; the body was left as it is.
+- `too-many-codings`: more codings in a row than any server needs.
 """
 
 from __future__ import annotations

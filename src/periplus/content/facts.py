@@ -88,5 +88,5 @@ def is_equivalent(http_equiv: str | None, name: str) -> bool:
 
 
 def folded(text: str, limit: int) -> str:
-    """A text with white space folded and at most so many characters; of much white space the rest may be lost."""
+    """A text with white space folded and at most `limit` characters; of much white space the rest may be lost."""
     return " ".join(text[: 8 * limit].split())[:limit] if text else ""

@@ -75,14 +75,6 @@ def resemblance(a: bytes, b: bytes) -> float:
     return float(np.count_nonzero(np.frombuffer(a, "<u4") == np.frombuffer(b, "<u4"))) / VALUES
 
 
-def shingles_of(text: str) -> NDArray[np.uint64]:
-    """A number of each different shingle of a text, sorted: what resemblance is the common share of, exactly."""
-    numbers = words_of_all([text.encode("utf-8", "replace")]).numbers
-    if 0 < len(numbers) < SHINGLE_WORDS:  # shorter than a shingle: it is one
-        return _mixed((numbers * _PLACES[: len(numbers)]).sum(keepdims=True))
-    return np.unique(_mixed(_shingles(numbers)))
-
-
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Every bit made to depend on every other, in place: a finaliser in the manner of MurmurHash3."""
     hashes ^= hashes >> _MIX_SHIFT

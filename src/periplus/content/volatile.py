@@ -21,7 +21,7 @@ from .scan import READER
 MASK: Final = b"#"
 _TOKEN_LENGTH: Final = 16
 _LEAST_FIGURES: Final = 6
-"""One character in so many of a made-up token is a figure."""
+"""A token of this number of characters for each digit, or fewer, counts as generated."""
 
 _MONTH: Final = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"

@@ -93,11 +93,6 @@ class Words(NamedTuple):
     ends: NDArray[np.intp]
 
 
-def words_of(data: bytes) -> NDArray[np.uint64]:
-    """The numbers of all words of a text in UTF-8, in order."""
-    return words_of_all([data]).numbers
-
-
 def words_of_all(texts: Sequence[bytes]) -> Words:
     """The words of several texts in UTF-8 at once: most of what a short one costs is the beginning."""
     texts = [_lowered(text) if _CASED in text else text for text in texts]

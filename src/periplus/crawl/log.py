@@ -204,7 +204,7 @@ class InputLog:
     def _failed(self, error: OSError) -> CollectionError:
         return CollectionError(
             f"the log in {self._folder} cannot be written: {error.strerror}",
-            hint="make room on the disk and run the same command again",
+            hint="free space on the disk and run the same command again",
         )
 
 

@@ -30,7 +30,7 @@ from periplus.model import (
     Url,
 )
 from periplus.policy.balance import BalanceSettings
-from periplus.policy.filters import Guard, Scope, SiteLessons
+from periplus.policy.filters import Guard, Scope, SiteFilterState
 from periplus.policy.refresh import PageWeights, RefreshSettings
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State, WarcEnd
@@ -121,7 +121,7 @@ class Machine:
         *,
         ordering: Ordering,
         scope: Scope,
-        make_guard: Callable[[Callable[[Site], SiteLessons | None]], Guard],
+        make_guard: Callable[[Callable[[Site], SiteFilterState | None]], Guard],
         screen: Filter,
         weights: PageWeights | None = None,
         rank_of: RankOf = lambda _url: None,
@@ -190,7 +190,7 @@ class Machine:
             saved=_with_bodies(meta.sitemaps, load_body),
         )
 
-    def _traps_of(self, site: Site) -> SiteLessons | None:
+    def _traps_of(self, site: Site) -> SiteFilterState | None:
         """What trap guards learnt of a site."""
         return self._records.get(site).traps
 
@@ -399,7 +399,7 @@ class Machine:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much waits to be read or sent that nothing more should be fetched."""
+        """Whether too much waits to be read or sent to fetch more."""
         return self.sitemaps.is_full or self.router.is_full
 
     def is_idle(self, now: float) -> bool:

@@ -22,7 +22,7 @@ def owner_of(site: Site, shards: int) -> int:
 
 
 class Placement:
-    """`owner_of`, with the answers of late at hand."""
+    """`owner_of`, with the last results cached."""
 
     def __init__(self, shards: int) -> None:
         self._shards = shards

@@ -124,7 +124,7 @@ class ShardRouter:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much waits for other shards that no more should be found."""
+        """Whether too much waits for other shards to discover more."""
         return self._shards > 1 and len(self._exchange) >= FULL
 
     @property

@@ -13,7 +13,7 @@ Three families, each read leniently and written in its one right form:
 * Days by numbers, as people write them: `read_any` takes `31.12.2004`, and `12/31/2004` or `31-12-2004` where only one
   of the two can be the month. It also takes the time of a computer (`1104537600`).
 
-A reader answers `None` for what is no date: impossible days, the "zero dates" of databases (year 0000, 0001-01-01),
+A reader returns `None` for what is not a date: impossible days, the "zero dates" of databases (year 0000, 0001-01-01),
 anything outside the years 1 to 9999, and texts longer than 80 characters, which also bounds every pattern below. What
 a date means for a crawl is decided elsewhere; nothing here knows what day it is.
 """
@@ -45,7 +45,7 @@ _MONTH_NUMBERS = {name[:length]: number for number, name in enumerate(_MONTHS, 1
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 # Hours east of Greenwich: the zones of RFC 822, and those that feeds name most. RFC 5322 section 4.3 reads any other
-# name as "unknown", which is UTC here; so is `Europe/Paris`, since no map of the world's zones is at hand.
+# name as "unknown", which is UTC here; so is `Europe/Paris`, since no database of time zones is loaded.
 _ZONES = {
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
     "AT": -4, "ET": -5, "CT": -6, "MT": -7, "PT": -8, "AST": -4, "ADT": -3,

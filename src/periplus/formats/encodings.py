@@ -115,7 +115,7 @@ def encoding_of(label: str) -> str | None:
 
 
 def codec_of(label: str) -> str | None:
-    """Python's codec for a label, for those who decode in a stream; `None` for what is no charset of the web.
+    """Python's codec for a label, for decoding a stream; `None` for what is not a charset of the web.
 
     Names that are Python's alone (`latin-1`, `cp936`) are understood too, because documents are written by programs;
     its codecs that are no charsets are not.

@@ -3,7 +3,7 @@
 Brandman, Cho, Garcia-Molina and Shivakumar, "Crawler-Friendly Web Servers" (2000), section 3: every page is described
 by last-modified date, path and size; descriptions are sorted by date, cut into segments of 2,000, each segment split
 by MIME type, groups below 50 merged into "other", each group gzipped into a file whose name tells its dates and type.
-Whoever wants what changed since a moment fetches the archives that end at or after it, and no others.
+A reader that wants what changed since a moment fetches only the archives that end at or after it.
 
 A line is as in the paper, `05/Feb/1999:16:01:30 -0800 people/pics/line/colorbars.gif 99999`; in an archive of mixed
 types the MIME type follows, since the name cannot tell it. A name is `FROM-TO.TYPE.gz`, times in UTC to the second:
@@ -142,7 +142,7 @@ def read(name: str, chunks: bytes | Iterable[bytes]) -> Iterator[ArchiveEntry | 
 
 
 def read_name(name: str) -> ArchiveName | None:
-    """What a name, or the last part of a URL, tells of an archive."""
+    """What a name, or the last part of a URL, says about an archive."""
     name = name.partition("?")[0].rpartition("/")[2]
     match = _NAME.fullmatch(name)
     if match is not None:
@@ -158,7 +158,7 @@ def read_name(name: str) -> ArchiveName | None:
 
 
 def needed(names: Iterable[str], since: float, types: Collection[str] | None = None) -> list[str]:
-    """Exactly the archives that may tell of a change at or after `since` to a page of these types (`None`: of all).
+    """Exactly the archives that may contain a change at or after `since` to a page of these types (`None`: of all).
 
     `image/*` is a type too. At most one archive of each type is only partly of use. Names that are none are not needed.
     """
@@ -188,12 +188,6 @@ def read_list(body: bytes, url: str = "") -> Iterator[ListedArchive | Problem]:
         else:
             listed += 1
             yield ListedArchive(resolved, told)
-
-
-def write_list(names: Iterable[str], *, in_robots: bool = False) -> bytes:
-    """A list file, or the lines for robots.txt, of names or URLs."""
-    prefix = "Metadata-archive: " if in_robots else ""
-    return "".join(f"{prefix}{name}\n" for name in names).encode()
 
 
 def _locations(text: str) -> Iterator[str]:

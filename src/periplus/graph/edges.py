@@ -1,6 +1,6 @@
 """Edges, vectors and settings as callers give them, checked once and in the form that the arithmetic wants.
 
-What lives here: the refusal of what is no graph. Not here: any arithmetic on graphs.
+Not here: any arithmetic on graphs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 Ranks: TypeAlias = NDArray[np.float64]
-Vector: TypeAlias = ArrayLike
 
 _NARROW = np.iinfo(np.int32).max
 
@@ -20,7 +19,7 @@ _NARROW = np.iinfo(np.int32).max
 def checked_edges(sources: ArrayLike, targets: ArrayLike, n: int) -> tuple[Ids, Ids]:
     """Both ends of every edge as arrays of one width: 4 bytes an id wherever they suffice, half the traffic."""
     if n < 0:
-        raise ValueError(f"a graph has no {n} pages")
+        raise ValueError(f"n must not be negative, got {n} pages")
     heads, tails = checked_ids(sources, n, "sources"), checked_ids(targets, n, "targets")
     if len(heads) != len(tails):
         raise ValueError(f"every edge has two ends: {len(heads)} sources, {len(tails)} targets")

@@ -3,7 +3,7 @@
 BiCGSTAB (van der Vorst, SIAM J. Sci. Stat. Comput. 13(2), 1992) needs 50 to 60 products on web graphs where power
 iteration needs 130 to 150 (Gleich, Zhukov & Berkhin 2004 found the same), but promises nothing. The power series
 b + dPb + (dP)^2 b + ... gains a factor d a product, always. Both work in the precision of `b`, and both return what
-they have when they may go no further: it is the caller, in double precision, who measures how good that is.
+they have when they may go no further: the caller measures, in double precision, how good that is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Numbers = TypeVar("Numbers", NDArray[np.float32], NDArray[np.float64])
 
 _LOST = 1e3
-"""Residuals of the quick way go up and down; from so far up it does not come back."""
+"""Factor by which a residual may grow before the quick method is given up: it does not recover from more."""
 
 _SINGLE = 2e-5
 """How far one round in single precision can take a residual; asked for more it would circle in its own rounding."""

@@ -81,7 +81,7 @@ class _Links:
         self._scale = damping / strength[self.core]
         self._to_leaves = rows[self.leaves]
         within = rows[self.core]
-        del edges, rows  # 5 bytes a link that nobody needs while 13 more are taken
+        del edges, rows  # 5 bytes a link that are not needed while 13 more are taken
         self._single, self._within = _square(within, self.core, exact=shares is None)
         self._scale_single = self._scale.astype(np.float32)
 

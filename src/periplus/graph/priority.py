@@ -77,5 +77,5 @@ def _above(sitemaps: Sequence[SitemapFile], position: int, n: int) -> int:
     if file.index is None:
         return int(checked_ids([file.root], n, f"the root of sitemap {position}")[0])
     if not 0 <= file.index < len(sitemaps) or file.index == position:
-        raise ValueError(f"sitemap {position} names {file.index} as its index, which is no other file of the list")
+        raise ValueError(f"sitemap {position} names {file.index} as its index, which is not another file of the list")
     return n + file.index

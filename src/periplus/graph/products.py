@@ -1,8 +1,8 @@
 """PageRank when only products with the links can be had: of edges on disk, or dealt out among many machines.
 
-Whoever asks gives `spread`, which sums what pages hold over the links that lead to each page, and the number of links
+The caller gives `spread`, which sums what pages hold over the links that lead to each page, and the number of links
 of every page. Memory here is about ten vectors of one number a page; `spread` is asked for about 60 products. Where the
-edges lie, and who multiplies, is no matter of this room.
+edges are, and what multiplies, does not matter here.
 """
 
 from __future__ import annotations

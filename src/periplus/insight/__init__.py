@@ -1,18 +1,15 @@
-"""What a crawl tells, worked out from what it wrote down, and from texts that somebody has.
+"""Answers about a crawl, computed from the files it wrote.
 
-`duplicates` finds texts that say nearly the same: all pairs of some texts, and the clusters of a collection's pages
-with the URL by which to know each. `survey` counts what the robots.txt files and sitemaps of many domains say; `listed`
-gives every URL that they list, once. `changes` tells what happened to pages from one time to another, and compares any
-two versions of one. `ulinks` chooses the few pages that stand for most of a site. Nothing here fetches, and nothing of
-a collection is changed.
+`survey` counts what the robots.txt files and sitemaps of many domains contain; `listed` returns every URL they list,
+once. `changes` reports what happened to pages between two times, and compares two versions of a page. `ulinks` chooses
+the few pages that stand for most of a site. Nothing here fetches, and no collection is changed.
 
-`views` lets a collection be asked in SQL, `measures` tells how good each source of URLs is, `graph` and `clusters` what
-links and near-duplicates make of its pages; `audit` judges a site for its owner, `report` makes one page of everything.
-They load DuckDB, and so are imported only by who wants them. Where links or sketches are more than one memory holds,
-jobs reckon with partitions of them at a `workplace`; `executors` do these jobs on this machine, `periplus.cluster` on
-many.
+`views` answers SQL queries about a collection; `measures` computes how good each source of URLs is; `graph` computes
+PageRank and `clusters` near-duplicates; `audit` checks a site for its owner; `report` writes one page about everything.
+These load DuckDB, so this package does not import them. Where links or sketches do not fit in memory, jobs process
+partitions of them in the folder of a `workplace`; `executors` run the jobs on this machine, `periplus.cluster` on many.
 """
 
-from . import changes, duplicates, listed, survey, ulinks
+from . import changes, listed, survey, ulinks
 
-__all__ = ["changes", "duplicates", "listed", "survey", "ulinks"]
+__all__ = ["changes", "listed", "survey", "ulinks"]

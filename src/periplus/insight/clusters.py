@@ -1,12 +1,13 @@
-"""Which pages of a collection say nearly the same, all at once: for each, the cluster that a crawl would put it into.
+"""Clusters of near-duplicate pages, computed for a whole collection at once.
 
-The rules are those of the crawl (`policy.duplicates`, `store.sketches`), on all pages in the order in which they were
-read: a page joins the cluster whose first page it resembles most, if enough; pages that share a band of their briefs
-are compared (`alike`). A page with hardly a sentence is the copy only of one with the very same words (`crawl.copies`).
+The rules are those of the crawl (`policy.duplicates`, `store.sketches`), applied to all pages in the order in which
+they were read: a page joins the cluster whose first page it resembles most, if that is enough; pages that share a band
+of their briefs are compared (`sketched_pages`). A page with hardly a sentence is a copy only of a page with exactly the
+same words.
 
 Each page is compared with the first few of those that share a band: the first page of its cluster is among them,
-however many copies it has. Memory is some 250 bytes a page; where that is too much, briefs and bands lie in partitions
-(`parted_pages`), and some 100 bytes a page are left here.
+however many copies it has. Memory is about 250 bytes a page; where that is too much, briefs and bands are in partitions
+(`parted_pages`), and about 100 bytes a page remain here.
 """
 
 from __future__ import annotations
@@ -21,13 +22,27 @@ from msgspec import Struct
 from periplus.policy.duplicates import VALUES, DuplicateSettings
 from periplus.store.tables import Spooled, scan
 
-from .alike import FIRST, Claims, Pairs, alike, all_pairs, candidates
 from .parted_pages import parted_pages
-from .sketched_pages import COLUMNS, Briefs, Facts, Hashes, Places, facts_of, joined, last_versions
+from .sketched_pages import (
+    COLUMNS,
+    FIRST,
+    Briefs,
+    Claims,
+    Facts,
+    Hashes,
+    Pairs,
+    Places,
+    alike,
+    all_pairs,
+    candidates,
+    facts_of,
+    joined,
+    last_versions,
+)
 from .workplace import Workplace
 
 _ROUNDS: Final = 6
-"""After so many it is good enough: a crowd of which the order is still in dispute has nothing to tell apart."""
+"""Rounds at most: where leaders still change after that, the pages are too alike for it to matter."""
 _PAIRS_AT_ONCE: Final = 1 << 17
 
 
@@ -132,7 +147,7 @@ def _join_alike(firsts: Places, pages: Pages, wordy: Places) -> None:
 
 
 def _leaders(pages: Compared, count: int) -> Places:
-    """To whom each page belongs, by its number: to itself if it begins a cluster.
+    """The leader of each page, by its number: itself if it begins a cluster.
 
     In a crowd the page that begins a cluster may come late, behind many of other clusters. So each page is compared
     with the first of its crowd, and then with the first of those that were found to begin something.

@@ -1,8 +1,8 @@
-"""Who does the work of insight on one machine: this process, or several processes of it.
+"""Executors of insight's jobs on one machine: this process, or several worker processes.
 
 `SerialExecutor` does one job after the other, here: what is small, and every test, needs no more. `ProcessExecutor` has
-processes of its own, begun anew (spawn), as many as there are processors. What jobs share is pickled once into a file
-whose arrays each process maps (pickle protocol 5, PEP 574): ten processes that read one vector hold it once.
+processes of its own, started fresh (spawn), as many as there are processors. What jobs share is pickled once into a
+file whose arrays each process maps (pickle protocol 5, PEP 574): ten processes that read one vector hold it once.
 
 A process that dies is not replaced, and what it was doing is not done again: on one machine what killed it, mostly the
 want of memory, would kill the next.
@@ -35,7 +35,7 @@ Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 _AHEAD: Final = 2
-"""Jobs for each worker: the one that it does, and the next, so that it never waits for the one who asks."""
+"""Jobs for each worker: the one that it runs, and the next, so that it never waits for the caller."""
 _LINE: Final = 64
 """Arrays begin where a line of the cache does."""
 
@@ -112,8 +112,8 @@ def _answer(future: Future[Result]) -> Result:
 
 def _died() -> PeriplusError:
     return PeriplusError(
-        "a process that was reckoning died",
-        hint="it was killed, mostly for want of memory: allow fewer bytes at a time, or fewer processes",
+        "a worker process died",
+        hint="it was probably killed for lack of memory: allow fewer bytes at a time, or fewer processes",
     )
 
 
@@ -164,7 +164,7 @@ def _parts(lent: _Lent) -> list[memoryview]:
 
 
 def _begin() -> None:
-    """Ctrl-C is for the one who asked; and whoever is left alone goes, too."""
+    """Ignore Ctrl-C, which the parent handles, and end when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 

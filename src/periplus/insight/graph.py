@@ -136,7 +136,7 @@ def _clicks(links: Links, seeds: NDArray[np.int64]) -> Numbers:
 
 
 def _step(block: Block, shared: tuple[Numbers, int]) -> NDArray[np.int64]:
-    """What links lead to from pages at a depth and nobody has reached yet."""
+    """Pages that are linked from pages at a depth and not reached yet."""
     clicks, depth = shared
     is_found = np.zeros(block.count, np.bool_)
     is_found[block.tails[clicks[block.heads] == depth] - block.first] = True

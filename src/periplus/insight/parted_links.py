@@ -9,8 +9,8 @@ it has the links that lead to its URLs. Jobs make the partitions in three stages
 
 A product of PageRank is then a job for each partition: all have the vector in common, and each answers for its own
 range. So no job holds more than `BYTES_A_LINK` for each link of its partition, or of one file of the table, and the
-vectors that all jobs of a machine read together; who asks holds some 120 bytes a URL, and nothing for links. A URL to
-which more links lead than fit into a job makes a partition that is as much larger.
+vectors that all jobs of a machine read together; the caller holds about 120 bytes a URL, and nothing for links. A URL
+to which more links lead than fit into a job makes a partition that is as much larger.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Jobs make them in two stages, and compare them in a third:
     deal      the same again: of the pages that are to be compared the key of each band, in order, with their numbers
     compare   a band and a range of its keys each: those that share a key lie in one job, and are compared there
 
-Who asks holds what else is known of each page, some 100 bytes, and the pairs that were found. A job holds about
+The caller holds what else is known of each page, about 100 bytes, and the pairs that were found. A job holds about
 `BYTES_A_KEY` for each key of its range, or 350 bytes for each page of one file, and what all jobs of a machine read
 together: 25 bytes a page. Briefs are read where they lie, those of a few thousand pairs at a time.
 """
@@ -29,8 +29,21 @@ from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 
-from .alike import Claims, Pairs, alike, all_pairs, candidates
-from .sketched_pages import COLUMNS, Briefs, Facts, Hashes, Places, facts_of, joined, last_versions
+from .sketched_pages import (
+    COLUMNS,
+    Briefs,
+    Claims,
+    Facts,
+    Hashes,
+    Pairs,
+    Places,
+    alike,
+    all_pairs,
+    candidates,
+    facts_of,
+    joined,
+    last_versions,
+)
 from .workplace import Workplace, bounds, load, save
 
 BYTES_A_KEY: Final = 64
@@ -160,7 +173,7 @@ def _deal(job: tuple[int, Rows], shared: tuple[Path, int]) -> NDArray[np.int64]:
 
 
 class _Asked(Struct, frozen=True):
-    """What all jobs have in common: where everything is, what is known of each page by its number, and who is first."""
+    """What all jobs share: the paths of files, what is known of each page by its number, and which pages are first."""
 
     briefs: _Briefs
     ends: NDArray[np.int64]

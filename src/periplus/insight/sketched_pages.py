@@ -1,11 +1,14 @@
-"""What is compared of pages: columns from the table `pages`, and how the last version of each is found.
+"""The columns by which pages are compared, and which pairs of pages are alike.
 
-Of a sketch there is the brief (`policy.duplicates.likeness`), 128 bytes; everything else of a page is 50 bytes. Not
-here: who is whose copy (`clusters`).
+The columns come from the table `pages`: the brief of a sketch (`policy.duplicates.likeness`) has 128 bytes, the rest
+of a page 50. Pages that share a band of their briefs are candidates. The crawl looks each page's bands up; here the
+pages of each band are sorted by its key, so that those that share it are neighbours, and each is compared with the
+first few of them. Not here: which page is whose copy (`clusters`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -24,10 +27,17 @@ COLUMNS: Final = ("url", "site", "read_at", "links_digest", "main_digest", "main
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
 _SKETCH: Final = 4 * VALUES
+FIRST: Final = 16
+"""Number of pages with which a page is compared, of those that share a band with it: the same as in the crawl."""
+_PAIRS_AT_ONCE: Final = 1 << 17
+"""Number of pairs that are compared in one array operation: 32 MB of briefs."""
+_BY_CHANCE: Final = 1 / 256
+"""Probability that two unrelated bytes are equal (see `policy.duplicates.likeness`)."""
 
 Briefs = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
 Places = NDArray[np.intp]
+Claims = NDArray[np.bool_]
 
 
 class Facts(Struct, frozen=True):
@@ -83,7 +93,7 @@ def facts_of(batch: pa.RecordBatch, settings: DuplicateSettings) -> tuple[Facts,
 
 
 def _briefs(sketches: pa.Array) -> Briefs:
-    """The lowest byte of each value; all 0 for what is no sketch."""
+    """The lowest byte of each value; all 0 for what is not a sketch."""
     _, offsets, data = pc.fill_null(sketches, b"").buffers()
     ends = np.frombuffer(offsets, np.int32, len(sketches) + 1, 4 * sketches.offset).astype(np.int64)
     is_whole = np.diff(ends) == _SKETCH
@@ -101,6 +111,63 @@ def _prints(briefs: Briefs, sites: Hashes, links: Hashes) -> Hashes:
         prints = (prints ^ column) * _FACTOR
         prints ^= prints >> _SHIFT
     return prints
+
+
+class Pairs(Struct, frozen=True):
+    """Pairs of pages that are alike, the earlier first, and how much; each once."""
+
+    earlier: Places
+    later: Places
+    likeness: NDArray[np.float32]
+
+
+def all_pairs(parts: list[Pairs], count: int) -> Pairs:
+    """All of them, each once: copies share most of their bands. `count` is how many pages there are."""
+    earlier = np.concatenate([np.empty(0, np.intp), *(part.earlier for part in parts)])
+    later = np.concatenate([np.empty(0, np.intp), *(part.later for part in parts)])
+    likeness = np.concatenate([np.empty(0, np.float32), *(part.likeness for part in parts)])
+    _, first = np.unique(later * count + earlier, return_index=True)
+    return Pairs(earlier[first], later[first], likeness[first])
+
+
+def candidates(keys: Hashes, is_first: Claims, behind: int = 0) -> Iterator[tuple[Places, Places]]:
+    """Places of pages: each page with the first few of those before it that have the same key and `is_first` holds of.
+
+    `keys` are those of one band. `behind`: only where more than this number of pages share it.
+    """
+    order = np.argsort(keys, kind="stable")
+    run, rank = _runs(keys[order])
+    counted: Places = np.cumsum(is_first[order]) - is_first[order]  # how many first pages come before each
+    firsts = np.flatnonzero(is_first[order])
+    base: Places = counted[run]
+    many = np.minimum(counted - base, FIRST) * (rank > behind)
+    for step in range(int(many.max(initial=0))):
+        at = np.flatnonzero(many > step)
+        for start in range(0, len(at), _PAIRS_AT_ONCE):
+            some = at[start : start + _PAIRS_AT_ONCE]
+            yield order[firsts[base[some] + step]], order[some]
+
+
+def _runs(keys: Hashes) -> tuple[Places, Places]:
+    """For each of sorted keys where those that are equal to it begin, and which of them it is."""
+    at = np.arange(len(keys))
+    begins = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+    run = np.maximum.accumulate(np.where(begins, at, 0))
+    return run, at - run
+
+
+def alike(
+    pairs: tuple[Places, Places], briefs: Briefs, sites: Hashes, links: Hashes, settings: DuplicateSettings
+) -> Pairs:
+    """Of pairs of pages those that are alike enough; pages by their places in the columns."""
+    earlier, later = pairs
+    equal = (briefs[earlier] == briefs[later]).mean(axis=1, dtype=np.float32)
+    likeness = (equal - _BY_CHANCE) / (1 - _BY_CHANCE)
+    is_one_site = sites[earlier] == sites[later]
+    has_same_links = (links[earlier] == links[later]) & (links[later] != 0)
+    on_site = np.where(has_same_links, settings.least_likeness_reordered, settings.least_likeness_on_site)
+    near = likeness >= np.where(is_one_site, on_site, settings.least_likeness)
+    return Pairs(earlier[near], later[near], likeness[near].astype(np.float32))
 
 
 _HASH: Final = np.empty(0, np.uint64)

@@ -1,6 +1,6 @@
 """The links of a collection in one memory, and what is asked of links wherever they are.
 
-Memory is some 30 bytes a link and 100 a URL while PageRank is reckoned. For more than that: `parted_links`.
+Memory is some 30 bytes a link and 100 a URL while PageRank is computed. For more than that: `parted_links`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Links(Protocol):
         """What comes of work on all links, block by block; work is a function of a module."""
 
     def pagerank(self, tolerance: float) -> Ranks:
-        """Of each URL; the sum of all errors is at most so much."""
+        """The rank of each URL; the sum of all errors is at most `tolerance`."""
 
 
 class WholeLinks:
@@ -94,7 +94,7 @@ class WholeLinks:
 
 
 def _numbered(keys: Hashes, portions: Sequence[tuple[Hashes, Counts]]) -> Iterator[tuple[Numbers, Counts]]:
-    """With places among the keys instead of hashes; many at once, because the keys are filed anew each time."""
+    """Positions among the keys instead of hashes; many at once, because the keys are indexed again each time."""
     for start in range(0, len(portions), _PORTIONS_AT_ONCE):
         some = portions[start : start + _PORTIONS_AT_ONCE]
         at = places(keys, np.concatenate([hashes for hashes, _ in some])).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Where insight reckons what is too large for one memory: who does the jobs, and where their files lie.
+"""Where insight processes what does not fit in one memory: the executor of the jobs, and the folder of their files.
 
 Partitions are files in a folder of their own, which is removed when all is done, however it ends.
 """
@@ -22,7 +22,7 @@ MOST_PARTS = 4096
 
 
 class Workplace(Struct, frozen=True):
-    """Who reckons, where, and how much each job may hold at a time, about, besides what all jobs share."""
+    """The executor, the folder, and about how many bytes a job may hold at a time, besides what all jobs share."""
 
     executor: Executor
     folder: Path
@@ -62,6 +62,6 @@ def load(path: Path) -> NDArray[Any]:
 
 
 def bounds(ordered: NDArray[np.uint64], parts: int) -> NDArray[np.int64]:
-    """Where each of so many equal ranges of all 64-bit numbers begins among some in order, and where the last ends."""
+    """Where each of `parts` equal ranges of all 64-bit numbers begins in a sorted array, and where the last ends."""
     begins = np.array([part * (1 << 64) // parts for part in range(parts)], np.uint64)
     return np.append(np.searchsorted(ordered, begins), len(ordered)).astype(np.int64)

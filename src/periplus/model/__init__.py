@@ -3,7 +3,7 @@
 Every other room speaks in these values and asks for these ports; this room imports none of them. `types` holds what
 travels between the brain and the wire, `page` what a page says, `state` what a crawl remembers, `events` what observers
 are told, `entries` what sitemaps say of many pages, `ports` and `work` the seams, `errors` what we did wrong ourselves.
-There is no behaviour here beyond what a word needs to mean something.
+Types here have no behaviour beyond what their meaning needs.
 """
 
 from .entries import FREQUENCY_CODES, EntryColumns
@@ -42,29 +42,28 @@ from .page import (
     Resource,
 )
 from .ports import (
-    Calendar,
     Clock,
     EventSink,
     Exchange,
     Filter,
-    Forest,
     Learning,
     Listings,
     Ordering,
     Payloads,
     Queues,
     Ranking,
+    RevisitQueue,
     RobotsFiles,
     Rows,
+    SitemapStore,
     Sketches,
-    Standings,
     UrlRecords,
+    UrlScores,
 )
 from .state import (
     AddressVisits,
     Batch,
     Delegation,
-    ForestRow,
     KnownLinks,
     LinkChunk,
     Payload,
@@ -72,13 +71,14 @@ from .state import (
     Queued,
     Reading,
     RobotsFile,
+    SitemapFileRow,
     SiteVisits,
     Sketched,
     Stage,
-    Standing,
     Stored,
     Ticket,
     TreeUse,
+    UrlScore,
 )
 from .types import (
     NO_HINTS,
@@ -122,7 +122,6 @@ __all__ = [
     "AddressVisits",
     "Alternate",
     "Batch",
-    "Calendar",
     "ChangeFreq",
     "ChangeLevel",
     "ChangeSeen",
@@ -152,8 +151,6 @@ __all__ = [
     "Filter",
     "Fingerprint",
     "FirstSeen",
-    "Forest",
-    "ForestRow",
     "Form",
     "Granularity",
     "Hints",
@@ -188,6 +185,7 @@ __all__ = [
     "Reject",
     "Relations",
     "Resource",
+    "RevisitQueue",
     "Rewrite",
     "RobotsFile",
     "RobotsFiles",
@@ -196,20 +194,22 @@ __all__ = [
     "SiteVisits",
     "SitemapEntriesRead",
     "SitemapEntry",
+    "SitemapFileRow",
     "SitemapRead",
+    "SitemapStore",
     "SitemapVisited",
     "Sketched",
     "Sketches",
     "Source",
     "Stage",
-    "Standing",
-    "Standings",
     "Stored",
     "Ticket",
     "TreeUse",
     "Url",
     "UrlRecord",
     "UrlRecords",
+    "UrlScore",
+    "UrlScores",
     "UsageError",
     "Validators",
     "Verdict",

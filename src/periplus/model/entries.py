@@ -1,8 +1,8 @@
 """What sitemaps say of many pages, column by column.
 
 A file lists up to 50,000 pages, a site up to millions, and an object for each costs more than everything else that is
-done with it. So whoever handles many entries at once handles columns; to all others they are a sequence of entries, of
-which each is made when it is asked for.
+done with it. So code that handles many entries at once handles columns; to all others they are a sequence of entries,
+of which each is made when it is asked for.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class _Entry(Protocol):
 
 
 class EntryColumns(Sequence[SitemapEntry]):
-    """Pages, without titles. Where nothing is said, a number is no number (NaN) and a code is 0.
+    """Pages, without titles. Where a value is missing, a number is NaN and a code is 0.
 
     `at` and `grains` are the two halves of a `Lastmod`, the second by `Granularity`; `frequencies` are
-    `FREQUENCY_CODES`. Nobody changes a column.
+    `FREQUENCY_CODES`. Columns are never changed.
     """
 
     __slots__ = ("at", "frequencies", "grains", "priorities", "urls")

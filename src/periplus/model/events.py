@@ -1,4 +1,4 @@
-"""What observers are told: the display, the tables and the tests read these, and nobody answers.
+"""Events for observers: the display, the tables and the tests read these, and return nothing.
 
 One event is one fact that has happened, with its time. The seven tables at rest are these facts written down:
 `discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
@@ -18,7 +18,7 @@ from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Pr
 
 
 class Discovered(Struct, frozen=True, tag=True):
-    """A URL was offered. `is_new` says whether anybody had offered it before."""
+    """A URL was discovered. `is_new`: it was not discovered before."""
 
     discovery: Discovery
     is_new: bool

@@ -1,4 +1,4 @@
-"""The seams of the house: what a room asks of whoever plays a part.
+"""The ports: what a package requires of an implementation that another provides.
 
 Ports take batches, because the hardest implementation decides the shape: a seen set on disk is offered a batch and
 answers for all of it in one pass. Every port of storage has an in-memory implementation, first class, and one suite in
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from .events import Event
 from .state import (
     Batch,
-    ForestRow,
     KnownLinks,
     Payload,
     Placement,
     Queued,
     RobotsFile,
+    SitemapFileRow,
     Sketched,
-    Standing,
     Ticket,
+    UrlScore,
 )
 from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
 
@@ -60,7 +60,7 @@ class Ordering(Protocol):
 class Learning(Protocol):
     """What an ordering may be besides: one in whose eyes a URL gains from every page that leads to it.
 
-    It then keeps a `Standing` of each URL. For such an ordering `score` is of what is new; later it is `score_of`.
+    It then keeps a `UrlScore` of each URL. For such an ordering `score` is of what is new; later it is `score_of`.
     """
 
     def share(self, worth: float, links: int) -> float:
@@ -77,7 +77,7 @@ class Learning(Protocol):
 class Ranking(Protocol):
     """What an ordering may be besides: one that looks at all that is known from time to time.
 
-    `every` so many pages. With `is_batch` only those that it then chose are fetched until it looks again.
+    every `every` pages. With `is_batch` only those that it then chose are fetched until it looks again.
     """
 
     every: int
@@ -87,7 +87,7 @@ class Ranking(Protocol):
         """The worth of each URL. What has the mean worth is about 1."""
 
     def batch_size(self, waiting: int) -> int:
-        """How many of so many URLs go into the next batch."""
+        """How many of `waiting` URLs go into the next batch."""
 
 
 class UrlRecords(Protocol):
@@ -143,22 +143,22 @@ class Queues(Protocol):
         """How many wait in all queues, the postponed ones included."""
 
 
-class Standings(Protocol):
+class UrlScores(Protocol):
     """What an ordering that learns knows of each URL; and, where it wants them, all links."""
 
-    def get(self, urls: Sequence[Url]) -> list[Standing | None]:
-        """The standing of each, aligned with `urls`."""
+    def get(self, urls: Sequence[Url]) -> list[UrlScore | None]:
+        """The score of each, aligned with `urls`."""
 
-    def put(self, standings: Sequence[tuple[Url, Standing]]) -> None:
+    def put(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
         """Keep these."""
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
-        """Keep links, each from a URL to a URL; those whose end has no standing are left out."""
+        """Keep links, each from a URL to a URL; those whose end has no score are left out."""
 
     def known(self) -> KnownLinks:
         """All of it, as numbers."""
 
-    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, Standing]]:
+    def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, UrlScore]]:
         """Those that `known`, when last asked, gave these numbers."""
 
     def revalue(self, worth: NDArray[np.float64]) -> None:
@@ -169,20 +169,20 @@ class Standings(Protocol):
         """How many are neither in a queue nor done: they wait for the next batch."""
 
 
-class Forest(Protocol):
+class SitemapStore(Protocol):
     """The files that sites publish about themselves, as rows that only the crawl understands; and what each last said.
 
-    A file goes by a key that its twins share. It is due at a time; `math.inf`: not before somebody says so.
+    A file goes by a key that its twins share. It is due at a time; `math.inf`: not before it is named again.
     """
 
     def get(self, keys: Sequence[str]) -> list[bytes | None]:
         """The row of each, aligned with `keys`."""
 
-    def put(self, rows: Sequence[ForestRow]) -> None:
+    def put(self, rows: Sequence[SitemapFileRow]) -> None:
         """Keep these."""
 
     def due(self, now: float, limit: int) -> list[str]:
-        """The keys of those that are due, at most so many, the longest due first. They stay due until put again."""
+        """The keys of at most `limit` files that are due, the longest due first. They stay due until put again."""
 
     def next_due(self) -> float | None:
         """When the first is due; `None`: none will be."""
@@ -204,7 +204,7 @@ class Forest(Protocol):
 
 
 class Listings(Protocol):
-    """What files list and nobody has queued yet: slices by site and level, which only the crawl understands.
+    """URLs that files list and that are not queued yet: slices by site and level, which only the crawl understands.
 
     A site may list a hundred million pages. Until their turn comes they cost the few bytes that they take here.
     """
@@ -225,14 +225,17 @@ class Listings(Protocol):
         """How many slices there are."""
 
 
-class Calendar(Protocol):
-    """Who is to be visited again when. A URL is there at most once: who moves it knows the time that it had."""
+class RevisitQueue(Protocol):
+    """When each URL is to be visited again.
+
+    A URL is there at most once, and the caller that moves it knows its old time.
+    """
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
         """Each from the time that it had to the one that it gets; `None`: it had, or gets, none."""
 
     def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
-        """Those whose time has come, with it, the earliest first, at most so many. They stay until they are moved."""
+        """At most `limit` URLs whose time has come, with it, the earliest first. They stay until they are moved."""
 
     def after(self, time: float) -> tuple[Url, float] | None:
         """The first whose time is then or later, with it."""
@@ -270,7 +273,7 @@ class Payloads(Protocol):
 class Sketches(Protocol):
     """Which pages say nearly the same: clusters, from sketches. What is one cluster is for `policy.duplicates` to say.
 
-    A page that comes again is put anew if it says something else by now. How many pages are looked at is bounded, so
+    A page that comes again is placed again if its text has changed. How many pages are looked at is bounded, so
     that a pair may be missed where very many pages share a phrase.
     """
 
@@ -301,7 +304,7 @@ class Exchange(Protocol):
         """Keep a batch for another shard."""
 
     def receivers(self) -> list[int]:
-        """For whom there are batches that were not offered since this store was opened."""
+        """The shards with batches that were not offered since this store was opened."""
 
     def unsent(self, receiver: int, limit: int) -> list[Batch]:
         """The next batches for one receiver, in order; each is shown once, after its commit."""
@@ -342,7 +345,7 @@ class Rows(Protocol[R]):
 
 
 class EventSink(Protocol):
-    """Whoever wants to know: a table, a display, a test."""
+    """Receives events: a table, a display, a test."""
 
     def record(self, events: Sequence[Event]) -> None:
         """Take note. Must not raise for what an event says."""

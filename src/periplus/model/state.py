@@ -20,7 +20,7 @@ from .types import ChangeLevel, Digests, Discovery, Lane, Site, Url
 
 
 class Queued(Struct, frozen=True, gc=False):
-    """A URL that waits for its site's next visit. Smaller levels go first, and within a level who came first."""
+    """A URL that waits for its site's next visit. Smaller levels go first, and within a level the earlier URL."""
 
     url: Url
     site: Site
@@ -44,7 +44,7 @@ class Stage(IntEnum):
     DONE = 3
 
 
-class Standing(Struct, gc=False):
+class UrlScore(Struct, gc=False):
     """What an ordering that learns knows of a URL. Mutable: the frontier works on it, and puts it back.
 
     `worth` is cash, rank, mass or a number of links; `level` and `place` are those of its ticket while it waits;
@@ -75,7 +75,7 @@ class KnownLinks(Struct, frozen=True):
     is_seed: NDArray[np.bool_]
 
 
-class ForestRow(Struct, frozen=True):
+class SitemapFileRow(Struct, frozen=True):
     """A file that a site publishes about itself, as it is kept: whose it is, when it is due, and all else in `row`."""
 
     key: str
@@ -85,7 +85,7 @@ class ForestRow(Struct, frozen=True):
 
 
 class Delegation(Struct, frozen=True, array_like=True):
-    """A robots.txt that is fetched here for another site: who wants it, where it lies, after how many redirects."""
+    """A robots.txt that is fetched here for another site: the site, the URL, and after how many redirects."""
 
     wanted_by: Site
     url: Url

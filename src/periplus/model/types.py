@@ -53,7 +53,7 @@ class Lane(Enum):
 
 
 class Purpose(Enum):
-    """What a fetch is for, and so who reads the body."""
+    """What a fetch is for, which decides what reads the body."""
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
@@ -152,7 +152,7 @@ NO_HINTS = Hints()
 
 
 class Discovery(Struct, frozen=True, gc=False):
-    """A URL somebody told us of. Everything that enters the frontier arrives as one of these.
+    """A URL that was discovered. Everything that enters the frontier arrives as one of these.
 
     `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row. `gain` is
     what its referrer passes on to it, where the ordering learns from links; several referrers may be added up.
@@ -200,7 +200,7 @@ class UrlRecord(Struct, frozen=True, gc=False):
     attempt (`reason` is empty where it went well). `fetched_at` is the last visit, `kept_at` the one that brought the
     version which `validators` describe: an answer of 304 is a visit that brings none. `version` tells what it said, so
     that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes;
-    `blocks` what each part of the version said (512 bytes at most), where somebody means to compare parts.
+    `blocks` what each part of the version said (512 bytes at most), where parts will be compared.
     `gains` is what its visits have brought besides: new URLs that it led to, and how much of it changes replace.
 
     `version`, `evidence`, `blocks` and `gains` are packed bytes, each written and read by its policy: a record is
@@ -232,9 +232,9 @@ class UrlRecord(Struct, frozen=True, gc=False):
 class FetchTask(Struct, frozen=True):
     """One permission to fetch one URL, lent until the lease ends.
 
-    `ip` is the address that politeness was reckoned for, and the only one to connect to. Where it is not known yet,
-    the task is only to find it out: its outcome is `Located`, and nobody was visited. `redirects` is how many redirects
-    in a row led to this URL; `visited_at` when the version that `validators` describe was fetched.
+    `ip` is the address that politeness was computed for, and the only one to connect to. Where it is not known yet, the
+    task is only to find it out: its outcome is `Located`, and no server was asked. `redirects` is how many redirects in
+    a row led to this URL; `visited_at` when the version that `validators` describe was fetched.
     """
 
     url: Url
@@ -311,7 +311,7 @@ class Failed(Struct, frozen=True, tag=True):
 
 
 class Excluded(Struct, frozen=True, tag=True):
-    """We were asked not to fetch this: robots rules, or an address that is nobody's business."""
+    """A URL that must not be fetched: robots rules forbid it, or its address is private."""
 
     task: FetchTask
     reason: str

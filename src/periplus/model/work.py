@@ -1,6 +1,6 @@
-"""The seam between what is to be reckoned and where: many jobs that do not depend on each other, and who does them.
+"""The port between jobs and where they run: many jobs that do not depend on each other, and an executor for them.
 
-What lives here: the port alone. Who plays the part: `periplus.insight.executors` (this process, or several of this
+Only the port is here. Its implementations are in `periplus.insight.executors` (this process, or several of this
 machine) and `periplus.cluster` (tasks on Ray).
 """
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Whoever does jobs. How many it does at a time, and where, changes no result.
+    """Runs jobs. How many run at a time, and where, changes no result.
 
     Work is a function of a module, so that another process finds it; jobs, what they share and what comes of them are
     values that can be pickled. What all jobs of one `map` share travels once to each machine, not once with each job,
@@ -29,14 +29,14 @@ class Executor(Protocol):
 
     @property
     def most_under_way(self) -> int:
-        """How many jobs at most were asked for and not yet answered to the caller: so much waits in memory."""
+        """How many jobs at most are taken whose results the caller has not taken yet: these wait in memory."""
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
         """What comes of each job, in the order of the jobs; a job is taken only when there is room for it.
 
         A job that raises ends the whole: its exception is raised here. A worker that dies (killed, out of memory) is a
         `PeriplusError`, after as many attempts as this executor makes; where there are several machines, more than one.
-        Whoever stops iterating early ends what was under way.
+        Stopping the iteration early ends the jobs under way.
         """
 
     def close(self) -> None:

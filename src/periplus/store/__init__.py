@@ -1,4 +1,4 @@
-"""Bytes at rest: who remembers what the crawl has learnt.
+"""Storage: where the crawl keeps what it has learnt.
 
 Each port of storage in `model.ports` and `crawl_state` has its implementations here. `memory` is the first of each: it
 fixes the contract that `tests/conformance` states and that every implementation on disk must pass, and it serves tests
@@ -6,8 +6,6 @@ and simulations, where a world of a million URLs fits and nothing must outlive t
 """
 
 from .crawl_state import Sites, SiteState, State
-from .edges import EdgeBlocks, EdgeFile
-from .forest import MemoryForest
 from .listed_ranks import listed_priorities, listed_ranks
 from .memory import (
     MemoryEventSink,
@@ -20,6 +18,7 @@ from .memory import (
     MemoryUrlRecords,
 )
 from .ranks import KnownRanks, known_ranks
+from .sitemap_store import MemorySitemapStore
 from .sketches import MemorySketches
 from .state import DiskState, Replica, bring_home, is_begun
 from .tables import Tables, TableSettings
@@ -28,15 +27,13 @@ from .warc import Archive, WarcEnd, WarcSettings
 __all__ = [
     "Archive",
     "DiskState",
-    "EdgeBlocks",
-    "EdgeFile",
     "KnownRanks",
     "MemoryEventSink",
     "MemoryExchange",
-    "MemoryForest",
     "MemoryPayloads",
     "MemoryQueues",
     "MemoryRobotsFiles",
+    "MemorySitemapStore",
     "MemorySites",
     "MemorySketches",
     "MemoryState",

@@ -14,25 +14,25 @@ from msgspec import Struct
 from periplus.content import NO_CHURN, ChurnRecord
 from periplus.model import (
     AddressVisits,
-    Calendar,
     Exchange,
-    Forest,
     LinkChunk,
     Listings,
     Payloads,
     Queues,
+    RevisitQueue,
     RobotsFiles,
     Rows,
     Site,
+    SitemapStore,
     SiteVisits,
     Sketches,
-    Standings,
     TreeUse,
     Url,
     UrlRecords,
+    UrlScores,
 )
 from periplus.policy.balance import BalanceRecord
-from periplus.policy.filters import SiteLessons
+from periplus.policy.filters import SiteFilterState
 from periplus.policy.refresh import SiteEvidence, SiteGains
 from periplus.policy.sitemaps import Priorities
 
@@ -71,7 +71,7 @@ class SiteState(Struct, array_like=True):
     pages: int = 0
     downloaded: int = 0
     retired: str = ""
-    traps: SiteLessons | None = None
+    traps: SiteFilterState | None = None
     robots_at: Url | None = None
     robots_redirects: int = 0
     robots_tries: int = 0
@@ -117,20 +117,20 @@ class State(Protocol):
         """What waits."""
 
     @property
-    def standings(self) -> Standings:
+    def standings(self) -> UrlScores:
         """What they are worth to an ordering that learns."""
 
     @property
-    def forest(self) -> Forest:
+    def forest(self) -> SitemapStore:
         """The files that sites publish about themselves."""
 
     @property
     def listings(self) -> Listings:
-        """What files list and nobody has queued yet."""
+        """URLs that files list and that are not queued yet."""
 
     @property
-    def calendar(self) -> Calendar:
-        """Who is to be visited again when."""
+    def calendar(self) -> RevisitQueue:
+        """When each URL is to be visited again."""
 
     @property
     def sites(self) -> Sites:

@@ -2,7 +2,7 @@
 
 PageRank over the links of a collection, or PriorityRank: the same with every sitemap as a page more, which the root of
 its site leads to, and which leads to all it lists (Schonfeld & Shivakumar 2009, section 6). Of each file the last
-reading counts that came to its end. While it is reckoned a link takes some 40 bytes of memory, and an entry about 50.
+reading counts that came to its end. While it is computed a link takes some 40 bytes of memory, and an entry about 50.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What files list and nobody has queued yet, in memory: a queue of slices for each level of a site."""
+"""URLs that files list and that are not queued yet, in memory: a queue of slices for each level of a site."""
 
 from __future__ import annotations
 

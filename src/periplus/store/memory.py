@@ -36,12 +36,12 @@ from periplus.model import (
 )
 from periplus.urls import site_of
 
-from .calendar import MemoryCalendar
 from .crawl_state import SiteState
-from .forest import MemoryForest
 from .listings import MemoryListings
+from .revisit_queue import MemoryRevisitQueue
+from .sitemap_store import MemorySitemapStore
 from .sketches import MemorySketches
-from .standings import MemoryStandings
+from .url_scores import MemoryUrlScores
 
 HIGHEST_LEVEL = 255
 """Levels are discrete, and fit in a byte of a key."""
@@ -337,7 +337,7 @@ class MemoryExchange:
         self._kept.setdefault(receiver, deque()).append(Batch.of(self._shard, receiver, number, discoveries))
 
     def receivers(self) -> list[int]:
-        """For whom there are batches that were not offered."""
+        """The shards with batches that were not offered."""
         return [receiver for receiver in self._kept if self._waiting(receiver)]
 
     def unsent(self, receiver: int, limit: int) -> list[Batch]:
@@ -356,7 +356,7 @@ class MemoryExchange:
         return self._numbers.get(receiver, 0)
 
     def reopened(self) -> None:
-        """As after a restart: what nobody has acknowledged is offered again."""
+        """As after a restart: batches without an acknowledgement are offered again."""
         self._offered.clear()
 
     def acknowledged(self, receiver: int, number: int) -> None:
@@ -368,7 +368,7 @@ class MemoryExchange:
     def is_new(self, batch: Batch) -> bool:
         """Whether this batch is the next one of its sender. Marks it as taken.
 
-        One that comes before its predecessor is not taken: it comes again, since nobody acknowledges it.
+        One that comes before its predecessor is not taken: without an acknowledgement it is sent again.
         """
         if batch.number != self.taken(batch.sender) + 1:
             return False
@@ -393,10 +393,10 @@ class MemoryState:
     def __init__(self, shard: int = 0) -> None:
         self.records = MemoryUrlRecords()
         self.queues = MemoryQueues()
-        self.standings = MemoryStandings()
-        self.forest = MemoryForest()
+        self.standings = MemoryUrlScores()
+        self.forest = MemorySitemapStore()
         self.listings = MemoryListings()
-        self.calendar = MemoryCalendar()
+        self.calendar = MemoryRevisitQueue()
         self.sites = MemorySites()
         self.robots = MemoryRobotsFiles()
         self.payloads = MemoryPayloads()

@@ -2,7 +2,7 @@
 
 Two sorted columns, fingerprint and rank, in one file that is mapped into memory: a look-up is a binary search, and all
 processes of a crawl share the pages they touch. Ranks are multiples of the mean. Links that ask not to be followed pass
-nothing on, and a redirect is a link. While it is reckoned a link takes some 40 bytes of memory, and a URL about 100.
+nothing on, and a redirect is a link. While it is computed a link takes some 40 bytes of memory, and a URL about 100.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ class KnownRanks:
         try:
             rows = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError) as error:
-            raise CollectionDamaged(f"{path} cannot be read: {error}", hint="remove it: it is made again") from error
+            raise CollectionDamaged(
+                f"{path} cannot be read: {error}", hint="remove the file: it will be computed again"
+            ) from error
         if rows.dtype != _ROW or rows.ndim != 1:
-            raise CollectionDamaged(f"{path} holds no ranks", hint="remove it: it is made again")
+            raise CollectionDamaged(f"{path} has no ranks in it", hint="remove the file: it will be computed again")
         return cls(rows)
 
     def save(self, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Queries on pages that are not in UTF-8.
 
-Whoever wrote `?q=café` on a page in windows-1252 meant `?q=caf%E9`, and the server knows no other. So the URL standard
+`?q=café` on a page in windows-1252 means `?q=caf%E9`, and the server knows no other. So the URL standard
 encodes the query of a special URL, and nothing else of it, in the encoding of the document ("percent-encode after
 encoding"): bytes outside the query's character set are escaped, and what the encoding lacks is written as an HTML
 character reference. It is done here before parsing, because the parser underneath knows only UTF-8.

@@ -15,10 +15,10 @@ from .canonical import canonical, parsed
 from .plain import MAX_PAGE, Starts, are_canonical, joined, split_plain
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE | re.ASCII)
-"""`mailto:`, `javascript:` and their like: whatever follows, the outcome is no URL of ours."""
+"""`mailto:`, `javascript:` and their like: whatever follows, the result is not a URL to crawl."""
 
 _MANY = 16
-"""A list of so many links may be one that needs no resolving; of fewer it does not pay to ask."""
+"""Number of links from which it pays to check whether a list needs no resolving at all."""
 
 
 def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[Url | None]:

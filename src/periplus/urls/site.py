@@ -1,4 +1,4 @@
-"""Whose URL is it: the host that answers, the site that is visited politely, the domain that somebody registered.
+"""The host that answers for a URL, the site that politeness counts, and the registrable domain.
 
 `site_of` and `host_of` cut a canonical URL apart without parsing it. `domain_of` follows the Public Suffix List
 (https://publicsuffix.org/list/): a registrable domain is a public suffix and one label. The whole list counts, its
@@ -58,8 +58,8 @@ def _installed() -> PublicSuffixes:
 def domain_of(host_or_url: str) -> Domain | None:
     """The registrable domain of a host, a site, or a canonical URL, in lower case and in the script it came in.
 
-    `None` for a public suffix itself, for an address, and for what is no host name. A name under an unknown top level
-    is registrable at its second level. The dot that ends a fully qualified name is not part of its domain.
+    `None` for a public suffix itself, for an address, and for what is not a host name. A name under an unknown top
+    level is registrable at its second level. The dot that ends a fully qualified name is not part of its domain.
     """
     host = host_of(Url(host_or_url)) if "://" in host_or_url else host_or_url
     return _installed().domain_of(host)

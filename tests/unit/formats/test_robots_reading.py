@@ -175,12 +175,10 @@ def test_yandex_fields_belong_to_the_site() -> None:
 
 
 def test_noindex_is_for_its_group() -> None:
-    """Noindex patterns match like rules and forbid no fetching."""
+    """Noindex patterns are kept by group, and do not forbid fetching."""
     robots = parse(b"User-agent: a\nNoindex: /x*y\nUser-agent: *\nDisallow: /d\n")
     assert robots.noindex("a") == ("/x*y",)
-    assert not robots.may_index("a", "http://h/x/y")
-    assert robots.may_index("a", "http://h/y")
-    assert robots.may_index("b", "http://h/x/y")
+    assert robots.noindex("b") == ()
     assert robots.allows("a", "http://h/x/y")
 
 

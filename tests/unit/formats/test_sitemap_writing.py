@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from tests.reference.sitemap_writing import write
 
-from periplus.formats.sitemap import TITLE_NS, Child, Entry, in_scope, read, write
+from periplus.formats.sitemap import TITLE_NS, Child, Entry, in_scope, read
 from periplus.formats.sitemap.values import PROTOCOL_URLS
 from periplus.model import ChangeFreq, Granularity, Lastmod
 

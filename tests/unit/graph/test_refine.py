@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.reference.edge_blocks import pagerank_of_blocks
 
-from periplus.graph import Ranks, pagerank, pagerank_of_blocks
+from periplus.graph import Ranks, pagerank
 from periplus.graph.krylov import Solve, bicgstab, power_series
 from periplus.graph.refine import refine
 

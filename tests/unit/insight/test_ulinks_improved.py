@@ -1,4 +1,4 @@
-"""Each failure that the Berkeley report names, mended; and the rules that mend it, at their edges."""
+"""Each failure that the Berkeley report names, repaired; and the rules that repair it, at their edges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from periplus.insight.ulinks import Listed, Ulink, ulinks
-from periplus.insight.ulinks.names import mended
+from periplus.insight.ulinks.names import repaired
 from periplus.insight.ulinks.shapes import shape_of
 from periplus.insight.ulinks.titles import anchors_of, without_site
 from periplus.model import Url
@@ -87,7 +87,7 @@ def test_the_months_of_a_blog_are_no_categories() -> None:
 )
 def test_a_doubled_scheme_is_one(text: str, url: str) -> None:
     """citibank.com: what was meant is the last of them; what stands later in a URL is left alone."""
-    assert mended(text) == url
+    assert repaired(text) == url
 
 
 def test_hosts_with_and_without_www_are_one() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from random import Random
 
 import numpy as np
@@ -27,8 +25,6 @@ from periplus.policy.duplicates import (
     joined,
     left,
     likenesses,
-    neighbours,
-    rows_for,
     rows_of,
 )
 
@@ -73,65 +69,6 @@ def test_what_is_no_sketch_is_thin() -> None:
     """Whatever a table or a caller holds."""
     rows = rows_of([brief_of(b"short"), brief_of(b"x" * 600)])
     assert are_thin(rows, DuplicateSettings()).tolist() == [True, True]
-
-
-def families(sizes: list[int], changed: float) -> np.ndarray[tuple[int, int], np.dtype[np.uint32]]:
-    """Sketches in families, each member with a share of its values changed; in any order."""
-    random = np.random.default_rng(7)
-    members = np.repeat(random.integers(0, 1 << 32, (len(sizes), 128), np.uint32), sizes, axis=0)
-    other = random.integers(0, 1 << 32, members.shape, np.uint32)
-    mixed = np.where(random.random(members.shape) < random.random((len(members), 1)) * changed, other, members)
-    return random.permutation(mixed)
-
-
-def close(sketches: np.ndarray[tuple[int, int], np.dtype[np.uint32]], least: float) -> set[tuple[int, int]]:
-    return {
-        (one, other)
-        for one in range(len(sketches))
-        for other in (np.flatnonzero((sketches[one + 1 :] == sketches[one]).mean(axis=1) >= least) + one + 1).tolist()
-    }
-
-
-def found(portions: Iterator[tuple[np.ndarray, np.ndarray]]) -> set[tuple[int, int]]:
-    return {pair for some, others in portions for pair in zip(some.tolist(), others.tolist(), strict=True)}
-
-
-@pytest.mark.parametrize("likeness", [0.4, 0.6, 0.9])
-@pytest.mark.parametrize("few", [0, 2_048])
-def test_neighbours_are_those_of_comparing_all_with_all(
-    likeness: float, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Alone, in pairs, in small families and in crowds, whichever way they are compared."""
-    monkeypatch.setattr(import_module("periplus.policy.duplicates.neighbours"), "FEW", few)
-    sketches = families([300, 100, 40, *[5] * 20, *[1] * 60], 0.6)
-    expected = close(sketches, likeness)
-    assert len(expected) > 100
-    assert found(neighbours(sketches, likeness)) == expected
-
-
-def test_a_crowd_too_large_is_not_compared_all_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies in it are found all the same, because they share more than one band."""
-    module = import_module("periplus.policy.duplicates.neighbours")
-    for name, bound in (("FEW", 0), ("_LARGEST", 100), ("MAX_RUN", 16)):
-        monkeypatch.setattr(module, name, bound)
-    sketches = families([400], 0.9)
-    sketches[:, :8] = 1
-    copies = sketches[::10].copy()
-    copies[:, 100] += 1
-    offered = found(neighbours(np.concatenate((sketches, copies)), 0.97))
-    assert {(10 * number, 400 + number) for number in range(40)} <= offered
-
-
-def test_no_sketches_have_no_neighbours() -> None:
-    """Nor has one."""
-    assert found(neighbours(families([1], 0.0)[:0], 0.9)) == set()
-    assert found(neighbours(families([1], 0.0), 0.9)) == set()
-
-
-@pytest.mark.parametrize(("likeness", "rows"), [(0.9, 8), (0.8, 4), (0.5, 2), (0.1, 1), (1.0, 128)])
-def test_bands_are_as_wide_as_recall_allows(likeness: float, rows: int) -> None:
-    """16 bands of 8 at .9, as Broder's resemblance is usually cut; narrower ones below."""
-    assert rows_for(likeness, 128) == rows
 
 
 def page(url: str, *, is_listed: bool = False, worth: float = 0.0, names: str | None = None) -> Sketched:

@@ -15,8 +15,8 @@ from periplus.policy.filters import (
     BudgetSettings,
     Chain,
     FilterSettings,
+    FilterStates,
     Guard,
-    Lessons,
     PatternSettings,
     ScopeSettings,
     standard_chain,
@@ -123,10 +123,10 @@ def test_a_site_gets_exactly_its_budget() -> None:
 def test_a_budget_survives_what_is_kept() -> None:
     """A killed crawl does not get a second budget."""
     settings = BudgetSettings(max_pages_per_site=2)
-    before = Lessons()
+    before = FilterStates()
     for number in range(2):
         Budgets(before, settings).admit(link(f"https://example.org/{number}"))
-    after = Lessons(dict(before.changed()).get)
+    after = FilterStates(dict(before.changed()).get)
     assert isinstance(Budgets(after, settings).judge(link("https://example.org/9")), Reject)
 
 

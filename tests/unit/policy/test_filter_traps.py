@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Site, Source, Url
-from periplus.policy.filters import Lessons, SiteLessons, Traps, TrapSettings, template_of
+from periplus.policy.filters import FilterStates, SiteFilterState, Traps, TrapSettings, template_of
 from periplus.policy.filters.evidence import MAX_STEPS, Values, Window
 from periplus.policy.filters.templates import directory_of, key_of
 
@@ -60,7 +60,7 @@ def test_the_directory_of_a_template_counts_only_if_there_are_many_like_it() -> 
 
 def test_a_template_without_new_contents_is_throttled_step_by_step() -> None:
     """50 pages with fewer than 5 % unique leave one URL in ten, 50 more one in a hundred; others are not touched."""
-    traps = Traps(Lessons())
+    traps = Traps(FilterStates())
     for number in range(49):
         traps.observe(at(f"/day/{number}"), is_unique=number < 2)
     assert share(traps, "/day/{}") == 1.0
@@ -76,7 +76,7 @@ def test_a_template_without_new_contents_is_throttled_step_by_step() -> None:
 
 def test_a_template_that_is_worth_it_again_gets_its_steps_back() -> None:
     """One step for each full window at or above 5 %."""
-    traps = Traps(Lessons())
+    traps = Traps(FilterStates())
     for number in range(100):
         traps.observe(at(f"/day/{number}"), is_unique=False)
     for number in range(50):
@@ -89,7 +89,7 @@ def test_a_template_that_is_worth_it_again_gets_its_steps_back() -> None:
 
 def test_a_verdict_on_a_url_does_not_depend_on_how_often_it_is_asked() -> None:
     """`judge` changes nothing, and a tenth is the same tenth every time."""
-    lessons = Lessons()
+    lessons = FilterStates()
     traps = Traps(lessons)
     for number in range(50):
         traps.observe(at(f"/day/{number}"), is_unique=False)
@@ -102,7 +102,7 @@ def test_a_verdict_on_a_url_does_not_depend_on_how_often_it_is_asked() -> None:
 
 def test_a_directory_with_a_number_is_worth_what_lies_in_it() -> None:
     """Months of an empty calendar go with their days, even if each month looks new; a forum's one index does not."""
-    traps = Traps(Lessons())
+    traps = Traps(FilterStates())
     for number in range(50):
         traps.observe(at(f"/2026/{number}/"), is_unique=True)
         traps.observe(at(f"/2026/{number}/1.html"), is_unique=False)
@@ -113,7 +113,7 @@ def test_a_directory_with_a_number_is_worth_what_lies_in_it() -> None:
 
 def test_seeds_pass() -> None:
     """Somebody asked for them."""
-    traps = Traps(Lessons(), TrapSettings(window=1))
+    traps = Traps(FilterStates(), TrapSettings(window=1))
     for _ in range(MAX_STEPS):
         traps.observe(at("/1"), is_unique=False)
     assert isinstance(traps.judge(link("/1")), Reject)
@@ -128,14 +128,14 @@ def with_values(traps: Traps, count: int, unique_every: int) -> None:
 
 def test_an_identifier_may_have_any_number_of_values() -> None:
     """A shop with one page in two under two names is no trap, however many products it has."""
-    traps = Traps(Lessons())
+    traps = Traps(FilterStates())
     with_values(traps, 5000, unique_every=2)
     assert share(traps, "/item.php?id={}") == 1.0
 
 
 def test_a_parameter_with_many_values_and_few_contents_is_throttled() -> None:
     """From about 1,000 values on 20 % must be unique; before, 5 % of the template are enough."""
-    few, many = Traps(Lessons()), Traps(Lessons())
+    few, many = Traps(FilterStates()), Traps(FilterStates())
     with_values(few, 700, unique_every=10)
     with_values(many, 1600, unique_every=10)
     assert share(few, "/item.php?id={}") == 1.0
@@ -147,7 +147,7 @@ def test_a_parameter_with_many_values_and_few_contents_is_throttled() -> None:
 
 def test_want_of_evidence_refuses_nothing() -> None:
     """50,000 products that nobody has fetched yet are welcome."""
-    traps = Traps(Lessons())
+    traps = Traps(FilterStates())
     for number in range(5000):
         traps.admit(link(f"/item.php?id={number}"))
     assert share(traps, "/item.php?id={}") == 1.0
@@ -155,7 +155,7 @@ def test_want_of_evidence_refuses_nothing() -> None:
 
 def test_memory_of_a_site_is_bounded() -> None:
     """Whatever paths and parameters a site invents, and without losing sight of what is seen again and again."""
-    lessons = Lessons()
+    lessons = FilterStates()
     traps = Traps(lessons)
     for number in range(2000):
         word = "".join(chr(97 + int(figure)) for figure in str(number))
@@ -166,7 +166,7 @@ def test_memory_of_a_site_is_bounded() -> None:
     lessons.check_invariants()
     kept = lessons.of(SITE)
     row = msgspec.msgpack.encode(kept)
-    assert msgspec.msgpack.decode(row, type=SiteLessons) == kept
+    assert msgspec.msgpack.decode(row, type=SiteFilterState) == kept
     assert len(kept.templates) == 128
     assert len(kept.parameters) == 32
     assert len(row) < 8_000
@@ -175,7 +175,7 @@ def test_memory_of_a_site_is_bounded() -> None:
 
 def test_a_site_of_nothing_but_traps_keeps_those_it_knows() -> None:
     """What is throttled is not forgotten for what is new."""
-    lessons = Lessons()
+    lessons = FilterStates()
     traps = Traps(lessons, TrapSettings(window=1, max_templates=2))
     for path in ("/a", "/b", "/c"):
         traps.observe(at(path), is_unique=False)
@@ -192,7 +192,7 @@ def test_settings_are_checked() -> None:
         TrapSettings(throttle=1),
     ):
         with pytest.raises(ConfigError):
-            Traps(Lessons(), settings)
+            Traps(FilterStates(), settings)
 
 
 def test_a_window_of_64_pages_fits_what_is_kept() -> None:
@@ -214,8 +214,8 @@ def test_values_are_counted_well_enough(count: int) -> None:
 
 def test_sites_leave_memory_and_come_back() -> None:
     """Those in use stay, the others are handed over once and recalled when they are asked for."""
-    kept: dict[Site, SiteLessons] = {}
-    lessons = Lessons(kept.get, max_sites=3)
+    kept: dict[Site, SiteFilterState] = {}
+    lessons = FilterStates(kept.get, max_sites=3)
     traps = Traps(lessons)
     for round_ in range(60):
         for number in range(10):
@@ -236,10 +236,10 @@ def test_sites_leave_memory_and_come_back() -> None:
 
 def test_nothing_learnt_is_nothing_kept() -> None:
     """Most sites have no lessons; those that have continue from what was kept."""
-    lessons = Lessons()
-    assert lessons.of(SITE) == SiteLessons()
+    lessons = FilterStates()
+    assert lessons.of(SITE) == SiteFilterState()
     assert lessons.changed() == []
     Traps(lessons).observe(at("/1"), is_unique=True)
     kept = dict(lessons.changed())
-    assert kept[SITE] != SiteLessons()
-    assert Lessons(kept.get).of(SITE) == kept[SITE]
+    assert kept[SITE] != SiteFilterState()
+    assert FilterStates(kept.get).of(SITE) == kept[SITE]

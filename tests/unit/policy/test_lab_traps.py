@@ -24,7 +24,7 @@ from periplus.policy.filters import (
     ScopeSettings,
     SessionSettings,
     ShapeSettings,
-    SiteLessons,
+    SiteFilterState,
     TrapSettings,
     standard_chain,
 )
@@ -49,7 +49,7 @@ class Walk:
         self.world = world
         self._make = partial(standard_chain, seeds, settings)
         self.chain: Chain = self._make()
-        self._kept: dict[Site, SiteLessons] = {}
+        self._kept: dict[Site, SiteFilterState] = {}
         self.fetched: list[Url] = []
         self.contents: set[int] = set()
         self.refused: Counter[str] = Counter()

@@ -16,7 +16,6 @@ from periplus.policy.refresh.allocation import (
     frequencies_for_age,
     frequencies_for_freshness,
     harmonic_frequencies,
-    polite_frequencies,
     random_frequencies,
 )
 
@@ -126,13 +125,3 @@ def test_lambda_crawl_of_both_kinds() -> None:
     assert polled.sum() + (followed * FIVE).sum() == pytest.approx(4)
     price = FIVE[1] / (polled[1] * (polled[1] + FIVE[1]))
     assert followed[4] == pytest.approx(1 / (price * 5))
-
-
-def test_polite_visits() -> None:
-    """A host with a bound shares it out alone; the others share the rest."""
-    share = polite_frequencies(FIVE, 5, [0, 0, 0, 1, 1], [1.5, 10])
-    assert share == pytest.approx([0.8089, 0.5581, 0.1330, 1.9017, 1.5983], abs=1e-4)
-    assert (share / (share + FIVE)).sum() == pytest.approx(1.272257, abs=1e-6)
-    price = FIVE / (share + FIVE) ** 2
-    assert price[:3] == pytest.approx([0.30563] * 3, abs=1e-5)
-    assert price[3:] == pytest.approx([0.11484] * 2, abs=1e-5)

@@ -7,17 +7,15 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.reference.signal_model import SignalModel
 
 from periplus.model import ConfigError
 from periplus.policy.refresh import (
     AdaptiveSettings,
     CrawlValue,
-    SignalModel,
     adapted,
-    fragment_index,
     objective,
     objectives,
-    profile_index,
 )
 from periplus.policy.refresh.allocation import (
     expected_freshness,
@@ -219,17 +217,6 @@ def _greedy(tables: CrawlValue, rates: NDArray[np.float64], budget: int) -> floa
             fresh += float(-np.expm1(-rates[chosen] * (now - seen[chosen])) / rates[chosen])
         seen[chosen] = now
     return fresh / (steps * 0.75 / budget) / len(rates)
-
-
-def test_fragments_and_profiles() -> None:
-    """What churns is worth nothing more after it has changed once; text that accumulates is worth ever more."""
-    assert fragment_index([1.0], [2.0], 3.0) == pytest.approx(SignalModel(2.0).value(6.0)[0])
-    assert fragment_index([1.0, 5.0], [2.0, 0.0], 3.0) == fragment_index([1.0], [2.0], 3.0)
-    ramp = profile_index([10.0], [1.0], 4.0)
-    assert ramp == pytest.approx(4 * 0.4 - 0.8)
-    churn = [profile_index([0.001, 100.0], [0.5, 0.5], age) for age in (1.0, 10.0)]
-    assert churn[0] == pytest.approx(churn[1])
-    assert churn[0] < 0.001
 
 
 def test_a_name_that_is_not_there() -> None:

@@ -11,9 +11,9 @@ from periplus.model import ConfigError, Granularity, Lastmod, Site, Url
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     Followed,
-    ForestSettings,
     Origin,
     SitemapNode,
+    TreeLimits,
     TreeSpending,
     Voice,
     follow,
@@ -30,7 +30,7 @@ def followed(
     index: SitemapNode = INDEX,
     known: frozenset[str] = frozenset(),
     spent: TreeSpending | None = None,
-    settings: ForestSettings | None = None,
+    settings: TreeLimits | None = None,
 ) -> Followed:
     return follow(
         index,
@@ -38,7 +38,7 @@ def followed(
         above={twin_key(ROOT), twin_key(index.url)},
         is_known=known.__contains__,
         spent=spent or TreeSpending(1),
-        settings=settings or ForestSettings(),
+        settings=settings or TreeLimits(),
         now=5.0,
     )
 
@@ -68,7 +68,7 @@ def test_children_become_nodes() -> None:
         above={ROOT},
         is_known=lambda _: False,
         spent=TreeSpending(1),
-        settings=ForestSettings(),
+        settings=TreeLimits(),
         now=5.0,
     )
     assert result.new == (
@@ -98,13 +98,13 @@ def test_depth_and_budgets_end_a_tree() -> None:
     deep = SitemapNode(Url("http://a.test/deep.xml"), ROOT, Origin.ROBOTS, 0.0, depth=50)
     assert dict(followed(["http://a.test/x.xml"], index=deep).refused) == {"sitemap-depth": 1}
     names = [f"http://a.test/{number}.xml" for number in range(5)]
-    result = followed(names, settings=ForestSettings(max_files=3))
+    result = followed(names, settings=TreeLimits(max_files=3))
     assert (len(result.new), dict(result.refused)) == (2, {"tree-files": 3})
-    settings = ForestSettings(max_entries=10, max_bytes=100)
+    settings = TreeLimits(max_entries=10, max_bytes=100)
     assert TreeSpending().read(10, 0).refusal(settings) == "tree-entries"
     assert TreeSpending().read(9, 100).refusal(settings) == "tree-bytes"
     assert TreeSpending().read(9, 99).refusal(settings) == ""
-    result = followed(names, settings=ForestSettings(max_children=2))
+    result = followed(names, settings=TreeLimits(max_children=2))
     assert (len(result.new), dict(result.refused)) == (2, {"index-too-long": 3})
 
 
@@ -113,7 +113,7 @@ def test_files_of_other_hosts_need_somebody_who_spoke_for_the_tree() -> None:
     guessed = SitemapNode(ROOT, ROOT, Origin.WELL_KNOWN, 0.0)
     assert len(followed(["http://cdn.test/b.xml"]).new) == 1
     assert dict(followed(["http://cdn.test/b.xml"], index=guessed).refused) == {"sitemap-foreign": 1}
-    relaxed = ForestSettings(follows_foreign=True)
+    relaxed = TreeLimits(follows_foreign=True)
     assert len(followed(["http://cdn.test/b.xml"], index=guessed, settings=relaxed).new) == 1
 
 
@@ -122,7 +122,7 @@ def test_sample_has_its_size_and_stays_when_an_index_grows(
     count: int, more: int, least: int, share: float, seed: int
 ) -> None:
     """max(n0, alpha n) children, the same for the same seed, and still among them when the index has grown."""
-    settings = ForestSettings(sample_least=least, sample_share=share, sample_seed=seed)
+    settings = TreeLimits(sample_least=least, sample_share=share, sample_seed=seed)
     names = [f"http://a.test/{number}.xml" for number in range(count + more)]
     first = [node.url for node in followed(names[:count], settings=settings).new]
     again = [node.url for node in followed(list(reversed(names[:count])), settings=settings).new]
@@ -138,7 +138,7 @@ def test_sample_has_its_size_and_stays_when_an_index_grows(
 def test_sample_settings_that_cannot_be() -> None:
     """A setting that makes no sense is refused when it is read."""
     with pytest.raises(ConfigError):
-        ForestSettings(sample_share=1.5)
+        TreeLimits(sample_share=1.5)
     with pytest.raises(ConfigError):
         AuthoritySettings(cross_host="everybody")
 

@@ -22,7 +22,7 @@ from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import Freshness
 from periplus.crawl.stats import CrawlStats, waiting_urls
 from periplus.model import Discovery, Lane, Reject, Rewrite, RobotsFile, Site, Source, Url, UrlRecord, UsageError
-from periplus.policy.filters import SiteLessons, standard_chain
+from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState
 from periplus.urls import canonical, site_of
 
@@ -242,7 +242,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     facts: SiteFacts | None = None
     copies: CopyFacts | None = None
     fresh: PageFreshness | None = None
-    kept: SiteLessons | None = None
+    kept: SiteFilterState | None = None
     with states(collection.layout) as opened:
         if number in opened:
             state = opened[number]
@@ -264,7 +264,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
 
 
 def _judged(
-    collection: Collection, url: Url, record: UrlRecord | None, lessons: SiteLessons | None
+    collection: Collection, url: Url, record: UrlRecord | None, lessons: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
     chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: lessons)

@@ -68,7 +68,7 @@ def add_medium(page: Page, tag: Tag) -> None:
 
 
 def find_sinks(page: Page) -> None:
-    """Find out again who gets the text that follows, besides the page."""
+    """Determine again what gets the text that follows, besides the page."""
     sinks = () if page.link == NONE else (page.texts[page.link],)
     page.sinks = sinks if page.text_owner == NONE else (*sinks, page.form_texts[page.text_owner])
 

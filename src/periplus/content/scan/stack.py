@@ -13,7 +13,7 @@ from .columns import EventKind
 from .form_parts import enter_form_part, leave_form_parts
 from .markup import Tag
 from .state import HAS_EVENT, IS_FOREIGN, NONE, Page, WrittenEvent
-from .tags import BARRIER, CLOSES_P, FLAGS_OF, FORM_PART, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
+from .tags import BARRIER, FLAGS_OF, FORM_PART, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
 
 MAX_OPEN: Final = 512
 """Elements on the stack, the body included; deeper ones are not put there: such pages are mistakes or attacks."""
@@ -45,7 +45,6 @@ def _but(numbers: bytes, *names: str) -> bytes:
     return bytes(set(_EVERY) - set(numbers) | set(numbers_of(*names)))
 
 
-_ALL_BUT_BARRIERS: Final = _but(numbers_with(BARRIER))
 _ALL_BUT_P_STOPS: Final = _but(numbers_with(BARRIER) + bytes((_BUTTON,)))
 _ALL_BUT_ITEM_STOPS: Final = _but(numbers_with(SPECIAL), "address", "div", "p")
 
@@ -184,8 +183,3 @@ def add_event(page: Page, event: WrittenEvent) -> bool:
     if has_room:
         page.events.append(event)
     return has_room
-
-
-def starts_paragraph_end(page: Page, tag: Tag) -> bool:
-    """Whether a start tag may end an open paragraph."""
-    return bool(tag.flags & CLOSES_P) and _P in page.stack

@@ -113,5 +113,5 @@ class Page:
         """The three above as they were before each part of a form that is on the stack."""
 
         self.sinks: tuple[list[bytes], ...] = ()
-        """Who gets text besides the page: the open link, and the text owner."""
+        """What gets text besides the page: the open link, and the text owner."""
         self.events: list[WrittenEvent] = []

@@ -35,7 +35,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     low_speed_limit: int = 100
     """Bytes a second below which a server is too slow..."""
     low_speed_time: int = 10
-    """...when it stays there for so many seconds. The wait for the first byte counts."""
+    """...when it stays there for this number of seconds. The wait for the first byte counts."""
     max_page_bytes: int = 10 * _MIB
     """Of a page or a form's answer; the rest is cut off."""
     max_robots_bytes: int = 512 * 1024

@@ -26,13 +26,13 @@ from periplus.urls import canonical, host_of
 
 MAX_ROBOTS_REDIRECTS = 5
 FRESH = 86_400.0
-"""A file is kept so long (RFC 9309 section 2.4: no longer than 24 hours)."""
+"""Seconds for which a file is used, at most (RFC 9309 section 2.4: no longer than 24 hours)."""
 LEAST_FRESH = 600.0
-"""And at least so long, whatever its cache headers say."""
+"""Seconds for which a file is used, at least, whatever its cache headers say."""
 STALE = 7 * 86_400.0
 """While a site cannot be asked, an answer so old still counts."""
 _FALLBACK = MAX_ROBOTS_REDIRECTS + 1
-"""Redirects of a question that was nobody's redirect: we tried `www.` ourselves, and go no further."""
+"""Redirects counted for a request that followed none: we tried `www.` ourselves, and go no further."""
 
 _MAX_REMEMBERED_BYTES = 32 * 2**20
 _LEAST_WEIGHT = 500

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from periplus.model import Discovery, Lane, Learning, Ordering, Queued, Ranking, Source, Stage, Standing, Ticket, Url
+from periplus.model import Discovery, Lane, Learning, Ordering, Queued, Ranking, Source, Stage, Ticket, Url, UrlScore
 from periplus.policy.ordering import level_of, levels_of
 from periplus.store import State
 from periplus.urls import site_of
@@ -175,19 +175,19 @@ class PriorityIndex:
             news[name] = discovery if known is None else replace(known, gain=known.gain + discovery.gain)
         return [discovery for discovery in news.values() if not discovery.is_more]
 
-    def _gain(self, url: Url, standing: Standing, gain: float) -> None:
+    def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
         standing.worth += gain
         if self._learning is not None and standing.stage == Stage.WAITING:
             level = level_of(self._score(standing))
             if level != standing.level and not self._is_out(url):
                 self._settle(url, standing, level)
 
-    def _score(self, standing: Standing) -> float:
+    def _score(self, standing: UrlScore) -> float:
         if self._learning is None:
             return standing.worth
         return self._learning.score_of(standing.worth, self.pages - standing.since)
 
-    def _settle(self, url: Url, standing: Standing, level: int) -> bool:
+    def _settle(self, url: Url, standing: UrlScore, level: int) -> bool:
         """Move a URL to a level; whether that is another."""
         if level == standing.level:
             return False
@@ -214,7 +214,7 @@ class PriorityIndex:
     def queue(self, candidates: Sequence[Candidate]) -> list[Queued]:
         """Put these into the queues or into the pool; which of them wait now."""
         standings = [
-            Standing(
+            UrlScore(
                 worth=max(score, 0.0),
                 stage=Stage.POOLED,
                 level=entry.level,
@@ -370,7 +370,7 @@ class PriorityIndex:
 Scores = FixedScores | PriorityIndex
 
 
-def _wait(standing: Standing, ticket: Ticket) -> None:
+def _wait(standing: UrlScore, ticket: Ticket) -> None:
     standing.stage, standing.level, standing.place = Stage.WAITING, ticket.entry.level, ticket.place
 
 

@@ -60,7 +60,7 @@ from .visit_stats import VisitStats
 from .visit_value import VisitValuer
 
 _MAX_LOOKED_AT = 200
-"""Calendar entries that one call of `due` looks at, at most: so one step stays short."""
+"""RevisitQueue entries that one call of `due` looks at, at most: so one step stays short."""
 _COMPARED_SHARE = 0.05
 """Share of a site's pages that are fetched twice in a row to learn what is noise, at most."""
 _HALFWAY = 0.25
@@ -70,7 +70,7 @@ _MIN_PRICE = 0.01
 _MAX_FILE_INTERVAL = 0.25
 """Days between two readings of a sitemap or feed, at most: files also list new pages."""
 _LOOKED_AHEAD = 20
-"""Calendar entries that are looked at before their time while slots are idle."""
+"""RevisitQueue entries that are looked at before their time while slots are idle."""
 _MIN_ROOM = 20
 """Revisits that may wait with their sites, if that is more than the visits of an hour."""
 _MAX_INTERVAL, _INTERVAL_PER_PAGE = 600.0, 0.01

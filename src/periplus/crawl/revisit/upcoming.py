@@ -47,7 +47,7 @@ CHANCE, FAILED, MOVED = "chance", "failed", "moved"
 _MAX_LANES, _MAX_SITES = 2_000, 50
 """Bounds of the search for waiting revisits: lanes passed over, and sites whose queues are read."""
 _LOOK_AHEAD = 4
-"""Calendar entries that are read for each visit listed, since some of them will be postponed."""
+"""RevisitQueue entries that are read for each visit listed, since some of them will be postponed."""
 _SAMPLED_BELOW = 0.5
 """A page that waits and is worth less than this share of the price was sampled at random."""
 _NEARLY = 0.001

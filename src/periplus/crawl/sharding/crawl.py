@@ -41,7 +41,7 @@ class Team(Protocol):
 
 
 Gather = Callable[[MakeShard, int, int | None], Team]
-"""Makes a team of so many shards, which may together fetch a limited number of pages (`None`: any number)."""
+"""Makes a team of shards, given their number and how many pages they may fetch together (`None`: any number)."""
 
 
 class Crawl:

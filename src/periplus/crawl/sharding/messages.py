@@ -59,7 +59,7 @@ class Delivery(Struct, frozen=True):
 
 
 class Announcement(Struct, frozen=True):
-    """URLs that somebody pinged. Numbers increase, so that an announcement that arrives twice is applied once."""
+    """URLs that were pinged. Numbers increase, so that an announcement that arrives twice is applied once."""
 
     number: int
     discoveries: tuple[Discovery, ...]

@@ -16,9 +16,9 @@ from periplus.formats.metadata_archive import ListedArchive, needed, read_list, 
 from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, Url
 from periplus.policy.sitemaps import (
     WELL_KNOWN,
-    ForestSettings,
     Origin,
     SitemapNode,
+    TreeLimits,
     is_dead,
     is_doubted,
     twin_key,
@@ -67,7 +67,7 @@ class SitemapDiscovery:
     def __init__(
         self,
         settings: SitemapSettings,
-        forest: ForestSettings,
+        forest: TreeLimits,
         state: State,
         store: SitemapStore,
         deliver: Callable[[Sequence[Discovery], float], None],

@@ -37,7 +37,6 @@ from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
     FileReading,
-    ForestSettings,
     IndexTrust,
     Origin,
     Priorities,
@@ -46,6 +45,7 @@ from periplus.policy.sitemaps import (
     RevisitSettings,
     ScoreSettings,
     SitemapNode,
+    TreeLimits,
     Voice,
     after_failure,
     after_reading,
@@ -85,7 +85,7 @@ class SitemapRules(Struct, frozen=True):
     """The settings of everything about sitemaps, together."""
 
     sitemaps: SitemapSettings = SitemapSettings()
-    forest: ForestSettings = ForestSettings()
+    forest: TreeLimits = TreeLimits()
     authority: AuthoritySettings = AuthoritySettings()
     revisit: RevisitSettings = RevisitSettings()
     retirement: RetirementSettings = RetirementSettings()
@@ -265,7 +265,7 @@ class SitemapScheduler:
 
     @property
     def is_full(self) -> bool:
-        """Whether the files that wait to be read take so much memory that nothing else should be fetched."""
+        """Whether the files that wait to be read take too much memory to fetch more."""
         return sum(len(file.outcome.body) for file in self._reading.values()) > _MAX_UNREAD
 
     @property

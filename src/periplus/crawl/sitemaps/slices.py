@@ -20,7 +20,7 @@ from periplus.model import Discovery, EntryColumns, Hints, Source, Url
 from periplus.policy.ordering import levels_of
 
 LENGTH = 500
-"""Entries of a slice, at most: so many are queued at once when a site's queue has run dry."""
+"""Entries of a slice, at most: a whole slice is queued when a site's queue has run dry."""
 
 _BREAK: Final = "\n"
 """No canonical URL has one."""
@@ -30,7 +30,10 @@ Bytes = NDArray[np.uint8]
 
 
 class Slice(Struct, frozen=True, array_like=True):
-    """What a file lists of one site at one level. A column is empty where nobody said anything; `scores` may be one."""
+    """What a file lists of one site at one level.
+
+    A column is empty where no entry has a value; `scores` may be one number.
+    """
 
     file: Url
     source: Source

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from periplus.model import ForestRow, Site, SitemapVisited, TreeUse, Url
+from periplus.model import Site, SitemapFileRow, SitemapVisited, TreeUse, Url
 from periplus.policy.sitemaps import SitemapNode, TreeSpending, twin_key
 from periplus.store import State
 from periplus.urls import site_of
@@ -99,8 +99,8 @@ class SitemapStore:
         self._trees.put([TreeUse(twin_key(tree), spending.files, spending.entries, spending.size)])
 
 
-def _row(node: SitemapNode, due_at: float) -> ForestRow:
-    return ForestRow(twin_key(node.url), site_of(node.url), due_at, msgspec.msgpack.encode(node))
+def _row(node: SitemapNode, due_at: float) -> SitemapFileRow:
+    return SitemapFileRow(twin_key(node.url), site_of(node.url), due_at, msgspec.msgpack.encode(node))
 
 
 def visit_event(node: SitemapNode, visited_at: float) -> SitemapVisited:

@@ -1,4 +1,4 @@
-r"""Access logs: who asked a server for what, as Apache, nginx, IIS and CloudFront write it down.
+r"""Access logs: the requests to a server, as Apache, nginx, IIS and CloudFront write them.
 
 `read` takes a log line by line. `combined` reads a line of the Common Log Format and of what grew from it (`combined`,
 `vhost_combined`, lines with more behind); `extended` reads logs that say themselves what stands where (W3C Extended
@@ -9,8 +9,8 @@ Reasons of `Problem`: `not-a-log-line` (no time, no request or no status), `impo
 shows), `too-long` (more than 64 KiB). Telling crawlers from people is not done here.
 """
 
-from .combined import read_line, write
+from .combined import read_line
 from .hits import LONGEST_LINE, Hit
 from .reading import read
 
-__all__ = ["LONGEST_LINE", "Hit", "read", "read_line", "write"]
+__all__ = ["LONGEST_LINE", "Hit", "read", "read_line"]

@@ -10,9 +10,7 @@ may also be in ISO 8601, have fractions, or be in UTC without saying so.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from math import floor
 
 from periplus.formats import dates
 from periplus.model import Problem
@@ -42,14 +40,11 @@ _WITH_PORT = re.compile(r".+:\d{1,5}", re.ASCII)
 _DAY = re.compile(r"\[\d\d/[A-Za-z]{3}/\d{4} [+-]\d{4}\]", re.ASCII)
 _MINUTES = {f":{m // 60:02}:{m % 60:02}": m * 60.0 for m in range(1440)}
 _SECONDS = {f":{s:02}": float(s) for s in range(61)}
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE", "PROPFIND"})
 _METHOD = re.compile(r"[A-Za-z][A-Za-z_-]{0,31}")
 
 _ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _SHORT = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"v": b"\v", b"f": b"\f", b'"': b'"', b"\\": b"\\"}
-_UNSAFE = re.compile(rb'[\x00-\x1f\x7f-\xff"\\]')
-_UNSAFE_IN_WORD = re.compile(rb'[\x00-\x20\x7f-\xff"\\\[]')
 
 
 def read_line(line: bytes) -> Hit | Problem:
@@ -58,18 +53,6 @@ def read_line(line: bytes) -> Hit | Problem:
         return Problem("too-long", f"{len(line)} bytes")
     text = line.decode("utf-8", "backslashreplace")
     return _read_clean(text) or _read_escaped(text) or _read_odd(text.strip())
-
-
-def write(hit: Hit) -> str:
-    """A line in `combined`, or `vhost_combined` where the host is known, in UTC, without its end."""
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=floor(hit.at))
-    when = f"{moment.day:02}/{_MONTHS[moment.month - 1]}/{moment.year:04}:{moment:%H:%M:%S} +0000"
-    who = [_escaped_word(hit.ip), "-", _escaped_word(hit.user)]
-    if hit.host:
-        who.insert(0, _escaped_word(hit.host))
-    request = " ".join(word for word in (hit.method, hit.path, hit.protocol) if word)
-    result = f"{hit.status:03} {hit.size}"
-    return f'{" ".join(who)} [{when}] "{_escaped(request)}" {result} "{_escaped(hit.referrer)}" "{_escaped(hit.agent)}"'
 
 
 def _read_clean(text: str) -> Hit | None:
@@ -235,13 +218,3 @@ def _byte(escape: re.Match[bytes]) -> bytes:
 def _percent_encoded(escape: re.Match[bytes]) -> bytes:
     byte = _byte(escape)
     return byte if byte.isascii() else b"%%%02X" % byte[0]
-
-
-def _escaped(text: str, unsafe: re.Pattern[bytes] = _UNSAFE) -> str:
-    """As Apache escapes, so that no field can end early or begin a line of its own; a dash for nothing."""
-    return unsafe.sub(lambda match: b"\\x%02x" % match[0][0], text.encode("utf-8", "replace")).decode() or "-"
-
-
-def _escaped_word(text: str) -> str:
-    """What stands outside quotes cannot hold a space either, nor the bracket that opens the time."""
-    return _escaped(text, _UNSAFE_IN_WORD)

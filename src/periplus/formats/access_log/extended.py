@@ -93,7 +93,7 @@ def _number(text: str) -> int:
 
 
 def _plus(text: str) -> str:
-    """As IIS writes spaces; who writes spaces in quotes means a plus where there is one."""
+    """As IIS writes spaces; where spaces are written in quotes, a plus is a plus."""
     return text if " " in text else text.replace("+", " ")
 
 

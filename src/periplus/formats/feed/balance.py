@@ -1,4 +1,4 @@
-"""End tags for feeds that lack them: naked HTML in a description, an item that nobody closed.
+"""End tags for feeds that lack them: unescaped HTML in a description, an item that is never closed.
 
 A parser that recovers by itself nests whatever follows in what was left open, item in item, until it gives up at some
 depth and all is lost. Here every end tag closes what is open inside of it, an item ends where the next one begins, and

@@ -27,7 +27,7 @@ MOST_ITEMS = 50_000
 """Of one feed; more are not read."""
 
 MOST_PROBLEMS = 100
-"""Told of one feed; more of the same help nobody."""
+"""Problems reported of one feed, at most: more of the same do not help."""
 
 _NOTHING = Item()
 _BROKEN = ("not-well-formed", "truncated")

@@ -90,7 +90,7 @@ def _decode(data: bytes) -> tuple[str, Problem | None]:
     label, codec = _charset(data)
     problem = None if codec else Problem("unknown-charset", label)
     try:
-        # Not final: a character that a cut has halved is nobody's fault.
+        # Not final: a character that a cut has halved is not an error of the feed.
         return codecs.getincrementaldecoder(codec or "utf-8")().decode(data), problem
     except UnicodeError as error:
         problem = problem or Problem("wrong-charset", f"{label}: {error}"[:200])

@@ -20,7 +20,7 @@ class Kind(Enum):
 class Item(Struct, frozen=True):
     """One piece of news. `url` is absolute, empty where the item leads nowhere; texts are plain, folded and bounded.
 
-    `content` is HTML for people who read feeds; it is written, and not read.
+    `content` is HTML for feed readers; it is written, and not read.
     """
 
     url: str = ""
@@ -40,7 +40,7 @@ class Item(Struct, frozen=True):
 class Feed(Struct, frozen=True):
     """A feed as a whole.
 
-    `url` is where it says it lives (`rel=self`), `link` the site that it tells of, `hubs` where WebSub subscribes, and
+    `url` is where it says it lives (`rel=self`), `link` its site, `hubs` where WebSub subscribes, and
     `ttl` the seconds for which it asks not to be fetched again. `kind` is `None` for what was no feed. `id` (by default
     the URL) and `author` are written, and not read.
     """

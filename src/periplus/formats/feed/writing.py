@@ -1,6 +1,6 @@
 """A `Feed` as RSS 2.0 or Atom 1.0 (RFC 4287), with its WebSub links.
 
-RDF feeds are written as RSS 2.0: nobody starts one any more. What a format has no place for (an item's `updated` and
+RDF feeds are written as RSS 2.0, which replaced them. What a format has no place for (an item's `updated` and
 `content` in RSS) is written in Atom's namespace.
 """
 

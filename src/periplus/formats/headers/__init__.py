@@ -19,13 +19,11 @@ from .caching import (
     read_last_modified,
     read_retry_after,
     validators_of,
-    write_cache_control,
-    write_etag,
 )
 from .fields import LONGEST_VALUE, Headers
-from .link import WebLink, read_links, write_links
-from .media_type import MediaType, read_content_type, write_content_type
-from .robots_tag import read_directives, read_robots_tag, strictest, write_robots_tag
+from .link import WebLink, read_links
+from .media_type import MediaType, read_content_type
+from .robots_tag import read_directives, read_robots_tag, strictest
 
 __all__ = [
     "LONGEST_VALUE",
@@ -46,9 +44,4 @@ __all__ = [
     "read_robots_tag",
     "strictest",
     "validators_of",
-    "write_cache_control",
-    "write_content_type",
-    "write_etag",
-    "write_links",
-    "write_robots_tag",
 ]

@@ -33,14 +33,6 @@ class ETag(Struct, frozen=True):
     tag: str
     is_weak: bool = False
 
-    def same_bytes(self, other: ETag) -> bool:
-        """Strong comparison (RFC 9110 section 8.8.3.2)."""
-        return self.tag == other.tag and not (self.is_weak or other.is_weak)
-
-    def same_meaning(self, other: ETag) -> bool:
-        """Weak comparison: what If-None-Match asks for."""
-        return self.tag == other.tag
-
 
 class CacheControl(Struct, frozen=True):
     """The directives of a response. Lengths are in seconds, `None` where nothing was said."""
@@ -71,11 +63,6 @@ def read_etag(text: str) -> ETag | None:
         return None
     match = _ETAG.fullmatch(text) or _BARE_ETAG.fullmatch(text)
     return None if match is None else ETag(match["tag"], match["weak"] is not None)
-
-
-def write_etag(etag: ETag) -> str:
-    """As RFC 9110 has it."""
-    return f'{"W/" if etag.is_weak else ""}"{etag.tag}"'
 
 
 def read_last_modified(text: str, now: float | None = None) -> float | None:
@@ -126,19 +113,6 @@ def read_cache_control(values: str | Iterable[str]) -> CacheControl:
     return CacheControl(**said)  # type: ignore[arg-type]  # flags are bool, lengths int, by the two branches above
 
 
-def write_cache_control(control: CacheControl) -> str:
-    """What was said, and nothing else; empty where nothing was."""
-    words = []
-    for name in CacheControl.__struct_fields__:
-        value = getattr(control, name)
-        word = name.replace("_", "-")
-        if name in _LENGTHS and value is not None:
-            words.append(f"{word}={value}")
-        elif name in _FLAGS and value:
-            words.append(word)
-    return ", ".join(words)
-
-
 def fresh_for(headers: Headers, now: float) -> float | None:
     """Seconds for which the server, as of `now` when the response arrived, promises no change (RFC 9111 section 4.2).
 
@@ -156,7 +130,7 @@ def fresh_for(headers: Headers, now: float) -> float | None:
 
 
 def _lifetime(control: CacheControl, headers: Headers, sent_at: float, now: float) -> float | None:
-    """RFC 9111 section 4.2.1. An Expires that is no date means "already" (section 5.3)."""
+    """RFC 9111 section 4.2.1. An Expires that is not a date means "already" (section 5.3)."""
     if control.max_age is not None:
         return float(control.max_age)
     expires = headers.get("expires")

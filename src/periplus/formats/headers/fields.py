@@ -68,7 +68,7 @@ def end_of_element(value: str, start: int) -> int:
 
 
 def parameters(text: str, start: int = 0) -> tuple[list[tuple[str, str]], int]:
-    """`name=value` pairs from `start` on, names in lower case, and where the first character lies that is no pair.
+    """`name=value` pairs from `start` on, names in lower case, and the position after the last pair.
 
     Reading stops at a comma outside quotes, where the next element of a list begins.
     """

@@ -14,13 +14,12 @@ from msgspec import Struct
 
 from periplus.urls import whatwg
 
-from .fields import LONGEST_VALUE, end_of_element, parameters, quoted
+from .fields import LONGEST_VALUE, end_of_element, parameters
 
 MOST_LINKS = 1_000
 """Of one response; more are not read."""
 
 _TARGET = re.compile(r"\s*+<([^<>]*+)>")
-_IN_URL = {ord(" "): "%20", ord("<"): "%3C", ord(">"): "%3E", ord("\n"): "", ord("\r"): ""}
 
 
 class WebLink(Struct, frozen=True):
@@ -51,11 +50,6 @@ def read_links(values: str | Iterable[str], base: str = "") -> list[WebLink]:
     return links
 
 
-def write_links(links: Iterable[WebLink]) -> str:
-    """One value for all links, in order."""
-    return ", ".join(_write_one(link) for link in links)
-
-
 def _link(target: str, found: list[tuple[str, str]], base: str) -> WebLink | None:
     url = whatwg(target, base) if base else target
     if url is None:
@@ -73,19 +67,6 @@ def _link(target: str, found: list[tuple[str, str]], base: str) -> WebLink | Non
         title=_extended(first.get("title*", "")) or first.get("title", ""),
         anchor=(whatwg(anchor, base) or anchor) if base and anchor else anchor,
     )
-
-
-def _write_one(link: WebLink) -> str:
-    words = [f"<{link.url.translate(_IN_URL)}>"]
-    if link.anchor:
-        words.append(f"anchor={quoted(link.anchor)}")
-    if link.rel:
-        words.append(f"rel={quoted(' '.join(link.rel))}")
-    words += [f"hreflang={quoted(language)}" for language in link.hreflang]
-    words += [f"{name}={quoted(value)}" for name, value in (("type", link.type), ("media", link.media)) if value]
-    if link.title:
-        words.append(f"title={quoted(link.title)}")
-    return "; ".join(words)
 
 
 def _extended(text: str) -> str:

@@ -1,7 +1,7 @@
 """Content-Type: what the server believes it sends.
 
 The grammar is RFC 9110 section 8.3; the lenience is the MIME Sniffing and Fetch standards' (several fields are one
-list, whose last usable value wins, and inherits the charset of an equal type before it; what is no parameter ends at
+list, whose last usable value wins, and inherits the charset of an equal type before it; what is not a parameter ends at
 the next semicolon) and that of what servers really send: a missing semicolon, single quotes, a charset and no type.
 Whether to believe it is for `content` to decide.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from .fields import elements, parameters, quoted
+from .fields import elements, parameters
 
 _ESSENCE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+)(?![^\s;,])", re.IGNORECASE)
 
@@ -34,16 +34,6 @@ def read_content_type(values: str | Iterable[str]) -> MediaType | None:
     for element in elements(values if isinstance(values, str) else ", ".join(values)):
         best = _prefer(_read_one(element), best)
     return best
-
-
-def write_content_type(media: MediaType) -> str:
-    """As a server should send it."""
-    text = media.mime
-    if media.charset is not None:
-        text += f"; charset={quoted(media.charset)}"
-    if media.boundary is not None:
-        text += f"; boundary={quoted(media.boundary)}"
-    return text
 
 
 def _read_one(element: str) -> MediaType | None:

@@ -1,4 +1,4 @@
-"""X-Robots-Tag, and the words it shares with meta robots: what a page asks of those who crawl it.
+"""X-Robots-Tag, and the words it shares with meta robots: what a page asks of crawlers.
 
 There is no standard; this follows what Google and Bing document. Every voice that speaks to us counts, and the
 strictest wins: a general `noindex` is not lifted by a milder line for our own name. Words may be divided by commas,
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from periplus.formats import dates
-from periplus.model import Directives, Granularity, Lastmod
+from periplus.model import Directives
 
 from .fields import LONGEST_VALUE
 
@@ -39,7 +39,7 @@ _DATE_PART = re.compile(r"[^,;]*+")
 
 
 def read_directives(text: str) -> Directives:
-    """The words of one meta robots element, or of X-Robots-Tag for everybody."""
+    """The words of one meta robots element, or of X-Robots-Tag for all agents."""
     return _fold(directives for _, directives in _read(text))
 
 
@@ -48,26 +48,6 @@ def read_robots_tag(values: str | Iterable[str], agent: str) -> Directives:
     ours = {"", "*", "robots", agent.partition("/")[0].strip().lower()}
     all_values = (values,) if isinstance(values, str) else values
     return _fold(directives for value in all_values for name, directives in _read(value) if name in ours)
-
-
-def write_robots_tag(directives: Directives, agent: str = "") -> str:
-    """A value that asks for just this, of everybody or of one agent; empty where nothing is asked."""
-    words = [
-        name
-        for name, flag in _FLAGS.items()
-        if name not in ("none", "nocache") and strictest(flag, directives) == directives
-    ]
-    limits = (
-        ("max-snippet", directives.max_snippet),
-        ("max-image-preview", directives.max_image_preview),
-        ("max-video-preview", directives.max_video_preview),
-    )
-    words += [f"{name}:{limit}" for name, limit in limits if limit is not None]
-    if directives.unavailable_after is not None:
-        last = dates.write_w3c(Lastmod(directives.unavailable_after, Granularity.SECOND))
-        words.append(f"unavailable_after: {last}")
-    text = ", ".join(words)
-    return f"{agent}: {text}" if agent and text else text
 
 
 def strictest(a: Directives, b: Directives) -> Directives:
@@ -97,7 +77,7 @@ def _fold(voices: Iterable[Directives]) -> Directives:
 
 
 def _read(text: str) -> Iterator[tuple[str, Directives]]:
-    """Each directive with the agent it is for (empty: everybody). An agent's name holds until the next one."""
+    """Each directive with the agent it is for (empty: all agents). An agent's name holds until the next one."""
     text, at, agent = text[:LONGEST_VALUE], 0, ""
     while match := _WORD.match(text, at):
         word, at = match["word"].lower(), match.end()

@@ -14,7 +14,7 @@ What is wrong with a file is in `Robots.problems`, with one of these reasons:
 * `too-large`: only the beginning was read; `long-line`: a line was cut; `more-problems`: no more of them are listed
 * `html-instead`: a web page stands in place of the file, which then has no rules
 * `utf-16`, `nul-bytes`: not UTF-8, and read nevertheless
-* `outside-group`: a line for some crawlers before any `User-agent`; `empty-agent`: it names nobody
+* `outside-group`: a line for some crawlers before any `User-agent`; `empty-agent`: it names no crawler
 * `no-colon`: read as if it had one; `not-a-field`: neither field nor comment
 * `pattern-without-slash`: a rule that matches no path; `bad-value`: a known field with a value that cannot be read
 """

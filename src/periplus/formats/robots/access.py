@@ -15,11 +15,11 @@ from .patterns import path_of
 from .rules import RuleSet
 from .values import Group, RequestRate, Rule, Ruling, VisitTime
 
-EVERYBODY = "*"
+ANY_AGENT = "*"
 
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _PRODUCT = re.compile(r"([A-Za-z_-]+)(?:\s*[/(]|\Z)")
-_EVERYBODY_LINE = re.compile(r"\*(?:\s|\Z)")
+_ANY_AGENT_LINE = re.compile(r"\*(?:\s|\Z)")
 
 _UNSPOKEN = Ruling(True)
 
@@ -36,11 +36,11 @@ def product_token(agent: str) -> str:
 
 
 def named_token(agent_line: str) -> str:
-    """Whom an agent line names: a product token in lower case, `*`, or nobody."""
+    """The agent that a line names: a product token in lower case, `*`, or empty."""
     if agent_line.isalpha() and agent_line.isascii():
         return agent_line.lower()
-    if _EVERYBODY_LINE.match(agent_line):
-        return EVERYBODY
+    if _ANY_AGENT_LINE.match(agent_line):
+        return ANY_AGENT
     match = _TOKEN.match(agent_line)
     return match[0].lower() if match else ""
 
@@ -51,22 +51,19 @@ class Access(RuleSet):
     Where a site says two things about speed, the slower one is kept.
     """
 
-    __slots__ = ("_noindex", "crawl_delay", "request_rate", "visit_time")
+    __slots__ = ("crawl_delay", "request_rate", "visit_time")
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.crawl_delay: float | None = None
         self.request_rate: RequestRate | None = None
         self.visit_time: VisitTime | None = None
         rules: list[Rule] = []
-        noindex: list[Rule] = []
         for group in groups:
             self.crawl_delay = slower_delay(self.crawl_delay, group.crawl_delay)
             self.request_rate = slower_rate(self.request_rate, group.request_rate)
             self.visit_time = self.visit_time or group.visit_time
             rules += group.rules
-            noindex += [Rule(False, pattern) for pattern in group.noindex]
         super().__init__(rules)
-        self._noindex = RuleSet(noindex)
 
     def allows(self, url: str) -> bool:
         """Whether the URL may be fetched."""
@@ -77,10 +74,6 @@ class Access(RuleSet):
         """Whether the URL may be fetched, and the rule that says so."""
         rule = self.rule_for(url)
         return _UNSPOKEN if rule is None or is_robots_txt(url) else Ruling(rule.allows, rule)
-
-    def may_index(self, url: str) -> bool:
-        """Whether no `Noindex` line covers the URL."""
-        return self._noindex.rule_for(url) is None
 
 
 def is_robots_txt(url: str) -> bool:

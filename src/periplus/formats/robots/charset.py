@@ -34,7 +34,7 @@ def looks_like_html(body: bytes) -> bool:
 def without_tags(body: bytes) -> bytes:
     """A robots.txt that was wrapped in markup by mistake as it was meant: `Disallow: /<br>` is about `/`.
 
-    Blanks take the place of tags, so that lines and positions stay. A location in angle brackets is no tag.
+    Blanks take the place of tags, so that lines and positions stay. A location in angle brackets is not a tag.
     """
     return _TAG.sub(lambda tag: b" " * len(tag[0]), body) if _MARKUP.match(body) else body
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from ...model import Problem, Url
 from ...urls import canonical
-from .access import EVERYBODY, Access, is_robots_txt, named_token, product_token
+from .access import ANY_AGENT, Access, is_robots_txt, named_token, product_token
 from .values import CleanParam, Group, RequestRate, Ruling, VisitTime
 
 MAX_REMEMBERED_AGENTS = 64
-"""So many crawlers' readings of one file are kept ready; a crawler has one name, an audit of sites asks for more."""
+"""Crawlers for which the rules of one file are kept ready: a crawl has one name, an audit of sites asks for more."""
 
 MAX_FIELD_NAMES = 1000
-"""So many different names are counted; junk has no end of them."""
+"""Different names that are counted, at most: a file of junk has any number of them."""
 
 
 class Robots:
@@ -84,10 +84,6 @@ class Robots:
         """Whether a crawler may fetch a URL, and the rule that says so."""
         return self.access(agent).verdict(url)
 
-    def may_index(self, agent: str, url: str) -> bool:
-        """Whether no `Noindex` line for this crawler covers the URL."""
-        return self.access(agent).may_index(url)
-
     def crawl_delay(self, agent: str) -> float | None:
         """The seconds a crawler is asked to rest between two requests."""
         return self.access(agent).crawl_delay
@@ -114,7 +110,7 @@ class Robots:
         return tuple(self._groups_by_token().get(self._token_for(agent), ()))
 
     def _read_for(self, agent: str) -> Access:
-        """Crawlers that nobody names share one reading, kept under the token that they obey."""
+        """Crawlers that no group names share one reading, kept under the token that they obey."""
         if len(self._accesses) >= MAX_REMEMBERED_AGENTS:
             self._accesses.clear()
         token = self._token_for(agent)
@@ -124,7 +120,7 @@ class Robots:
 
     def _token_for(self, agent: str) -> str:
         token = product_token(agent)
-        return token if token and token in self._groups_by_token() else EVERYBODY
+        return token if token and token in self._groups_by_token() else ANY_AGENT
 
     def _groups_by_token(self) -> dict[str, list[Group]]:
         if self._by_token is None:

@@ -8,8 +8,8 @@ interfere with these (RFC 9309 section 2.2.4). So in
     User-agent: b
     Disallow: /
 
-the rule is for both crawlers, as in Google's parser. The delay stands below `a` alone, and is for `a` alone: those who
-write such lines mean it so. That file is read as two groups, `a` with its delay, then `a` and `b` with the rule.
+the rule is for both crawlers, as in Google's parser. The delay stands below `a` alone, and is for `a` alone: crawlers
+that write such lines mean it so. That file is read as two groups, `a` with its delay, then `a` and `b` with the rule.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ MAX_LINE = 2083 * 8 - 1
 """Longer lines are cut: eight times the longest URL that browsers knew, as in Google's parser."""
 
 MAX_PROBLEMS = 100
-"""So many are listed, then one that says that there are more."""
+"""Problems that are listed, at most, and then one that says that there are more."""
 
 MAX_DETAIL = 200
-"""So much of a line is shown with a problem."""
+"""Characters of a line that are shown with a problem."""
 
 _BLANK = " \t\v\f"
 _BLANKS = re.compile("[ \t\v\f]+")

@@ -13,10 +13,10 @@ from .patterns import Pattern, beyond, has_more_spellings, path_of, patterns_of
 from .values import Rule
 
 _STEP = 4
-"""So many characters are looked at in one step: most paths differ from most patterns in their first four."""
+"""Characters that are compared in one step: most paths differ from most patterns in their first four."""
 
 _FEW = 8
-"""So many patterns are tried one after the other."""
+"""Patterns that are tried one after the other, at most; more are put into branches."""
 
 
 class RuleSet:
@@ -97,9 +97,9 @@ class RuleSet:
 class _Branch:
     """Patterns that begin alike, the best first. If they are many, most are parted by where they differ.
 
-    `rules` and `patterns` are what was put here; `rules` are those whose pattern nobody needed yet, since most branches
-    are never met. When one is met for the first time, `here` becomes what is to be tried at this place, and `further`
-    the branches beyond it, if any, by the characters of a path from `start` to `end`.
+    `rules` and `patterns` are what was put here; `rules` are those whose pattern was not needed yet, since most
+    branches are never met. When one is met for the first time, `here` becomes what is to be tried at this place, and
+    `further` the branches beyond it, if any, by the characters of a path from `start` to `end`.
     """
 
     __slots__ = ("end", "further", "here", "patterns", "rules", "start")

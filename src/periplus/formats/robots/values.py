@@ -15,7 +15,7 @@ class Rule(Struct, frozen=True, eq=False, gc=False):
     """One `Allow` or `Disallow` line.
 
     `pattern` is the path pattern as matched: escapes in upper case, octets beyond ASCII escaped (RFC 9309 section
-    2.2.2). `line` is where it was written, counted from 1, so that a person finds it; it is no part of what the rule
+    2.2.2). `line` is where it was written, counted from 1, so that a person finds it; it is not part of what the rule
     says, and two rules that say the same are equal wherever they stand.
     """
 
@@ -67,8 +67,8 @@ class CleanParam(Struct, frozen=True):
 class Group(Struct, frozen=True, gc=False):
     """What is said to some crawlers, in the order it was said.
 
-    `agents` are as written (`*`: everybody else); none at all is a group for nobody. An empty `Disallow:` or `Allow:`
-    forbids and permits nothing, and is no rule here. `noindex` are patterns like those of `rules`.
+    `agents` are as written (`*`: all others); none at all is a group for no crawler. An empty `Disallow:` or
+    `Allow:` forbids and permits nothing, and is not a rule here. `noindex` are patterns like those of `rules`.
     """
 
     agents: tuple[str, ...]

@@ -1,10 +1,10 @@
-"""Sitemaps: what a site says of its own pages (https://www.sitemaps.org/protocol.html), read and written.
+"""Sitemaps: the pages a site lists itself (https://www.sitemaps.org/protocol.html).
 
 `read` takes bytes while they arrive and gives `Entry`, `Child` and `Problem` values in constant memory, whatever the
 form: XML urlset or index, plain text list, RSS or Atom; plain, gzipped, or gzipped several times; by content alone. It
-never raises for what a site sent and never looks anything up. `read_columns` says the same by columns. `write` makes
-documents with indexes over them. `in_scope` is the protocol's location rule, which nothing here enforces. What entries
-mean for a crawl is in `policy`.
+never raises for what a site sent and never looks anything up. `read_columns` returns the same by columns. `elements`
+writes records as XML. `in_scope` is the protocol's location rule, which nothing here enforces. What entries mean for a
+crawl is in `policy`.
 
 The path of a byte: `inflate` (gzip) -> `charset` (text) -> `sniff` (what is it?) -> one of `regular` (urlset and index;
 it tries `columns` for speed, whose values are in `cells`, and leaves to `records` what needs care), `feeds`, `lists` ->
@@ -35,7 +35,6 @@ from .values import (
     Restriction,
     Video,
 )
-from .writing import write
 
 __all__ = [
     "TITLE_NS",
@@ -53,5 +52,4 @@ __all__ = [
     "in_scope",
     "read",
     "read_columns",
-    "write",
 ]

@@ -1,9 +1,9 @@
 r"""The fastest reader, for windows in which every record has the same fields in the same order: what programs write.
 
-Split at `</`, such text has as many pieces a record as it has end tags, and every so many pieces make a column: the
-same tags, then a value. So a handful of operations in C takes all values of a window out and proves that the rest of it
-is nothing but those tags. Any doubt is a `NotRegularError`, and the reader in `regular` looks closer. What the values
-mean is in `cells`.
+Split at `</`, such text has as many pieces a record as it has end tags, and every such number of pieces make a column:
+the same tags, then a value. So a handful of operations in C takes all values of a window out and proves that the rest
+of it is nothing but those tags. Any doubt is a `NotRegularError`, and the reader in `regular` looks closer. What the
+values mean is in `cells`.
 """
 
 from __future__ import annotations

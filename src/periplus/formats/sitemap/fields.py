@@ -2,10 +2,10 @@
 
 Both readers of records, the fast and the careful one, end here, so that a field means the same whichever read it.
 Reasons: "relative-url" (made absolute, or dropped where it cannot be), "bad-lastmod", "odd-lastmod" (no W3C date, but
-read as another), "bad-changefreq", "bad-priority" (also told of `0,8`, which is read), "bad-value" (numbers and dates
-of extensions; also told of quotes around a URL, which are taken off), "bare-ampersand", "bad-entity" (unknown; left as
-written), "entity-refused" (entities that a document defines itself are never expanded: no billion laughs, no reading of
-files), "too-long".
+read as another), "bad-changefreq", "bad-priority" (also reported for `0,8`, which is read), "bad-value" (numbers and
+dates of extensions; also reported for quotes around a URL, which are removed), "bare-ampersand", "bad-entity" (unknown;
+left as written), "entity-refused" (entities that a document defines itself are never expanded: no billion laughs, no
+reading of files), "too-long".
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Gzip in a stream, as servers really send it (RFC 1952): several members, several layers, damaged, cut off, bombs.
 
 The header and the checksum are read here and only raw deflate is left to the library: a library that checks the sum
-itself raises instead of handing out the last bytes, and a wrong sum is no reason to lose URLs. For the same reason,
+itself raises instead of handing out the last bytes, and a wrong checksum must not lose URLs. For the same reason,
 what turns out to be damaged goes in again by small slices: damage costs the output of one slice. The library is zlib,
 not the faster isal, which loses bytes behind the end of a member when that lies near the edge of what goes in; reading
 XML takes far longer anyway.
 
-Chunks come when they come: an empty one means "nothing yet", and an empty piece goes out for it, so that whoever pulls
-can do something else meanwhile. Empty pieces mean nothing else.
+Chunks come when they come: an empty one means "nothing yet", and an empty piece goes out for it, so that the caller
+that pulls can do something else meanwhile. Empty pieces mean nothing else.
 
 Reasons: "gzip-truncated", "gzip-damaged", "gzip-checksum", "gzip-trailing" (something else follows), "gzip-nested",
 "ratio-limit", and of the decoded bytes "too-large" (the protocol's bound; reading goes on) and "size-limit" (ours).
@@ -49,7 +49,7 @@ def inflate(chunks: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterator
 
 
 def _head(stream: Iterator[bytes]) -> Generator[bytes, None, bytes]:
-    """Enough bytes to see what they are, if there are so many."""
+    """Enough bytes to recognise the format, if there are that many."""
     head = b""
     for chunk in stream:
         head += bytes(chunk)

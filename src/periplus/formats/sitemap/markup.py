@@ -40,7 +40,7 @@ _SUBSET: Inside = (re.compile(r"\]\s{0,64}>"), 66)
 
 
 class Handler(Protocol):
-    """Whoever makes sense of tags. Names come as prefix and local name, the latter in lower case."""
+    """What receives the tags. Names come as prefix and local name, the latter in lower case."""
 
     def leaf(self, prefix: str, local: str, raw: str, /) -> bool:
         """An element without attributes and with nothing but text inside; False: tell me step by step."""
@@ -91,7 +91,7 @@ class Markup:
         return not self._held and self._inside is None
 
     def feed(self, text: str, *, is_last: bool = False, is_followed: bool = False) -> None:
-        """Tell of everything that is complete; of all of it, if a tag is known to follow this text."""
+        """Report everything that is complete; all of it, if a tag is known to follow this text."""
         text, self._held = self._held + text, ""
         position = 0
         while position < len(text):

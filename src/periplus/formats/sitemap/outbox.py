@@ -35,12 +35,12 @@ class Outbox:
         self._counts: dict[str, int] = {}
 
     def complain(self, reason: str, detail: str = "", at: int | None = None) -> None:
-        """Tell of a problem, or only count it if there were many of its kind."""
+        """Report a problem, or only count it if there were many of its kind."""
         if self._counts_one(reason):
             self._values.append(Problem(reason, detail[:DETAIL], at))
 
     def complain_late(self, reason: str, detail: str = "", at: int | None = None) -> None:
-        """Tell of a problem of the stream, when all text was read."""
+        """Report a problem of the stream, when all text was read."""
         if self._counts_one(reason):
             self._late.append(Problem(reason, detail[:DETAIL], at))
 
@@ -82,12 +82,12 @@ class Outbox:
         return values
 
     def tell_late(self) -> None:
-        """All text was read: tell of the stream."""
+        """All text was read: report on the stream."""
         self._values += self._late
         self._late = []
 
     def summary(self) -> list[Problem]:
-        """What was not told of the stream, and how many problems of any kind were only counted."""
+        """What was not reported of the stream, and how many problems of any kind were only counted."""
         told = self._limits.problems
         return self._late + [
             Problem("more-problems", f"{reason}: {count - told} more")

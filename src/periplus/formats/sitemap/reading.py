@@ -2,9 +2,9 @@
 
     chunks -> inflate -> charset -> windows of text -> sniff -> regular records | feeds | lists -> outbox -> values
 
-Every stage is a pull, so a caller who stops asking stops the reading, and no stage holds more than a window. An empty
+Every stage is a pull, so a caller that stops asking stops the reading, and no stage holds more than a window. An empty
 chunk means that nothing has arrived yet: it passes through every stage as an empty piece, and comes out as an empty
-portion of values. So one who has other things to do than to wait reads by `portions`.
+portion of values. So a caller that must not block reads by `portions`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .sniff import Sniffed, sniff
 from .values import Child, Entry, Kind, Limits
 
 WINDOW = 128 * 1024
-"""Characters that are read at once, if so many are there."""
+"""Characters that are read in one step, at most."""
 
 DEFAULT_LIMITS = Limits()
 

@@ -205,7 +205,7 @@ class Records:
         return False
 
     def _takes(self, record: Record, size: int) -> bool:
-        """Whether the record has room for so many characters more."""
+        """Whether the record has room for `size` more characters."""
         record.room -= size
         if record.room >= 0:
             return True

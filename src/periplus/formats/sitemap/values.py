@@ -1,7 +1,7 @@
 """What a sitemap says, as values: entries, children, their extensions, and the bounds of a reading.
 
 Field names follow the elements of the protocols (https://www.sitemaps.org/protocol.html and the image, video and news
-extensions), so that whoever knows those knows these. Texts are as written, entity-decoded, without white space around
+extensions). Texts are as written, entity-decoded, without white space around
 them. URLs are absolute but not canonical: what a site wrote is what a survey counts, and policy decides the rest.
 
 `gc=False`: these hold other values but can form no cycle, and millions of them are made.

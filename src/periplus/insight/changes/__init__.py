@@ -4,7 +4,7 @@
 (`visits` says how). `detail_of` says of each what it is about: it takes both versions out of the archive and compares
 them (`texts`, `difference`). `versions` gives all versions of a page and `diff_of` what differs between any two;
 `diff` compares any two texts: by sentences (`wording`), then by words, within a bounded time (`alignment`).
-`usual_beginning` is the time since when to tell if nobody says. `docs/changes.md` says what counts as a change.
+`usual_beginning` is the default start of the window. `docs/changes.md` says what counts as a change.
 """
 
 from .details import Detail, LinkChange, compare, detail_of

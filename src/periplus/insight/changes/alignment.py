@@ -25,7 +25,7 @@ class Budget:
         self.steps = steps
 
     def pay(self, steps: int) -> bool:
-        """Whether there are so many left; then they are spent."""
+        """Spend `steps`, if that many are left; whether they were."""
         if steps > self.steps:
             return False
         self.steps -= steps

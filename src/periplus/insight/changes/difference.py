@@ -83,7 +83,7 @@ class Difference(Struct, frozen=True):
 
 
 def diff(old: str, new: str, *, context: int = 1) -> Difference:
-    """What differs between two texts, with so many pieces around each place that are the same."""
+    """What differs between two texts, with `context` equal pieces around each place."""
     before, after = pieces_of(old[:MAX_TEXT]), pieces_of(new[:MAX_TEXT])
     is_cut = max(len(old), len(new)) > MAX_TEXT or max(len(before), len(after)) > MAX_PIECES
     before, after = before[:MAX_PIECES], after[:MAX_PIECES]

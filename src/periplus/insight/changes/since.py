@@ -48,7 +48,7 @@ from .visits import (
 LEVELS: Final = ("minor", "major")
 _REASONS: Final = {MOVED: "redirected", FORBIDDEN: "robots"}
 _NUMBERS: Final = {Kind.APPEARED: 1, Kind.CHANGED: 2, Kind.VANISHED: 3}
-"""What is no event is 0."""
+"""Code of a row that is not an event."""
 _KINDS: Final = {number: kind for kind, number in _NUMBERS.items()}
 _FAR_AHEAD: Final = 1 << 62
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)

@@ -26,7 +26,7 @@ from .values import Version
 from .visits import GOOD, SAME, states_of
 
 MAX_VISITS: Final = 10_000
-"""Of one page, the last so many."""
+"""Versions of one page that are read, at most: the last ones."""
 _COLUMNS: Final = (
     "url", "purpose", "outcome", "status", "reason", "target", "ended_at", "digest", "warc_file", "warc_offset",
     "warc_length", "is_revisit",
@@ -64,7 +64,9 @@ def diff_of(folder: Path, url: Url, before: float, after: float, *, spooled: Seq
     visits = versions(folder, url, spooled=spooled)
     old, new = version_at(visits, before), version_at(visits, after)
     if old is None or new is None:
-        raise UsageError(f"{url} has no version of that time", hint=f"the first is of {visits[0].at}" if visits else "")
+        raise UsageError(
+            f"{url} has no version of that time", hint=f"the first version is of {visits[0].at}" if visits else ""
+        )
     return compare(folder, url, old, new)
 
 

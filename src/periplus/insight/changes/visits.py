@@ -164,7 +164,7 @@ def _telling(folder: Path, span: Span, spooled: Sequence[Spooled], wanted: Wante
 
 
 def states_of(batch: pa.RecordBatch) -> NDArray[np.uint8]:
-    """What each row of `fetches` says of its page; 0: nothing, or it is no page."""
+    """What each row of `fetches` says about its page; 0: nothing, or it is not a page."""
     outcome = _among(batch["outcome"], ("fetched", "not-modified", "redirected", "excluded"))
     status = pc.fill_null(batch["status"], 0).to_numpy(zero_copy_only=False)
     is_robots = _among(batch["reason"], ("robots",)) == 0

@@ -1,4 +1,4 @@
-"""Since when to tell, if nobody says: since the last run of a crawl that found something began.
+"""The default start of the window: when the last run of a crawl that found something began.
 
 A run is told from what it left. When it ends, each of its shards closes the file of the table `fetches` that it wrote,
 so that what the next one does is in another file (`runs_of`). One that was killed closes nothing: there, and within a

@@ -4,8 +4,8 @@ Nothing is fetched and nothing of the collection is changed. In memory are a few
 each sitemap file that was asked for or named, never an entry of a sitemap.
 
 A robots.txt is looked for as the crawl did: at the domain, where redirects lead, and, where a web page stands in its
-place, under `www.`; the whole chain is in `fetches`. Sitemaps stand in trees as `trees` says. A file that nobody named
-counts only if it could be read: that a guess was wrong says nothing of a domain.
+place, under `www.`; the whole chain is in `fetches`. Sitemaps stand in trees as `trees` says. A file that no other
+named counts only if it could be read: that a guess was wrong says nothing of a domain.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def facts_of_collection(
     were told. `spooled` is where the last rows of a crawl are that runs or was killed.
     """
     if not (folder / "tables").is_dir():
-        raise UsageError(f"{folder} is no collection: it has no tables", hint="give the folder of a survey or a crawl")
+        raise UsageError(
+            f"{folder} is not a collection: it has no tables", hint="give the folder of a survey or a crawl"
+        )
     answers = Answers(folder, spooled, _key_of)
     sites = list(dict.fromkeys(_sites(domains) if domains is not None else _seeds(folder, spooled)))
     roots = Roots()
@@ -75,7 +77,10 @@ def facts_of_collection(
 
 
 def _sites(domains: Iterable[str]) -> Iterator[Site]:
-    """As the crawl would know them. A line that is no domain stays as it is: nobody can have been asked for it."""
+    """As the crawl would know them.
+
+    A line that is not a domain stays as it is: no server can have been asked for it.
+    """
     for domain in map(str.strip, domains):
         url = canonical(domain if "://" in domain else f"http://{domain}/")
         if domain:
@@ -117,7 +122,7 @@ def _robots(site: Site, answers: Answers) -> RobotsFact:
 
 
 def _at_www(site: Site, page: Asked, answers: Answers) -> Asked | None:
-    """The answer of `www.`, where it was asked; a site that sends everybody to its front page is asked there, too."""
+    """The answer of `www.`, where it was asked: also for a site that redirects all requests to its front page."""
     for scheme in ("http", "https") if page.url.startswith("http:") else ("https", "http"):
         url = f"{scheme}://{site if site.startswith('www.') else f'www.{site}'}/robots.txt"
         if url != page.url and url in answers.robots:
@@ -225,6 +230,6 @@ def _kind_of(beginning: bytes, reading: FileReading) -> Kind:
 
 
 def _key_of(url: str) -> str:
-    """The name that a file and its twins share, whoever spells it."""
+    """The name that a file and its twins share, however it is spelled."""
     known = canonical(url)
     return url if known is None else twin_key(known)

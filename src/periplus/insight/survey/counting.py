@@ -18,8 +18,8 @@ class NameCounts:
     """Names, in how many files each occurs, and how often in all.
 
     Exact as long as there are no more than `MOST_NAMES`. Beyond, the rarest half are folded into a tail, and a name
-    that comes back begins anew, as in lossy counting (Manku & Motwani 2002): no count is too large, and none is too
-    small by more than `error` files. The frequent names, which a table is read for, stay.
+    that comes back starts again at 0, as in lossy counting (Manku & Motwani 2002): no count is too large, and none is
+    too small by more than `error` files. The frequent names, which a table is read for, stay.
     """
 
     def __init__(self, most: int = MOST_NAMES) -> None:
@@ -59,7 +59,7 @@ class NameCounts:
         return ((name, files, occurrences) for name, (files, occurrences) in self._counts.items())
 
     def _fold(self) -> None:
-        """Drop names in no more than so many files, so many being the least that drops half of them."""
+        """Drop the names in the fewest files: at least half of all names."""
         numbers = sorted(files for files, _ in self._counts.values())
         least = numbers[len(numbers) // 2]
         before = len(self._counts)

@@ -8,7 +8,7 @@ What became of a robots.txt (`RobotsFact.outcome`):
   file itself under `www.`
 * `html-instead`: a web page stands in its place, and under `www.` there is no file either
 * `http-404` and its kin: the server said so; `too-many-redirects`; the reasons of the wire (`timeout`, ...)
-* `not-asked`: nobody asked, or nobody knows what came of it
+* `not-asked`: it was not requested, or the result is not known
 
 What became of a sitemap file (`FileFact.outcome`):
 
@@ -34,7 +34,7 @@ READ, NOT_A_SITEMAP, REDIRECTED = "read", "not-a-sitemap", "redirected"
 NOT_FETCHED, NOT_READ = "not-fetched", "not-read"
 
 LONGEST_AGENT = 80
-"""Characters of an agent that are looked at; what is longer is no name."""
+"""Characters of an agent that are looked at: longer texts are not names."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BEFORE_VERSION = re.compile(r"[^/(;]*")
@@ -56,7 +56,7 @@ class RobotsFact(Struct, frozen=True):
     sections: int = 0
     """Groups: user agents, and what is said to them."""
     agents: tuple[str, ...] = ()
-    """Whom the sections name, as `agent_name` writes it; once for each section."""
+    """The agents that the sections name, as `agent_name` writes them; once for each section."""
     fields: tuple[tuple[str, int], ...] = ()
     """Names of lines in lower case, as they are spelt, and how often."""
     disallows: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""The figures of the Berkeley report as values: what a picture of each would show. Drawing is left to whoever can.
+"""The figures of the Berkeley report as values: what a picture of each would show. Drawing is done elsewhere.
 
 A figure has at most `MOST_POINTS` points a curve: of a longer one those are kept that lie evenly on a logarithmic axis,
 the first and the last among them, which is what these heavy tails are looked at on.
@@ -80,7 +80,7 @@ def _spread(name: str, title: str, x_label: str, y_label: str, values: Distribut
     """
     items = [(value, count) for value, count in values.items() if value > 0]
     at_least = list(accumulate(count for _, count in reversed(items)))[::-1]
-    curve = _curve("at least so many", [value for value, _ in items], at_least)
+    curve = _curve("at least this number", [value for value, _ in items], at_least)
     return Figure(name, title, x_label, y_label, (curve,))
 
 

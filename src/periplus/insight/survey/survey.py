@@ -44,7 +44,7 @@ class DomainRow(Struct, gc=False):
 
 
 class Level(Struct, gc=False):
-    """Files with so many indexes above them."""
+    """Files by the number of indexes above them."""
 
     files: int = 0
     read: int = 0

@@ -1,4 +1,4 @@
-"""The trees that indexes make of sitemap files, found again from who names whom, and whose each tree is.
+"""The trees that indexes make of sitemap files, rebuilt from which file names which, and the domain of each tree.
 
 A file stands where the shortest way from a robots.txt leads to it, once: so loops end. One that several domains name is
 of a domain on whose hosts it lies, if one of them does, else of the first of the list. A file that no robots.txt and no

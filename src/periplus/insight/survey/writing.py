@@ -1,7 +1,7 @@
 """A survey as files: every table as Parquet and CSV, a page to read, and the numbers as JSON.
 
     DIR/tables/fields.parquet, DIR/tables/fields.csv, ...
-    DIR/figures/coverage.svg, ...        where somebody draws
+    DIR/figures/coverage.svg, ...        if figures are drawn
     DIR/report.md
     DIR/summary.json
 

@@ -15,7 +15,7 @@ MAX_DEPTH: Final = 32
 class Branch:
     """One prefix. `weight` is what its URLs weigh, `pages` how many they are; of itself alone: `own`.
 
-    A branch that is folded is a leaf, and keeps what was below it for those who look for a page there. `members` are
+    A branch that is folded is a leaf, and keeps what was below it, to find a page there. `members` are
     the branches that a facet was put together from.
     """
 

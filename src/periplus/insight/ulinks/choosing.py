@@ -1,6 +1,6 @@
 """The few pages of a site that stand for most of it: useful links.
 
-Two ways. Exact: the Berkeley report's, as it is written. Improved: the same tree, of mended names, with weights of
+Two ways. Exact: the Berkeley report's, as it is written. Improved: the same tree, of repaired names, with weights of
 priority and lastmod (the report asked for that), where lists of items fold first, facets are gathered, only pages that
 are known to be there are named, and the choice is greedy: after three siblings, further ones count half.
 """
@@ -26,7 +26,7 @@ from .sampling import SAMPLE, Listed, Sample
 from .shapes import fold_lists, has_figures, is_list, is_number
 
 HALF_LIFE: Final = 180 * 86_400.0
-"""A page that changed so many seconds before the newest weighs half."""
+"""Half-life in seconds: a page that changed this long before the newest weighs half."""
 _PRIORITY, _LEAST = 0.5, 0.05
 _SIBLINGS, _FURTHER = 3, 0.5
 _NUMBERED: Final = 0.25
@@ -66,10 +66,10 @@ def ulinks(
 ) -> list[Ulink]:
     """The `k` most useful links of a site, of at least `m` parts that it is seen as (`k`, if not given).
 
-    URLs may come in any number; 20,000 of them, drawn by lot, make the tree. `as_of`: against what the age of a page
-    is reckoned; (nearly) the newest lastmod, if not given.
+    URLs may come in any number; 20,000 of them, sampled, make the tree. `as_of`: the time from which the age of a page
+    is computed; (nearly) the newest lastmod, if not given.
     """
-    sample = Sample(urls, size=SAMPLE, seed=seed, mends=not exact)
+    sample = Sample(urls, size=SAMPLE, seed=seed, repairs=not exact)
     if exact:
         return exact_ulinks(sample, k, k if m is None else m)
     return chosen_ulinks(sample, k, k if m is None else m, is_page=is_page, as_of=as_of)
@@ -201,7 +201,7 @@ class _Places:
         return found if found is not None else self._asked(branch)
 
     def _asked(self, branch: Branch) -> Listed | None:
-        """Whether the whole list, or somebody else, knows a page of that name that was not drawn."""
+        """Whether the whole list, or `is_page`, has a page of that name that is not in the sample."""
         urls = list(self._names.spellings(branch.path))
         known = self._sample.holds(urls)
         if not any(known) and self._is_page is not None:

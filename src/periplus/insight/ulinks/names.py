@@ -26,7 +26,7 @@ _SUFFIXES: Final = ("/", "", ".html", ".htm", ".php", "/index.html", "/index.htm
 _sessions = Sessions()
 
 
-def mended(text: str) -> Url | None:
+def repaired(text: str) -> Url | None:
     """The canonical form of what was meant: of several schemes the last, without a session."""
     url = canonical(text if "://http" not in text and ":///" not in text else _with_one_scheme(text))
     if url is None or ("?" not in url and ";" not in url and "/(" not in url):

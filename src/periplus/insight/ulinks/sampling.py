@@ -1,8 +1,8 @@
 """What a site lists, in bounded memory: a sample of its URLs, and the fingerprints of all of them.
 
-The report put 20,000 URLs of a site into its tree, drawn by lot: heavy prefixes are heavy in any sample. A reservoir
-draws them in one pass without knowing how many there are. Whether a prefix is a page is asked of all URLs, not of the
-sample: their fingerprints take 8 bytes each.
+The report put a random sample of 20,000 URLs of a site into its tree: heavy prefixes are heavy in any sample. A
+reservoir draws them in one pass without knowing how many there are. Whether a prefix is a page is asked of all URLs,
+not of the sample: their fingerprints take 8 bytes each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec import Struct
 from periplus.model import Url
 from periplus.urls import canonical, fingerprints
 
-from .names import mended
+from .names import repaired
 
 SAMPLE: Final = 20_000
 _MOST_PRINTS: Final = 20_000_000
@@ -39,18 +39,20 @@ class Listed(Struct, frozen=True, gc=False):
 
 
 class Sample:
-    """Some URLs of a site, drawn by lot with a seed, and the memory of all.
+    """A random sample of the URLs of a site, by a seed, and a filter of all of them.
 
     `total` is how many there were, `unreadable` how many more were no URLs, or longer than the protocol lets them be.
     """
 
-    def __init__(self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, mends: bool = True) -> None:
+    def __init__(
+        self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, repairs: bool = True
+    ) -> None:
         self.total = 0
         self.unreadable = 0
         self._prints = array("Q")
         self._drawn: list[Listed] = []
         random = Random(seed)  # noqa: S311 - chance, not secrets
-        for url, listed in self._read(urls, mends):
+        for url, listed in self._read(urls, repairs):
             self.total += 1
             drawn = Listed(url, listed.priority, listed.lastmod, listed.title)
             if len(self._drawn) < size:
@@ -59,12 +61,12 @@ class Sample:
                 self._drawn[place] = drawn
         self._known = np.unique(np.frombuffer(self._prints, np.uint64))
 
-    def _read(self, urls: Iterable[str | Listed], mends: bool) -> Iterator[tuple[Url, Listed]]:
+    def _read(self, urls: Iterable[str | Listed], repairs: bool) -> Iterator[tuple[Url, Listed]]:
         """Every URL in canonical form, a few thousand at a time."""
         each = iter(urls)
         while some := list(islice(each, _AT_ONCE)):
             listed = [one if isinstance(one, Listed) else Listed(one) for one in some]
-            found = [mended(one.url) if mends else canonical(one.url) for one in listed]
+            found = [repaired(one.url) if repairs else canonical(one.url) for one in listed]
             pairs = [
                 (url, one) for url, one in zip(found, listed, strict=True) if url is not None and len(url) < _LONGEST
             ]

@@ -1,4 +1,4 @@
-"""What pages are called by those who link to them, and by themselves.
+"""Titles of pages: from the links to them, and from themselves.
 
 The text of links is short and tells a visitor where they lead; of several the one of most pages. A title often ends in
 the name of the site, which says nothing among titles of one site, and is cut off.

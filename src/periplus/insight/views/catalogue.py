@@ -1,6 +1,6 @@
 """Every table that can be asked in SQL: its name, a sentence on what a row of it is, and how it is made.
 
-The seven tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are reckoned once and kept
+The seven tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
 (`making`); all others are views on these, written down here and in `docs/measures.md`.
 
 The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all that sites say of themselves (sitemaps,
@@ -25,7 +25,7 @@ MAX_HOPS: Final = 20
 
 
 class View(Struct, frozen=True):
-    """Something that can be asked. `sql` is empty where it is no view but a table."""
+    """A view or table that can be queried. `sql` is empty for a table."""
 
     name: str
     says: str
@@ -47,7 +47,7 @@ MADE: Final = (
     View("urls", "Every URL that was seen, once, with all that is known of it: the table that the measures are of."),
     View("site_ranks", "The PageRank of every site over the links between sites, and what its pages hold together."),
 )
-"""Reckoned once, and kept in the folder `insight` of the collection until the tables grow."""
+"""Computed once, and kept in the folder `insight` of the collection until the tables grow."""
 
 _MISSED = """\
 select url, site, domain, first_seen_at, status, main_length, own_links, resources, pagerank, case
@@ -200,7 +200,7 @@ DERIVED: Final = (
     ),
     View(
         "cumulative_ranks",
-        "How much of all PageRank the crawl had after so many pages, in the order in which it visited them.",
+        "Share of all PageRank that the crawl had after each page, in the order in which it visited them.",
         "select row_number() over visits as pages, url, first_visited_at,\n"
         "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
         "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",

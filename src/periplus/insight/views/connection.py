@@ -1,12 +1,12 @@
 """A collection that can be asked in SQL: DuckDB in memory, over the Parquet files as they lie and rows still in spools.
 
 Nothing is loaded that was not asked for. A table or view is put in place when its name stands in a question (a name
-that only looks like one costs time, nothing else); `urls` and what rests on it are reckoned at that moment, once, and
+that only looks like one costs time, nothing else); `urls` and what rests on it are computed at that moment, once, and
 kept in the folder `insight` of the collection (`kept`).
 
-Nobody downloads anything: extensions are neither installed nor loaded. Questions of our own go by `ask`; what somebody
-else wrote goes by `select`, which lets it read the collection and nothing besides (see there). DuckDB's own errors
-become a `UsageError` there, because somebody's SQL was wrong; in `ask` they would be a bug of ours.
+Nothing is downloaded: extensions are neither installed nor loaded. Our own queries go by `ask`; a query that a user
+wrote goes by `select`, which lets it read the collection and nothing else (see there). DuckDB's own errors
+become a `UsageError` there, because the user's SQL was wrong; in `ask` they would be a bug of ours.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
@@ -48,12 +48,12 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What DuckDB may hold; the rest waits on disk, in a temporary folder."""
     threads: int = 0
     """Processors; 0: all that this process may use."""
-    reckoning_bytes: int = 4 << 30
-    """What links, or sketches, may take in one memory; if they take more, they are reckoned with in partitions."""
+    memory_bytes: int = 4 << 30
+    """Bytes that links, or sketches, may take in one memory; if they take more, they are processed in partitions."""
 
 
 class Answer:
-    """What was answered to somebody else's question: the columns' names, and row after row as it is read."""
+    """The result of a user's query: the columns' names, and row after row as it is read."""
 
     def __init__(self, batches: pa.RecordBatchReader, noticing: Callable[[], AbstractContextManager[None]]) -> None:
         self._batches = batches
@@ -68,7 +68,7 @@ class Answer:
 
 
 class Views:
-    """A collection and its views, until closed. `say` hears what is being reckoned, where that takes time."""
+    """A collection and its views, until closed. `say` is told what is being computed, where that takes time."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Views:
         say: Callable[[str], None] | None = None,
         executor: Executor | None = None,
     ) -> None:
-        """With an `executor` PageRank and near-duplicates are reckoned there, in partitions, however few they are."""
+        """With an `executor` PageRank and near-duplicates are computed there, in partitions, however few they are."""
         self.folder = folder
         self.settings = settings or ViewSettings()
         self.executor = executor
@@ -115,7 +115,7 @@ class Views:
         return database
 
     def close(self) -> None:
-        """Let go of everything; what was reckoned stays."""
+        """Close the database; what was computed is kept."""
         self.database.close()
         self._scratch.cleanup()
 
@@ -155,7 +155,7 @@ class Views:
         return found
 
     def select(self, sql: str) -> Answer:
-        """What it answers to somebody else's question: one `select`, which reads the collection and nothing besides.
+        """The result of a user's query: one `select`, which may read the collection and nothing else.
 
         Any other kind of statement is refused (`copy`, `attach`, `install`, `set`, `pragma` write, load or unlock).
         Then the database is locked: from here on it opens no file but those of the tables, and its settings stay.
@@ -164,8 +164,8 @@ class Views:
             statements = self.database.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise UsageError(
-                "one question at a time, and nothing but a question: select ..., describe ..., summarize ...",
-                hint="to keep an answer, send it to a file: periplus query DIR --csv 'select ...' > answer.csv",
+                "a query must be one statement that only reads: select ..., describe ..., summarize ...",
+                hint="to keep the result, write it to a file: periplus query DIR --csv 'select ...' > answer.csv",
             )
         self.prepare(sql)
         self._lock()
@@ -225,7 +225,7 @@ class Views:
         from .making import make  # knows this class
 
         if not self.kept.is_current:
-            self._say("reckoning PageRank, near-duplicates and what is known of every URL (kept until the tables grow)")
+            self._say("computing PageRank, near-duplicates and what is known of every URL (kept until the tables grow)")
             make(self)
         for view in MADE:
             self._there.add(view.name)
@@ -244,7 +244,7 @@ def _quoted(text: str) -> str:
 
 @contextmanager
 def _as_usage_errors() -> Iterator[None]:
-    """What is wrong with a question that somebody else wrote, in DuckDB's words."""
+    """What is wrong with a user's query, in DuckDB's words."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException) as error:

@@ -1,9 +1,9 @@
-"""What was reckoned from the tables, kept beside them until they grow.
+"""What was computed from the tables, kept beside them until they grow.
 
-    insight/urls.parquet, insight/site_ranks.parquet    what was reckoned
+    insight/urls.parquet, insight/site_ranks.parquet    what was computed
     insight/made-from.json                              from which files, how long each was, and in which way
 
-If the note does not tell exactly of what is there now, all is reckoned again. It may be removed at any time. Where the
+If the note does not match what is there now, all is computed again. The folder may be removed at any time. Where the
 folder cannot be written (an archive on a disk that is read only), things are kept in a temporary folder.
 """
 
@@ -42,7 +42,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Kept:
-    """The folder of what was reckoned."""
+    """The folder of what was computed."""
 
     def __init__(self, folder: Path, scratch: Path, tables: Path, spooled: Sequence[Spooled]) -> None:
         self.folder = folder

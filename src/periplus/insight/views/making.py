@@ -1,9 +1,10 @@
 """How `urls` is made: one row for every URL that was seen, out of all seven tables, the graph and the clusters.
 
-*Seen* leaves out what nobody asked for: URLs that are out of scope, excluded, too far away, over a budget, or that end
-like a picture. What was refused because its kind had brought nothing (`low-yield` and the like) was seen all the same:
-it is the noise that a source makes. What keeps a URL from being visited is decided when it is offered (`discoveries`),
-or when its turn comes: by robots.txt, or by what its kind has brought since (`fetches`, excluded). `refused` is either.
+*Seen* leaves out what the crawl was not asked for: URLs that are out of scope, excluded, too far away, over a budget,
+or that end like a picture. What was refused because its kind had brought nothing (`low-yield` and the like) was seen
+all the same: it is the noise that a source makes. What keeps a URL from being visited is decided when it is offered
+(`discoveries`), or when its turn comes: by robots.txt, or by what its kind has brought since (`fetches`, excluded).
+`refused` is either.
 
 How a URL is doing is what its last visit says that had a lasting answer: a timeout today does not unmake the page of
 yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints; the
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
     from .connection import Views
 
 NOT_ASKED: Final = ("scheme", "extension", "out-of-scope", "excluded", "not-included", "link-depth", "site-budget")
-"""Refusals that say nothing about who told of a URL."""
+"""Refusals that say nothing about the source of a URL."""
 LISTING: Final = ("sitemap", "feed", "ping", "archive")
 """What sites say of themselves: Sitemaps, as opposed to Discovery."""
 BYTES_A_LINK: Final = 30
 BYTES_A_URL: Final = 100
 BYTES_A_PAGE: Final = 250
-"""What reckoning in one memory takes, about."""
+"""Bytes that a row takes while all is computed in one memory, about."""
 _ROWS_AT_ONCE: Final = 100_000
 _NOTHING: Final = (
     np.empty(0, np.int64),
@@ -139,7 +140,7 @@ from read_parquet({urls}) as urls join domains using (site) group by site
 
 
 def make(views: Views) -> None:
-    """Reckon `urls` and `site_ranks`, and keep them."""
+    """Compute `urls` and `site_ranks`, and keep them."""
     views.prepare("discoveries fetches pages sitemaps")
     database = views.database
     told = _quoted(views.scratch / "told.parquet")
@@ -168,9 +169,9 @@ def make(views: Views) -> None:
 
 @contextmanager
 def _workplace(views: Views, table: str, bytes_a_row: int, besides: int = 0) -> Iterator[Workplace | None]:
-    """Where to reckon with a table: in this memory (`None`) if nothing else was asked for and it fits."""
+    """Where to process a table: in this memory (`None`) if it fits and no executor was given."""
     needed = count_rows(views.tables, table, spooled=views.spooled) * bytes_a_row + besides
-    allowed = views.settings.reckoning_bytes
+    allowed = views.settings.memory_bytes
     if views.executor is not None:
         yield Workplace(views.executor, views.kept.folder)
     elif needed <= allowed:
@@ -181,7 +182,7 @@ def _workplace(views: Views, table: str, bytes_a_row: int, besides: int = 0) -> 
 
 
 def _seen(database: duckdb.DuckDBPyConnection) -> tuple[Seen, list[str]]:
-    """The URLs that were told of, by their numbers; and the names of their sites."""
+    """The discovered URLs, by their numbers; and the names of their sites."""
     numbers: dict[str, int] = {}
     parts: list[tuple[NDArray[Any], ...]] = [_NOTHING]
     for batch in database.sql(
@@ -198,7 +199,7 @@ def _seen(database: duckdb.DuckDBPyConnection) -> tuple[Seen, list[str]]:
 
 
 def _facts(seen: Seen, ranks: Ranked, clusters: tuple[NDArray[np.uint64], NDArray[np.uint64]]) -> pa.Table:
-    """What was reckoned of each URL, by its number. Who is in no cluster is one of its own."""
+    """What was computed of each URL, by its number. A URL in no cluster is a cluster of its own."""
     members, firsts = clusters
     at = places(members, seen.keys)
     return pa.table(

@@ -1,6 +1,6 @@
 """Questions worth asking of any collection, by name: what the answer shows, what to do about it, and the SQL.
 
-Whoever shows a number can show its question beside it. Each is a plain `select` over the views of `catalogue`, to be
+A page that shows a number can show its query beside it. Each is a plain `select` over the views of `catalogue`, to be
 typed into `periplus query` as it stands; the papers' figures that it answers for are named.
 """
 

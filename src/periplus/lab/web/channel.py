@@ -1,6 +1,6 @@
 """The bytes of one connection, in the clear or under TLS, and the ways to end it: in order, or with a reset.
 
-HTTP is spoken one floor above, in `connection`, which need not know whether anybody could listen in.
+HTTP is one layer above, in `connection`, which need not know whether it is encrypted.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Channel:
 
     @property
     def ip(self) -> str:
-        """Who is at the other end."""
+        """The address of the client."""
         return str((self._transport.get_extra_info("peername") or ("",))[0])
 
     def begin_tls(self, context_of: ContextOf, host: str) -> None:
-        """From here on, bytes are TLS; be `host` for a client that names nobody."""
+        """From here on, bytes are TLS; serve `host` to a client that names none."""
         self._tls = TlsLayer(context_of, host)
 
     def receive(self, data: bytes) -> bytes:

@@ -54,7 +54,7 @@ class ClutteredWorld(World):
         return _FROM.sub("", url)
 
     def exists(self, url: str, at: float) -> bool:
-        """As in any world; a day on which nothing happens is no page."""
+        """As in any world; a day on which nothing happens has no page."""
         return "/calendar/" not in url and super().exists(self.unspelt(url), at)
 
     def answer(self, request: Request) -> Answer:

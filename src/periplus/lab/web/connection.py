@@ -37,7 +37,7 @@ _SECURE = (("x-forwarded-proto", "https"),)
 
 
 class Replier(Protocol):
-    """Whoever knows what a host says: see `hosts`."""
+    """Answers requests for a host: see `hosts`."""
 
     def __call__(self, request: Request, *, is_proxied: bool) -> Reply:
         """The reply to a request."""
@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
     # What the event loop tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody is there."""
+        """A client has connected."""
         self._channel = Channel(cast("asyncio.Transport", transport))
         self._ip = self._channel.ip
         if self._begins_secure:
@@ -235,7 +235,7 @@ class Connection(asyncio.Protocol):
         return Request(method, head.host, head.target, fields, at, self._ip)
 
     def _ask(self, request: Request, *, is_proxied: bool) -> Reply:
-        """What the host says. A bug of ours must not end the lab: it is a 500, told to whoever runs the loop."""
+        """The host's answer. A bug of ours must not end the lab: it is a 500, and reported to the event loop."""
         try:
             return self._service.reply(request, is_proxied=is_proxied)
         except Exception as error:
@@ -243,7 +243,7 @@ class Connection(asyncio.Protocol):
             return _OUR_FAULT
 
     def _say(self, exchange: _Exchange, data: bytes) -> None:
-        """The whole answer at once; noted first, so that who has it finds it in the log."""
+        """Send the whole answer at once; logged first, so that a client that has it finds it in the log."""
         exchange.sent = len(data)
         self._note(exchange)
         self._channel.send(data)

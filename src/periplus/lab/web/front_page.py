@@ -80,7 +80,7 @@ def _ways_in(host: str, port: int, tls_port: int | None) -> Iterator[str]:
         ]
     yield f"<h2>Point a crawler here</h2><pre>{escape(chr(10).join(lines))}</pre>"
     yield '<p class="soft">For programs: <a href="/seeds.txt">seeds.txt</a>, <a href="/hosts.txt">hosts.txt</a>, '
-    yield '<a href="/visits.jsonl">visits.jsonl</a> (who came when), <a href="/clock">clock</a>. '
+    yield '<a href="/visits.jsonl">visits.jsonl</a> (all requests), <a href="/clock">clock</a>. '
     yield "The links below lead through paths of this host, so that a browser can follow them.</p>\n"
 
 

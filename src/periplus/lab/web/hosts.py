@@ -1,4 +1,4 @@
-"""Who answers for a host name: a site of the world, a hostile host, or the lab's own index page."""
+"""What answers for a host name: a site of the world, a hostile host, or the lab's own index page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .world import World
 
 _HOSTILE, _WORLD = f".{hostile.DOMAIN}", f".{sites.DOMAIN}"
 _PLAIN = ("Content-Type", "text/plain; charset=utf-8")
-_NOBODY = Answer(421, (_PLAIN,), b"There is no such host in the lab.\n")
+_UNKNOWN_HOST = Answer(421, (_PLAIN,), b"There is no such host in the lab.\n")
 _NO_LOOKUP = Answer(502, (_PLAIN,), b"There is no such host in the lab.\n")
 _READ_ONLY = Answer(405, (_PLAIN, ("Allow", "GET, HEAD")), b"This web can only be read.\n")
 """HEAD is asked as GET; the server drops the body."""
@@ -33,7 +33,7 @@ class Front(Protocol):
 
 
 class Hosts:
-    """The switchboard between host names and those who answer for them."""
+    """Routes requests by host name."""
 
     def __init__(self, world: World, front: Front) -> None:
         self._world = world
@@ -42,14 +42,14 @@ class Hosts:
     def reply(self, request: Request, *, is_proxied: bool = False) -> Reply:
         """What the host of a request says. To a proxy's client an unknown name is a failed lookup."""
         found = self._find(request)
-        return _NO_LOOKUP if is_proxied and found.status == _NOBODY.status else found
+        return _NO_LOOKUP if is_proxied and found.status == _UNKNOWN_HOST.status else found
 
     def _find(self, request: Request) -> Reply:
         host = request.host
         if request.method != "GET":
             return _READ_ONLY
         if host.endswith(_HOSTILE):
-            return perform(request) or _NOBODY
+            return perform(request) or _UNKNOWN_HOST
         if host.endswith(_WORLD):
             return self._world.answer(request)
-        return self._front.answer(request, self.reply) if is_local(host) else _NOBODY
+        return self._front.answer(request, self.reply) if is_local(host) else _UNKNOWN_HOST

@@ -129,7 +129,7 @@ def _parse_fields(text: str) -> _Parsed | Refusal:
         return Refusal(411, "a body without a length")
     length = first.get("content-length", "0")
     if not (length.isascii() and length.isdigit()):
-        return Refusal(400, "a length that is no number")
+        return Refusal(400, "a length that is not a number")
     if len(length) > 9 or int(length) > LONGEST_BODY:
         return Refusal(413, "a body too long for the lab")
     return _Parsed(

@@ -66,7 +66,7 @@ def generations(keys: Words, tick: int) -> tuple[Ticks, Ticks]:
 
 
 class Arrivals:
-    """Who was born last among some slots, in the time of a binary search per span.
+    """The last page born among some slots, in the time of a binary search per span.
 
     Slots of one span are born in the order of their phases, over and over, so one sorted array a span says it all.
     """

@@ -1,4 +1,4 @@
-"""The server's own account of who came when: politeness and needless fetches are counted here, from the other side.
+"""The server's log of requests: politeness and needless fetches are counted here, on the server's side.
 
 Every request becomes one `Visit` with its times, virtual and real. The log keeps the latest `capacity` of them in
 memory (it must not grow with requests) and, where asked, writes all of them to a file as JSON lines. A visit is noted

@@ -1,7 +1,7 @@
-"""Who links to whom: the bow-tie of sites (Broder et al., "Graph structure in the web", 2000).
+"""Links between sites: the bow-tie (Broder et al., "Graph structure in the web", 2000).
 
 Core sites link to core and outer sites, in proportion to a power law of their rank; inner sites link to the core and
-nobody links to them; outer sites link to nobody; islands neither. Every core and outer site is named on the home page
+no site links to them; outer sites link to no site; islands neither. Every core and outer site is named on the home page
 of some core site, and every core site names the first, so that the core is strongly connected and the rest hangs on it.
 """
 

@@ -50,7 +50,7 @@ _FACT, _COMMENT = 0, 3
 
 
 def traces(state: State) -> tuple[list[Trace], list[Trace]]:
-    """What an article's recent changes left behind: who wrote each paragraph, and the comments, the oldest first.
+    """What an article's recent changes left behind: the author of each paragraph, and the comments, the oldest first.
 
     Of four changes one touches the facts alone, one adds a comment, two rewrite a paragraph or two.
     """

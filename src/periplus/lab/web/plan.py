@@ -122,7 +122,7 @@ def _robots(lot: _Lot, number: int) -> str:
 
 
 def _host(seed: int, number: int, bits: int, taken: set[str]) -> str:
-    """A name nobody has; of every 16 sites, three live under one name."""
+    """A new name; of every 16 sites, three are under one registrable domain."""
     group, place = divmod(number, 16)
     if 5 <= place <= 7:
         family = host_label(key_of(seed, "family", group) >> 1)

@@ -1,4 +1,4 @@
-"""Chance that can be asked anywhere, in any order: a number is a function of who asks, not of who asked before.
+"""Random numbers that do not depend on the order of calls: each is a function of its key.
 
 Counter-based generators (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The numbers that are
 also wanted for whole sites at once come from one folded multiplication (wyrand, Wang Yi), alike for a Python integer

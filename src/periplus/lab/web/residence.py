@@ -139,7 +139,7 @@ class Residence:
         return Answer(200, (kind, *current.headers()), body_of(document))
 
     def _feed(self, request: Request, tick: int) -> Answer:
-        """The newest pages that the home page tells of, as RSS or Atom."""
+        """The newest pages of the home page, as RSS or Atom."""
         moment = self.site.moment(tick)
         host = f"http://{self.site.host}"
         items = []

@@ -48,7 +48,7 @@ class RunningLab:
         except Exception as error:
             if self._ready.done():
                 raise
-            self._ready.set_exception(error)  # for whoever started the lab
+            self._ready.set_exception(error)  # for the thread that started the lab
         finally:
             self._loop.close()
 

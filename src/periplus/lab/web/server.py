@@ -48,7 +48,7 @@ class Server:
         """Port 0 is any free one; without a `tls_port` there is no TLS (and `cryptography` is not needed).
 
         `pace` scales the waits of hostile hosts: a test of a 30-second silence need not take 30 seconds. `latency` says
-        how many seconds each request waits for the first byte of its answer; without it nobody waits.
+        how many seconds each request waits for the first byte of its answer; without it none waits.
         """
         self.world = world
         self.clock = clock or RunningClock(world.epoch)

@@ -30,7 +30,7 @@ class Profile(Enum):
 
 
 class Role(Enum):
-    """A site's part in the bow-tie of the web (Broder et al. 2000): who links to whom."""
+    """A site's part in the bow-tie of the web (Broder et al. 2000), which decides what it links to."""
 
     CORE = "core"
     IN = "in"

@@ -2,7 +2,7 @@
 
 Everything about a slot is drawn from 64 bits, its key, and every fact has bits of its own, so that no two depend on
 each other: 0-3 the span of its pages (`life`), 4-15 how often they change (`change`), 16-22 sickness, 23-27 which
-sickness or noindex, 28-35 whether hubs tell of it, 36-43 duplicates, 44-63 when its pages are born (`life`).
+sickness or noindex, 28-35 whether hubs link to it, 36-43 duplicates, 44-63 when its pages are born (`life`).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class _NamedObject(ssl.SSLObject):
 
 
 def _choose(tls: ssl.SSLObject | ssl.SSLSocket, host: str | None, _context: ssl.SSLContext) -> int | None:
-    """The client says whom it wants: be that host, or fail for the one that hangs up."""
+    """Serve the certificate of the host that the client names, or fail for the host that hangs up."""
     if host and isinstance(tls, _NamedObject):
         tls.asked_for = host.lower()
         if tls.asked_for == CUT:
@@ -51,7 +51,7 @@ class TlsLayer:
     """The server's side of one TLS connection, without a socket."""
 
     def __init__(self, context_of: Callable[[str], ssl.SSLContext], host: str) -> None:
-        """`context_of` gives the certificate of a host; `host` is who to be when the client names nobody."""
+        """`context_of` gives the certificate of a host; `host` is served when the client names none."""
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._object = context_of(host).wrap_bio(self._incoming, self._outgoing, server_side=True)
         assert isinstance(self._object, _NamedObject)  # noqa: S101 - what `server_context` makes

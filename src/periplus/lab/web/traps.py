@@ -1,4 +1,4 @@
-"""Places where a crawler can stay for ever, in ordinary HTTP, each on a host of its own.
+"""Places where a crawler can stay forever, in ordinary HTTP, each on a host of its own.
 
 * calendar: every month has a next one; every day is a page.
 * facets: filters that can be combined in any order, each combination a URL.
@@ -84,7 +84,7 @@ def _facets(request: Request, key: int) -> Answer:
 
 
 def _sessions(request: Request, key: int) -> Answer:
-    """Twenty pages, and in every link a session that nobody has had before."""
+    """Twenty pages, and in every link a new session."""
     path = request.target.partition("?")[0]
     session = at(key_of(key, request.target), int(request.at * 1000))
     links = " ".join(f'<a href="/page{number}.html?sid={session:016x}">Page {number}</a>' for number in range(20))
@@ -112,7 +112,7 @@ def _farm(request: Request, key: int) -> Answer:
 
 
 def _cloaker(request: Request, key: int) -> Answer:
-    """Whoever calls itself a crawler reads an encyclopedia; people are sent to the casino."""
+    """Crawlers by their User-Agent get an encyclopedia; people are redirected to a casino."""
     agent = request.header("user-agent") or ""
     if _CRAWLER.search(agent):
         links = " ".join(f'<a href="/topic{number}.html">Topic {number}</a>' for number in range(12))

@@ -6,9 +6,9 @@
 
 A world is a function: the same seed and the same request give the same bytes on any machine, and nothing is kept of a
 page but what could be worked out again. How it is built, from the bottom: `randomness`, `vocabulary`, `life` and
-`change` (when), `sites` and `plan` (who), `slots`, `paths`, `signposts`, `live`, `neighbours` and `pages` (what),
-`exclusion`, `sitemaps`, `validation` and `database` (what sites say), `residence` (one site, answering), `duplicates`,
-and `traps` (hosts of their own).
+`change` (when), `sites` and `plan` (which sites), `slots`, `paths`, `signposts`, `live`, `neighbours` and `pages`
+(what), `exclusion`, `sitemaps`, `validation` and `database` (what sites say), `residence` (one site, answering),
+`duplicates`, and `traps` (hosts of their own).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What was found in an epoch, and what followed: the memory of a balance, which people can read as well.
 
-Utilities are reckoned from it (`utilities`): of the lowest-scored pages that a source gave, the share that entered the
+Utilities are computed from it (`utilities`): of the lowest-scored pages that a source gave, the share that entered the
 collection. Ten pages say little, so the guarded form counts earlier epochs with `decay`, and begins from one page of
 either kind that never was (Beta(1,1)): equal evidence, equal utility.
 """

@@ -7,7 +7,7 @@ from msgspec import Struct
 from ...model import ConfigError
 
 _GROWTH, _GROWN = 1.5, 30
-"""Epochs grow by this, and not after so many: then they have their length, whatever it is."""
+"""Number of epochs after which epochs no longer grow."""
 _LEAST_SAMPLE = 5
 """Fewer pages say next to nothing."""
 _STEEPNESS, _LONGEST_STEP = 4.0, 4.0
@@ -42,19 +42,15 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         """Refuse what cannot be shared out."""
         if not 2 <= self.epoch <= _LARGEST_EPOCH:
-            raise ConfigError(
-                f"an epoch of {self.epoch} pages cannot be shared out", hint=f"Give it 2 to {_LARGEST_EPOCH} pages"
-            )
+            raise ConfigError(f"epoch must be from 2 to {_LARGEST_EPOCH} pages, got {self.epoch}")
         if self.first_epoch < 2:
-            raise ConfigError(
-                f"an epoch of {self.first_epoch} pages cannot be shared out", hint="Give the first one 2 pages at least"
-            )
+            raise ConfigError(f"first_epoch must be at least 2 pages, got {self.first_epoch}")
         if not 0.0 < self.step <= 0.5:
-            raise ConfigError(f"a step of {self.step} of an epoch is none", hint="Give it more than 0, up to 0.5")
+            raise ConfigError(f"step must be > 0 and <= 0.5, got {self.step}")
         if not 0.0 <= self.share <= 1.0:
-            raise ConfigError(f"sitemaps cannot have {self.share} of an epoch", hint="Give them 0 to 1 of it")
+            raise ConfigError(f"share must be from 0 to 1, got {self.share}")
         if not 0.0 <= self.decay < 1.0:
-            raise ConfigError(f"findings cannot count {self.decay} of what they did", hint="Give it 0 to less than 1")
+            raise ConfigError(f"decay must be >= 0 and < 1, got {self.decay}")
 
     @property
     def delta(self) -> int:
@@ -62,7 +58,7 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return min(max(round(self.step * self.epoch), 1), self.epoch // 2)
 
     def length(self, judged: int) -> int:
-        """Pages of the epoch that comes after so many."""
+        """Pages of the epoch that comes after `judged` others."""
         if self.is_strict or judged >= _GROWN:
             return self.epoch
         return min(self.epoch, int(self.first_epoch * _GROWTH**judged))
@@ -74,7 +70,7 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return max(min(max(round(self.step * length), _LEAST_SAMPLE), length // 4), 1)
 
     def step_for(self, difference: float) -> int:
-        """Pages that move at once where one more page of a source is worth so much more than one of the other.
+        """Pages that move at once, given how much more a page of one source is worth than one of the other.
 
         What a wrong share costs grows with the difference as well as with the time that it takes to correct it, and
         small differences between samples are mostly chance: so a step grows with the square. Then the split rests near

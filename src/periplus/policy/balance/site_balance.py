@@ -13,7 +13,7 @@ what is taken meanwhile is shared out as before and is in no sample. Results tha
 longer than a sample takes.
 
 A page that both sources know is fetched once and put to both accounts: to the other one when its queue comes to it in
-the same epoch (`came_to`), at the place where it stands there. A page further down is no page of that source's best kS
+the same epoch (`came_to`), at the place where it stands there. A page further down is not one of that source's best kS
 or kD, and must not speak for its last ones.
 """
 
@@ -46,7 +46,7 @@ class BalanceRecord(Struct, array_like=True):
 
 
 class SiteBalance:
-    """The shares of one site's two sources, and what they are reckoned from."""
+    """The shares of one site's two sources, and what they are computed from."""
 
     __slots__ = ("_kept", "_settings")
 
@@ -93,7 +93,7 @@ class SiteBalance:
         return self._kept.judged
 
     def choose(self, discovery: int, sitemaps: int) -> Lane:
-        """From which queue the next page is taken, if so many wait in each."""
+        """From which queue the next page is taken, given how many wait in each."""
         if not sitemaps or not discovery:
             return Lane.SITEMAPS if sitemaps else Lane.DISCOVERY
         kept, (for_sitemaps, for_discovery) = self._kept, self.quotas

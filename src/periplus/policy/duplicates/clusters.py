@@ -89,7 +89,7 @@ def _with(cluster: Cluster, member: Member) -> Cluster:
 
 
 def _with_names(members: list[Member]) -> list[Member]:
-    """Whom others name is known for it, also when they are forgotten. Who names itself says nothing of the others."""
+    """Mark the members that others name, which holds when those are forgotten. One that names itself does not count."""
     named = {each.names for each in members if each.names not in (None, each.url)}
     return [replace(each, is_named=True) if each.url in named and not each.is_named else each for each in members]
 

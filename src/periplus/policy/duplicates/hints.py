@@ -31,7 +31,7 @@ from periplus.urls import site_of
 
 
 class HintKind(Enum):
-    """Who says it."""
+    """Where the hint comes from."""
 
     CANONICAL = "canonical"
     MOVED_FOR_GOOD = "moved-for-good"

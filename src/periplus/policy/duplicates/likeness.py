@@ -45,13 +45,13 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a likeness that all pages have, or none."""
         for name in ("least_likeness", "least_likeness_on_site", "least_likeness_reordered"):
             if not 0.0 < getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} cannot be {getattr(self, name)}", hint="Give it more than 0, up to 1")
+                raise ConfigError(f"{name} must be > 0 and <= 1, got {getattr(self, name)}")
         if not 0 <= self.fewest_values <= VALUES:
-            raise ConfigError(f"a sketch has {VALUES} values, not {self.fewest_values}", hint="Give fewest_values less")
+            raise ConfigError(f"fewest_values must be from 0 to {VALUES}, got {self.fewest_values}")
 
 
 def brief_of(sketch: bytes) -> bytes:
-    """The lowest byte of each value; all alike for a page without words, or for what is no sketch."""
+    """The lowest byte of each value; all alike for a page without words, or for what is not a sketch."""
     return sketch[::_VALUE_BYTES] if len(sketch) == VALUES * _VALUE_BYTES else _NOTHING
 
 
@@ -67,7 +67,7 @@ def are_thin(rows: NDArray[np.uint8], settings: DuplicateSettings) -> NDArray[np
     What a site says when it has nothing to say ("please enable scripts") must not make one page of all of them.
     """
     repeats = (rows[:, 1:] == rows[:, :-1]).sum(axis=1) + (rows[:, 2:] == rows[:, :-2]).sum(axis=1)
-    thin: NDArray[np.bool_] = repeats >= _FEW_REPEATS  # hardly a page with a text has so many: those are looked at
+    thin: NDArray[np.bool_] = repeats >= _FEW_REPEATS  # few pages with a text have that many: those are looked at
     for row in np.flatnonzero(thin).tolist():
         thin[row] = len(set(rows[row].tolist())) < settings.fewest_values
     return thin
@@ -85,7 +85,7 @@ def likenesses(brief: bytes, others: Sequence[bytes]) -> list[float]:
 
 
 def is_like(likeness: float, settings: DuplicateSettings, *, is_one_site: bool, has_same_links: bool) -> bool:
-    """Whether so much is enough.
+    """Whether this likeness is enough.
 
     A list in another order has other shingles wherever two items meet: of one that has ten words an item, a quarter.
     But its links are the same, all of them.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...model import Discovery, Reject, Url, Verdict
-from .lessons import Lessons
+from .site_states import FilterStates
 from .verdicts import ACCEPT
 
 
@@ -32,7 +32,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class Budgets:
     """Refuses what is too far from a seed, at the end of too many redirects, or one too many of its site."""
 
-    def __init__(self, lessons: Lessons, settings: BudgetSettings | None = None) -> None:
+    def __init__(self, lessons: FilterStates, settings: BudgetSettings | None = None) -> None:
         settings = settings or BudgetSettings()
         self._lessons = lessons
         self._max_depth = settings.max_depth

@@ -10,7 +10,7 @@ asked about the new one. Three questions are asked at three moments:
    still refuse: neighbours in the same batch were judged by the same count.
 3. `reconsider`, when a URL is about to be fetched: it may have been admitted before a trap was known for one.
 
-And `observe` tells what came of it. The chain is a `Guard`: what its filters learn is kept by site (see `lessons`).
+And `observe` tells what came of it. The chain is a `Guard`: what its filters learn is kept by site (see `site_states`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verdict
-from .lessons import Lessons, SiteLessons
+from .site_states import FilterStates, SiteFilterState
 from .verdicts import ACCEPT
 
 MAX_REWRITES = 4
@@ -47,17 +47,17 @@ class LearningFilter(Protocol):
 class Guard(LearningFilter, Protocol):
     """A filter that learns from what was fetched, site by site, and whose lessons are kept with the sites."""
 
-    def changed(self) -> list[tuple[Site, SiteLessons]]:
+    def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """What was learnt of which sites since the last call: to be kept with the next commit."""
 
 
 class Chain:
     """Filters in order. Put cheap ones first, and those that bound a URL before those that search it."""
 
-    def __init__(self, filters: Sequence[Filter], lessons: Lessons | None = None) -> None:
+    def __init__(self, filters: Sequence[Filter], lessons: FilterStates | None = None) -> None:
         self._judges = [each.judge for each in filters]
         self._learning = [each for each in filters if isinstance(each, LearningFilter)]
-        self._lessons = lessons if lessons is not None else Lessons()
+        self._lessons = lessons if lessons is not None else FilterStates()
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Accept, the first refusal, or the name under which we would have it."""
@@ -88,7 +88,7 @@ class Chain:
         for each in self._learning:
             each.observe(url, is_unique)
 
-    def changed(self) -> list[tuple[Site, SiteLessons]]:
+    def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """What was learnt of which sites since the last call: to be kept with the next commit."""
         return self._lessons.changed()
 

@@ -1,7 +1,7 @@
-"""URLs that end like something that is no page: pictures, films, archives, programs.
+"""URLs that end like something other than a page: pictures, films, archives, programs.
 
 Reason: `extension`; the rule is the extension. A guess from a name, made to save a request: what a server really
-sends is judged by the wire from its headers. Seeds are exempt, for somebody wants them. Left out on purpose are
+sends is judged by the wire from its headers. Seeds are exempt: the user asked for them. Left out on purpose are
 extensions that pages hide behind (`.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`), and endings that titles have
 (`/wiki/Node.js`, `/wiki/U.S.A`). A name with a colon is a page about a file: `/wiki/File:Ship.jpg`.
 """
@@ -43,7 +43,7 @@ class Extensions:
         for name in names:
             if not 0 < len(name) <= _LONGEST or "/" in name or "." in name or "?" in name:
                 raise ConfigError(
-                    f"no extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
+                    f"not an extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
                 )
         self._refused = frozenset(names)
         self._longest = max(map(len, names), default=0)

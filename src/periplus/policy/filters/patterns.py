@@ -13,7 +13,7 @@ to match from end to end:
 `exclude` wins. If `include` is not empty, one of its patterns must match; seeds need not match one.
 
 Globs take linear time. Regular expressions are the user's own, but the URLs are strangers': a repetition of what itself
-repeats or has alternatives, such as `(a+)+`, takes for ever on a URL made for it and is refused as a mistake. The
+repeats or has alternatives, such as `(a+)+`, runs forever on a URL made for it and is refused as a mistake. The
 length of the URL is bounded by `shape`, which must come first.
 """
 
@@ -51,7 +51,7 @@ class Patterns:
         self._include = _Alternatives("include", settings.include)
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """Exclude first; then include, if there is any and the URL is no seed."""
+        """Exclude first; then include, if there is any and the URL is not a seed."""
         rule = self._exclude.match(discovery.url)
         if rule is not None:
             return Reject("excluded", rule)
@@ -93,7 +93,7 @@ def _expression(source: str) -> re.Pattern[str]:
         pattern = re.compile(source)
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(
-            f"no regular expression: {source[:200]!r}: {error}",
+            f"not a regular expression: {source[:200]!r}: {error}",
             hint="escape . ? + ( ) with a backslash, or leave out `re:` for a simple pattern with *",
         ) from error
     if backtracks(source):

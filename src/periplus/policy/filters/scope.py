@@ -50,7 +50,7 @@ class Scope:
     def __init__(self, seeds: Iterable[Url], settings: ScopeSettings | None = None) -> None:
         self.kind = (settings or ScopeSettings()).kind
         if self.kind not in KINDS:
-            raise ConfigError(f"no such scope: {self.kind!r}", hint=f"did you mean {nearest(self.kind, KINDS)!r}?")
+            raise ConfigError(f"unknown scope: {self.kind!r}", hint=f"did you mean {nearest(self.kind, KINDS)!r}?")
         self._is_whole = self.kind != "prefix"
         self._refusal = Reject("out-of-scope", self.kind)
         self._domains: set[Domain | None] = set()

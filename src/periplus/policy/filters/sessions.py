@@ -1,4 +1,4 @@
-"""Names that a site gives to one visitor: the same page under a URL that nobody has seen before.
+"""Names that a site gives to one visitor: the same page under a URL that was not seen before.
 
 Rewrites; the rule is what was taken out: the names of parameters, or `asp.net`.
 
@@ -100,6 +100,7 @@ def _alternatives(names: tuple[str, ...]) -> str:
     for name in names:
         if not _NAME.fullmatch(name):
             raise ConfigError(
-                f"no name of a parameter: {name[:80]!r}", hint="letters, figures and _ . -; a * at the end"
+                f"not a parameter name: {name[:80]!r}",
+                hint="use letters, digits and _ . -, and a * at the end if you like",
             )
     return "|".join(re.escape(name.rstrip("*")) + ("[^=&;/]*" if name.endswith("*") else "") for name in names)

@@ -14,11 +14,11 @@ from ...model import Filter, Site, Url
 from .budgets import Budgets, BudgetSettings
 from .chain import Chain
 from .extensions import Extensions, ExtensionSettings
-from .lessons import Lessons, SiteLessons
 from .patterns import Patterns, PatternSettings
 from .scope import Scope, ScopeSettings
 from .sessions import Sessions, SessionSettings
 from .shape import Shape, ShapeSettings
+from .site_states import FilterStates, SiteFilterState
 from .traps import Traps, TrapSettings
 
 
@@ -30,7 +30,7 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     patterns: PatternSettings = PatternSettings()
     """What to include and exclude."""
     extensions: ExtensionSettings = ExtensionSettings()
-    """What is no page by its name."""
+    """Extensions of URLs that are not pages."""
     budgets: BudgetSettings = BudgetSettings()
     """How much there may be."""
     shape: ShapeSettings = ShapeSettings()
@@ -44,21 +44,21 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
 def standard_chain(
     seeds: Iterable[Url] | Scope,
     settings: FilterSettings | None = None,
-    recall: Callable[[Site], SiteLessons | None] | None = None,
+    recall: Callable[[Site], SiteFilterState | None] | None = None,
 ) -> Chain:
-    """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `Lessons`).
+    """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `FilterStates`).
 
-    Whoever wants to widen the scope later makes it and gives it in place of the seeds.
+    A caller that widens the scope later makes it and passes it in place of the seeds.
     """
     settings = settings or FilterSettings()
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
-    lessons = Lessons(recall, settings.traps.max_sites)
+    lessons = FilterStates(recall, settings.traps.max_sites)
     learning: list[Filter] = [Budgets(lessons, settings.budgets), Traps(lessons, settings.traps)]
     return Chain([*_without_memory(scope, settings), *learning], lessons)
 
 
 def screening_chain(scope: Scope, settings: FilterSettings | None = None) -> Chain:
-    """The filters that need no memory of a site: for whoever passes a URL on to the one who has it."""
+    """The filters that need no memory of a site: for a shard that sends a URL to the shard of its site."""
     return Chain(_without_memory(scope, settings or FilterSettings()))
 
 

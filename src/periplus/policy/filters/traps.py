@@ -13,7 +13,7 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 * a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
   session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
 
-No URL is refused for want of evidence: a shop with 50,000 products is no trap because we have fetched none of them yet.
+No URL is refused for lack of evidence: a shop with 50,000 products is not a trap because none of them was fetched yet.
 The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
 is about to be fetched. Seeds are exempt. Everything is bounded: templates, parameters and their values for each site.
 """
@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
-from .lessons import Lessons, SiteLessons
+from .site_states import FilterStates, SiteFilterState
 from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
 from .verdicts import ACCEPT
 
@@ -57,7 +57,7 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class Traps:
     """Throttles templates and parameters that bring the same contents again and again."""
 
-    def __init__(self, lessons: Lessons, settings: TrapSettings | None = None) -> None:
+    def __init__(self, lessons: FilterStates, settings: TrapSettings | None = None) -> None:
         self._lessons = lessons
         self._settings = settings = _checked(settings or TrapSettings())
         self._limits = [int(2**64 * settings.throttle**steps) for steps in range(MAX_STEPS + 1)]
@@ -82,7 +82,10 @@ class Traps:
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
-        """A page was fetched; `is_unique`: its text was not known by another URL. What is no page (404) is not."""
+        """A page was fetched; `is_unique`: its text was not known by another URL.
+
+        What is not a page (404) is not unique.
+        """
         settings = self._settings
         lessons = self._lessons.changing(url)
         template = template_of(url)
@@ -92,7 +95,7 @@ class Traps:
             least = 0.0 if parameter.values is not None else settings.min_unique_values
             _note(parameter.window, is_unique, settings.window, least, lessons)
 
-    def _judge_throttled(self, url: Url, lessons: SiteLessons) -> Verdict:
+    def _judge_throttled(self, url: Url, lessons: SiteFilterState) -> Verdict:
         template = template_of(url)
         place = key_of(url)
         names = (template, _contents_of(template)) if template.endswith("/") else (template,)
@@ -105,7 +108,7 @@ class Traps:
                 return Reject("parameter-values", name[:_LONGEST_RULE])
         return ACCEPT
 
-    def _windows(self, template: str, lessons: SiteLessons) -> Iterator[Window]:
+    def _windows(self, template: str, lessons: SiteFilterState) -> Iterator[Window]:
         """Where a page counts: with its template, and with what its directory holds."""
         room = self._settings.max_templates
         window = _filed(template, lessons, room)
@@ -131,7 +134,7 @@ class Traps:
                 parameter.values = None
 
 
-def _filed(name: str, lessons: SiteLessons, room: int) -> Window | None:
+def _filed(name: str, lessons: SiteFilterState, room: int) -> Window | None:
     """The window by that name, or a new one; there is room for those seen last, and for those that are throttled."""
     templates = lessons.templates
     key = key_of(name)
@@ -152,7 +155,7 @@ def _make_room(templates: dict[int, Window]) -> bool:
     return False
 
 
-def _note(window: Window, is_unique: bool, size: int, least: float, lessons: SiteLessons) -> None:
+def _note(window: Window, is_unique: bool, size: int, least: float, lessons: SiteFilterState) -> None:
     was_throttled = window.steps > 0
     window.observe(is_unique, size, least)
     lessons.throttled += (window.steps > 0) - was_throttled
@@ -167,7 +170,7 @@ def _parameter_key(path: str, name: str) -> int:
     return key_of(f"{path}?{name}")
 
 
-def _parameters(url: Url, template: str, lessons: SiteLessons) -> Iterator[tuple[str, Parameter]]:
+def _parameters(url: Url, template: str, lessons: SiteFilterState) -> Iterator[tuple[str, Parameter]]:
     """The parameters of a URL that are kept, each once."""
     if "?" not in template or not lessons.parameters:
         return

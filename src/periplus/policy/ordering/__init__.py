@@ -11,15 +11,9 @@ all links from time to time (`model.Ranking`): `partial`, `batch`, `rankmass`, `
 with these methods and a line in `registry`.
 """
 
-from .breadth_first import BreadthFirst
-from .indegree import InDegree
-from .largest_site import LargestSite
+from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
+from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
 from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of
-from .opic import AdaptiveOpic, Opic
-from .optimal import Optimal
-from .pagerank import BatchPageRank, PartialPageRank
-from .random_order import RandomOrder
-from .rankmass import RankMass, WindowedRankMass
 from .registry import ALIASES, ordering, orderings
 from .worth import ByWorth
 

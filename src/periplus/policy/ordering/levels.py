@@ -37,7 +37,7 @@ def level_of(score: float) -> int:
     if score == 0.0:
         return ZERO_LEVEL
     if not score > 0.0:
-        raise InvariantError("an ordering gave a score that is no number")
+        raise InvariantError("an ordering returned a score that is not a number")
     if score >= 2.0**OCTAVES:
         return 0
     fraction, octave = math.frexp(score)  # exact, where a logarithm would round

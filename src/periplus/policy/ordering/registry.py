@@ -1,9 +1,9 @@
 """Orderings by name, as people choose them in a configuration and on the command line.
 
 An ordering answers two questions, as the two-level scheduler of Castillo et al. (2004) asks them: which of a site's
-pages first (`score`), and which site first (`site_key`). The key of a site is reckoned in O(1) from what a scheduler
+pages first (`score`), and which site first (`site_key`). The key of a site is computed in O(1) from what a scheduler
 knows anyway. It does not depend on the time now, so that it stays true while it lies in a heap, until one of its
-arguments changes: who has waited longest is who became ready first.
+arguments changes: the site that has waited longest is the one that became ready first.
 """
 
 from __future__ import annotations
@@ -13,14 +13,8 @@ from collections.abc import Callable
 
 from ...model import ConfigError, Ordering, Url
 from ..names import nearest
-from .breadth_first import BreadthFirst
-from .indegree import InDegree
-from .largest_site import LargestSite
-from .opic import AdaptiveOpic, Opic
-from .optimal import Optimal
-from .pagerank import BatchPageRank, PartialPageRank
-from .random_order import RandomOrder
-from .rankmass import RankMass, WindowedRankMass
+from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
+from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
 
 _ORDERINGS: dict[str, Callable[..., Ordering]] = {
     "batch": BatchPageRank,
@@ -56,7 +50,7 @@ def ordering(
     make = _ORDERINGS.get(name)
     if make is None:
         raise ConfigError(
-            f"no such ordering: {name[:100]!r}",
+            f"unknown ordering: {name[:100]!r}",
             hint=f"did you mean {nearest(name, [*orderings(), *ALIASES])!r}? There are {', '.join(orderings())}",
         )
     if make is Optimal:

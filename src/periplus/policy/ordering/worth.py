@@ -13,7 +13,7 @@ class ByWorth:
         return worth
 
     def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:  # noqa: ARG002
-        """The level of the head of its queue; among equals who has waited longest."""
+        """The level of the head of its queue, then the longest waiting time."""
         return float(level), ready_at
 
 
@@ -26,15 +26,15 @@ class ByGain(ByWorth):
 
 
 class ByRank(ByGain):
-    """And it is reckoned anew, over all that is known, after `every` so many pages."""
+    """And it is computed again, over all known pages, after every `every` pages."""
 
     is_batch = False
 
     def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
         if every < 1 or not 0.0 < damping < 1.0:
             raise ConfigError(
-                f"ranks every {every} pages with damping {damping} cannot be reckoned",
-                hint="Give it `every` of 1 or more, and a `damping` between 0 and 1",
+                f"ranks cannot be computed every {every} pages with damping {damping}",
+                hint="`every` must be at least 1, and `damping` between 0 and 1",
             )
         self.every = every
         self._damping = damping

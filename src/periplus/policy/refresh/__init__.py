@@ -4,21 +4,19 @@ Pages change as they please, and a crawler sees it when it comes, or is told by 
 that moved, a feed, a ping. This room learns how often each page changes and how far each site's signals can be trusted,
 and says from that what a visit is worth now, and when it will be worth its price.
 
-*Estimation.* `change_rate` has what one page's visits say, `group_prior` what pages of a kind share. `evidence` is what
-is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes rates and trust of all of them at
-once, `signal_trust` tests whether signals explain anything, `site_fit` does both for a site, and `fresh_share`
-estimates how many copies are fresh.
+*Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
+rates and trust of all of them at once, `signal_trust` tests whether signals explain anything, `site_fit` does both for
+a site, and `fresh_share` estimates how many copies are fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
-what a visit is worth now, and at what age it is worth a price. `noisy_signals` is the model behind them in closed form;
-`allocation` shares out budgets the way the literature does, and `adaptive` the way Nutch does.
+what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature
+does, and `adaptive` the way Nutch does.
 
 What else visits bring is in `gains` (new pages, answers that cost little), and who matters more in `weights`.
 
-*Queues.* `wake_queue` is the whole policy over pages by number: they sleep in a `wheel`, wake when a visit is nearly
-worth its `price`, and wait with their host by worth; new pages and hubs are valued in the same currency (`worth`),
-and who is dead retires (`retirement`). `appraisal` says the same of one page from what a store keeps of it, for crawls
-whose queues lie on disk. Where a crawl has parts, `market` moves the budget between them until they have one price.
+*Decisions.* `appraisal` computes, from the record of one page, what a visit is worth and when it will be worth its
+`price`; new pages and hubs have values in the same unit (`worth`), and pages that are gone retire (`retirement`). Where
+a crawl has several shards, `market` moves the budget between them until they have one price.
 
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: whoever crawls and whoever
 simulates call the same lines.
@@ -36,23 +34,19 @@ from .appraisal import (
     running_rate,
     signals_heard,
 )
-from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest, most_probable, naive
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
 from .fresh_share import FreshShare, fresh_chances, fresh_share
 from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .ledger import Ledger
 from .market import Bid, Market, shared_out
-from .noisy_signals import SignalModel
-from .objectives import Objective, fragment_index, objective, objectives, profile_index
+from .objectives import Objective, objective, objectives
 from .price import Price, PriceSettings, price_for
 from .retirement import WORTHLESS, RefreshRetirementSettings, Setback, after_setback, why_worthless
 from .signal_trust import believed, without_signals
 from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from .site_fit import fit_site, pages_of
-from .wake_queue import QueueSettings, WakeQueue
 from .weights import PageWeights, check_importance
 from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cost
 
@@ -63,18 +57,15 @@ __all__ = [
     "NO_GAINS",
     "NO_SITE_GAINS",
     "PAGE",
-    "SAID_RATE",
     "WORTHLESS",
     "AdaptiveSettings",
     "Appraisal",
     "Appraiser",
     "Bid",
-    "ByChance",
     "CrawlValue",
     "Estimates",
     "EstimationSettings",
     "FreshShare",
-    "GroupPrior",
     "Hub",
     "KindEvidence",
     "Ledger",
@@ -87,17 +78,13 @@ __all__ = [
     "PageWeights",
     "Price",
     "PriceSettings",
-    "QueueSettings",
     "RefreshRetirementSettings",
     "RefreshSettings",
-    "RunningRate",
     "Setback",
     "SignalKind",
-    "SignalModel",
     "SiteBeliefs",
     "SiteEvidence",
     "SiteGains",
-    "WakeQueue",
     "Yield",
     "adapted",
     "after_setback",
@@ -106,21 +93,12 @@ __all__ = [
     "check_importance",
     "estimate",
     "estimate_pages",
-    "first_prior",
-    "fit_prior",
     "fit_site",
-    "fragment_index",
     "fresh_chances",
     "fresh_share",
-    "from_dates",
-    "group_rates",
     "hub_ripe_age",
     "hub_worth",
-    "improved",
     "learnt",
-    "likeliest",
-    "most_probable",
-    "naive",
     "new_page_worth",
     "objective",
     "objectives",
@@ -129,7 +107,6 @@ __all__ = [
     "pages_of",
     "parts",
     "price_for",
-    "profile_index",
     "rate_of",
     "running_rate",
     "shared_out",

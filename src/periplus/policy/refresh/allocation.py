@@ -11,8 +11,7 @@ gets some.
 
 Visits that come by chance, at a rate r: Azar, Horvitz, Lubetzky, Peres & Shahaf (PNAS 2018) for freshness r/(r + D), in
 closed form once pages are sorted; Kolobov, Peres, Lu & Horvitz (LambdaCrawl, NeurIPS 2019) for the harmonic cost, with
-pages whose every change is announced beside those that must be polled; and both with bounds for hosts (Kolobov, Peres,
-Lubetzky & Horvitz, SIGIR 2019).
+pages whose every change is announced beside those that must be polled.
 """
 
 from __future__ import annotations
@@ -108,32 +107,6 @@ def harmonic_frequencies(
 
     _halve(spend, budget)
     return polled, followed
-
-
-def polite_frequencies(
-    rates: ArrayLike, budget: float, hosts: ArrayLike, bounds: ArrayLike, *, weights: ArrayLike = 1.0
-) -> Floats:
-    """`random_frequencies` where host h (a number) may not be visited more often than `bounds[h]` in all.
-
-    Whoever has a bound that holds shares it out alone, at a higher price of its own; the others share the rest.
-    """
-    rate, weight = _columns(rates, weights)
-    host, bound = np.asarray(hosts, np.int64), np.asarray(bounds, float)
-    frequencies, free = np.zeros(len(rate)), np.ones(len(bound), bool)
-    left = budget
-    for _ in range(len(bound) + 1):
-        mine = np.flatnonzero(free[host])
-        frequencies[mine] = random_frequencies(rate[mine], left, weights=weight[mine])
-        spent = np.bincount(host[mine], frequencies[mine], len(bound))
-        over = free & (spent > bound * (1 + 1e-12))
-        if not over.any():
-            break
-        free &= ~over
-        left -= float(bound[over].sum())
-        for each in np.flatnonzero(over):
-            its = np.flatnonzero(host == each)
-            frequencies[its] = random_frequencies(rate[its], float(bound[each]), weights=weight[its])
-    return frequencies
 
 
 def _halve(spend: Callable[[float], float], budget: float) -> float:

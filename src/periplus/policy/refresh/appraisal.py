@@ -2,8 +2,8 @@
 
 For a crawl whose pages lie on disk: it keeps 64 bytes with each URL and 200 with each site, puts a URL to sleep in its
 queue of those that wait for a time until `due_at`, and lets it then wait with its site at the `level` of its worth. So
-the wheel and the levels of `wake_queue` are the store's, memory does not grow with pages, and every decision costs a
-few microseconds. A signal changes `due_at`; an estimation over all pages, once in a while, changes rates and trust.
+memory does not grow with the number of pages, and every decision costs a few microseconds. A signal changes `due_at`;
+an estimation over all pages, once in a while, changes rates and trust.
 
 The price moves, and those who sleep do not hear it: they are woken a little early, at `margin` of the price, and looked
 at again. Not much earlier: who waits does so first in, first out, and if all wake at two thirds of the price most pages

@@ -10,7 +10,7 @@ often as it does. For any cost c,
 
 where m_i(x) are the untold changes with which, after i signals, the cost is x: psi is the mean time until then, since
 the threshold is not reached before that moment as long as no more than i signals came. For binary freshness that is the
-closed form of `noisy_signals`.
+closed form of Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), with which tests compare these tables.
 
 A rate is not known but estimated. With a Gamma posterior of the shape a the chance that a copy is still fresh is not
 e^-m but (1 + m/a)^-a: as if only a ln(1 + m/a) changes were expected. So pages of which little is known are never given
@@ -27,12 +27,14 @@ from bisect import bisect_right
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from .noisy_signals import LEAST_UNTOLD, poisson_tail
 from .objectives import Floats, Objective, objective
 
 Ints = NDArray[np.int64]
+
+LEAST_UNTOLD = 1e-3
+"""Smallest share of changes that no signal reports: no site's signals are complete."""
 
 _SHARES, _WORTHS = 64, 32
 _LEAST_SHARE, _MOST_SHARE = 0.03, 3000.0
@@ -56,6 +58,13 @@ CLASSES = _OF_SHAPE * len(_SHAPES)
 _CERTAIN = 24.0
 _LONGEST = 1e6
 """Times in the tables end here, in units of 1/rate."""
+
+
+def poisson_tail(count: ArrayLike, mean: ArrayLike) -> Floats:
+    """R^j(x): the probability of more than `count` events where `mean` are expected."""
+    from scipy.special import gammainc  # loaded only where there are signals
+
+    return np.asarray(gammainc(np.asarray(count, float) + 1.0, np.asarray(mean, float)), np.float64)
 
 
 class Outlook(Struct, frozen=True, gc=False):

@@ -34,7 +34,7 @@ from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ...model import ConfigError
 from ..names import nearest
@@ -44,7 +44,6 @@ Shape = Callable[[Floats], Floats]
 Cost = Callable[[Floats, Floats, float], Floats]
 """What a copy costs after `changes` expected untold ones and `signals`, of which the share `precision` is right."""
 
-DEFAULT = "mixed"
 HARMONIC_SHARE = 0.10
 """Of the mixed objective: freshness loses 0.2 %, and what is stale is less so by a sixth."""
 
@@ -132,29 +131,6 @@ def _panels(ends: tuple[float, ...], points: int) -> tuple[Floats, Floats]:
 
 
 _NODES, _WEIGHTS = _panels((0.0, 3.0, 8.0, 16.0, 30.0), 10)
-
-
-def fragment_index(weights: ArrayLike, rates: ArrayLike, age: float) -> float:
-    """Longevity: the index of a page of fragments, each of its own weight and rate (Olston & Pandey 2008).
-
-    What is replaced all the time weighs nothing for long; text that stays once it was written is worth coming for.
-    """
-    weight, rate = np.asarray(weights, float), np.asarray(rates, float)
-    live = rate > 0.0
-    return float((weight[live] / rate[live] * at_least_two(rate[live] * age)).sum())
-
-
-def profile_index(ages: ArrayLike, costs: ArrayLike, age: float) -> float:
-    """The index where the cost after each age was measured, and lies on lines between these: t c(t) minus its integral.
-
-    For pages whose changes are not Poisson: nightly builds, or how much of a page differs after so long.
-    """
-    at = np.concatenate(([0.0], np.asarray(ages, float)))
-    cost = np.concatenate(([0.0], np.maximum.accumulate(np.asarray(costs, float))))
-    now = float(np.interp(age, at, cost))
-    before = at < age
-    at, cost = np.append(at[before], age), np.append(cost[before], now)
-    return age * now - float(np.trapezoid(cost, at))
 
 
 def _capture(expected: Floats) -> Floats:

@@ -16,8 +16,7 @@ budget sitemaps get (`policy.balance`).
 
 from .authority import AuthoritySettings, Voice
 from .difference import Change, Compared, Comparison, DifferenceSettings, is_appended
-from .following import Followed, ForestSettings, TreeSpending, follow
-from .forest import WELL_KNOWN, Origin, SitemapNode, twin_key
+from .following import Followed, TreeLimits, TreeSpending, follow
 from .memory import NOTHING, FileMemory, prints_of, times_at, times_of, unpack
 from .priorities import DEFAULT_PRIORITY, Priorities
 from .revisit import IndexTrust, Rate, RevisitSettings, interval
@@ -31,9 +30,9 @@ from .scores import (
     SitemapScore,
     entry_ranks,
     sitemap_score,
-    sitemap_scores,
 )
 from .signals import SignalSettings, floor_to, is_plausible, is_signal
+from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
 from .visits import (
     NO_SITEMAP,
     FileReading,
@@ -68,7 +67,6 @@ __all__ = [
     "FileMemory",
     "FileReading",
     "Followed",
-    "ForestSettings",
     "IndexTrust",
     "Origin",
     "Priorities",
@@ -80,6 +78,7 @@ __all__ = [
     "SignalSettings",
     "SitemapNode",
     "SitemapScore",
+    "TreeLimits",
     "TreeSpending",
     "Voice",
     "after_failure",
@@ -97,7 +96,6 @@ __all__ = [
     "is_signal",
     "prints_of",
     "sitemap_score",
-    "sitemap_scores",
     "times_at",
     "times_of",
     "trust_after",

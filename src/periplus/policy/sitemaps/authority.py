@@ -1,9 +1,10 @@
-"""For whom may a sitemap speak?
+"""Which hosts may a sitemap list pages of?
 
 A file speaks for its own host. For another host it speaks only where that host's own robots.txt names the file, or an
-index that leads to it (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits): else anybody could have us fetch
-from anybody. A file in a folder speaks, by the protocol, only for that folder (`formats.sitemap.in_scope`); few files
-and fewer readers keep to that, and a host that speaks for itself deceives nobody, so it is an option.
+index that leads to it (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits): else any site could have us
+fetch from any other. A file in a folder may, by the protocol, only list URLs of that folder
+(`formats.sitemap.in_scope`); few files and fewer readers keep to that, and a host that lists its own pages misleads no
+other, so it is an option.
 
 Reasons: `sitemap-foreign-host`: the other host names no such file, as far as its robots.txt was read by then;
 `sitemap-other-folder`: the location rule.
@@ -39,7 +40,7 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a way that is not there."""
         if self.cross_host not in _WAYS:
             raise ConfigError(
-                f"no such rule for pages of other hosts: {self.cross_host[:100]!r}",
+                f"unknown value of cross_host: {self.cross_host[:100]!r}",
                 hint=f"There are {', '.join(_WAYS)}",
             )
 

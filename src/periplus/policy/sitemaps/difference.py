@@ -39,9 +39,7 @@ class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         """Refuse to remember nothing."""
         if self.max_remembered < 1:
-            raise ConfigError(
-                f"a memory of {self.max_remembered} entries is none", hint="Give max_remembered 1 or more"
-            )
+            raise ConfigError(f"max_remembered must be at least 1, got {self.max_remembered}")
 
 
 class Change(IntEnum):
@@ -145,7 +143,7 @@ def is_appended(before: FileMemory, after: FileMemory) -> bool:
 
     That is, what was added is as new as the newest was before, to the day, what moved was so already, and there was
     something older. So do indexes grow that have a file for each day (amazon.com, in Schonfeld & Shivakumar 2009): what
-    is older will not be touched again. Without times nobody can tell.
+    is older will not be touched again. Without times this is unknown.
     """
     codes, places = _codes(before, after.prints, after.times)
     is_added, is_moved = codes == Change.ADDED, codes == Change.MOVED

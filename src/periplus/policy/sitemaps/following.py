@@ -2,7 +2,7 @@
 
 Reasons for which a child is not followed, stable words that tables count:
 
-* `sitemap-not-a-url`: what the index names is no URL of ours
+* `sitemap-not-a-url`: what the index names is not a URL to crawl
 * `sitemap-loop`: an index above it, or the index itself; `sitemap-repeated`: the index names it twice, or its twin
 * `sitemap-depth`: too many indexes above it
 * `sitemap-foreign`: a file of another host, in a tree for which no host spoke up
@@ -10,7 +10,7 @@ Reasons for which a child is not followed, stable words that tables count:
 * `tree-files`, `tree-entries`, `tree-bytes`: the tree has used up its budget
 
 A sample is of max(n0, alpha n) of an index's n children: those known already, then those with the smallest hashes. So
-whoever reads an index again, also after it has grown, goes on with the files that were chosen before.
+when an index is read again, also after it has grown, the files that were chosen before are kept.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from xxhash import xxh3_64_intdigest
 from ...formats.sitemap import Child
 from ...model import ConfigError, Url
 from ...urls import canonical, site_of
-from .forest import Origin, SitemapNode, twin_key
+from .trees import Origin, SitemapNode, twin_key
 
 _SPOKEN_FOR = (Origin.ROBOTS, Origin.SUBMITTED)
 
 
-class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """How far trees of sitemaps are followed."""
 
     max_depth: int = 50
@@ -38,7 +38,7 @@ class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_redirects: int = 5
     """How often a file may be elsewhere."""
     max_children: int = 50_000
-    """Children of one index that are looked at; the protocol allows so many."""
+    """Children of one index that are looked at: the limit of the protocol."""
     sample_least: int = 0
     """Children of an index that are read at least, where only a sample is read (n0)."""
     sample_share: float = 1.0
@@ -60,12 +60,12 @@ class ForestSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a share that is none."""
         if not 0.0 <= self.sample_share <= 1.0 or self.sample_least < 0:
             raise ConfigError(
-                f"a sample of {self.sample_share} of the children, at least {self.sample_least}, cannot be drawn",
-                hint="Give sample_share 0 to 1, and sample_least 0 or more",
+                f"sample_share is {self.sample_share} and sample_least is {self.sample_least}",
+                hint="sample_share must be from 0 to 1, and sample_least at least 0",
             )
 
     def sample_of(self, count: int) -> int:
-        """How many of so many children are read."""
+        """How many of `count` children are read."""
         return min(count, max(self.sample_least, math.ceil(self.sample_share * count - 1e-9)))
 
 
@@ -77,10 +77,10 @@ class TreeSpending(Struct, frozen=True, array_like=True, gc=False):
     size: int = 0
 
     def read(self, entries: int, size: int) -> TreeSpending:
-        """After so many more entries and bytes."""
+        """What is spent after `entries` more entries and `size` more bytes."""
         return TreeSpending(self.files, self.entries + entries, self.size + size)
 
-    def refusal(self, settings: ForestSettings) -> str:
+    def refusal(self, settings: TreeLimits) -> str:
         """Why the tree may not grow further; empty if it may."""
         if self.files >= settings.max_files:
             return "tree-files"
@@ -106,7 +106,7 @@ def follow(
     above: Collection[str],
     is_known: Callable[[str], bool],
     spent: TreeSpending,
-    settings: ForestSettings,
+    settings: TreeLimits,
     now: float,
 ) -> Followed:
     """Decide on the children that an index names, while they arrive.
@@ -160,7 +160,7 @@ def _named(
 
 
 def _sampled(
-    named: Collection[str], is_known: Callable[[str], bool], settings: ForestSettings, refused: Counter[str]
+    named: Collection[str], is_known: Callable[[str], bool], settings: TreeLimits, refused: Counter[str]
 ) -> list[str]:
     """The keys of those in the sample, in the order of the index."""
     size = settings.sample_of(len(named))
@@ -173,7 +173,7 @@ def _sampled(
     return [key for key in named if key in chosen]
 
 
-def _refusal(index: SitemapNode, url: Url, settings: ForestSettings) -> str:
+def _refusal(index: SitemapNode, url: Url, settings: TreeLimits) -> str:
     if index.depth + 1 > settings.max_depth:
         return "sitemap-depth"
     is_foreign = site_of(url) != site_of(index.url)

@@ -3,7 +3,8 @@
 12 bytes an entry, as two arrays sorted by fingerprint: 600 KB for the 50,000 entries that the protocol allows. A file
 with more is remembered in part: only the entries with the smallest fingerprints, as many as fit. Fingerprints are
 hashes, so that these are a fair sample, and what lies below `bound` is known completely: of an entry below it one can
-tell whether it was there before, of an entry above it nobody can (`difference` says so, and the records of URLs know).
+tell whether it was there before, of an entry above it this cannot be told (`difference` says so, and the records of
+URLs know).
 
 Times are whole seconds since 1970 in 32 bits, which lasts until 2106; 0 is "not said".
 """
@@ -92,7 +93,7 @@ def times_of(lastmods: Sequence[Lastmod | None], now: float) -> tuple[Times, int
 
 
 def times_at(seconds: NDArray[np.float64], now: float) -> tuple[Times, int]:
-    """The same of POSIX seconds; here what is no number was not said."""
+    """Times of POSIX seconds, where NaN stands for a missing value, and how many of them are impossible."""
     is_bad = seconds > now + _DAY
     is_none = is_bad | np.isnan(seconds)
     whole = np.clip(np.where(is_none, 1.0, seconds), 1.0, _LAST).astype(np.uint32)

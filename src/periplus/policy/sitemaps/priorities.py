@@ -1,9 +1,10 @@
 """Do a site's priorities say anything? A running count of them, in constant memory.
 
-The protocol's `priority` compares pages of one site with each other (https://www.sitemaps.org/protocol.html#prioritydef)
-and stands at 61 % of listed URLs (Schonfeld & Shivakumar 2009); most of these were written by a program that gives all
-pages the same. A value that all pages share tells nothing apart, whether it is 1.0 or 0.5. So values are counted to the
-hundredth, and trusted where their entropy is not next to nothing: 0.1 bits is one page in eighty that differs.
+The protocol's `priority` compares pages of one site with each other
+(https://www.sitemaps.org/protocol.html#prioritydef) and stands at 61 % of listed URLs (Schonfeld & Shivakumar 2009);
+most of these were written by a program that gives all pages the same. A value that all pages share tells nothing apart,
+whether it is 1.0 or 0.5. So values are counted to the hundredth, and trusted where their entropy is not next to
+nothing: 0.1 bits is one page in eighty that differs.
 
 What a priority is worth in a crawl is in `scores`.
 """
@@ -28,7 +29,7 @@ class Priorities(Struct, array_like=True):
 
     def observe(self, priorities: Sequence[float | None]) -> None:
         """Count the priorities of some entries, before they are scored."""
-        values = np.array(priorities, np.float64)  # None is no number
+        values = np.array(priorities, np.float64)  # None becomes NaN
         is_given = (values >= 0.0) & (values <= 1.0)
         parts = np.rint(np.where(is_given, values, DEFAULT_PRIORITY) * _PARTS).astype(np.intp)
         for part, count in enumerate(np.bincount(parts).tolist()):

@@ -24,7 +24,7 @@ from ...model import ConfigError
 
 DAY = 86400.0
 _LOG_READINGS = 2
-"""So often in a row an index must have grown like a log before it is taken for one."""
+"""Visits in a row in which an index must have grown like a log before it is taken for one."""
 _MOST_EXPECTED = 60.0
 """Changes expected in an interval, beyond which one more makes no difference (and exp() would still be fine)."""
 
@@ -47,13 +47,13 @@ class RevisitSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse intervals and chances that cannot be."""
         if not 0.0 < self.shortest <= self.longest:
             raise ConfigError(
-                f"there is no time between {self.shortest} and {self.longest} seconds",
-                hint="Give `shortest` more than 0, and `longest` not less",
+                f"shortest is {self.shortest} and longest is {self.longest} seconds",
+                hint="`shortest` must be above 0, and `longest` not less than `shortest`",
             )
         if not 0.0 < self.chance < 1.0 or self.memory <= 0.0:
             raise ConfigError(
-                f"a chance of {self.chance} with a memory of {self.memory} visits makes no interval",
-                hint="Give `chance` more than 0 and less than 1, and `memory` more than 0",
+                f"chance is {self.chance} and memory is {self.memory} visits",
+                hint="`chance` must be above 0 and below 1, and `memory` above 0",
             )
 
 
@@ -109,7 +109,7 @@ class IndexTrust(Struct, frozen=True, array_like=True, gc=False):
         return self.appended >= _LOG_READINGS
 
     def learnt(self, was_hinted: bool, is_changed: bool, seconds: float) -> IndexTrust:
-        """After a visit to one of its files, so long after the one before."""
+        """After a visit to one of its files, given the time since the one before."""
         if was_hinted:
             return replace(self, right=self.right + is_changed, wrong=self.wrong + (not is_changed))
         return replace(self, silent=self.silent.observed(is_changed, seconds))
@@ -129,7 +129,8 @@ def interval(
 ) -> float:
     """Seconds from one visit to the next.
 
-    `trust` is that of the index which dates this file, None where none does; `is_hinted`: it has dated it anew since.
+    `trust` is that of the index which dates this file, None where none does; `is_hinted`: it has given it a new date
+    since.
     """
     if trust is not None:
         if is_hinted:

@@ -6,7 +6,7 @@
   (`graph.priority_rank`); an orphan so has a rank of its own.
 
 A score is a multiple of the mean of what it is compared with, as those of the orderings by importance are: a site
-cannot raise all its pages by giving each of them 1.0. Ranks are reckoned now and then over all links (`entry_ranks`)
+cannot raise all its pages by giving each of them 1.0. Ranks are computed now and then over all links (`entry_ranks`)
 and looked up by URL; what has been listed since has none yet.
 """
 
@@ -49,7 +49,7 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a name that is not there."""
         if self.score not in _SCORES:
             raise ConfigError(
-                f"no such score of sitemaps: {self.score[:100]!r}",
+                f"unknown sitemap score: {self.score[:100]!r}",
                 hint=f"did you mean {nearest(self.score, _SCORES)!r}? There are {', '.join(sorted(_SCORES))}",
             )
 
@@ -99,7 +99,7 @@ class ByPriorityRank:
         self._by_priority = ByPriority(settings, rank_of)
 
     def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
-        """PriorityRank; until that is reckoned of a page, the least there is, by priority."""
+        """PriorityRank; until a page has one, the lowest value, by priority."""
         ranks = map(self._rank_of, urls)
         least = self._by_priority.scores(urls, priorities, said)
         return [UNRANKED * score if rank is None else rank for rank, score in zip(ranks, least, strict=True)]
@@ -110,11 +110,6 @@ _SCORES: dict[str, type[ByPriority] | type[ByPageRank] | type[ByPriorityRank]] =
     "priority": ByPriority,
     "priority_rank": ByPriorityRank,
 }
-
-
-def sitemap_scores() -> tuple[str, ...]:
-    """The names, in order."""
-    return tuple(sorted(_SCORES))
 
 
 def sitemap_score(settings: ScoreSettings, rank_of: RankOf = lambda _url: None) -> SitemapScore:

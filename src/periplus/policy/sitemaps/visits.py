@@ -8,7 +8,7 @@ Reasons for which a file retires, stable words that tables count:
 * `empty`: nothing in it, reading after reading; `useless`: nothing in it that is wanted
 * `unlisted`: the index that named it does so no more
 
-Who is told of a retired file anew (by a robots.txt, a person, a ping, an index) may wake it (`woken`).
+When a retired file is named again (by a robots.txt, a user, a ping, an index) it may be woken (`woken`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from ...model import Lastmod, Site, Validators
 from .authority import FOREIGN
-from .forest import Origin, SitemapNode
 from .revisit import DAY, IndexTrust, RevisitSettings, interval
+from .trees import Origin, SitemapNode
 
 NO_SITEMAP = ("html", "unknown", "")
 _GONE = (401, 403, 404, 410, 451)
@@ -134,7 +134,7 @@ def unlisted(node: SitemapNode) -> SitemapNode:
 
 
 def woken(node: SitemapNode, now: float) -> SitemapNode:
-    """Somebody named it again, or says that it changed: it is due now, unless it waits to be fetched already."""
+    """It was named again, or is said to have changed: it is due now, unless it waits to be fetched already."""
     if not node.retired:
         return replace(node, due_at=_sooner(node.due_at, now))
     return replace(node, retired="", failures=0, fruitless=0, due_at=now)

@@ -46,7 +46,7 @@ class DiskBands:
         self._unread: Table | None = clusters
 
     def _prepare(self) -> None:
-        """Fill the filter and make what waits again, when first something is asked: who only reads needs neither."""
+        """Fill the filter and rebuild what waits, at the first use: a process that only reads needs neither."""
         clusters, self._unread = self._unread, None
         if clusters is not None:
             self._filter = KeyFilter(len(clusters) * BANDS)

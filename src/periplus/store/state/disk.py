@@ -11,19 +11,19 @@ from periplus.model import AddressVisits, CollectionDamaged, CollectionError, Li
 from periplus.policy.duplicates import DuplicateSettings
 
 from .begun import lost_state, note_begun, was_begun
-from .calendar import DiskCalendar
 from .environment import DATA, MAP_SIZE, Environment
 from .exchange import DiskExchange
-from .forest import DiskForest
 from .listings import DiskListings
 from .names import SiteNames, name_key
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, has_state, is_copied
+from .revisit_queue import DiskRevisitQueue
 from .rows import damaged_row, encode
+from .sitemap_store import DiskSitemapStore
 from .sites import DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites
 from .sketches import DiskSketches
-from .standings import DiskStandings
+from .url_scores import DiskUrlScores
 
 FORMAT = b"3"
 """Of the tables and rows. A change that old rows do not survive gets another."""
@@ -56,8 +56,8 @@ class DiskState:
             return
         if is_copied(folder):
             raise CollectionError(
-                f"the state of {folder} lies on the disk of a machine, and here only its copy",
-                hint="say where with [cluster] local_state, or bring it home first",
+                f"the state of {folder} is on the local disk of another machine; only its copy is here",
+                hint="name its folder with [cluster] local_state, or move it back into the collection first",
             )
         if was_begun(folder) and not has_state(folder):
             raise lost_state(folder)
@@ -89,10 +89,10 @@ class DiskState:
             self.names = names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
-            self.standings = DiskStandings(environment, names)
-            self.forest = DiskForest(environment, names)
+            self.standings = DiskUrlScores(environment, names)
+            self.forest = DiskSitemapStore(environment, names)
             self.listings = DiskListings(environment, names)
-            self.calendar = DiskCalendar(environment)
+            self.calendar = DiskRevisitQueue(environment)
             self.sites = DiskSites(environment)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)

@@ -35,7 +35,7 @@ MAP_SIZE = 1 << 40
 _NO_ROOM = 4 * 2**20
 """A disk with fewer bytes than that is full: commits are larger."""
 SMALLEST_MAP = 1 << 30
-"""Where so much cannot be reserved (a limit on address space), half of it is tried, and so on down to this."""
+"""Smallest map size: where more cannot be reserved (a limit on address space), it is halved down to this."""
 
 MAX_KEY = 511
 """The longest key of an LMDB that was built with its defaults."""
@@ -51,11 +51,11 @@ CHUNK = 256
 """How many rows a walk reads before it looks for its place again: it may be changed under its feet."""
 
 COMMITS_BETWEEN_CHECKS = 1000
-"""A reader that was killed pins pages until somebody looks whether it lives."""
+"""Commits between two checks for dead readers: a reader that was killed pins pages until then."""
 
 
 class Log(Protocol):
-    """Who keeps what a commit changes somewhere else, before it is committed here (`replica`)."""
+    """Copies what a commit changes elsewhere, before it is committed here (`replica`)."""
 
     def append(self, changes: Changes) -> None:
         """Durable when this returns; the commit here follows. What is put meanwhile is part of it, but not logged."""
@@ -337,7 +337,7 @@ class Table:
 
 
 def remove_files(folder: Path) -> None:
-    """Remove a state that nobody has open."""
+    """Remove a state that no process has open."""
     for name in (DATA, _LOCKS, SEAL):
         (folder / name).unlink(missing_ok=True)
 
@@ -420,7 +420,7 @@ def _translated(error: Exception, folder: Path) -> CollectionError | InvariantEr
         return CollectionError(f"no room to map {folder}", hint="raise the limit on address space (ulimit -v)")
     code = getattr(error, "code", 0)
     if code in (errno.ENOSPC, errno.EDQUOT) or (code == errno.EIO and _is_full(folder)):
-        return CollectionError(f"no space is left for {folder}", hint="make room; the last commit is safe")
+        return CollectionError(f"no space is left for {folder}", hint="free some space; the last commit is safe")
     if "already open" in str(error):
         return CollectionInUse(f"{folder} is open in this process")
     return CollectionDamaged(f"{folder} cannot be read: {error}", hint=repair_hint(folder))

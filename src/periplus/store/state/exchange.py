@@ -46,7 +46,7 @@ class DiskExchange:
         self._outbox.put(_key(receiver, number), pack(discoveries))
 
     def receivers(self) -> list[int]:
-        """For whom there are batches that were not offered since this store was opened."""
+        """The shards with batches that were not offered since this store was opened."""
         return [receiver for receiver, last in self._committed.items() if self._next[receiver] <= last]
 
     def unsent(self, receiver: int, limit: int) -> list[Batch]:

@@ -1,4 +1,4 @@
-"""What files list and nobody has queued yet, on disk: one row a slice, in the order in which they will be wanted.
+"""URLs that files list and that are not queued yet, on disk: one row a slice, in the order of use.
 
     listings    site number, level, sequence -> a slice
 

@@ -4,15 +4,15 @@
     NUMBER.delta    the rows that this commit has written and removed
 
 A file is written once, under its final name only when it is whole, and never changed: that is all that network file
-systems and mounted buckets can be trusted with. Each begins with who wrote it (`Stamp`) and with the length and the
+systems and mounted buckets can be trusted with. Each begins with its writer (`Stamp`) and with the length and the
 checksum of the rest, which is compressed.
 
 **Numbers are taken, not given.** A delta gets its name by a hard link, which fails if there is one of that name, on one
 machine as on NFS: of two processes that both believe to hold a shard exactly one writes the next commit, and the other
 learns that it was deposed (`CollectionInUse`). Old deltas are removed only after the image that they started from, and
-whoever has written one looks whether its image is still there: so a number that was taken and removed meanwhile fools
-nobody. Where there are no hard links (most mounted buckets) a file is created exclusively under its final name; there
-the last delta may be torn, and leases must keep two from writing at once.
+a process that has written one checks that its image is still there: so a number that was taken and removed meanwhile
+misleads no process. Where there are no hard links (most mounted buckets) a file is created exclusively under its final
+name; there the last delta may be torn, and leases must keep two from writing at once.
 
 Rows are logged, not blocks: a changed row of 100 bytes is 40 compressed bytes here and a page of 4 KB in LMDB's file,
 and nothing depends on how LMDB lays out its pages. (ARIES calls it logical redo; Mohan et al., TODS 17(1), 1992.)
@@ -108,7 +108,7 @@ class RedoLog:
         raise _damaged(self.folder, "a commit is missing")
 
     def stamp(self, number: int) -> Stamp:
-        """Who wrote this commit; an image of it says so, too."""
+        """The writer of this commit; an image of it names it, too."""
         for suffix in (_DELTA, _BASE):
             with suppress(FileNotFoundError), self._path(number, suffix).open("rb") as file:
                 return _read_head(file, self.folder)[0]
@@ -192,7 +192,7 @@ class RedoLog:
         return True
 
     def remove_before(self, base: int) -> None:
-        """What an image has made needless: older images first, since their absence tells who was deposed."""
+        """Remove what an image replaces, older images first: their absence tells a process that it was deposed."""
         for suffix in (_BASE, _DELTA):
             for path in sorted(self.folder.glob(f"*{suffix}")):
                 if _number(path.name) < base + (suffix == _DELTA):
@@ -215,12 +215,12 @@ class RedoLog:
             _sync_names(self.folder)
         except FileExistsError as error:
             raise taken_over(self.folder) from error
-        except FileNotFoundError as error:  # the draft, or the folder, was removed by whoever holds it now
+        except FileNotFoundError as error:  # the draft, or the folder, was removed by the process that holds it now
             raise taken_over(self.folder) from error
         except OSError as error:
             raise CollectionError(
                 f"{self.folder} cannot be written: {error.strerror}",
-                hint="make room there, or mend the mount; the last commit is safe",
+                hint="free space there, or fix the mount; the last commit is safe",
             ) from error
 
     def _link(self, path: Path, stamp: Stamp, parts: Callable[[], Iterable[bytes]]) -> bool:

@@ -3,15 +3,16 @@
 LMDB wants a local disk: it maps its file into memory and locks it, both of which network file systems do slowly or not
 at all. So the environment lies on the disk of the node, and beside the shard's journal a copy of it (`redo`): an image,
 and the rows that each commit since has changed. A commit is made when its rows are in the copy; the local file follows,
-and is never ahead. Whoever opens the shard next, here or elsewhere, takes the local file if its last commit is one of
-the copy's, else the image, and then what was changed since: a node that was lost takes nothing with it.
+and is never ahead. The next process that opens the shard, here or elsewhere, takes the local file if its last commit is
+one of the copy's, else the image, and then what was changed since: a node that was lost takes nothing with it.
 
-**Holders.** To open a shard is to take its next commit number with an empty commit, under an `epoch`. From then on
-whoever held it before finds that number taken when it commits, and must end. An epoch older than the last is refused:
-a process that was slow to start does not depose its successor. 0 is for those who know of no epochs: the last goes on.
+**Holders.** To open a shard is to take its next commit number with an empty commit, under an `epoch`. From then on the
+process that held it before finds that number taken when it commits, and must end. An epoch older than the last is
+refused: a process that was slow to start does not depose its successor. 0 is for callers without epochs: the last
+goes on.
 
 **Images.** When the deltas take more bytes than the image, a new one is written in the background, from a reading of
-LMDB's that commits do not disturb. So each changed byte is written about twice, and who restores reads about twice what
+LMDB's that commits do not disturb. So each changed byte is written about twice, and a restore reads about twice what
 the state holds.
 
 Reading needs the whole state, too: `followed` keeps a copy of the copy up to date, in a folder for temporary files.
@@ -44,11 +45,11 @@ from .redo import FOLDER, Changes, Contents, RedoLog, Stamp, taken_over
 log = logging.getLogger(__name__)
 
 SMALLEST_FOLD = 8 << 20
-"""So many bytes of deltas are no reason for a new image."""
+"""Bytes of deltas up to which no new image is written."""
 MOST_DELTAS = 2_000
-"""So many files are one, whatever their size: whoever restores opens each."""
+"""Number of deltas after which a new image is written, whatever their size: a restore opens each of them."""
 ROWS_AT_ONCE = 50_000
-"""Whoever restores commits after so many rows, which take memory until then."""
+"""Rows after which a restore commits; until then they take memory."""
 
 SMALLEST_PAGE = 4096
 """Bytes of a page of LMDB, at least: a state that comes from another machine may have larger ones than ours."""
@@ -74,7 +75,7 @@ class Replica:
         self._folding: Future[None] | None = None
 
     def open(self, local: Path, *, map_size: int = MAP_SIZE) -> Environment:
-        """The state as last committed by anybody, in a folder of this machine; held from now on."""
+        """The state as last committed by any process, in a folder of this machine; held from now on."""
         finish_homecoming(self.home)
         self._environment = _opened(local, map_size)
         try:
@@ -114,8 +115,8 @@ class Replica:
     def _is_held(self, taken: Stamp) -> bool:
         """Whether a number that was free was never taken before: no image reaches beyond it.
 
-        As long as our image is there none does. Else it was replaced, by us or by whoever held the shard before and was
-        still writing one: of a commit before this, or after.
+        As long as our image is there none does. Else it was replaced, by us or by the process that held the shard
+        before and was still writing one: of a commit before this, or after.
         """
         if self._redo.has_base(self._base):
             return True
@@ -126,7 +127,7 @@ class Replica:
         return True
 
     def _claim(self) -> None:
-        """Take the next number, after all that is there. Somebody who is deposed by it may be quicker some times."""
+        """Take the next number, after all that is there. A process that is deposed by it may be faster a few times."""
         for _ in range(_TRIES):
             contents = catch_up(self._environment, self._redo)
             self._counters = _counters(self._environment)
@@ -199,7 +200,7 @@ class Replica:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _tell_of_folding(self) -> None:
-        """An image that could not be written is no loss: the deltas are there. It is tried again when it is due."""
+        """An image that could not be written loses nothing: the deltas are there. It is tried again when it is due."""
         if self._folding is None or not self._folding.done():
             return
         error, self._folding = self._folding.exception(), None
@@ -208,7 +209,7 @@ class Replica:
             log.warning("no new image of %s: %s", self.home, error)
 
 
-# what those who hold it, and those who read it, have in common
+# shared by the holder and by readers
 
 
 def catch_up(environment: Environment, redo: RedoLog) -> Contents:
@@ -272,7 +273,7 @@ def _stamp_with(counters: Table, stamp: Stamp) -> None:
 
 
 def _opened(local: Path, map_size: int) -> Environment:
-    """A local file that cannot be read is no loss."""
+    """The environment; a local file that cannot be read is removed, since its copy has everything."""
     try:
         return Environment(local, map_size=map_size)
     except CollectionDamaged as error:
@@ -308,7 +309,7 @@ def is_begun(home: Path) -> bool:
 
 
 def bring_home(home: Path) -> None:
-    """Let the state of a shard lie in the collection again. Whoever held it is deposed; nothing to do if it does."""
+    """Move the state of a shard back into the collection, if it is elsewhere, and depose the process that held it."""
     finish_homecoming(home)
     if not is_copied(home):
         return
@@ -341,7 +342,7 @@ def finish_homecoming(home: Path) -> None:
 def followed(home: Path, prepare: Callable[[Environment], None]) -> Iterator[Path]:
     """A folder with a copied state as last committed, to be opened by a reader before this ends.
 
-    Nobody is asked but the copy, so the crawl is not disturbed; who reads again soon only takes what was changed
+    Only the copy is read, so the crawl is not disturbed; a second reading soon after only takes what was changed
     since. `prepare` makes the tables, of which a state that has just begun has not all.
     """
     redo = RedoLog(home / FOLDER)
@@ -359,7 +360,7 @@ def followed(home: Path, prepare: Callable[[Environment], None]) -> Iterator[Pat
 
 
 def _cache() -> Path:
-    """A folder of ours alone, whoever else uses this machine."""
+    """A folder that only this user of the machine can enter."""
     folder = Path(tempfile.gettempdir()) / f"periplus-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

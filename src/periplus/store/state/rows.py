@@ -46,14 +46,14 @@ encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
 _FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "", None, b"", b"", b"", b"")
-"""The fields after `depth` of a URL that nobody has visited."""
+"""The fields after `depth` of a URL that was never visited."""
 
 
 T = TypeVar("T")
 
 
 def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """So many at a time, drawn when they are wanted."""
+    """Numbers, drawn in batches when they are needed."""
     drawn = iter(items)
     while chunk := list(islice(drawn, size)):
         yield chunk

@@ -1,6 +1,6 @@
 """Clusters of near-duplicates on disk, in three tables that are made when the first page comes.
 
-    sketch-pages   site number, fingerprint -> number of its cluster, whether it is the original (keys: see `places`)
+    sketch-pages   site number, fingerprint -> number of its cluster, whether it is the original (keys: see `keys`)
     sketches       number -> brief, cluster
     sketch-bands   band, its bytes -> numbers of clusters (see `bands`)
 
@@ -22,8 +22,8 @@ from periplus.store.sketches import Foreign, SketchBook
 
 from .bands import MAX_WAITING, DiskBands
 from .environment import Environment
+from .keys import places_of
 from .names import ID_LENGTH, SiteNames
-from .places import places_of
 from .rows import in_chunks
 
 COUNTS = b"sketches"

@@ -1,7 +1,7 @@
-"""The seven tables at rest, as Parquet: what happened, one row a fact, for whoever asks afterwards.
+"""The seven tables, as Parquet: what happened, one row a fact, for queries after the crawl.
 
-A live crawl and a simulation write the same tables from the same events: `discoveries` (who told us of which URL, and
-what was refused), `fetches` (what was asked of whom, what came back, where it lies), `pages` (what a page says of
+A live crawl and a simulation write the same tables from the same events: `discoveries` (where each URL was found, and
+what was refused), `fetches` (each request, its result, and where that is stored), `pages` (what a page says of
 itself), `links` (from where to where), `sitemaps` (what became of the files that sites publish about themselves),
 `sitemap_entries` (what those say of pages) and `changes` (what was different at the next visit). `schemas` has their
 columns; `docs/tables.md` says what each means.

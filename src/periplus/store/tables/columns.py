@@ -1,7 +1,7 @@
 """From Python values to the columns of a record batch, fast for what is usual and safe for what is hostile.
 
 A page may say anything: half a surrogate pair, a date in the year 40,000, a number that no integer holds. No value
-makes a column raise. A text loses what is no character and what is past `MAX_TEXT`; a time or number out of range is
+makes a column raise. A text loses invalid characters and what is past `MAX_TEXT`; a time or number out of range is
 null. The fast way is tried first, and only when Arrow refuses it are values looked at one by one.
 """
 

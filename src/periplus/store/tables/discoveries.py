@@ -1,4 +1,4 @@
-"""Rows of `discoveries`: every URL that was offered, by whom, and what became of the offer.
+"""Rows of `discoveries`: every URL that was found, where, and whether it was accepted.
 
 Made column by column from the events themselves, as a page offers many.
 """
@@ -26,7 +26,7 @@ def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
 
 
 def _fates(events: Sequence[Discovered | Refused]) -> tuple[Column, Column, Column]:
-    """Whether it was new, why it was refused, by which rule. Whether a refused URL was new nobody asked."""
+    """Whether it was new, why it was refused, by which rule. Whether a refused URL was new is not known."""
     if set(map(type, events)) == {Discovered}:
         nothing = [None] * len(events)
         return [event.is_new for event in cast("Sequence[Discovered]", events)], nothing, nothing

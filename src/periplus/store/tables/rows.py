@@ -25,15 +25,12 @@ from periplus.model import (
     SitemapVisited,
 )
 
-from .changes import change_row
 from .columns import batch_of
 from .discoveries import discoveries_batch
-from .fetches import fetch_row
-from .forest import sitemap_row
 from .links import LinkRows
-from .pages import page_row
 from .schemas import SCHEMAS
-from .sitemaps import sitemaps_batch
+from .single_rows import change_row, fetch_row, page_row, sitemap_row
+from .sitemap_entries import sitemaps_batch
 
 _MOST_UNREAD = 64
 _HEAVIEST_UNREAD = 8 << 20

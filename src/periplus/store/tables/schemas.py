@@ -1,10 +1,10 @@
 """The columns of the seven tables, in their order, with their types. What each column means is in `docs/tables.md`.
 
 Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
-strings: small at rest and in memory, and plain strings to whoever asks in SQL. A null says that there is nothing to
-say; an empty string that somebody said nothing.
+strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to
+say; an empty string that a site gave an empty value.
 
-Rows are made in `discoveries`, `fetches`, `pages`, `links`, `forest`, `sitemaps` and `changes`, in this order.
+Rows are made in `single_rows`, and for tables of many rows an event in `discoveries`, `links` and `sitemap_entries`.
 """
 
 from __future__ import annotations

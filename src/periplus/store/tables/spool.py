@@ -66,7 +66,7 @@ class Spool:
 def read_spool(path: Path, start: int, end: int) -> Iterator[tuple[pa.RecordBatch, int]]:
     """The batches between two positions, each of which is 0 or the end of a batch, and where each ends.
 
-    The file is mapped, not read: a batch takes memory only while somebody looks at it.
+    The file is mapped, not read: a batch takes memory only while it is used.
     """
     if start >= end:
         return

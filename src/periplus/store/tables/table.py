@@ -106,7 +106,7 @@ class Table:
         return finished
 
     def forget(self, place: Place) -> None:
-        """Nobody will come back to before this place: the spools until then have served."""
+        """Remove the spools before this place: no recovery will read them again."""
         while self._spent and number_of(self._spent[0]) < place.number:
             self._spent.pop(0).unlink()
 

@@ -3,7 +3,7 @@
 `checkpoint` makes the rows of what was recorded durable in the spools; when a spool has enough of them they move on to
 Parquet. It returns a mark, a few bytes that say how far everything has come. The caller commits the mark together with
 its own state, and gives the last committed one when it opens the tables again: what was written after it is removed,
-and will be written anew by the work that is done anew. That is all it takes for exactly once.
+and will be written again by the work that is done again. That is all it takes for exactly once.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ class Tables:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """What the disk refuses, in our words. After that nobody knows how far the files go, and nothing is written."""
+        """Turn errors of the disk into ours.
+
+        After one the length of the files is unknown, and nothing more is written.
+        """
         if self._is_broken:
             raise CollectionError(f"the tables in {self._folder} could not be written before", hint=_HINT)
         self._is_broken = True
@@ -172,5 +175,7 @@ def places_of(mark: bytes | None) -> Places:
     try:
         places = msgspec.msgpack.decode(mark, type=Places)
     except msgspec.MsgspecError as error:
-        raise CollectionDamaged("the mark of the tables cannot be read", hint="periplus repair DIR") from error
+        raise CollectionDamaged(
+            "the position of the tables in the state cannot be read", hint="run periplus repair DIR"
+        ) from error
     return {name: places.get(name, Place()) for name in SCHEMAS}

@@ -40,12 +40,12 @@ from periplus.model import (
 from periplus.urls import canonical, site_of
 
 from .archive import WarcEnd, can_be_referred_to
-from .digests import sha1_base32
 from .http import ORIGINAL, HttpMessage, read_message
 from .index import original
 from .names import files_of, read_name
 from .reading import WarcRecord, read_records
 from .records import UNCHANGED, Answer
+from .stamps import sha1_base32
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,6 @@ MAX_BODY: Final = 128 << 20
 """Bytes of a body that are read: more than any crawl keeps of one, by the largest setting that makes sense."""
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_NOT_MODIFIED: Final = 304
 
 
 class _Exchange(Struct):

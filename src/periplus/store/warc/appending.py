@@ -36,7 +36,8 @@ class AppendedFile:
         except OSError as error:
             os.ftruncate(self._fd, self.length)
             raise CollectionError(
-                f"{self.path} cannot be written: {error.strerror}", hint="make room on the disk and run it again"
+                f"{self.path} cannot be written: {error.strerror}",
+                hint="free space on the disk and run the same command again",
             ) from error
         self.length += len(data)
 

@@ -17,7 +17,7 @@ _DATE: Final = re.compile(r"\d{14,20}", re.ASCII)
 
 
 def read_arc_line(line: bytes) -> dict[str, str] | None:
-    """The fields of a record that begins with this line; `None` where it is no line of ARC."""
+    """The fields of a record that begins with this line; `None` where it is not a line of ARC."""
     words = line.decode("latin-1").rstrip().split(" ")
     place = next((place for place in range(len(words) - 2, 1, -1) if _DATE.fullmatch(words[place])), None)
     url = " ".join(words[: place - 1]) if place else ""

@@ -23,12 +23,11 @@ from periplus.urls import surt
 from . import records
 from .appending import AppendedFile, sync_folder
 from .cdxj import REVISIT, CdxLine, mime_of
-from .digests import base32
 from .index import is_indexed, scan, write_lines
 from .names import WarcName, files_of, index_of, read_name
 from .reading import WarcRecord, read_records
 from .records import Answer, Frame
-from .stamps import Dates, identifiers, timestamp
+from .stamps import Dates, base32, identifiers, timestamp
 
 ORPHAN: Final = ".orphan"
 """What the names of files end with that were there before the state knew of any."""
@@ -214,7 +213,7 @@ class Archive:
         name = read_name(end.file)
         if name is None or name.shard != self._shard:
             raise CollectionDamaged(
-                f"{end.file!r} is no file of shard {self._shard} of this archive",
+                f"{end.file!r} is not a file of shard {self._shard} of this archive",
                 hint="put back a whole copy of the collection",
             )
         self._serial = name.serial

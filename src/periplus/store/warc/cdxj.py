@@ -70,7 +70,7 @@ _DECODER: Final = msgspec.json.Decoder(_Told, strict=False)
 
 
 def read_line(line: bytes) -> CdxLine | None:
-    """A line of ours or of another indexer; `None` where it is no such line."""
+    """A line of ours or of another indexer; `None` where it is not such a line."""
     key, _, rest = line.partition(b" ")
     at, _, values = rest.partition(b" ")
     try:

@@ -84,7 +84,7 @@ def is_compressed(fields: Fields, body: bytes) -> bool:
 
 
 def read_message(block: bytes) -> HttpMessage:
-    """What is in the block of a record of type `application/http`. Never fails: what is no field is passed over."""
+    """What is in the block of a record of type `application/http`. Never fails: what is not a field is skipped."""
     head, separator, body = _split(block)
     first, *lines = head.decode("latin-1").split("\n")
     fields: list[tuple[str, str]] = []

@@ -30,7 +30,7 @@ class WarcName(Struct, frozen=True):
 
 
 def read_name(name: str) -> WarcName | None:
-    """The parts, or `None` where this is no file of ours."""
+    """The parts, or `None` where this is not a file of ours."""
     match = _NAME.fullmatch(name)
     return WarcName(int(match[1]), match[2], int(match[3])) if match else None
 

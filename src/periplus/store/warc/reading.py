@@ -192,7 +192,7 @@ def _skip_blank(members: Members) -> bool:
 
 
 def _resume(members: Members) -> bool:
-    """After something that is no record: on to the next in a file without compression; nothing more in this member."""
+    """After something that is not a record: go on to the next in an uncompressed file; end this member otherwise."""
     if members.is_packed:
         return False
     gaps = [members.index(marker, _LONGEST_GAP) for marker in (b"\nWARC/", b"\nhttp")]

@@ -17,9 +17,9 @@ from msgspec import Struct
 from periplus.model import Fetched, FetchTask, NotModified, Payload, Redirected
 from periplus.urls import site_of
 
-from .digests import sha1_base32
 from .http import is_compressed, response_head
 from .members import deflated, stored
+from .stamps import sha1_base32
 
 Answer = Fetched | NotModified | Redirected
 
@@ -111,7 +111,7 @@ def _wanted_by(task: FetchTask) -> str:
 
 
 def warcinfo(identifier: str, date: str, file: str, software: str, fields: Mapping[str, str]) -> bytes:
-    """The first record of a file: who wrote it, and how."""
+    """The first record of a file: the software that wrote it, and its settings."""
     told = {"software": software, "format": "WARC File Format 1.1", "conformsTo": _CONFORMS_TO, **fields}
     block = "".join(f"{_line(name)}: {_line(value)}\r\n" for name, value in told.items()).encode("utf-8", "replace")
     about = f"WARC-Date: {date}\r\nWARC-Filename: {file}\r\n"

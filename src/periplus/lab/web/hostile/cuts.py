@@ -59,7 +59,7 @@ def close_before_head(request: Request) -> Script:
 
 
 def _over_tls(request: Request, story: str) -> Answer:
-    """Who comes in the clear is sent to where the trouble is; who comes through anyway has not looked."""
+    """Redirect a request without TLS to the TLS port; a client that comes through there did not check."""
     if request.header("x-forwarded-proto") == "https":
         return answer_page("You did not look", f"<p>{story}</p>")
     return Answer(301, (("Location", f"https://{request.host}/"),), b"")
@@ -89,7 +89,7 @@ def tls_self_signed(request: Request) -> Answer:
 
     Refuse, or fetch and note it; much of the small web is like this.
     """
-    return _over_tls(request, "The certificate was signed by nobody.")
+    return _over_tls(request, "The certificate is signed by no authority.")
 
 
 @hostile("tls-cut")

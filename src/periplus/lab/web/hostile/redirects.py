@@ -46,7 +46,7 @@ def redirect_chain(request: Request) -> Answer:
 
 @hostile("redirect-private")
 def redirect_private(request: Request) -> Answer:
-    """Redirects to addresses that are nobody's business: loopback, link-local, private, a local file.
+    """Redirects to addresses that must not be fetched: loopback, link-local, private, a local file.
 
     Look at the address before connecting, on every hop, however it is spelled; refuse other schemes.
     """

@@ -74,7 +74,7 @@ def robots_5xx(request: Request) -> Answer:
 def robots_home(request: Request) -> Answer:
     """robots.txt redirects to the home page, which is HTML and answers 200.
 
-    See that this is no robots file: no rules, and no sitemap lines out of HTML.
+    A crawler must see that this is not a robots file: no rules, and no sitemap lines out of HTML.
     """
     if request.target == "/robots.txt":
         return Answer(302, (("Location", "/"),), b"")

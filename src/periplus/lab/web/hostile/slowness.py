@@ -66,7 +66,7 @@ def endless_body(request: Request) -> Script:
 
 @hostile("endless-headers")
 def endless_headers(request: Request) -> Script:
-    """A status line, then header fields for ever; the body never begins.
+    """A status line, then header fields forever; the body never begins.
 
     Bound the size of a head; a bound on the body alone is never reached.
     """

@@ -57,7 +57,7 @@ def xxe(request: Request) -> Answer:
 
 @hostile("endless-sitemap", owns_robots=True)
 def endless_sitemap(request: Request) -> Answer | Script:
-    """A sitemap of a billion URLs in one file (60 GB), sent as long as somebody listens.
+    """A sitemap of a billion URLs in one file (60 GB), sent as long as the client reads.
 
     Read it as a stream, take what the protocol allows (50,000 URLs, 50 MB), say that there was more, and hang up.
     """

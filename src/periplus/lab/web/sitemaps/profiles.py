@@ -1,4 +1,4 @@
-"""Who publishes what: one function a profile, after the sites that Schonfeld & Shivakumar (2009) studied.
+"""What each kind of site publishes: one function a profile, after the sites that Schonfeld & Shivakumar (2009) studied.
 
 * shop (amazon.com): an index of many files, log-structured: each day a file of what is new or changed, never touched
   again. Complete and honest for products, silent on the rest.
@@ -39,7 +39,7 @@ _PARTIAL = 13  # of 256
 
 
 class Publisher:
-    """The sitemaps of one site. `foreign` are URLs of another, for those who get that wrong."""
+    """The sitemaps of one site. `foreign` are URLs of another, for profiles with that mistake."""
 
     def __init__(self, live: LiveSite, presence: Presence, foreign: Callable[[int], Iterable[str]]) -> None:
         self._live = live

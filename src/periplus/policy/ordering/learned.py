@@ -1,0 +1,186 @@
+"""Orderings by importance: those that learn from every link, and those that rank all known pages from time to time.
+
+The best page of a site goes first, and the site with the best page. Ranking needs all links that were seen, and time
+for each ranking: the more often, the better the order and the longer the time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import ConfigError, KnownLinks, Stage
+from .worth import ByGain, ByRank
+
+
+class InDegree(ByGain):
+    """The worth of a URL is the number of fetched pages that link to it; a seed counts as linked once.
+
+    Back-link count of Cho, Garcia-Molina & Page (1998). Good in their crawl of Stanford, poor in that of Baeza-Yates,
+    Castillo, Marin & Rodriguez (2005): a site that links each of its pages from every other gets them all fetched
+    first.
+    """
+
+    def share(self, worth: float, links: int) -> float:  # noqa: ARG002
+        """Every link counts alike."""
+        return 1.0
+
+    def rest(self, worth: float) -> float:
+        """Nothing is spent."""
+        return worth
+
+
+class Opic(ByGain):
+    """The worth of a URL is its cash: on-line page importance computation (Abiteboul, Preda & Cobena 2003).
+
+    Every seed begins with the same cash. A page that is fetched gives what it has to the pages it links to, in equal
+    parts; the page with most cash is fetched next. What a page collects in the long run is its PageRank without a jump;
+    before that the cash is a good guess (Baeza-Yates et al. 2005 found it among the best that need no recomputation).
+    A step costs as much as the page has links.
+
+    Cash that comes to a page which was fetched already stays there; a page without links keeps its own. The paper's
+    virtual page, which would distribute that to all pages equally, changes no order.
+    """
+
+    def share(self, worth: float, links: int) -> float:
+        """An equal part of all it has."""
+        return worth / links
+
+    def rest(self, worth: float) -> float:  # noqa: ARG002
+        """All was given away."""
+        return 0.0
+
+
+class AdaptiveOpic(Opic):
+    """The priority of a URL is what it collects in `window` fetches, as the paper measures a changing graph.
+
+    A URL that has collected for longer than the window counts by its income over one window, so that a page found late
+    is not behind one that has waited long and gained little. Time is counted in pages fetched.
+    """
+
+    def __init__(self, window: int = 10_000) -> None:
+        if window < 1:
+            raise ConfigError(f"opic_adaptive: window must be at least 1, got {window}")
+        self._window = window
+
+    def score_of(self, worth: float, age: int) -> float:
+        """All it has, if it is young; its income over a window, if not."""
+        return worth if age <= self._window else worth * self._window / age
+
+
+_TOLERANCE = 1e-4
+"""Of the sum of all errors: an order needs no ten digits."""
+
+
+class PartialPageRank(ByRank):
+    """The worth of a URL is its PageRank when last computed, in multiples of the mean, and what it gained since.
+
+    *Partial* of Castillo et al. (2004): new URLs wait with the others at once, each with the sum of what the pages that
+    link to it would pass on, and all are ranked again after every `every` pages.
+    """
+
+    def share(self, worth: float, links: int) -> float:
+        """An equal part of its rank."""
+        return worth / links
+
+    def rest(self, worth: float) -> float:
+        """A rank is not spent."""
+        return worth
+
+    def batch_size(self, waiting: int) -> int:
+        """All of them, up to the size of a batch."""
+        return min(waiting, self.every)
+
+    def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
+        """PageRank over the links known, in multiples of its mean; begun where the last one ended."""
+        from ...graph import pagerank  # its libraries take a second to load, and most crawls never rank
+
+        count = len(known.worth)
+        start = np.maximum(known.worth, 1e-3)
+        ranks = pagerank(
+            known.sources, known.targets, count, self._damping, start=start / start.sum(), tolerance=_TOLERANCE
+        )
+        return ranks * count
+
+
+class BatchPageRank(PartialPageRank):
+    """The same, but nothing is fetched until it is chosen for a batch: *Batch* of Castillo et al. (2004).
+
+    It ranks all that is known, fetches the best `every` pages, and only then ranks again: a URL that is found meanwhile
+    waits for the next batch.
+    """
+
+    is_batch = True
+
+    def share(self, worth: float, links: int) -> float:  # noqa: ARG002
+        """Nothing: scores do not change between two batches."""
+        return 0.0
+
+
+_STEPS = 60
+"""Links that mass is followed along, at most: 0.85^60 of it is then left, less than a level."""
+
+
+class RankMass(ByRank):
+    """The worth of a URL is the mass that arrives there over fetched pages; a seed has one unit of its own.
+
+    Cho & Schonfeld (2007). A surfer who begins at the seeds, follows links, and begins again with probability 1 - d,
+    spends some time on pages not yet fetched: on each as much as comes to it over pages that were. That is a lower
+    bound of its personalised PageRank; the page with most is fetched next. It is OPIC with a surfer who gets tired:
+    `damping` of what was given arrives, so that long ways count less.
+
+    A page that is fetched passes its mass on at once. What comes back to pages fetched before goes on when all of it is
+    computed again, after every `every` pages.
+    """
+
+    def share(self, worth: float, links: int) -> float:
+        """An equal part of its mass, damped."""
+        return self._damping * worth / links
+
+    def rest(self, worth: float) -> float:  # noqa: ARG002
+        """All has gone on."""
+        return 0.0
+
+    def batch_size(self, waiting: int) -> int:
+        """All of them."""
+        return waiting
+
+    def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
+        """The mass of each URL that waits: what comes to it from the seeds over pages that are done."""
+        from scipy.sparse import csr_matrix  # it takes a second to load, and most crawls never rank
+
+        count = len(known.worth)
+        is_done = known.stage == Stage.DONE
+        links = np.bincount(known.sources, minlength=count)
+        passed = np.where(is_done & (links > 0), self._damping / np.maximum(links, 1), 0.0)
+        matrix = csr_matrix((passed[known.sources], (known.targets, known.sources)), shape=(count, count))
+        seeds = known.is_seed.astype(np.float64)
+        mass = seeds
+        for _ in range(_STEPS):
+            before, mass = mass, seeds + matrix @ mass
+            if np.abs(mass - before).max(initial=0.0) < 1e-9:
+                break
+        return np.where(is_done, 0.0, mass)
+
+
+class WindowedRankMass(RankMass):
+    """The best `share` of the frontier is fetched before all of it is scored again; at least `every` pages.
+
+    The paper's windowed algorithm: fewer steps for nearly the same order.
+    """
+
+    is_batch = True
+
+    def __init__(self, share: float = 0.1, every: int = 100, damping: float = 0.85) -> None:
+        super().__init__(every, damping)
+        if not 0.0 < share <= 1.0:
+            raise ConfigError(f"rankmass_windowed: share must be above 0 and at most 1, got {share}")
+        self._share = share
+
+    def share(self, worth: float, links: int) -> float:  # noqa: ARG002
+        """Nothing: scores do not change between two windows."""
+        return 0.0
+
+    def batch_size(self, waiting: int) -> int:
+        """The share of it, but not too few."""
+        return min(waiting, max(self.every, round(self._share * waiting)))

@@ -1,0 +1,168 @@
+"""Rows of the tables that get one row an event: `fetches`, `pages`, `changes` and `sitemaps`.
+
+`fetches` has every task that came back, well or not, and where the answer is stored; a `Located` outcome makes no row,
+since no server was asked. `pages` has what a page says, without its text, which stays in the WARC, and without its
+links, a table of their own. `changes` has the comparison of two visits to a URL. `sitemaps` has every visit to a file
+that a site publishes about itself; the last one of a file is its state.
+"""
+
+from __future__ import annotations
+
+from periplus.model import (
+    ChangeLevel,
+    ChangeSeen,
+    Excluded,
+    Failed,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    Located,
+    NotModified,
+    PageRead,
+    Redirected,
+    SitemapVisited,
+    Stored,
+)
+from periplus.urls import domain_of, site_of
+
+Row = tuple[object, ...]
+Headers = tuple[tuple[str, str], ...]
+
+_NOT_STORED: Row = (None,) * 5
+_LONGEST_TYPE = 256
+
+
+def fetch_row(event: FetchEnded) -> Row | None:
+    """The row of a task that came back; `None` where no server was asked."""
+    outcome = event.outcome
+    if isinstance(outcome, Located):
+        return None
+    task = outcome.task
+    return (*_who(task), *_what(outcome, event.ended_at), *_effort(task, outcome), *_where(event.stored))
+
+
+def _who(task: FetchTask) -> Row:
+    return (task.url, task.site, domain_of(task.site), task.purpose._value_, task.lane._value_, task.source._value_)
+
+
+def _what(outcome: FetchOutcome, ended_at: float) -> Row:
+    """From `outcome` to `target`."""
+    match outcome:
+        case Fetched():
+            return (
+                "fetched", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
+                len(outcome.body), _content_type(outcome.headers), outcome.ip, None,
+            )  # fmt: skip
+        case NotModified():
+            return (
+                "not-modified", 304, None, None, None, outcome.started_at, ended_at, outcome.duration,
+                0, None, outcome.ip, None,
+            )  # fmt: skip
+        case Redirected():
+            return (
+                "redirected", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
+                len(outcome.body), _content_type(outcome.headers), outcome.ip, outcome.target,
+            )  # fmt: skip
+        case Failed():
+            return (
+                "failed", outcome.status, outcome.reason, None, outcome.detail, outcome.started_at, ended_at,
+                outcome.duration, None, None, outcome.ip, None,
+            )  # fmt: skip
+        case Excluded():
+            return (
+                "excluded", None, outcome.reason, outcome.rule, None, ended_at, ended_at, None,
+                None, None, None, None,
+            )  # fmt: skip
+    raise AssertionError(outcome)
+
+
+def _effort(task: FetchTask, outcome: FetchOutcome) -> Row:
+    return (task.depth, task.attempt, task.redirects, isinstance(outcome, Fetched) and outcome.is_truncated)
+
+
+def _where(stored: Stored | None) -> Row:
+    if stored is None:
+        return _NOT_STORED
+    return (stored.digest, stored.file, stored.offset, stored.length, stored.is_revisit)
+
+
+def _content_type(headers: Headers) -> str | None:
+    """As the server wrote it; the last one counts, as in the Fetch standard."""
+    found = None
+    for name, value in headers:
+        if len(name) == 12 and name.lower() == "content-type":
+            found = value
+    return None if found is None else found[:_LONGEST_TYPE]
+
+
+def page_row(event: PageRead) -> Row:
+    """The row of a page. Words are not counted: that would take longer than all else here."""
+    page = event.page
+    relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
+    return (
+        page.url,
+        site_of(page.url),
+        event.read_at,
+        relations.canonical,
+        page.title,
+        page.description,
+        page.language or None,
+        page.charset or None,
+        page.mime or None,
+        len(page.text),
+        len(page.main_text),
+        len(page.links) - len(page.links.own),
+        len(page.resources),
+        len(page.forms),
+        len(relations.alternates),
+        len(relations.feeds),
+        directives.noindex,
+        directives.nofollow,
+        directives.noarchive,
+        None if refresh is None else refresh.url,
+        page.script_redirect,
+        digests.raw,
+        digests.text,
+        digests.main,
+        digests.links,
+        page.sketch or None,
+        [problem.reason for problem in page.problems],
+    )
+
+
+_WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}
+
+
+def change_row(event: ChangeSeen) -> Row:
+    """The row of a comparison. From MAJOR on it counts as a change."""
+    return (event.url, site_of(event.url), event.seen_at, _WORDS[event.level], event.level >= ChangeLevel.MAJOR)
+
+
+def sitemap_row(event: SitemapVisited) -> Row:
+    """The row of a visit."""
+    return (
+        event.url,
+        site_of(event.url),
+        event.tree,
+        event.parent,
+        event.origin,
+        event.depth,
+        event.kind or None,
+        event.visited_at,
+        event.outcome or None,
+        event.status,
+        event.entries,
+        event.children,
+        event.size,
+        [reason for reason, _ in event.problems],
+        sum(count for _, count in event.problems),
+        None if event.lastmod is None else event.lastmod.at,
+        event.first_seen_at,
+        event.read_at,
+        event.due_at,
+        event.visits,
+        event.changes,
+        event.failures,
+        event.retired or None,
+    )
