@@ -8,7 +8,7 @@ each has a page in docs/policies with its paper and its curve.
 Some decide when a URL is found and need to know nothing else: `breadth_first`, `largest_site`, `random`, `optimal`.
 Some learn from every link (`model.Learning`): `indegree`, `opic`, `opic_adaptive`, `rankmass`, `partial`. Some look at
 all links from time to time (`model.Ranking`): `partial`, `batch`, `rankmass`, `rankmass_windowed`. A new one is a class
-with these methods and a line in `registry`.
+with these methods and a line in `registry`. `Scored` is a program's own function.
 """
 
 from .breadth_first import BreadthFirst
@@ -21,6 +21,7 @@ from .pagerank import BatchPageRank, PartialPageRank
 from .random_order import RandomOrder
 from .rankmass import RankMass, WindowedRankMass
 from .registry import ALIASES, ordering, orderings
+from .scored import Scored
 from .worth import ByWorth
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "PartialPageRank",
     "RandomOrder",
     "RankMass",
+    "Scored",
     "WindowedRankMass",
     "level_of",
     "levels_of",

@@ -1,0 +1,220 @@
+"""The folder of a collection, as commands find it: begun, continued, in use, or something else altogether.
+
+What was asked is in its `periplus.toml`, over which the options of the command line go; seeds that are given again are
+known by their canonical form, new ones are added. While a command crawls into a folder it holds a lock on it, so that
+two do not write there at once; whoever only reads needs none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
+from periplus.assembly.seeds import seeds_and_credentials
+from periplus.config import Config
+from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
+from periplus.crawl.machine import ShardMeta
+from periplus.crawl.stats import CrawlStats
+from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
+from periplus.store import DiskState, is_begun
+from periplus.store.folder_lock import FolderLock, FolderLocked
+
+SEED_FILE = "seeds.txt"
+SEEDS_IN_SETTINGS = 200
+"""More seeds than a person would look through lie in a file of their own."""
+MAX_SEEDS = 10_000_000
+
+_LOCK = "crawl.lock"
+_DRAFT = ".new"
+_INNOCENT = frozenset({_LOCK, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT})
+"""What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
+
+
+class Collection(Struct, frozen=True):
+    """A folder, what is asked of it, and where that begins. `is_new`: nothing was crawled into it before.
+
+    `credentials` are those that seeds brought along (`user:password@`); they are for this process and never saved.
+    """
+
+    folder: Path
+    config: Config
+    seeds: tuple[Url, ...]
+    is_new: bool
+    credentials: Credentials = NO_CREDENTIALS
+
+    @property
+    def layout(self) -> Layout:
+        """What lies where."""
+        return Layout(self.folder)
+
+    @property
+    def workers(self) -> int:
+        """As many as were asked for, as many as it was begun with, or one a core."""
+        return self.config.crawl.workers or self.layout.shards or cores()
+
+    def save(self) -> None:
+        """Write down what was asked, if it is not there already, and make room for every shard.
+
+        The number of shards is settled here, before the first of them does anything: whatever happens afterwards, the
+        next crawl deals the sites out among as many.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.config
+        if len(self.seeds) > SEEDS_IN_SETTINGS:
+            _write(self.folder / SEED_FILE, "".join(f"{seed}\n" for seed in self.seeds))
+            crawl = replace(config.crawl, seeds=(), seed_file=SEED_FILE, workers=self.workers)
+        else:
+            crawl = replace(config.crawl, seeds=tuple(self.seeds), seed_file="", workers=self.workers)
+        config = replace(config, crawl=crawl)
+        path = self.layout.settings
+        if not path.is_file() or Config.load(path) != config:
+            _write(path, config.dump())
+        for number in range(self.workers):
+            self.layout.shard(number).mkdir(parents=True, exist_ok=True)
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def planned(
+    folder: Path,
+    *,
+    seeds: Sequence[str],
+    seed_lines: Iterable[str] = (),
+    settings: Path | None = None,
+    options: Mapping[str, object],
+) -> Collection:
+    """What a command on a folder would do; nothing is written yet."""
+    path = Layout(folder).settings
+    check_whole(Layout(folder))
+    is_new = not path.is_file()
+    if is_new:
+        _refuse_strangers(folder)
+    before = Config() if is_new else Config.load(path)
+    config = Config.load(settings) if settings is not None else before
+    config = config.with_options(options)
+    config = _with_workers(config, before.crawl.workers or Layout(folder).shards, folder)
+    check_ordering(config, Layout(folder))
+    texts = _seeds_of(before, folder)
+    texts += _seeds_of(config, settings.parent) if settings is not None else []
+    texts, credentials = seeds_and_credentials([*texts, *seeds, *_seeds_in(seed_lines)])
+    found = seeds_from(texts)
+    if not found:
+        raise UsageError("nowhere to begin", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
+    return Collection(folder, config, found, is_new, credentials)
+
+
+def existing(folder: Path) -> Collection:
+    """A collection that is there, for commands that read it."""
+    layout = Layout(folder)
+    if not layout.settings.is_file():
+        hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} makes one"
+        raise UsageError(f"{folder} is no collection: it has no {layout.settings.name}", hint=hint)
+    config = Config.load(layout.settings)
+    seeds = seeds_from(_seeds_of(config, folder))
+    return Collection(folder, config, seeds, is_new=False)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold the folder against other crawls. The lock is on the folder itself, and ends with the process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FolderLock(folder, _LOCK)
+    except FolderLocked as error:
+        raise CollectionInUse(
+            str(error), hint=f"wait until it ends, or stop it; periplus info {folder} looks without disturbing it"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+@contextmanager
+def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
+    """What every shard that has begun has committed, without disturbing a crawl that runs."""
+    opened: dict[int, DiskState] = {}
+    try:
+        for number in range(layout.shards):
+            folder = layout.shard(number)
+            layout.check_begun(number)
+            if is_begun(folder):
+                opened[number] = DiskState.read_only(folder, shard=number)
+        yield opened
+    finally:
+        for state in opened.values():
+            state.close()
+
+
+def tally_of(layout: Layout) -> CrawlStats:
+    """Everything counted so far, as of the last commit."""
+    total = CrawlStats()
+    with states(layout) as opened:
+        for state in opened.values():
+            meta = state.meta(ShardMeta)
+            total += CrawlStats() if meta is None else meta.stats
+    return total
+
+
+def _with_workers(config: Config, before: int, folder: Path) -> Config:
+    """Sites were dealt out among so many shards before, and stay there."""
+    asked = config.crawl.workers
+    if before and asked not in (0, before):
+        raise ConfigError(
+            f"{folder} was begun with {before} workers and cannot be continued with {asked}",
+            hint=f"use --workers {before}, or first periplus cluster resize {folder} {asked}",
+        )
+    return config.with_options({"crawl.workers": asked or before})
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Nothing is crawled into a folder that holds something else."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file", hint="give the folder of a collection: -o DIR")
+    if not folder.is_dir():
+        return
+    if (folder / "state").is_dir():
+        raise CollectionDamaged(f"{folder} has no periplus.toml any more", hint="put it back; it may be empty")
+    strangers = sorted(path.name for path in islice(folder.iterdir(), 1000) if path.name not in _INNOCENT)
+    if strangers:
+        raise UsageError(
+            f"{folder} is no collection: it holds {strangers[0]} and no periplus.toml",
+            hint="give a folder that is empty or not there yet: -o DIR",
+        )
+
+
+def _seeds_of(config: Config, folder: Path) -> list[str]:
+    file = config.crawl.seed_file
+    return [*config.crawl.seeds, *(_seeds_in(read_lines(folder / file)) if file else ())]
+
+
+def _seeds_in(lines: Iterable[str]) -> list[str]:
+    """One a line; empty lines, and those that begin with #, are for people."""
+    texts = (line.strip() for line in lines)
+    return [text for text in islice(texts, MAX_SEEDS) if text and not text.startswith("#")]
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file of seeds."""
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "not in UTF-8"
+        raise UsageError(f"{path}: {what}", hint="give a file of URLs, one a line") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    draft = path.with_name(path.name + _DRAFT)
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
