@@ -13,7 +13,7 @@ from bench.balance import BALANCE, WAYS, Yield, crawled, harvest, is_worth
 from tests.lab.crawling import rows
 
 from periplus.assembly import Layout
-from periplus.cli.sources import BalanceFacts, SourceFacts, balance_of, sources_of
+from periplus.assembly.facts.sources import BalanceFacts, SourceFacts, balance_of, sources_of
 from periplus.lab.web.clutter import KINDS, ClutteredWorld
 from periplus.lab.web.sites import Profile
 from periplus.model import Site

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 from tests.lab.crawling import by_proxy, standing
 
-from periplus.cli.collection import held, planned
-from periplus.cli.crawl import run
-from periplus.cli.progress import Progress
+from periplus.assembly.collection import held, planned
+from periplus.assembly.progress import Progress
+from periplus.cli.crawl.command import run
 from periplus.lab.web import World
 from periplus.lab.web.running import RunningLab
 

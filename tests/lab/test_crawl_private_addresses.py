@@ -19,9 +19,9 @@ from rich.console import Console
 from tests.lab.crawling import crawl, rows
 
 from periplus.assembly import Layout
-from periplus.cli.collection import held, planned
-from periplus.cli.crawl import run
-from periplus.cli.ending import say_end
+from periplus.assembly.collection import held, planned
+from periplus.cli.crawl.command import run
+from periplus.cli.crawl.summary import say_end
 from periplus.store import DiskState
 from periplus.urls import canonical, site_of
 

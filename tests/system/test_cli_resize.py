@@ -13,7 +13,7 @@ from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Run, running, wait_until
 
 from periplus.assembly import Layout, request
-from periplus.cli.collection import tally_of
+from periplus.assembly.collection import tally_of
 from periplus.config import Config
 from periplus.crawl.placement import owner_of
 from periplus.model import Site

@@ -78,6 +78,4 @@ class CrawlRun:
         """After the last shard has closed: index the archive, and return the summary."""
         settle(self.collection.folder)
         is_interrupted = self._crawl is not None and self._crawl.is_interrupted
-        return summary_of(
-            self.collection, self.progress, self._before, self.elapsed, is_interrupted=is_interrupted
-        )
+        return summary_of(self.collection, self.progress, self._before, self.elapsed, is_interrupted=is_interrupted)

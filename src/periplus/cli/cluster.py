@@ -17,12 +17,12 @@ from msgspec import Struct
 from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS, Resized, Step, plan_of, request
+from periplus.assembly.collection import Collection, existing, held
+from periplus.assembly.options import duration
 from periplus.model import CollectionInUse, UsageError
 
 from . import options
-from .collection import Collection, existing, held
-from .crawl import duration
-from .resizing import Teller, line_of, resize_patiently, say
+from .crawl.resizing import Teller, line_of, resize_patiently, say
 
 _LOOK_AGAIN = 0.2
 

@@ -17,6 +17,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from periplus.assembly.collection import Collection, held, planned
+from periplus.assembly.facts.lookup import of_collection
+from periplus.assembly.summary import Summary
 from periplus.lab.web import World
 from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
@@ -24,12 +27,10 @@ from periplus.lab.web.log import RequestLog
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 
-from .collection import Collection, held, planned
-from .crawl import exit_code, run
-from .ending import Summary, say_places
-from .facts import of_collection
-from .info import say_collection
-from .live import count, lasting, pace
+from .crawl.command import exit_code, run
+from .crawl.live import count, lasting, pace
+from .crawl.summary import say_places
+from .info.command import say_collection
 from .report import written_report
 
 SEED, SITES, PAGES = 9, 30, 1000

@@ -13,13 +13,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from periplus.assembly.collection import Collection, existing
 from periplus.model import UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
 from periplus.store.tables import Spooled
 
 from . import options
-from .collection import Collection, existing
-from .live import count, top
+from .crawl.live import count, top
 
 NOTHING_WRITTEN = 1
 _UNITS = {"parquet": "rows", "warc": "WARC files"}

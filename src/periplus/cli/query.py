@@ -22,12 +22,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from periplus.assembly.collection import existing
 from periplus.model import UsageError
 
 from . import options
-from .collection import existing
-from .pipes import unless_closed
-from .reckoning import Cluster, executor_at
+from .closed_pipe import unless_closed
+from .cluster_option import Cluster, executor_at
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views

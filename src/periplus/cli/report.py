@@ -18,15 +18,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from periplus.assembly.collection import Collection, existing, states
+from periplus.assembly.facts import freshness
+from periplus.assembly.facts.sources import balance_of
+from periplus.insight.reasons import explained
 from periplus.model import UsageError
 from periplus.store import DiskState, SiteState
 
-from . import freshness, options
-from .collection import Collection, existing, states
-from .freshness_words import TELLERS, trust
-from .reasons import explained
-from .reckoning import Cluster, executor_at
-from .sources import balance_of
+from . import options
+from .cluster_option import Cluster, executor_at
+from .info.freshness import TELLERS, trust
 
 if TYPE_CHECKING:
     from periplus.insight.report import Beside, Report

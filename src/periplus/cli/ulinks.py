@@ -17,6 +17,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from periplus.assembly.collection import Collection, existing, held, planned, states
+from periplus.assembly.facts.listed_urls import Judging
+from periplus.assembly.facts.site_names import is_collection, names_of
+from periplus.assembly.options import wire_settings
 from periplus.insight.listed import listed_urls
 from periplus.insight.ulinks import (
     Listed,
@@ -32,12 +36,9 @@ from periplus.insight.ulinks.titles import entitled
 from periplus.urls import canonical, site_of
 
 from . import options
-from .collection import Collection, existing, held, planned, states
-from .crawl import NOTHING_FETCHED, run, wire_settings
-from .live import count
-from .map_judging import Judging
-from .site_asked import is_collection, names_of
-from .survey_show import FILES
+from .crawl.command import NOTHING_FETCHED, run
+from .crawl.live import count
+from .survey.output import FILES
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views

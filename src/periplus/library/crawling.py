@@ -172,7 +172,9 @@ class Crawl:
     def _pages(self) -> Iterator[Page]:
         """One stream for all loops over this crawl: a second loop goes on where the first stopped."""
         if self._thread is None:
-            raise UsageError("the crawl has not begun", hint="with periplus.crawl(...) as crawl: for page in crawl: ...")
+            raise UsageError(
+                "the crawl has not begun", hint="with periplus.crawl(...) as crawl: for page in crawl: ..."
+            )
         if self._stream is None:
             self._stream = self._handed_over()
         return self._stream

@@ -71,7 +71,9 @@ class ItemWriter:
         self._folder.mkdir(parents=True, exist_ok=True)
         files = item_files(self._folder.parent)
         path = self._folder / f"{_number(files[-1]) + 1 if files else 1:06d}.parquet"
-        columns = [pa.array([getattr(row, name) for row in self._rows], SCHEMA.field(name).type) for name in SCHEMA.names]
+        columns = [
+            pa.array([getattr(row, name) for row in self._rows], SCHEMA.field(name).type) for name in SCHEMA.names
+        ]
         known = {_POSITIONS: msgspec.json.encode(positions)}
         draft = path.with_name(f".{path.name}.part")
         pq.write_table(pa.Table.from_arrays(columns, schema=SCHEMA.with_metadata(known)), draft, compression="zstd")

@@ -7,9 +7,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from periplus.cli.changes_asked import Asked, moment_of, nothing_of, share_of
-from periplus.cli.changes_show import passage_text, say_changes
-from periplus.cli.changes_words import about, percent
+from periplus.cli.changes.request import Asked, moment_of, nothing_of, share_of
+from periplus.cli.changes.terminal import passage_text, say_changes
+from periplus.cli.changes.wording import about, percent
 from periplus.insight.changes import Change, Detail, Kind, LinkChange, diff
 from periplus.model import Url, UsageError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from periplus.assembly import with_scheme
-from periplus.cli.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned, read_lines
+from periplus.assembly.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned, read_lines
 from periplus.config import Config
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
 

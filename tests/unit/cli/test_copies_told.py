@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from periplus.cli.copies import BELIEFS, lines, of_page
+from periplus.assembly.facts.duplicates import BELIEFS, lines, of_page
 from periplus.content import sketch_of
 from periplus.model import FirstSeen, Sketched, Source, Url, UrlRecord
 from periplus.policy.duplicates import hints

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from periplus.cli.collection import Collection
-from periplus.cli.domains import BadLine, DomainList
-from periplus.cli.live import screen
-from periplus.cli.map_files import MapFiles
-from periplus.cli.map_judging import ALLOWED, Judging, Verdict
-from periplus.cli.map_show import MapSummary, say_files, say_rows, say_summary
-from periplus.cli.progress import Progress
-from periplus.cli.survey_show import FILES, say_bad_lines
+from periplus.assembly.collection import Collection
+from periplus.assembly.facts.listed_urls import ALLOWED, Judging, Verdict
+from periplus.assembly.facts.sitemap_files import MapFiles
+from periplus.assembly.progress import Progress
+from periplus.cli.crawl.live import screen
+from periplus.cli.map.output import MapSummary, say_files, say_rows, say_summary
+from periplus.cli.survey.domains import BadLine, DomainList
+from periplus.cli.survey.output import FILES, say_bad_lines
 from periplus.config import Config
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.crawl.stats import CrawlStats

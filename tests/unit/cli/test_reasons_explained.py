@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from periplus.cli.reasons import EXPLAINED, explained
 from periplus.crawl.fetch import dns, reasons
 from periplus.crawl.frontier import politeness
 from periplus.insight import listed
+from periplus.insight.reasons import EXPLAINED, explained
 from periplus.policy.filters import REASONS
 from periplus.policy.sitemaps import authority
 

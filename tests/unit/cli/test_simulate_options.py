@@ -14,9 +14,9 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.cli import simulate_options as options
 from periplus.cli.app import app
-from periplus.cli.simulate_show import Column, Sheet, per_cent, plain_lines
+from periplus.cli.simulate import options
+from periplus.cli.simulate.output import Column, Sheet, per_cent, plain_lines
 from periplus.config import settings_of
 from periplus.lab.simulate.findings import Finding
 from periplus.lab.simulate.results import (

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from periplus.cli.live import PLAIN_EVERY, screen
-from periplus.cli.progress import Meter, Progress
-from periplus.cli.watch import Teller
-from periplus.cli.watch_show import Foretold, WatchLine, line_of, plain_line, since, view_of
+from periplus.assembly.progress import Meter, Progress
+from periplus.cli.crawl.live import PLAIN_EVERY, screen
+from periplus.cli.watch.command import Teller
+from periplus.cli.watch.output import Foretold, WatchLine, line_of, plain_line, since, view_of
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats

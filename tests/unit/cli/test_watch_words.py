@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from periplus.cli.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
-from periplus.cli.freshness_words import (
+from periplus.assembly.facts.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
+from periplus.cli.info.freshness import (
     TELLERS,
     every,
     fresh_words,

@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from periplus.model import UsageError, Url
+from periplus.model import Url, UsageError
 from periplus.urls import site_of
 
 Fields = tuple[tuple[str, str], ...]
@@ -81,7 +81,9 @@ def cookie_field(cookies: Mapping[str, str]) -> Fields:
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
             raise UsageError(f"cookies: {name!r} is not a cookie name", hint="give a name without blanks")
         if not isinstance(value, str) or not _COOKIE.fullmatch(value):
-            raise UsageError(f"cookies: the value of {name} cannot be sent", hint="encode blanks, quotes and semicolons")
+            raise UsageError(
+                f"cookies: the value of {name} cannot be sent", hint="encode blanks, quotes and semicolons"
+            )
     return (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies.items())),) if cookies else ()
 
 

@@ -1,0 +1,6 @@
+"""What is known of a collection, a site, a URL or a listed URL, read from what the shards have committed.
+
+Nothing here disturbs a crawl that is running. `lookup` answers for a collection, a site and a URL; `freshness`,
+`sources` and `duplicates` hold the parts of its answers. `sitemap_files` and `listed_urls` are for URLs that a site's
+sitemaps list: which file lists them, and whether a crawl would fetch them. `site_names` finds a site by its name.
+"""

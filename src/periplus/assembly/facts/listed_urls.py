@@ -1,0 +1,159 @@
+"""What a crawl would make of a URL that a site lists: what it would be called, who would refuse it, how long all take.
+
+The same judges as in a crawl, in its order: whether the file may speak for the host (`policy.sitemaps`), the filters
+(`policy.filters`), the site's robots.txt. What a crawl learns from pages is not known before it: traps are found by the
+names of URLs alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from periplus.crawl.frontier import RobotsGate, delay_after
+from periplus.crawl.placement import owner_of
+from periplus.crawl.sitemaps.store import SitemapStore
+from periplus.insight.listed import Listed
+from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
+from periplus.policy.filters import Sessions, standard_chain
+from periplus.policy.sitemaps import Voice
+from periplus.store import SiteState, State
+from periplus.urls import site_of
+
+from ..collection import Collection
+
+MOST_SITES = 100_000
+"""Sites whose pages are counted one by one."""
+_VOICES = 1000
+_PARAMETERS = re.compile(r"[?;]|/\(")
+"""Where a URL may hold a session; most lists have none of it, and need not be looked through one by one."""
+
+
+class Verdict(Struct, frozen=True):
+    """Why a URL would not be fetched, and the rule that says so; empty if it would."""
+
+    reason: str = ""
+    rule: str = ""
+
+
+ALLOWED = Verdict()
+
+
+class Pace(Struct, frozen=True):
+    """How long a polite crawl takes: `seconds` in all, by the slowest site, which rests for `rest` between visits."""
+
+    seconds: float = 0.0
+    site: str = ""
+    rest: float = 0.0
+    asked: float | None = None
+    """What the robots.txt of that site asks for."""
+
+
+class Judging:
+    """Judges the URLs of a collection, and counts what a crawl would fetch of each site."""
+
+    def __init__(self, collection: Collection, opened: Mapping[int, State]) -> None:
+        self._config = collection.config
+        self._opened = opened
+        self._shards = max(collection.layout.shards, 1)
+        self._gates = {
+            number: RobotsGate(state.robots, self._config.identity.token) for number, state in opened.items()
+        }
+        self._chain = standard_chain(collection.seeds, self._config.filters)
+        self._sessions = Sessions(self._config.sessions)
+        self._voices: dict[str, Voice] = {}
+        self._is_asked: dict[Site, bool] = {}
+        self.pages: Counter[Site] = Counter()
+        self.unasked: set[Site] = set()
+
+    def names(self, sitemap: str, urls: Sequence[Url]) -> list[tuple[Url, str]]:
+        """What each URL of a file would be known as, and why the file may not list it, if so."""
+        voice = self._voice(sitemap)
+        names = [self._name(url) for url in urls] if _PARAMETERS.search("\n".join(urls)) else urls
+        if voice.own_site(urls) is not None:
+            return [(name, "") for name in names]
+        return [(name, voice.refusal(url)) for name, url in zip(names, urls, strict=True)]
+
+    def _name(self, url: Url) -> Url:
+        verdict = self._sessions.judge(Discovery(url, Source.SITEMAP, 0.0, 1))
+        return verdict.url if isinstance(verdict, Rewrite) else url
+
+    def judge(self, listed: Listed) -> Verdict:
+        """Whether a crawl would fetch a URL. In the order of the lists: budgets are used up by those before."""
+        if listed.refused:
+            return Verdict(listed.refused)
+        url = Url(listed.url)
+        discovery = Discovery(url, Source.SITEMAP, 0.0, 1)
+        for ask in (self._chain.judge, self._chain.admit):
+            verdict = ask(discovery)
+            if isinstance(verdict, Reject):
+                return Verdict(verdict.reason, verdict.rule)
+        return self._by_robots(url)
+
+    def _by_robots(self, url: Url) -> Verdict:
+        site = site_of(url)
+        if site not in self.pages and len(self.pages) >= MOST_SITES:
+            site = Site("")
+        if self._has_asked(site):
+            refusal = self._gates[owner_of(site, self._shards)].refusal(site, url)
+            if refusal is not None:
+                reason, rule = refusal
+                return Verdict(reason, f"Disallow: {rule}" if reason == "robots" else rule)
+        self.pages[site] += 1
+        return ALLOWED
+
+    def _has_asked(self, site: Site) -> bool:
+        """Whether the robots.txt of a site is known: a map asks only sites that are named or have files."""
+        known = self._is_asked.get(site)
+        if known is None:
+            state = self._opened.get(owner_of(site, self._shards))
+            known = state is not None and state.robots.get(site) is not None
+            if len(self._is_asked) < MOST_SITES:
+                self._is_asked[site] = known
+            if not known and site and len(self.unasked) < MOST_SITES:
+                self.unasked.add(site)
+        return known
+
+    def _voice(self, sitemap: str) -> Voice:
+        voice = self._voices.get(sitemap)
+        if voice is None:
+            if len(self._voices) >= _VOICES:
+                self._voices.clear()
+            voice = self._voices[sitemap] = self._new_voice(Url(sitemap))
+        return voice
+
+    def _new_voice(self, sitemap: Url) -> Voice:
+        state = self._opened.get(owner_of(site_of(sitemap), self._shards))
+        nodes = None if state is None else SitemapStore(state)
+        node = None if nodes is None else nodes.get(sitemap)
+        vouching = frozenset[Site]() if nodes is None or node is None else nodes.vouching(node)
+        return Voice(sitemap, vouching, self._config.authority)
+
+    def trouble(self, site: Site) -> str:
+        """Why the robots.txt of a site was not read; empty if it was."""
+        state = self._opened.get(owner_of(site, self._shards))
+        file = None if state is None else state.robots.get(site)
+        return self._kept(site).retired or ("not-asked" if file is None else file.reason)
+
+    def pace(self) -> Pace:
+        """How long it takes to fetch all that may be: sites are visited side by side, each at its own pace."""
+        politeness = self._config.politeness
+        slowest = Pace()
+        for site, pages in self.pages.items():
+            kept = self._kept(site)
+            rest = delay_after(politeness, kept.delay, kept.last_duration)
+            visits = math.ceil(pages / max(politeness.pages_per_visit * politeness.max_parallel, 1))
+            if visits * rest > slowest.seconds or not slowest.site:
+                slowest = Pace(visits * rest, site, rest, kept.delay)
+        rate = self._config.crawl.rate
+        if rate and self.pages.total() / rate > slowest.seconds:
+            return Pace(self.pages.total() / rate, slowest.site, slowest.rest, slowest.asked)
+        return slowest
+
+    def _kept(self, site: Site) -> SiteState:
+        state = self._opened.get(owner_of(site, self._shards))
+        return (None if state is None else state.sites.get([site])[0]) or SiteState(site)

@@ -1,0 +1,202 @@
+"""`periplus changes`: what appeared, changed and vanished in a collection, for people, programs and readers of feeds.
+
+The work is done by `insight.changes`; `changes_show` says it on a terminal, `changes_lines` as JSON, `changes_feed` as
+Atom. With a URL it tells of one page: all visits to it, and what differs between two of its versions.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from periplus.assembly.collection import Collection, existing
+from periplus.insight.changes import Change, Detail, Kind, changes_since, detail_of, usual_beginning
+from periplus.model import UsageError
+
+from .. import options
+from ..closed_pipe import unless_closed
+from .feed import write_feed
+from .json_lines import say_json
+from .page import say_page
+from .request import Asked, moment_of, nothing_of, share_of
+from .terminal import say_changes, say_since
+
+SHOWN = 50
+"""Changes that are shown on a terminal if nobody says how many."""
+FED = 500
+"""Entries of a feed."""
+_WHICH = "Which changes"
+_HOW = "How they are told"
+
+Page = Annotated[
+    str | None,
+    typer.Argument(metavar="[URL]", show_default=False, help="Tell of this page alone: its versions, and a diff."),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        rich_help_panel=_WHICH,
+        help="2026-11-14, 2026-11-14T10:30Z, or how long ago: 2d, 1h. By default the last run that found something.",
+    ),
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", rich_help_panel=_WHICH, help="Likewise; by default now.")
+]
+Sites = Annotated[
+    list[str] | None,
+    typer.Option("--site", metavar="SITE", rich_help_panel=_WHICH, help="Of this host or below it. May be repeated."),
+]
+Paths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path",
+        metavar="PATTERN",
+        rich_help_panel=_WHICH,
+        help="Of URLs like /docs/*, */docs/* or re:REGEX. May be repeated.",
+    ),
+]
+Kinds = Annotated[
+    list[Kind] | None, typer.Option("--kind", rich_help_panel=_WHICH, help="Only this kind. May be repeated.")
+]
+Least = Annotated[
+    str | None,
+    typer.Option(
+        "--least", metavar="SHARE", rich_help_panel=_WHICH, help="Of what changed, where so much of the text did: 5%."
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", metavar="N", min=1, rich_help_panel=_WHICH, help="The newest so many; 50 for people, 500 in a feed."
+    ),
+]
+Diff = Annotated[
+    bool, typer.Option("--diff/--no-diff", rich_help_panel=_HOW, help="Say what differs; without, it is faster.")
+]
+Atom = Annotated[
+    str | None,
+    typer.Option("--atom", metavar="FILE", rich_help_panel=_HOW, help="Write an Atom feed; - is standard output."),
+]
+
+Told = tuple[Change, Detail | None]
+
+
+class Counts:
+    """Changes as they pass by: how many of each kind, and of each site."""
+
+    def __init__(self) -> None:
+        self.kinds: Counter[Kind] = Counter()
+        self.sites: Counter[str] = Counter()
+
+    def passing(self, told: Iterable[Told]) -> Iterator[Told]:
+        """The same, counted."""
+        for change, detail in told:
+            self.kinds[change.kind] += 1
+            self.sites[change.site] += 1
+            yield change, detail
+
+
+def changes(
+    collection: options.Collected,
+    url: Page = None,
+    since: Since = None,
+    until: Until = None,
+    site: Sites = None,
+    path: Paths = None,
+    kind: Kinds = None,
+    least: Least = None,
+    limit: Limit = None,
+    diff: Diff = True,
+    json: options.Json = False,
+    atom: Atom = None,
+) -> None:
+    """Say what appeared, changed and vanished, and what is different. Works while a crawl runs.
+
+    Example: periplus changes docs --since 2d --path '/docs/*'
+    """
+    found = existing(collection)
+    now = time.time()
+    if json and atom is not None:
+        raise UsageError("--json and --atom are two answers", hint="ask for one at a time")
+    if url is not None:
+        if site or path or kind or least or atom is not None:
+            raise UsageError("one page is asked about", hint="leave out --site, --path, --kind, --least and --atom")
+        with unless_closed():
+            say_page(found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff)
+        return
+    begin, why = _beginning(found, since, now)
+    asked = Asked(
+        begin,
+        moment_of(until, now),
+        tuple(site or ()),
+        tuple(path or ()),
+        tuple(kind or Kind),
+        share_of(least),
+        diff,
+    )
+    say_since(Console(stderr=True), begin, why)
+    with unless_closed():
+        _say(found, asked, now, limit=limit, is_json=json, atom=atom)
+
+
+def _beginning(found: Collection, since: str | None, now: float) -> tuple[float, str]:
+    """Since when to tell; and why, if nobody has said."""
+    begin = moment_of(since, now)
+    if begin is not None:
+        return begin, ""
+    usual = usual_beginning(found.folder, now, spooled=found.layout.spooled)
+    return usual.at, usual.why
+
+
+def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_json: bool, atom: str | None) -> None:
+    counts = Counts()
+    if is_json:
+        say_json(_told(found, asked, limit, counts))
+    elif atom is not None:
+        newest = reversed(list(_told(found, asked, limit or FED, counts)))
+        write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
+    else:
+        shown = list(_told(found, asked, limit or SHOWN, counts))
+        say_changes(Console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed)
+
+
+def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[Told]:
+    """What was asked for; with a limit the newest, in the order of time.
+
+    Texts are compared only where that is needed: of all to know which are large enough, else of those that are told.
+    """
+    stream = changes_since(
+        found.folder,
+        asked.since,
+        asked.until,
+        sites=asked.sites,
+        paths=asked.paths,
+        kinds=asked.kinds,
+        spooled=found.layout.spooled,
+    )
+    told = counts.passing(_large(found.folder, stream, asked.least))
+    if limit is not None:
+        newest = heapq.nlargest(limit, told, key=lambda each: (each[0].seen_at, each[0].url))
+        told = reversed(newest)
+    for change, detail in told:
+        yield change, detail or (detail_of(found.folder, change) if asked.is_detailed else None)
+
+
+def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[Told]:
+    """What changed at least so much, and all that did not change but come or go."""
+    for change in stream:
+        if not least or change.kind is not Kind.CHANGED:
+            yield change, None
+            continue
+        detail = detail_of(folder, change)
+        if detail.size is None or detail.size >= least:
+            yield change, detail

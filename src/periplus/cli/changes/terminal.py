@@ -1,0 +1,156 @@
+"""Changes on a terminal: by site, the newest first, each with a short piece of what differs.
+
+What pages say is shown without what a terminal would obey. Where there are no colours, removed words stand in `[-` and
+`-]`, added ones in `{+` and `+}`, as wdiff writes them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from periplus.insight.changes import Change, Detail, Difference, Kind, Mark, Passage
+
+from ..crawl.live import count
+from .wording import about
+
+_STYLES: Final = {Mark.KEPT: "dim", Mark.REMOVED: "red strike", Mark.ADDED: "green"}
+_SIGNS: Final = {Mark.KEPT: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
+_KIND_STYLES: Final = {Kind.APPEARED: "green", Kind.CHANGED: "yellow", Kind.VANISHED: "red"}
+_PASSAGES: Final = 4
+_LONGEST: Final = 240
+_AROUND: Final = 48
+"""Characters of what is the same that are shown on either side of what is not."""
+_WHY: Final = {
+    "run": "when the last run that found something began",
+    "day-of-run": "a day before something was last found",
+    "day": "a day ago",
+}
+
+
+def say_since(console: Console, since: float, why: str) -> None:
+    """Since when, and why if nobody has said."""
+    said = f"since {moment(since)} UTC" + (f", {_WHY[why]}; --since TIME asks for another" if why else "")
+    console.print(Text(said, style="dim"), soft_wrap=True)
+
+
+def say_changes(
+    console: Console,
+    shown: Sequence[tuple[Change, Detail | None]],
+    kinds: Mapping[Kind, int],
+    sites: Mapping[str, int],
+    *,
+    nothing: str = "nothing",
+    is_diff: bool,
+) -> None:
+    """All that is shown, by site; and how many there are besides. `nothing` is said where there is none."""
+    by_site: defaultdict[str, list[tuple[Change, Detail | None]]] = defaultdict(list)
+    for change, detail in reversed(shown):
+        by_site[change.site].append((change, detail))
+    for site, told in by_site.items():
+        console.print(Text().append(site, style="bold").append(f"  {count(sites[site])}", style="dim"), soft_wrap=True)
+        for change, detail in told:
+            console.print(line_of(change, detail), soft_wrap=True)
+            if is_diff and detail is not None:
+                say_detail(console, detail)
+    if sites:
+        _say_counts(console, len(shown), kinds, len(sites))
+    else:
+        console.print(Text(nothing, style="bold"))
+
+
+def _say_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites: int) -> None:
+    total = sum(kinds.values())
+    said = ", ".join(f"{count(kinds[kind])} {kind.value}" for kind in Kind if kinds.get(kind))
+    where = f" on {count(sites)} sites" if sites > 1 else ""
+    console.print(Text(f"{said}{where}", style="bold"))
+    if total > shown:
+        console.print(Text(f"the newest {count(shown)} are shown: --limit N shows more, --json all", style="dim"))
+
+
+def line_of(change: Change, detail: Detail | None) -> Text:
+    """What happened, when, how much of it, and where."""
+    known = detail or Detail()
+    said = "" if detail is None and change.kind is Kind.CHANGED else about(change, known)
+    line = Text().append(f"  {change.kind.value:8}", style=_KIND_STYLES[change.kind])
+    line.append(f"  {moment(change.seen_at)}  ", style="dim")
+    line.append(clean(change.url))
+    line.append(f"  {clean(said or change.level)}", style="dim")
+    return line
+
+
+def say_detail(console: Console, detail: Detail) -> None:
+    """What it is about, in a few lines."""
+    if detail.title_before:
+        runs = Text("    title: ")
+        _append(runs, Mark.REMOVED, f"{detail.title_before} ", has_colours(console))
+        _append(runs, Mark.ADDED, detail.title, has_colours(console))
+        console.print(runs, soft_wrap=True)
+    elif detail.title and detail.difference is None:
+        console.print(Text(f"    {clean(detail.title)}"), soft_wrap=True)
+    if detail.excerpt:
+        console.print(Text(f"    {clean(_cut(detail.excerpt, _LONGEST))}", style="dim"), soft_wrap=True)
+    if detail.difference is not None:
+        say_difference(console, detail.difference, most=_PASSAGES)
+
+
+def say_difference(console: Console, difference: Difference, *, most: int | None) -> None:
+    """Passages that changed, words marked, what is the same cut short."""
+    changed = [passage for passage in difference.passages if passage.is_changed]
+    for passage in changed[:most]:
+        console.print(passage_text(passage, is_coloured=has_colours(console)), soft_wrap=True)
+    if most is not None and len(changed) > most:
+        console.print(Text(f"    and {count(len(changed) - most)} more places", style="dim"))
+    if difference.is_cut:
+        console.print(Text("    the text is longer than what was compared", style="dim"))
+
+
+def has_colours(console: Console) -> bool:
+    """Whether colours say enough."""
+    return console.is_terminal and console.color_system is not None and not console.no_color
+
+
+def passage_text(passage: Passage, *, is_coloured: bool) -> Text:
+    """A passage on a line of its own."""
+    line = Text("    ")
+    for mark, words in _shortened(passage):
+        _append(line, mark, words, is_coloured)
+    return line
+
+
+def _shortened(passage: Passage) -> Iterator[tuple[Mark, str]]:
+    last = len(passage.runs) - 1
+    for number, run in enumerate(passage.runs):
+        if run.mark is not Mark.KEPT:
+            yield run.mark, _cut(run.text, _LONGEST)
+        elif len(run.text) <= 2 * _AROUND:
+            yield run.mark, run.text
+        else:
+            head = run.text[:_AROUND] if number else ""
+            tail = run.text[-_AROUND:] if number < last else ""
+            yield run.mark, f"{head}…{tail}"
+
+
+def _append(line: Text, mark: Mark, words: str, is_coloured: bool) -> None:
+    before, after = ("", "") if is_coloured else _SIGNS[mark]
+    bare = words.rstrip()
+    line.append(f"{before}{clean(bare)}{after}{' ' * (len(bare) < len(words))}", style=_STYLES[mark])
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def moment(at: float) -> str:
+    """A time in UTC, to the second."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def clean(text: str) -> str:
+    """One line without what a terminal would obey."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)

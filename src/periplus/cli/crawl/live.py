@@ -1,0 +1,269 @@
+"""What a person sees while a crawl runs: five lines that stay in place on a terminal, one line now and then elsewhere.
+
+Everything shown is in a `Progress`; here it is only said in words. All of it goes to stderr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from msgspec import Struct
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from periplus.assembly.progress import Progress
+from periplus.crawl.stats import CrawlStats
+
+PLAIN_EVERY = 10.0
+"""Seconds between two lines where there is no terminal."""
+WIDE = 100
+"""Columns from which on there are two facts a line, if nobody says otherwise."""
+_REASONS = 3
+_SOURCES = {"sitemap": "sitemaps", "link": "links", "seed": "seeds", "redirect": "redirects", "feed": "feeds"}
+
+
+class Display:
+    """Shows how a crawl is going: live on a terminal, as plain lines elsewhere."""
+
+    def __init__(self, console: Console, title: str, aside: str, view: View | None = None) -> None:
+        self._console = console
+        self._title = title
+        self._aside = aside
+        self._view = view or PAGES
+        self._live = (
+            Live(console=console, auto_refresh=False, transient=False, redirect_stdout=False, redirect_stderr=False)
+            if console.is_terminal
+            else None
+        )
+        self._last = Progress(CrawlStats())
+        self._said_at = 0.0
+        self._is_drawing = False
+        self._is_stopping = False
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        else:
+            self._console.print(Text(f"{self._title}  {self._aside}"), soft_wrap=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """What there is now."""
+        self._last = progress
+        if self._live is not None:
+            self._draw(self._live)
+        elif progress.elapsed - self._said_at >= PLAIN_EVERY:
+            self._said_at = progress.elapsed
+            self._console.print(Text(self._view.plain(progress)), soft_wrap=True)
+
+    def name_aside(self, aside: str) -> None:
+        """What stands beside the title from now on."""
+        self._aside = aside
+
+    def stopping(self) -> None:
+        """Somebody wants it to end. Called by a signal handler, perhaps in the middle of a drawing."""
+        self._is_stopping = True
+        if self._live is None:
+            self._console.print(Text(STOPPING), soft_wrap=True)
+        elif not self._is_drawing:
+            self._draw(self._live)
+
+    def _draw(self, live: Live) -> None:
+        """Once, and again if somebody wanted it to end meanwhile."""
+        is_stopping = not self._is_stopping
+        while is_stopping != self._is_stopping:
+            is_stopping = self._is_stopping
+            self._is_drawing = True
+            lines = screen(
+                self._last, self._title, self._aside, self._console.width, is_stopping=is_stopping, view=self._view
+            )
+            live.update(lines, refresh=True)
+            self._is_drawing = False
+
+
+STOPPING = "stopping: what is under way comes to its end (Ctrl-C again: at once)"
+
+
+Row = tuple[str, str, Text, Text]
+
+
+class View(Struct, frozen=True):
+    """What is shown of a crawl: rows on a terminal, each with a name, a number and two facts; a plain line elsewhere.
+
+    `work` is what the rate is of. The last fact of the last row is left to the display. From `wide` columns on both
+    facts are on one line.
+    """
+
+    rows: Callable[[Progress], list[Row]]
+    plain: Callable[[Progress], str]
+    work: Callable[[CrawlStats], int]
+    wide: int = WIDE
+
+
+def screen(
+    progress: Progress, title: str, aside: str, width: int, *, is_stopping: bool = False, view: View | None = None
+) -> RenderableType:
+    """The lines on a terminal, as wide as it is."""
+    head = Table.grid(expand=True, padding=(0, 1, 0, 0))
+    head.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    head.add_column(justify="right", no_wrap=True)
+    head.add_row(Text(title, style="bold"), Text(aside, style="dim"))
+    last = Text(STOPPING, style="yellow") if is_stopping else Text("Ctrl-C stops and keeps everything", style="dim")
+    view = view or PAGES
+    *rows, (name, number, fact, _) = view.rows(progress)
+    rows.append((name, number, fact, last))
+    return Group(head, _wide(rows) if width >= view.wide else _narrow(rows))
+
+
+def _page_rows(progress: Progress) -> list[Row]:
+    return [
+        ("pages", count(progress.tally.pages), _pages(progress), _errors(progress.tally)),
+        (
+            "known",
+            count(progress.known),
+            Text(by_source(progress.tally.sources, progress.known)),
+            Text(f"queue {count(progress.queued)}"),
+        ),
+        *host_rows(progress),
+    ]
+
+
+def host_rows(progress: Progress) -> list[Row]:
+    """Who is asked, and how long all of it takes: the last two rows of any crawl."""
+    return [
+        ("hosts", count(progress.sites), Text(hosts(progress)), Text(_next(progress))),
+        ("bytes", size(progress.tally.downloaded), Text(_time(progress)), Text()),
+    ]
+
+
+def _wide(rows: list[Row]) -> Table:
+    grid = _grid()
+    grid.add_column(no_wrap=True, overflow="ellipsis", justify="right")
+    for name, number, facts, aside in rows:
+        grid.add_row(f"  {name}", Text(number, style="bold"), "▏", facts, aside)
+    return grid
+
+
+def _narrow(rows: list[Row]) -> Table:
+    grid = _grid()
+    for name, number, facts, aside in rows:
+        grid.add_row(f"  {name}", Text(number, style="bold"), "▏", facts)
+        if aside.plain:
+            grid.add_row("", "", "▏", aside)
+    return grid
+
+
+def _grid() -> Table:
+    grid = Table.grid(expand=True, padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(no_wrap=True, justify="right")
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    return grid
+
+
+def _pages(progress: Progress) -> Text:
+    tally = progress.tally
+    facts = f"{pace(progress.rate)}   new {count(tally.new)}  changed {count(tally.changed)}"
+    return Text(f"{facts}  same {count(tally.same)}  dup {count(tally.copies)}")
+
+
+def _errors(tally: CrawlStats) -> Text:
+    total = sum(tally.errors.values())
+    if not total:
+        return Text("no errors", style="dim")
+    return Text(f"errors {count(total)} ({top(tally.errors)})", style="yellow")
+
+
+def top(reasons: Mapping[str, int], most: int = _REASONS) -> str:
+    """The commonest reasons, with how often each was given."""
+    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    said = [f"{reason.removeprefix('http-')} {count(number)}" for reason, number in ranked[:most]]
+    return " · ".join([*said, "…"] if len(ranked) > most else said)
+
+
+def by_source(told: Mapping[str, int], known: int) -> str:
+    """Who told us of the URLs; what several told us of is counted for each, and once more at the end."""
+    ranked = sorted(told.items(), key=lambda item: (-item[1], item[0]))
+    said = [f"{_SOURCES.get(source, source)} {count(number)}" for source, number in ranked]
+    several = sum(told.values()) - known
+    return " · ".join([*said, f"several {count(several)}"] if several > 0 and len(told) > 1 else said)
+
+
+def hosts(progress: Progress) -> str:
+    """Who may be asked, who rests, and who is left alone because something went wrong."""
+    resting = progress.resting - progress.backing_off
+    said = f"ready {count(progress.ready + progress.visited)} · resting {count(resting)}"
+    return f"{said} · backing off {count(progress.backing_off)}"
+
+
+def _next(progress: Progress) -> str:
+    if progress.next_site is None or progress.next_in is None or progress.ready:
+        return ""
+    return f"next: {progress.next_site} in {progress.next_in:.1f} s"
+
+
+def _time(progress: Progress) -> str:
+    if progress.left is None:
+        return f"{lasting(progress.elapsed)} so far"
+    return f"time left at this politeness about {lasting(progress.left)}"
+
+
+def plain(progress: Progress) -> str:
+    """All that matters on one line."""
+    tally = progress.tally
+    parts = [
+        f"{lasting(progress.elapsed)}: {count(tally.pages)} pages, {pace(progress.rate)}",
+        f"{count(sum(tally.errors.values()))} errors",
+        f"known {count(progress.known)}",
+        f"queue {count(progress.queued)}",
+        f"hosts {count(progress.sites)} ({hosts(progress)})",
+        size(tally.downloaded),
+    ]
+    if progress.left:
+        parts.append(f"about {lasting(progress.left)} left")
+    return ", ".join(parts)
+
+
+PAGES = View(_page_rows, plain, lambda tally: tally.pages)
+"""What is shown of a crawl for pages."""
+
+
+def count(number: int) -> str:
+    """12,431."""
+    return f"{number:,}"
+
+
+def pace(rate: float) -> str:
+    """Pages a second, as exact as one can tell."""
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+
+
+def size(number: float) -> str:
+    """340 MB: powers of 1000, three figures."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 999.5:
+            return f"{number:.0f} {unit}" if unit == "B" or number >= 99.5 else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} TB"
+
+
+def lasting(seconds: float) -> str:
+    """1 h 12 m: two units are enough."""
+    whole = max(int(seconds + 0.5), 0)
+    units = (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1))
+    for (unit, length), below in zip(units, (*units[1:], None), strict=True):
+        if whole >= length:
+            rest = whole % length // below[1] if below else 0
+            return f"{whole // length} {unit} {rest} {below[0]}" if below and rest else f"{whole // length} {unit}"
+    return "0 s"

@@ -1,0 +1,114 @@
+"""A collection gets another number of shards, as commands do it: now, or in the middle of a crawl that runs.
+
+Whoever runs a crawl looks for a request between two words of the shards (`until_asked`), lets the crawl end as if its
+time were over, resizes, and goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
+
+from periplus.assembly import Layout, Resized, Step, requested, resize
+from periplus.assembly.collection import Collection
+from periplus.crawl.shard import Status
+from periplus.crawl.sharding import Crawl
+from periplus.model import CollectionInUse
+
+from .live import PLAIN_EVERY, count, lasting
+
+_PATIENCE = 15.0
+"""Shards that were told to end may take so long to let go."""
+_LOOK_AGAIN = 0.1
+
+
+def until_asked(crawl: Crawl, layout: Layout, most: int, console: Console) -> Iterator[list[Status]]:
+    """How a crawl is going, until it is over; or until somebody wants another number of shards, which ends it.
+
+    A request for more than `most`, or for as many as there are, is dropped.
+    """
+    for statuses in crawl.progress():
+        shards = None if crawl.is_stopping else requested(layout)
+        if shards is not None and shards > most:
+            layout.resize_request.unlink(missing_ok=True)
+            say(console, f"{shards} shards were asked for, and the cluster has {most} processors: nothing is changed")
+        elif shards == layout.shards:
+            layout.resize_request.unlink(missing_ok=True)
+        elif shards is not None:
+            crawl.is_stopping = True
+        yield statuses
+
+
+def resized(collection: Collection, elapsed: Callable[[], float], console: Console) -> Collection | None:
+    """Resize the collection if that was requested: the collection to continue with, or `None` without a request.
+
+    `elapsed` returns the seconds since the crawl began; if it has a duration, the rest of it is left to crawl.
+    """
+    shards = requested(collection.layout)
+    if shards is None:
+        return None
+    began = time.monotonic()
+    try:
+        done = resize_patiently(collection, shards, Teller(console))
+    except KeyboardInterrupt:
+        say(console, f"stopped on the way: periplus cluster resize {collection.folder} {shards} goes on")
+        raise
+    say(console, line_of(done, time.monotonic() - began))
+    asked: dict[str, object] = {"crawl.workers": shards}
+    if collection.config.crawl.duration:
+        asked["crawl.for"] = max(collection.config.crawl.duration - elapsed(), 0.001)
+    return replace(collection, config=collection.config.with_options(asked))
+
+
+def resize_patiently(collection: Collection, shards: int, tell: Callable[[Step], None]) -> Resized:
+    """Resize, as soon as shards that are about to end have ended."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return resize(collection.config, collection.folder, collection.seeds, shards, tell)
+        except CollectionInUse:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_LOOK_AGAIN)
+
+
+class Teller:
+    """Says now and then how far it is; on a terminal, more often."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._every = 1.0 if console.is_terminal else PLAIN_EVERY
+        self._next = time.monotonic() + self._every
+
+    def __call__(self, step: Step) -> None:
+        """It goes on."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._every
+            say(self._console, words_of(step))
+
+
+def words_of(step: Step) -> str:
+    """How far it is."""
+    if step.doing == "rest":
+        return f"shard {step.shard} of {step.shards} comes to rest"
+    moved = f"{count(step.moved.sites)} sites, {count(step.moved.urls)} URLs, {count(step.moved.rows)} rows moved"
+    return f"shard {step.shard} of {step.shards} gives: {moved}" if step.doing == "move" else f"finishing: {moved}"
+
+
+def line_of(done: Resized, seconds: float) -> str:
+    """What was done."""
+    if done.before == done.after:
+        return f"there are {done.after} shards already"
+    return (
+        f"from {done.before} to {done.after} shards: {count(done.sites)} sites with {count(done.urls)} URLs moved, "
+        f"in {lasting(seconds)}"
+    )
+
+
+def say(console: Console, line: str) -> None:
+    """One line that is not broken."""
+    console.print(Text(line), soft_wrap=True)

@@ -1,0 +1,96 @@
+"""What a site's two sources brought, and how its budget moved between them and why, in words."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from periplus.assembly.facts.sources import BalanceFacts, Brought, EpochFacts, SourceFacts
+from periplus.policy.balance import Move
+
+from ..crawl.live import count
+
+_BARS = "▁▂▃▄▅▆▇█"
+_WHY = {
+    Move.TO_SITEMAPS: "more to sitemaps: worth more",
+    Move.TO_DISCOVERY: "more to links: worth more",
+    Move.TIE: "as before: worth the same",
+    Move.TIE_TO_SITEMAPS: "more to sitemaps: a tie (Figure 8)",
+    Move.ONE_SOURCE: "as before: nothing to compare",
+    Move.UNUSED: "as before: the better has no more",
+    Move.AT_BOUND: "as before: all but a sample",
+    Move.FIXED: "as before: fixed by the settings",
+}
+"""What followed from an epoch, short enough for a narrow terminal."""
+_WHY_BY_WORD = {move.word: why for move, why in _WHY.items()}
+
+
+def source_lines(facts: SourceFacts) -> list[tuple[str, str]]:
+    """What links and sitemaps brought, each and together; nothing where there are links alone."""
+    if not facts.files and not facts.sitemaps_only.known and not facts.both.known:
+        return []
+    by_links, by_sitemaps = count(facts.first_by_links), count(facts.first_by_sitemaps)
+    first = f"; {by_sitemaps} first seen in sitemaps, {by_links} by links" if facts.both.known else ""
+    more = f" (of the first {count(_known(facts))} URLs)" if facts.is_partial else ""
+    return [
+        ("sitemap files", f"{count(facts.files)} read, {count(facts.listed)} entries"),
+        ("by links only", f"{_brought(facts.links_only)}{more}"),
+        ("by sitemaps only", _brought(facts.sitemaps_only)),
+        ("by both", f"{_brought(facts.both)}{first}"),
+    ]
+
+
+def _known(facts: SourceFacts) -> int:
+    return facts.links_only.known + facts.sitemaps_only.known + facts.both.known
+
+
+def _brought(brought: Brought) -> str:
+    if not brought.known:
+        return "nothing"
+    return f"{count(brought.known)} known, {count(brought.fetched)} fetched, {count(brought.unique)} of these unique"
+
+
+def balance_line(facts: BalanceFacts | None) -> str:
+    """How the budget is shared now, and a small picture of how it came to that: the share of sitemaps."""
+    if facts is None:
+        return ""
+    pages = facts.sitemaps + facts.links
+    moved = f", after {count(facts.epochs)} epochs" if facts.epochs else ", and nothing was judged yet"
+    shares = [*((epoch.sitemaps, epoch.links) for epoch in facts.history), (facts.sitemaps, facts.links)]
+    picture = "".join(_BARS[min(8 * sitemaps // max(sitemaps + links, 1), 7)] for sitemaps, links in shares)
+    return (
+        f"of {count(pages)} pages {count(facts.sitemaps)} to sitemaps, {count(facts.links)} to links{moved}  {picture}"
+    )
+
+
+def balance_table(facts: BalanceFacts) -> Table:
+    """How the budget moved, epoch by epoch, and why."""
+    table = Table(
+        title="how the budget moved, and why",
+        title_justify="left",
+        title_style="bold",
+        caption="  worth: of the lowest-scored pages of an epoch, those unique and indexable",
+        caption_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for name in ("  epoch", "to sitemaps", "worth", "to links", "worth"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("then", overflow="fold", style="dim")
+    for number, epoch in enumerate(facts.history, facts.epochs - len(facts.history) + 1):
+        table.add_row(f"  {count(number)}", *_cells(epoch), Text(_WHY_BY_WORD[epoch.move]))
+    return table
+
+
+def _cells(epoch: EpochFacts) -> tuple[str, str, str, str]:
+    return (
+        count(epoch.sitemaps),
+        _worth(epoch.sitemaps_good, epoch.sitemaps_known),
+        count(epoch.links),
+        _worth(epoch.links_good, epoch.links_known),
+    )
+
+
+def _worth(good: int, known: int) -> str:
+    """Of the pages that were looked at, those unique and indexable."""
+    return f"{good} of {known}" if known else "-"

@@ -1,0 +1,148 @@
+"""`periplus map`: every URL that a site lists, where it is known from, who would refuse it, and how long a crawl takes.
+
+A map is a crawl that fetches no pages (`sitemaps.only`) of one site: its robots.txt, the sitemaps and feeds that this
+names or that lie in the usual places, and what these lead to. They go to a folder of their own, which is thrown away
+unless it was named. Then every URL is judged as a crawl would judge it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+
+from periplus.assembly import Layout
+from periplus.assembly.collection import Collection, held, planned, states
+from periplus.assembly.facts.listed_urls import Judging, Verdict
+from periplus.assembly.facts.sitemap_files import MapFiles
+from periplus.assembly.options import wire_settings
+from periplus.assembly.summary import Summary
+from periplus.config import Config
+from periplus.insight.listed import Listed, listed_urls
+from periplus.model import UsageError
+
+from .. import options
+from ..app import INTERRUPTED
+from ..closed_pipe import unless_closed
+from ..crawl.command import NOTHING_FETCHED, run
+from ..survey.output import FILES
+from .output import SHOWN, Counts, MapSummary, say_files, say_json, say_lines, say_rows, say_summary, summary_of_map
+
+_SCRATCH = "map.scratch"
+
+Site = Annotated[str, typer.Argument(metavar="SITE", show_default=False, help="A site; https:// need not be typed.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="Keep what was fetched in this collection; else it is thrown away."
+    ),
+]
+All = Annotated[bool, typer.Option("--all", help="Show every file and URL on a terminal, too.")]
+
+
+def map(  # noqa: A001 - the verb
+    site: Site,
+    out: Out = None,
+    all_: All = False,
+    sitemap: options.Sitemap = None,
+    scope: options.Scope = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    delay: options.Delay = None,
+    contact: options.Contact = None,
+    config: options.SettingsFile = None,
+    resolve: options.Resolve = None,
+    allow_private: options.AllowPrivate = None,
+    proxy: options.Proxy = None,
+    ca_file: options.CaFile = None,
+    json: options.Json = False,
+) -> None:
+    """Say every URL that a site lists, where it is known from, and who would refuse it, without fetching pages.
+
+    Example: periplus map docs.example.org
+    """
+    asked: dict[str, object] = {
+        "sitemaps.only": True,
+        "sitemaps.follow": True,
+        "sitemaps.submitted": sitemap or None,
+        "scope.kind": scope.value if scope else None,
+        "patterns.include": include or None,
+        "patterns.exclude": exclude or None,
+        "crawl.workers": None if out is not None and Layout(out).shards else 1,
+        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
+    }
+    with _folder(out) as folder:
+        collection = planned(folder, seeds=[site], settings=config, options=asked)
+        with held(folder):
+            collection.save()
+            title = f"periplus map {site}" + (f" -o {out}" if out else "")
+            crawled = run(collection, Console(stderr=True), title=title, view=FILES)
+            with unless_closed():
+                summary = _say(collection, crawled, is_json=json, is_whole=all_)
+    if summary.ended == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(0 if summary.urls else NOTHING_FETCHED)
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    if out is None:
+        with TemporaryDirectory(prefix="periplus-map-") as folder:
+            yield Path(folder)
+        return
+    path = Layout(out).settings
+    if path.is_file() and not Config.load(path).sitemaps.only:
+        raise UsageError(f"{out} is a crawl of pages, not a map", hint="name another folder, or none")
+    yield out
+
+
+def _say(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
+    """Everything, on stdout."""
+    console = Console()
+    scratch = Path(mkdtemp(prefix=_SCRATCH, dir=collection.folder))
+    spooled = collection.layout.spooled
+    try:
+        with states(collection.layout) as opened:
+            files, judging, counts = MapFiles(opened.values()), Judging(collection, opened), Counts()
+            listed = listed_urls(collection.layout.tables, scratch, judging.names, spooled=spooled)
+            judged = _judged(listed, judging, counts)
+            most = None if is_whole else SHOWN
+            if is_json:
+                say_json(judged, files)
+            elif console.is_terminal:
+                say_files(console, files, most=most)
+                say_rows(console, judged, files, most=most)
+            else:
+                say_lines(judged)
+            summary = summary_of_map(
+                collection.seeds, crawled.ended, files, counts, judging, fetches=crawled.fetches, size=crawled.bytes
+            )
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    _say_end(summary, console, is_json=is_json)
+    return summary
+
+
+def _judged(listed: Iterator[Listed], judging: Judging, counts: Counts) -> Iterator[tuple[Listed, Verdict]]:
+    for each in listed:
+        verdict = judging.judge(each)
+        counts.add(verdict)
+        yield each, verdict
+
+
+def _say_end(summary: MapSummary, console: Console, *, is_json: bool) -> None:
+    """The summary: with the rows, or beside them where they are for a program."""
+    if is_json:
+        sys.stdout.buffer.write(msgspec.json.encode({"summary": summary}) + b"\n")
+        sys.stdout.buffer.flush()
+        return
+    sys.stdout.flush()
+    say_summary(console if console.is_terminal else Console(stderr=True), summary)

@@ -1,0 +1,242 @@
+"""How a map is shown: files and URLs as aligned lines on a terminal, a line a URL elsewhere, JSON for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import lru_cache
+
+import msgspec
+from msgspec import Struct
+from rich.console import Console
+from rich.text import Text
+
+from periplus.assembly.facts.listed_urls import Judging, Verdict
+from periplus.assembly.facts.sitemap_files import MapFile, MapFiles
+from periplus.insight.listed import Listed
+from periplus.insight.reasons import explained
+from periplus.model import Url
+from periplus.urls import site_of
+
+from ..crawl.live import count, lasting, size, top
+
+SHOWN = 50
+"""Files, and URLs, that are shown on a terminal if nobody asks for all."""
+_FORMS = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}
+_FOUND_BY = {"robots": "robots.txt", "well-known": "usual place", "page": "a page"}
+_REASONS = 8
+
+
+class MapUrl(Struct, frozen=True):
+    """A URL, as `--json` says it. `path` are the files that led to it, the one that lists it last."""
+
+    url: str
+    source: str
+    found_by: str
+    path: list[str]
+    files: int
+    lastmod: str | None
+    changefreq: str | None
+    priority: float | None
+    refused: str
+    rule: str
+
+
+class MapSummary(Struct, frozen=True):
+    """What `--json` says last, under the key `summary`.
+
+    `seconds`: how long a polite crawl of all that is allowed takes, because of `slowest`, which rests `rest` seconds
+    between two visits. `unasked`: hosts whose robots.txt is not known, since they have no files here. `trouble`: why
+    the robots.txt of the site itself was not read.
+    """
+
+    seeds: tuple[str, ...]
+    ended: str
+    trouble: str
+    files: int
+    files_read: int
+    urls: int
+    allowed: int
+    refused: dict[str, int]
+    hosts: int
+    unasked: int
+    seconds: float
+    slowest: str
+    rest: float
+    fetches: int
+    bytes: int
+
+
+class Counts:
+    """URLs as they pass by."""
+
+    def __init__(self) -> None:
+        self.urls = 0
+        self.refused: Counter[str] = Counter()
+
+    def add(self, verdict: Verdict) -> None:
+        """One more."""
+        self.urls += 1
+        if verdict.reason:
+            self.refused[verdict.reason] += 1
+
+
+def summary_of_map(
+    seeds: tuple[Url, ...], ended: str, files: MapFiles, counts: Counts, judging: Judging, *, fetches: int, size: int
+) -> MapSummary:
+    """All of it in numbers."""
+    pace = judging.pace()
+    return MapSummary(
+        seeds=seeds,
+        ended=ended,
+        trouble=judging.trouble(site_of(seeds[-1])),
+        files=len(files),
+        files_read=files.read,
+        urls=counts.urls,
+        allowed=counts.urls - counts.refused.total(),
+        refused=dict(counts.refused.most_common()),
+        hosts=len(judging.pages),
+        unasked=len(judging.unasked),
+        seconds=round(pace.seconds, 3),
+        slowest=pace.site,
+        rest=round(pace.rest, 3),
+        fetches=fetches,
+        bytes=size,
+    )
+
+
+# URLs
+
+
+def say_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
+    """A JSON line for each URL."""
+    encode = msgspec.json.Encoder().encode
+    sitemap, file, way = "", None, [""]
+    for listed, verdict in judged:
+        if listed.sitemap != sitemap:
+            sitemap, file, way = listed.sitemap, files.get(listed.sitemap), files.way(listed.sitemap)
+        line = MapUrl(
+            listed.url,
+            "sitemap" if file is None else file.source,
+            "" if file is None else file.found_by,
+            way,
+            listed.files,
+            written(listed) or None,
+            listed.changefreq,
+            listed.priority,
+            verdict.reason,
+            verdict.rule,
+        )
+        sys.stdout.buffer.write(encode(line) + b"\n")
+
+
+def say_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
+    """Elsewhere than on a terminal: what a map says of each URL, with tabs between."""
+    for listed, verdict in judged:
+        priority = "" if listed.priority is None else f"{listed.priority:g}"
+        cells = (listed.url, written(listed), priority, _refused(verdict), listed.sitemap, str(listed.files))
+        sys.stdout.write("\t".join(map(_clean, cells)) + "\n")
+
+
+def say_rows(console: Console, judged: Iterable[tuple[Listed, Verdict]], files: MapFiles, *, most: int | None) -> None:
+    """On a terminal: aligned, the URL at the end of the line; the rest is counted."""
+    said = 0
+    for listed, verdict in judged:
+        if said == 0:
+            console.print(Text(f"{'lastmod':10}  {'prio':>4}  {'file':>8}  {'refused by':28}  URL", style="dim"))
+        said += 1
+        if most is None or said <= most:
+            file = files.get(listed.sitemap)
+            where = ("" if file is None else str(file.number)) + (f" +{listed.files - 1}" if listed.files > 1 else "")
+            priority = "" if listed.priority is None else f"{listed.priority:g}"
+            refused = _clean(_refused(verdict))
+            refused = refused if len(refused) <= 28 else refused[:27] + "…"
+            line = f"{written(listed)[:10]:10}  {priority[:4]:>4}  {where:>8}  {refused:28}  {_clean(listed.url)}"
+            console.print(Text(line, style="yellow" if verdict.reason else ""), soft_wrap=True)
+    if most is not None and said > most:
+        console.print(Text(f"and {said - most:,} more URLs; --all shows them", style="dim"))
+
+
+def say_files(console: Console, files: MapFiles, *, most: int | None) -> None:
+    """The files, by the numbers that the lines of URLs have."""
+    console.print(Text(f"{'file':>5}  {'found by':14}  {'kind':13}  {'entries':>9}  where", style="dim"))
+    for file in files:
+        if most is not None and file.number > most:
+            console.print(Text(f"and {len(files) - most:,} more files; --all shows them", style="dim"))
+            break
+        what, entries = file.trouble or file.kind, f"{file.entries:,}" if file.entries else ""
+        line = f"{file.number:>5}  {_found_by(file, files):14}  {what:13}  {entries:>9}  {_clean(file.url)}"
+        console.print(Text(line, style="yellow" if file.trouble else ""), soft_wrap=True)
+
+
+def _found_by(file: MapFile, files: MapFiles) -> str:
+    parent = None if file.parent is None else files.get(file.parent)
+    return _FOUND_BY.get(file.found_by, file.found_by) if parent is None else f"file {parent.number}"
+
+
+# all in all
+
+
+def say_summary(console: Console, summary: MapSummary) -> None:
+    """What there is, who would refuse it, and how long the rest would take."""
+    if not summary.urls:
+        console.print(
+            Text(f"the site lists nothing that could be read{_why(summary)}", style="bold red"), soft_wrap=True
+        )
+        return
+    lines = [
+        (f"{count(summary.urls)} URLs in {count(summary.files_read)} files, each URL once", "bold"),
+        (f"  {count(summary.allowed)} may be fetched, from {count(summary.hosts)} {_hosts(summary.hosts)}", ""),
+    ]
+    lines += [
+        (f"  {count(number)} refused: {reason}" + (f" ({why})" if (why := explained(reason)) else ""), "yellow")
+        for reason, number in list(summary.refused.items())[:_REASONS]
+    ]
+    if len(summary.refused) > _REASONS:
+        rest = dict(list(summary.refused.items())[_REASONS:])
+        lines.append((f"  others: {top(rest, _REASONS)}", "yellow"))
+    if summary.allowed:
+        lines.append((f"  a polite crawl of them takes about {lasting(summary.seconds)}: {_because(summary)}", ""))
+    if summary.unasked:
+        whose = f"{count(summary.unasked)} {_hosts(summary.unasked)}"
+        lines.append((f"  robots.txt of {whose} was not asked for: no file lies there", "dim"))
+    lines.append((f"  {count(summary.fetches)} requests, {size(summary.bytes)}; no page was fetched", "dim"))
+    for line, style in lines:
+        console.print(Text(line, style=style), soft_wrap=True)
+
+
+def _why(summary: MapSummary) -> str:
+    if not summary.trouble:
+        return ""
+    why = explained(summary.trouble)
+    return f"; robots.txt: {summary.trouble}" + (f" ({why})" if why else "")
+
+
+def _hosts(number: int) -> str:
+    return "host" if number == 1 else "hosts"
+
+
+def _because(summary: MapSummary) -> str:
+    return f"{summary.slowest} is left alone for {summary.rest:g} s between two requests"
+
+
+def written(listed: Listed) -> str:
+    """When a URL was last changed, as finely as that was written."""
+    return "" if listed.lastmod is None else _date(listed.lastmod, listed.granularity or "")
+
+
+@lru_cache(maxsize=4096)
+def _date(at: float, granularity: str) -> str:
+    """Dates repeat from URL to URL."""
+    return datetime.fromtimestamp(at, UTC).strftime(_FORMS.get(granularity, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _refused(verdict: Verdict) -> str:
+    return f"{verdict.reason} {verdict.rule}".strip()
+
+
+def _clean(text: str) -> str:
+    """One line without what a terminal would obey."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

@@ -1,0 +1,5 @@
+"""`periplus read`: `command` chooses a reader; `value_table` prints a bounded sample of what it returned."""
+
+from .command import read
+
+__all__ = ["read"]

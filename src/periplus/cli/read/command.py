@@ -1,0 +1,209 @@
+"""`periplus read`: what Periplus understands of one file.
+
+The readers of the ground floor, tried from outside Python. The kind is guessed from the content first and the name
+second, as the crawl does it; `--as` overrules. People get a table of the first values and a count of all, programs get
+every value as a JSON line (`--json`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from periplus.content import decode_body, read_page
+from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
+from periplus.model import Links, Problem, UsageError
+from periplus.store.export import markdown_of
+
+from .value_table import Digest, show
+
+CHUNK = 1 << 16
+LARGEST_WHOLE = 64 << 20
+"""Formats that are read whole are read up to here; the others are streamed, whatever their size."""
+
+NOTHING_READ = 1
+
+
+class Kind(StrEnum):
+    """What a file can be read as."""
+
+    ROBOTS = "robots"
+    SITEMAP = "sitemap"
+    FEED = "feed"
+    PAGE = "page"
+    LOG = "log"
+    ARCHIVE = "archive"
+
+
+class SitemapLine(msgspec.Struct, frozen=True):
+    """A `Sitemap:` line of a robots.txt, resolved."""
+
+    url: str
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """How often each field name stands in a robots.txt."""
+
+    counts: dict[str, int]
+
+
+def read(
+    file: Annotated[str, typer.Argument(help="The file to read; - is standard input.")],
+    as_: Annotated[Kind | None, typer.Option("--as", help="Read it as this, whatever it looks like.")] = None,
+    url: Annotated[str, typer.Option(help="Where it came from: relative URLs are resolved against it.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Every value as a JSON line on stdout.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
+) -> None:
+    """Say what Periplus understands of a file: sitemap, robots.txt, feed, page, access log or metadata archive.
+
+    Example: periplus read sitemap.xml.gz
+    """
+    chunks, head = _opened(file)
+    kind = as_ or guess(Path(file).name, head)
+    if kind is None:
+        raise UsageError(f"{file}: cannot tell what this is", hint=f"say it: --as {'|'.join(k.value for k in Kind)}")
+    url = url or f"https://{Path(file).name}.invalid/"
+    if markdown:
+        _print_markdown(kind, chunks, url)
+        return
+    values = READERS[kind](chunks, url, Path(file).name)
+    found = _as_json(values) if json else show(f"{file}: read as {kind.value}", values)
+    if not found.has_content:
+        raise typer.Exit(NOTHING_READ)
+
+
+def _opened(file: str) -> tuple[Iterator[bytes], bytes]:
+    """The chunks of a file, and its first bytes beside them."""
+    try:
+        stream = sys.stdin.buffer if file == "-" else Path(file).open("rb")  # noqa: SIM115 - lives as long as we do
+        chunks = iter(lambda: stream.read(CHUNK), b"")
+        head = next(chunks, b"")
+    except OSError as error:
+        raise UsageError(
+            f"{file}: {error.strerror or error}", hint="give the path of a file, or - for stdin"
+        ) from error
+    return chain([head], chunks), head
+
+
+_MARKUP = re.compile(rb"<\s*(?:\w+:)?(urlset|sitemapindex|rss|feed|rdf|html|!doctype html|head|body)\b", re.IGNORECASE)
+_BY_TAG = {
+    b"urlset": Kind.SITEMAP,
+    b"sitemapindex": Kind.SITEMAP,
+    b"rss": Kind.FEED,
+    b"feed": Kind.FEED,
+    b"rdf": Kind.FEED,
+}
+_ROBOTS_LINE = re.compile(rb"^\s*(?:user-agent|disallow|allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE)
+_LOG_LINE = re.compile(rb"^\S+ .*\[\d\d/\w{3}/\d{4}:|^#Fields: ", re.MULTILINE)
+_URL_LINE = re.compile(rb"^\s*https?://", re.IGNORECASE | re.MULTILINE)
+
+
+def guess(name: str, head: bytes) -> Kind | None:
+    """The kind of a file by what its beginning looks like, then by its name."""
+    if metadata_archive.read_name(name) is not None:
+        return Kind.ARCHIVE
+    if head.startswith(b"\x1f\x8b"):
+        head, _ = decode_body(head, "gzip")
+    markup = _MARKUP.search(head)
+    if markup:
+        return _BY_TAG.get(markup[1].lower(), Kind.PAGE)
+    for pattern, kind in ((_ROBOTS_LINE, Kind.ROBOTS), (_LOG_LINE, Kind.LOG), (_URL_LINE, Kind.SITEMAP)):
+        if pattern.search(head):
+            return kind
+    return Kind.ROBOTS if name == "robots.txt" else None
+
+
+def _whole(chunks: Iterable[bytes]) -> bytes:
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > LARGEST_WHOLE:
+            break
+    return bytes(body[:LARGEST_WHOLE])
+
+
+def _robots(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    found = robots.parse(_whole(chunks))
+    yield from found.groups
+    yield from (SitemapLine(line) for line in found.sitemap_urls(url))
+    if found.fields:
+        yield Fields(dict(found.fields))
+    yield from found.problems
+
+
+def _feed(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    found = feed.read(_whole(chunks), url)
+    yield from found.items
+    yield msgspec.structs.replace(found, items=(), problems=())
+    yield from found.problems
+
+
+def _body(chunks: Iterable[bytes]) -> tuple[bytes, tuple[Problem, ...]]:
+    """A body without gzip."""
+    body = _whole(chunks)
+    return decode_body(body, "gzip") if body.startswith(b"\x1f\x8b") else (body, ())
+
+
+def _print_markdown(kind: Kind, chunks: Iterable[bytes], url: str) -> None:
+    if kind is not Kind.PAGE:
+        raise UsageError(f"--markdown is for pages, and this is a {kind.value}", hint="read it with --as page")
+    body, _ = _body(chunks)
+    text = markdown_of(read_page(body, url), body)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
+    if not text:
+        raise typer.Exit(NOTHING_READ)
+
+
+def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    body, problems = _body(chunks)
+    page = read_page(body, url)
+    yield from page.links
+    yield from page.forms
+    yield msgspec.structs.replace(page, links=Links(), forms=(), problems=())
+    yield from (*problems, *page.problems)
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines out of chunks; a line longer than a chunk comes in pieces, which its reader will call a problem."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+        if len(rest) > CHUNK:
+            yield rest
+            rest = b""
+    if rest:
+        yield rest
+
+
+Reader = Callable[[Iterable[bytes], str, str], Iterable[msgspec.Struct]]
+"""Chunks, the URL they came from, and the name of the file."""
+
+READERS: dict[Kind, Reader] = {
+    Kind.ROBOTS: _robots,
+    Kind.SITEMAP: lambda chunks, url, _: sitemap.read(chunks, url=url),
+    Kind.FEED: _feed,
+    Kind.PAGE: _page,
+    Kind.LOG: lambda chunks, _url, _name: access_log.read(_lines(chunks)),
+    Kind.ARCHIVE: lambda chunks, _, name: metadata_archive.read(name, chunks),
+}
+
+
+def _as_json(values: Iterable[msgspec.Struct]) -> Digest:
+    """Every value as a line of JSON that begins with its type."""
+    digest = Digest()
+    encode = msgspec.json.Encoder().encode
+    for value in values:
+        digest.add(value)
+        line = {"type": type(value).__name__, **msgspec.structs.asdict(value)}
+        sys.stdout.buffer.write(encode(line) + b"\n")
+    sys.stdout.buffer.flush()
+    return digest

@@ -1,0 +1,9 @@
+"""`periplus simulate`: `command` is the group, `options` its shared options, `output` its tables and files.
+
+One file an experiment: `ordering`, `freshness`, `signals`, `batch`, `speedup`, `scaling`; `reproduce` runs those of a
+paper. Nothing of `lab.simulate` is imported before an experiment starts.
+"""
+
+from .command import simulate
+
+__all__ = ["simulate"]

@@ -1,0 +1,150 @@
+"""`periplus simulate freshness`: how fresh a collection stays under a refresh policy and a daily budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from . import options
+from .ordering import seeds_words
+from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+
+if TYPE_CHECKING:
+    from periplus.lab.simulate.freshness import FreshnessResult
+    from periplus.lab.simulate.plots import Plot
+    from periplus.lab.simulate.results import FreshnessRow
+    from periplus.lab.simulate.scenario import Scenario
+
+
+def freshness(
+    policy: options.Policy = None,
+    budget: options.DailyBudget = None,
+    against: options.Against = None,
+    history: options.History = None,
+    signals: options.Signals = None,
+    days: options.Days = None,
+    pages: options.HistoryPages = None,
+    sites: options.HistorySites = None,
+    seed: options.Seed = None,
+    repetitions: options.Repetitions = None,
+    config: options.SettingsFile = None,
+    json: options.Json = False,
+    plot: options.PlotFile = None,
+    csv: options.CsvFile = None,
+) -> None:
+    """Compare refresh policies on histories of change: how fresh each keeps a collection for so many fetches a day.
+
+    Example: periplus simulate freshness --policy conventional,metadata --budget 0.05,0.1,0.2
+    """
+    scenario = options.scenario_of(
+        config,
+        {
+            "experiment.policies": options.policies(policy),
+            "experiment.budgets": options.shares(budget),
+            "experiment.seed": seed,
+            "experiment.repetitions": repetitions,
+            "experiment.days": days,
+            "experiment.signals": signals,
+            "input.history": str(history) if history else None,
+            "history.days": float(days) if days and not history else None,
+            "history.pages": pages,
+            "history.sites": sites,
+        },
+    )
+    files = Files()
+    with stoppable(files):
+        rows, results, notes = _run(scenario, against)
+        write(rows, lambda: _picture(scenario, rows, results, against), csv, plot, files)
+        if json:
+            say_json(rows)
+        else:
+            say(_sheet(scenario, rows, notes, against))
+
+
+def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], list[FreshnessResult], tuple[str, ...]]:
+    """The rows, the runs behind them, and what is to be known of what was read."""
+    from periplus.lab.simulate.freshness_curves import run_freshness
+    from periplus.lab.simulate.histories import Histories
+    from periplus.lab.simulate.results import freshness_rows
+    from periplus.lab.simulate.scenario import FRESHNESS_BUDGETS
+
+    asked, histories = scenario.experiment, scenario.histories()
+    policies = scenario.refreshes()
+    if against and against not in policies:
+        policies.append(against)
+    with Telling("freshness") as telling:
+        results = run_freshness(
+            histories,
+            policies,
+            asked.budgets or FRESHNESS_BUDGETS,
+            seeds=scenario.seeds,
+            days=asked.days or None,
+            settings=scenario.refresh,
+            signals=asked.signals,
+            progress=telling,
+        )
+    left_out = histories.left_out if isinstance(histories, Histories) else {}
+    notes = tuple(f"{count:,} x {reason}: left out of what was read" for reason, count in left_out.items() if count)
+    return freshness_rows(results, scenario.history_name, asked.seed, asked.signals), results, notes
+
+
+def _picture(
+    scenario: Scenario, rows: Sequence[FreshnessRow], results: Sequence[FreshnessResult], against: str | None
+) -> Plot:
+    from periplus.lab.simulate.freshness_curves import freshness_curves
+    from periplus.lab.simulate.plots import Plot
+
+    curves = freshness_curves(results, baseline=against or "conventional", measure="freshness")
+    signals = f" Signals: {rows[0].signals}." if rows[0].signals else ""
+    return Plot(
+        title=f"How much fresher than {against}?" if against else "How fresh does each policy keep the collection?",
+        x_label="pages fetched a day, as a share of the collection",
+        y_label=f"gain over {against}" if against else "fresh copies, mean over time",
+        curves=tuple(curves.gain if against else curves.freshness),
+        caption=f"The history: {scenario.history_name}, {rows[0].days} days; {seeds_words(scenario)}.{signals}",
+        x_as="share",
+        y_as="share",
+    )
+
+
+def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow], known: tuple[str, ...], against: str | None) -> Sheet:
+    from periplus.lab.simulate.plots import sparkline
+
+    budgets = sorted({row.budget for row in rows})
+    lines = []
+    for policy in dict.fromkeys(row.policy for row in rows):
+        own = [row for row in rows if row.policy == policy]
+        cells = _cells(sorted(own, key=lambda row: row.budget), [row for row in rows if row.policy == against])
+        picture = sparkline([row.freshness for row in own], len(budgets), low=0.0, high=1.0)
+        most = max(own, key=lambda row: row.budget)
+        lines.append([policy, picture, *cells, per_cent(most.needless)])
+    columns = (
+        Column("policy", is_number=False),
+        Column("by budget", is_number=False, is_picture=True),
+        *(Column(f"at {share_name(at)}") for at in budgets),
+        Column("needless"),
+    )
+    first = rows[0]
+    signals = f"; {first.signals} signals" if first.signals else ""
+    title = f"{scenario.history_name}; {first.pages:,} pages in {first.days} days{signals}; {seeds_words(scenario)}"
+    what = f"how much fresher than {against}, in per cent of that" if against else "fresh copies, in per cent"
+    notes = (
+        f"{what}, mean over time, when so much of the collection may be fetched a day",
+        f"needless: fetches of pages that had not changed, in per cent, at {share_name(budgets[-1])}",
+        *known,
+    )
+    return Sheet(title, columns, lines, notes)
+
+
+def _cells(own: Sequence[FreshnessRow], plain: Sequence[FreshnessRow]) -> list[str]:
+    """Freshness at each budget; or, where there is one to compare with, the gain over it, repetition by repetition."""
+    if not plain:
+        return [per_cent(row.freshness, row.low, row.high) for row in own]
+    from periplus.lab.simulate.findings import mean_interval
+
+    base = {row.budget: row.values for row in plain}
+    gains = [
+        mean_interval(ours / theirs - 1 for ours, theirs in zip(row.values, base[row.budget], strict=True) if theirs)
+        for row in own
+    ]
+    return [per_cent(*gain) for gain in gains]

@@ -1,0 +1,174 @@
+"""`periplus simulate ordering`: which ordering has the important pages first, in virtual time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from periplus.model import UsageError
+
+from . import options
+from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+
+if TYPE_CHECKING:
+    from periplus.lab.simulate.findings import Curve
+    from periplus.lab.simulate.network import NetworkSettings
+    from periplus.lab.simulate.plots import Plot
+    from periplus.lab.simulate.results import OrderingRow
+    from periplus.lab.simulate.scenario import Scenario
+
+_WIDTH = 16
+"""Characters of a curve in a table."""
+
+
+def ordering(
+    policy: options.Policy = None,
+    budget: options.Budget = None,
+    graph: options.Graph = None,
+    hosts: options.Hosts = None,
+    pages_per_site: options.PagesPerSite = None,
+    collection: options.Collection = None,
+    pages: options.Pages = None,
+    sites: options.Sites = None,
+    connections: options.Connections = None,
+    delay: options.Delay = None,
+    pages_per_visit: options.PagesPerVisit = None,
+    bandwidth: options.Bandwidth = None,
+    limit: options.Limit = None,
+    seed: options.Seed = None,
+    repetitions: options.Repetitions = None,
+    workers: options.Workers = None,
+    config: options.SettingsFile = None,
+    json: options.Json = False,
+    plot: options.PlotFile = None,
+    csv: options.CsvFile = None,
+    tables: options.TablesFolder = None,
+) -> None:
+    """Compare orderings: how much of all PageRank each has after so many pages, and how long its crawl takes.
+
+    Example: periplus simulate ordering --policy breadth_first,opic,batch:every=5000 --budget 0.01,0.05
+    """
+    scenario = options.scenario_of(
+        config,
+        {
+            "experiment.policies": options.policies(policy),
+            "experiment.budgets": options.shares(budget),
+            "experiment.seed": seed,
+            "experiment.repetitions": repetitions,
+            "experiment.workers": workers,
+            "experiment.limit": limit,
+            **options.web_options(graph, hosts, pages_per_site, collection, pages, sites),
+            "network.connections": connections,
+            "network.delay": options.duration("--delay", delay),
+            "network.pages_per_visit": pages_per_visit,
+            "network.bandwidth": options.bandwidth(bandwidth),
+        },
+    )
+    files = Files()
+    with stoppable(files):
+        rows, curves = _run(scenario)
+        write(rows, lambda: _picture(scenario, curves), csv, plot, files)
+        if json:
+            say_json(rows)
+        else:
+            say(_sheet(scenario, rows, curves))
+        if tables:
+            _record(scenario, tables, files)
+
+
+def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
+    from periplus.lab.simulate.orderings import compare_orderings, mean_curves
+    from periplus.lab.simulate.results import Setting, ordering_rows
+    from periplus.lab.simulate.scenario import ORDERING_BUDGETS
+
+    asked = scenario.experiment
+    chosen = scenario.orderings()
+    with Telling(f"{len(chosen) * asked.repetitions} crawls") as telling:
+        results = compare_orderings(
+            scenario.webs(),
+            chosen,
+            network=scenario.network,
+            repetitions=asked.repetitions,
+            seed=asked.seed,
+            budgets=asked.budgets or ORDERING_BUDGETS,
+            limit=asked.limit or None,
+            workers=asked.workers or os.cpu_count() or 1,
+            progress=telling,
+        )
+    rows = ordering_rows(results, Setting.of(scenario.web_name, scenario.network), asked.seed)
+    if not rows:
+        share = results[0].pages / max(results[0].total, 1)
+        raise UsageError(
+            f"no budget is reached: the crawls ended after {share:.2%} of the pages",
+            hint=f"write --budget {share / 2:.2g}, or a larger --limit",
+        )
+    return rows, mean_curves(results)
+
+
+def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
+    from periplus.lab.simulate.plots import Plot
+
+    return Plot(
+        title="Which ordering has the important pages first?",
+        x_label="pages fetched",
+        y_label="share of all PageRank",
+        curves=tuple(curves),
+        caption=f"The web: {scenario.web_name}; {network_words(scenario.network)}; {seeds_words(scenario)}.",
+        x_as="share",
+        y_as="share",
+        y_from_zero=True,
+    )
+
+
+def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Curve]) -> Sheet:
+    from periplus.lab.simulate.plots import sparkline
+
+    from ..crawl.live import lasting
+
+    pictures = {curve.name: sparkline(curve.y, _WIDTH, low=0.0, high=1.0) for curve in curves}
+    budgets = sorted({row.budget for row in rows})
+    lines = []
+    for policy in dict.fromkeys(row.policy for row in rows):
+        own = {row.budget: row for row in rows if row.policy == policy}
+        any_row = next(iter(own.values()))
+        cells = [per_cent(own[at].pagerank, own[at].low, own[at].high) if at in own else "-" for at in budgets]
+        lines.append([policy, pictures[policy], *cells, per_cent(any_row.mean_pagerank), lasting(any_row.makespan)])
+    columns = (
+        Column("ordering", is_number=False),
+        Column("PageRank by pages", is_number=False, is_picture=True),
+        *(Column(f"at {share_name(at)}") for at in budgets),
+        Column("mean"),
+        Column("virtual time"),
+    )
+    title = f"{scenario.web_name}; {network_words(scenario.network)}; {seeds_words(scenario)}"
+    return Sheet(title, columns, lines, ("share of all PageRank, in per cent, after so many of the pages",))
+
+
+def _record(scenario: Scenario, folder: Path, files: Files) -> None:
+    """The tables of every policy, in a folder of its own; the first repetition is run once more for it."""
+    from periplus.lab.simulate.recording import record_crawl
+    from periplus.lab.simulate.stored_webs import ranked
+
+    asked = scenario.experiment
+    web = ranked(scenario.webs()(asked.seed))
+    for policy in scenario.orderings():
+        place = folder / str(policy).replace(":", "-").replace(",", "-")
+        with Telling(f"tables of {policy}") as telling:
+            record_crawl(
+                place, web, policy, scenario.network, seed=asked.seed, limit=asked.limit or None, progress=telling
+            )
+        files.add(place)
+
+
+def network_words(network: NetworkSettings) -> str:
+    """The network in the letters of the paper."""
+    line = f", {network.bandwidth:,.0f} bytes/s" if network.bandwidth < float("inf") else ""
+    return f"r = {network.connections}, w = {network.delay:g} s, k = {network.pages_per_visit}{line}"
+
+
+def seeds_words(scenario: Scenario) -> str:
+    """Which chance it was."""
+    first, last = scenario.seeds[0], scenario.seeds[-1]
+    return f"seed {first}" if first == last else f"{len(scenario.seeds)} repetitions, seeds {first} to {last}"

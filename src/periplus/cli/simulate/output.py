@@ -1,0 +1,195 @@
+"""How experiments are shown: a table on a terminal, aligned lines elsewhere, and how far they are while they run.
+
+Results go to stdout, progress and the names of files that were written to stderr. Ctrl-C ends an experiment at once:
+results come at its end, so that only files that were written by then are kept, and they are named.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import typer
+from msgspec import Struct
+from rich.cells import cell_len
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from ..app import INTERRUPTED
+
+if TYPE_CHECKING:
+    from periplus.lab.simulate.plots import Plot
+    from periplus.lab.simulate.results import Row
+
+_GAP = "  "
+
+
+class Column(Struct, frozen=True):
+    """A column of a sheet: numbers stand to the right; a picture is for terminals alone."""
+
+    name: str
+    is_number: bool = True
+    is_picture: bool = False
+
+
+class Sheet(Struct, frozen=True):
+    """A title, columns, rows of texts, and what is to be said below."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: list[list[str]]
+    notes: tuple[str, ...] = ()
+
+
+def say(sheet: Sheet, console: Console | None = None) -> None:
+    """To a person: as wide as the terminal is; elsewhere as wide as need be."""
+    console = console or Console()
+    console.print(Text(sheet.title, style="bold"), soft_wrap=True)
+    if console.is_terminal:
+        console.print(_table(sheet))
+    else:
+        for line in plain_lines(sheet):
+            console.print(Text(line), soft_wrap=True)
+    for note in sheet.notes:
+        console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def plain_lines(sheet: Sheet) -> list[str]:
+    """Every row on a line of its own, however long, without pictures."""
+    shown = [place for place, column in enumerate(sheet.columns) if not column.is_picture]
+    cells = [[sheet.columns[place].name for place in shown], *([row[place] for place in shown] for row in sheet.rows)]
+    widths = [max(cell_len(row[place]) for row in cells) for place in range(len(shown))]
+    numbers = [sheet.columns[place].is_number for place in shown]
+    return [_GAP.join(map(_padded, row, widths, numbers)).rstrip() for row in cells]
+
+
+def _padded(text: str, width: int, is_number: bool) -> str:
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if is_number else text + blanks
+
+
+def _table(sheet: Sheet) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in sheet.columns:
+        style = "cyan" if column.is_picture else ""
+        table.add_column(column.name, justify="right" if column.is_number else "left", style=style, overflow="fold")
+    for row in sheet.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def say_json(rows: Sequence[Row]) -> None:
+    """To a program: a line a result."""
+    from periplus.lab.simulate.results import json_line
+
+    sys.stdout.buffer.write(b"".join(map(json_line, rows)))
+    sys.stdout.buffer.flush()
+
+
+class Telling:
+    """Says how far an experiment is: a bar on a terminal, a line every ten seconds elsewhere; all of it on stderr."""
+
+    def __init__(self, what: str, console: Console | None = None) -> None:
+        self._what = what
+        self._console = console or Console(stderr=True)
+        self._began_at = self._said_at = time.monotonic()
+        self._bar = (
+            Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+            )
+            if self._console.is_terminal
+            else None
+        )
+        self._task = self._bar.add_task(what, total=None) if self._bar else None
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much is done."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total)
+            return
+        from ..crawl.live import PLAIN_EVERY, lasting
+
+        now = time.monotonic()
+        if now - self._said_at >= PLAIN_EVERY:
+            self._said_at = now
+            line = f"{lasting(now - self._began_at)}: {self._what}, {done / max(total, 1):.0%} done"
+            self._console.print(Text(line), soft_wrap=True)
+
+
+class Files:
+    """What was written, for whoever wants to look at it."""
+
+    def __init__(self) -> None:
+        self._paths: list[Path] = []
+
+    def add(self, path: Path) -> None:
+        """One more is there."""
+        self._paths.append(path)
+
+    def say(self) -> None:
+        """Where everything is."""
+        console = Console(stderr=True)
+        for path in self._paths:
+            console.print(Text(f"wrote {path}"), soft_wrap=True)
+
+
+def write(rows: Sequence[Row], picture: Callable[[], Plot], csv: Path | None, plot: Path | None, files: Files) -> None:
+    """Put results into the files that were asked for."""
+    from periplus.lab.simulate.results import csv_text, write_whole
+
+    if csv:
+        write_whole(csv, csv_text(rows))
+        files.add(csv)
+    if plot:
+        from periplus.lab.simulate.plots import draw
+
+        write_whole(plot, draw(picture()))
+        files.add(plot)
+
+
+@contextmanager
+def stoppable(files: Files) -> Iterator[None]:
+    """Let Ctrl-C end an experiment with what to know of it; name what was written in any case."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        Console(stderr=True).print(Text("interrupted: results come at the end, so none are kept but these files:"))
+        files.say()
+        raise typer.Exit(INTERRUPTED) from None
+    files.say()
+
+
+def per_cent(value: float, low: float | None = None, high: float | None = None) -> str:
+    """63.5, or 63.5 ±0.4 where there is an interval."""
+    if value != value:  # no number
+        return "-"
+    spread = f" ±{50 * (high - low):.1f}" if low is not None and high is not None and high > low else ""
+    return f"{100 * value:.1f}{spread}"
+
+
+def share_name(share: float) -> str:
+    """The head of a column: 5 %, 0.1 %."""
+    return f"{100 * share:g} %"

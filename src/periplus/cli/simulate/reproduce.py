@@ -1,0 +1,182 @@
+"""`periplus simulate --reproduce PAPER`: do a paper's experiments again, and hold our values against its own.
+
+Everything goes to one folder: the findings and what they were made of as CSV, the figures as SVG, and the seven tables
+of one run, which is named when they are written. That a value differs is a result, not a failure: the exit code is 0.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from rich.console import Console
+from rich.text import Text
+
+from periplus.model import UsageError
+
+from .options import Paper
+from .output import Column, Files, Sheet, Telling, say, say_json, stoppable
+
+if TYPE_CHECKING:
+    from periplus.lab.simulate.findings import Finding
+    from periplus.lab.simulate.plots import Plot
+
+PAGES = 100_000
+"""Of the web of Castillo et al., who had 3.5 million."""
+MOST_RECORDED = 100_000
+"""Fetches of the run whose tables are written, at most."""
+_TITLES = {
+    Paper.CASTILLO: "Castillo, Marin, Rodriguez & Baeza-Yates, Scheduling algorithms for web crawling (2004)",
+    Paper.BRANDMAN: "Brandman, Cho, Garcia-Molina & Shivakumar, Crawler-friendly web servers (2000)",
+}
+
+
+class Asked(Struct, frozen=True):
+    """How it is to be done."""
+
+    scale: int | None
+    seed: int
+    repetitions: int | None
+    workers: int | None
+
+
+class Outcome(Struct, frozen=True):
+    """What came of it."""
+
+    findings: list[Finding]
+    plots: list[Plot]
+    rows: list[dict[str, Any]]
+
+
+def run(paper: Paper, out: Path | None, asked: Asked, *, is_json: bool) -> None:
+    """Do it all again, write it down, and say what agrees and what does not."""
+    from periplus.lab.simulate.results import finding_rows
+
+    folder = out or Path(f"{paper.value}-results")
+    if paper is Paper.BRANDMAN and asked.scale:
+        raise UsageError("--scale: this paper's experiment is done in its own size", hint="leave --scale out")
+    if (folder / "tables").exists():
+        raise UsageError(f"{folder} has results already", hint="name another folder with -o DIR, or remove it")
+    files = Files()
+    with stoppable(files):
+        with Telling(f"{paper.value} again") as telling:
+            outcome = _castillo(asked, telling) if paper is Paper.CASTILLO else _brandman(asked, telling)
+        _write(folder, paper, outcome, files)
+        if is_json:
+            say_json(finding_rows(outcome.findings, paper.value))
+        else:
+            say(sheet(paper, outcome.findings))
+        _record(folder / "tables", paper, asked)
+        files.add(folder / "tables")
+
+
+def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
+    """The paper's value, ours, and what to make of the two; what is to be said of them stands below, once."""
+    columns = (
+        Column("what", is_number=False),
+        Column("paper"),
+        Column("ours"),
+        Column("unit", is_number=False),
+        Column("verdict", is_number=False),
+        Column("note"),
+    )
+    notes = {
+        note: number for number, note in enumerate(dict.fromkeys(found.note for found in findings if found.note), 1)
+    }
+    lines = [
+        [
+            found.what,
+            "-" if found.paper is None else f"{found.paper:.4g}",
+            f"{found.ours:.4g}" + _spread(found),
+            found.unit,
+            found.verdict,
+            f"[{notes[found.note]}]" if found.note else "",
+        ]
+        for found in findings
+    ]
+    agreeing = sum(found.verdict == "agrees" for found in findings)
+    differing = sum(found.verdict.startswith("differs") for found in findings)
+    count = f"{agreeing} agree, {differing} differ, {len(findings) - agreeing - differing} cannot be compared"
+    return Sheet(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
+
+
+def _spread(found: Finding) -> str:
+    if found.low is None or found.high is None or found.high - found.low < 1e-9 * abs(found.ours):
+        return ""
+    return f" ±{(found.high - found.low) / 2:.2g}"
+
+
+def _castillo(asked: Asked, telling: Telling) -> Outcome:
+    from periplus.lab.simulate.castillo import reproduce_castillo
+
+    done = reproduce_castillo(
+        asked.scale or PAGES,
+        seed=asked.seed,
+        repetitions=asked.repetitions or 1,
+        workers=asked.workers or os.cpu_count() or 1,
+        progress=telling,
+    )
+    return Outcome(done.findings, done.plots, done.rows)
+
+
+def _brandman(asked: Asked, telling: Telling) -> Outcome:
+    from periplus.lab.simulate.brandman import reproduce_brandman
+    from periplus.lab.simulate.brandman_figures import figures, rows_of
+
+    seeds = range(asked.seed, asked.seed + (asked.repetitions or 5))
+    done = reproduce_brandman(seeds, progress=telling)
+    return Outcome(done.findings, figures(done), rows_of(done))
+
+
+def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
+    from periplus.lab.simulate.plots import draw
+    from periplus.lab.simulate.results import csv_text, finding_rows, write_whole
+
+    for name, rows in (("findings", finding_rows(outcome.findings, paper.value)), ("measured", outcome.rows)):
+        write_whole(folder / f"{name}.csv", csv_text(rows))
+        files.add(folder / f"{name}.csv")
+    for plot in outcome.plots:
+        path = folder / f"{file_name(plot.title)}.svg"
+        write_whole(path, draw(plot))
+        files.add(path)
+
+
+def file_name(title: str) -> str:
+    """A title as a name that every system takes."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].rstrip("-") or "plot"
+
+
+def _record(folder: Path, paper: Paper, asked: Asked) -> None:
+    """The tables of one run."""
+    said = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
+    Console(stderr=True).print(Text(said), soft_wrap=True)
+
+
+def _record_castillo(folder: Path, asked: Asked) -> str:
+    from periplus.lab.simulate.castillo import in_proportion, web_settings
+    from periplus.lab.simulate.generated import generate
+    from periplus.lab.simulate.network import NetworkSettings
+    from periplus.lab.simulate.policy_choice import PolicyChoice
+    from periplus.lab.simulate.recording import record_crawl
+    from periplus.lab.simulate.stored_webs import ranked
+
+    pages = min(asked.scale or PAGES, MOST_RECORDED)
+    web = ranked(generate(web_settings(pages, asked.seed, "80 % ok")))
+    network = NetworkSettings(connections=in_proportion(1000, pages))
+    with Telling("tables") as telling:
+        record_crawl(folder, web, PolicyChoice("length"), network, seed=asked.seed, progress=telling)
+    how = f"{network.connections} connections on a web of {pages:,} pages, of which 80 % are well"
+    return f"the tables are those of Length with {how} (Figure 10)"
+
+
+def _record_brandman(folder: Path, asked: Asked) -> str:
+    from periplus.lab.simulate.histories import HistorySettings, generate_histories
+    from periplus.lab.simulate.recorded_refresh import record_refresh
+
+    histories = generate_histories(HistorySettings(seed=asked.seed))
+    record_refresh(folder, histories, "metadata", 0.2, seed=asked.seed)
+    return "the tables are those of 10,000 pages refreshed with metadata at a fifth of the bandwidth (Figure 6)"

@@ -1,0 +1,5 @@
+"""`periplus survey`: `command` parses options and runs it; `domains` reads the list; `output` prints the result."""
+
+from .command import survey
+
+__all__ = ["survey"]

@@ -1,0 +1,208 @@
+"""What a person sees of a survey: how far it is, what was found, where it lies; and the same as JSON."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.console import Console
+from rich.text import Text
+
+from periplus.assembly.collection import Collection, states, tally_of
+from periplus.assembly.progress import Progress
+from periplus.assembly.summary import Summary
+from periplus.insight.survey import Figure, Survey, tables_of
+from periplus.insight.survey.tables import Table, Value
+
+from ..crawl.live import Row, View, count, host_rows, hosts, lasting, pace, size
+from ..simulate.output import Column, Sheet, say
+from .domains import DomainList
+
+FOLDER = "survey"
+"""Where tables, figures and the report lie in the collection."""
+_SHOWN = 8
+"""Rows of a longer table on a terminal; all are in its file."""
+
+
+class SurveySummary(Struct, frozen=True):
+    """What `--json` says at the end. Counts are since the survey began, but for `seconds` and `waited`.
+
+    `ended` is `complete` (nothing is left to ask), `time`, `interrupted`, or `counted` where nothing was fetched.
+    """
+
+    collection: str
+    ended: str
+    domains: int
+    bad_lines: int
+    files: int
+    fetches: int
+    bytes: int
+    queued: int
+    sites: int
+    workers: int
+    seconds: float
+    waited: float
+    survey: dict[str, Value] = {}
+
+
+def summary_of_survey(collection: Collection, crawled: Summary, *, bad_lines: int) -> SurveySummary:
+    """What was done."""
+    return SurveySummary(
+        collection=crawled.collection,
+        ended=crawled.ended,
+        domains=len(collection.seeds),
+        bad_lines=bad_lines,
+        files=crawled.files,
+        fetches=crawled.fetches,
+        bytes=crawled.bytes,
+        queued=crawled.queued,
+        sites=crawled.sites,
+        workers=crawled.workers,
+        seconds=crawled.this_run.seconds,
+        waited=crawled.this_run.waited,
+    )
+
+
+def counts_of(collection: Collection) -> SurveySummary:
+    """What was done by now, by whoever did it."""
+    tally = tally_of(collection.layout)
+    with states(collection.layout) as opened:
+        queued = sum(len(state.queues) for state in opened.values())
+        sites = sum(len(state.sites) for state in opened.values())
+    return SurveySummary(
+        collection=str(collection.folder),
+        ended="counted",
+        domains=len(collection.seeds),
+        bad_lines=0,
+        files=tally.files,
+        fetches=tally.fetches,
+        bytes=tally.downloaded,
+        queued=queued,
+        sites=sites,
+        workers=collection.workers,
+        seconds=0.0,
+        waited=0.0,
+    )
+
+
+# while it runs
+
+
+def _rows(progress: Progress) -> list[Row]:
+    files = f"robots.txt {count(progress.tally.robots)} · sitemaps {count(progress.tally.files)}"
+    asked = Text(f"{pace(progress.rate)}   of files known {count(max(progress.known - progress.queued, 0))} are done")
+    return [
+        ("asked", count(progress.tally.fetches), asked, Text()),
+        ("files", count(progress.known), Text(files), Text(f"queue {count(progress.queued)}")),
+        *host_rows(progress),
+    ]
+
+
+def _plain(progress: Progress) -> str:
+    parts = [
+        f"{lasting(progress.elapsed)}: {count(progress.tally.fetches)} requests, {pace(progress.rate)}",
+        f"robots.txt {count(progress.tally.robots)}",
+        f"sitemaps {count(progress.tally.files)}",
+        f"queue {count(progress.queued)}",
+        f"hosts {count(progress.sites)} ({hosts(progress)})",
+        size(progress.tally.downloaded),
+    ]
+    if progress.left:
+        parts.append(f"about {lasting(progress.left)} left")
+    return ", ".join(parts)
+
+
+FILES = View(_rows, _plain, lambda tally: tally.fetches)
+"""What is shown of a crawl for what sites publish about themselves."""
+
+
+# what was found
+
+
+def say_bad_lines(found: DomainList, console: Console) -> None:
+    """Lines of the list that name no domain."""
+    for line in found.bad:
+        text = "".join(letter if letter.isprintable() else "\ufffd" for letter in line.text[:80])
+        console.print(Text(f"line {line.number:,} names no domain: {text}", style="yellow"), soft_wrap=True)
+    if found.bad_lines > len(found.bad):
+        more = found.bad_lines - len(found.bad)
+        console.print(Text(f"{more:,} more lines name none; all of them are left out", style="yellow"), soft_wrap=True)
+
+
+def say_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_json: bool) -> None:
+    """What was done and found, on stdout."""
+    if is_json:
+        typer.echo(msgspec.json.encode(summary))
+        return
+    console = Console()
+    for line, style in _end_lines(summary):
+        console.print(Text(line, style=style), soft_wrap=True)
+    if surveyed is not None:
+        tables = {table.name: table for table in tables_of(surveyed)}
+        for name in ("summary", "robots_outcomes", "fields", "sitemap_outcomes"):
+            say(_sheet(tables[name]), console)
+    for line in _places(summary, is_counted=surveyed is not None):
+        console.print(Text(line), soft_wrap=True)
+
+
+_WORDS = {
+    "complete": "done: every domain was asked",
+    "time": "done: the time is over",
+    "interrupted": "stopped: everything is kept",
+    "counted": "counted what is there; nothing was fetched",
+}
+
+
+def _end_lines(summary: SurveySummary) -> list[tuple[str, str]]:
+    files = f"{count(summary.files)} sitemap files came"
+    facts = f"{count(summary.domains)} domains, {files}, {count(summary.fetches)} requests"
+    took = f" in {lasting(summary.seconds)}" if summary.seconds else ""
+    lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}{took}, {size(summary.bytes)}", "")]
+    if summary.bad_lines:
+        lines.append((f"  {count(summary.bad_lines)} lines of the list name no domain", "yellow"))
+    if summary.queued:
+        lines.append((f"  {count(summary.queued)} files wait to be asked for", ""))
+    return lines
+
+
+def _places(summary: SurveySummary, *, is_counted: bool) -> list[str]:
+    folder = shlex.quote(summary.collection)
+    if not is_counted:
+        return ["next:", f"  periplus survey -o {folder}", f"  periplus survey -o {folder} --tables-only"]
+    lines = [
+        f"  {folder}/{FOLDER}/report.md    all tables and figures, to read",
+        f"  {folder}/{FOLDER}/tables/      every table as CSV and Parquet",
+        f"  {folder}/{FOLDER}/figures/     every figure as SVG",
+    ]
+    return [*lines, "next:", f"  periplus survey -o {folder}"] if summary.queued else lines
+
+
+def _sheet(table: Table) -> Sheet:
+    is_whole = table.name == "summary"
+    rows = [list(row) for row in table.shown(None if is_whole else _SHOWN)]
+    more = len(table.rows) - len(rows)
+    columns = tuple(Column(column.name.replace("_", " "), column.kind != "text") for column in table.columns)
+    return Sheet(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())
+
+
+def drawn(figure: Figure) -> str:
+    """A figure as SVG."""
+    from periplus.lab.simulate.findings import Curve
+    from periplus.lab.simulate.plots import Plot, draw
+
+    return draw(
+        Plot(
+            title=figure.title,
+            x_label=figure.x_label,
+            y_label=figure.y_label,
+            curves=tuple(
+                Curve(curve.name, list(curve.x), list(curve.y), list(curve.y), list(curve.y)) for curve in figure.curves
+            ),
+            log_x=figure.log_x,
+            log_y=figure.log_y,
+            y_from_zero=figure.is_share,
+            y_as="share" if figure.is_share else "number",
+        )
+    )

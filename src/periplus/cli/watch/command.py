@@ -1,0 +1,188 @@
+"""`periplus watch`: keep a collection fresh for ever, within a budget.
+
+This file turns what was typed into settings and lets `crawl` run what `assembly` makes of them; `watch_show` says how
+it goes. The budget, of all sites and of one, and what is wanted are written down with the collection's settings, so
+that the same command without options goes on; how long holds for this run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
+
+from periplus.assembly import budget as budget_of
+from periplus.assembly.collection import Collection, existing, held, planned, tally_of
+from periplus.assembly.options import duration
+from periplus.assembly.progress import Progress
+from periplus.crawl.sharding import Gather
+from periplus.crawl.stats import CrawlStats
+from periplus.model import UsageError
+from periplus.policy.refresh import DAY
+from periplus.policy.refresh import objective as check_objective
+
+from .. import options
+from ..app import INTERRUPTED
+from ..crawl.command import run
+from ..crawl.live import PLAIN_EVERY
+from ..crawl.on_cluster import gathering
+from .output import line_of, plain_line, since, view_of
+
+_BUDGET = re.compile(r"(\d{1,12})(?:/(?:d|day))?", re.ASCII)
+
+
+def watch(
+    collection: options.Collected,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="VISITS", help="Requests a day over all sites: 10000, 10000/day."),
+    ] = None,
+    per_site: Annotated[
+        int | None,
+        typer.Option("--per-site", metavar="VISITS", min=0, help="Requests a day of one site, at most; 0: any."),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            "--objective",
+            metavar="NAME",
+            help="What is wanted: mixed (the default), binary, harmonic, longevity, age, capture.",
+        ),
+    ] = None,
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="How long to watch now; by default for ever.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, max=256, help="Processes; as many as the collection has."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="For programs: a JSON line now and then on stdout.")] = False,
+) -> None:
+    """Keep a collection fresh for ever: come back to pages when it pays, within a budget. Ctrl-C keeps everything.
+
+    Example: periplus watch docs --budget 10000
+    """
+    asked: dict[str, object] = {
+        "watch.visits_a_day": None if budget is None else visits_a_day(budget),
+        "watch.per_site": per_site,
+        "refresh.objective": None if objective is None else check_objective(objective).name,
+        "crawl.workers": workers,
+    }
+    watched = _watched(collection, asked)
+    seconds = duration("--for", for_)
+    if seconds is not None and not seconds:
+        raise UsageError("--for 0: no time to watch in", hint="write --for 12h, or nothing to watch until Ctrl-C")
+    now = for_this_run(watched, seconds)
+    with held(collection), gathering(cluster, now) as (now, gather, most):
+        watched.save()
+        ended = _run(now, gather, most, is_json=json)
+    if ended == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def visits_a_day(text: str) -> int:
+    """What was typed after `--budget`."""
+    found = _BUDGET.fullmatch(text.strip().replace(",", "").replace("_", ""))
+    if found is None or not int(found[1]):
+        raise UsageError(f"--budget {text}: no number of visits a day", hint="write --budget 10000 or 10000/day")
+    return int(found[1])
+
+
+def _watched(folder: Path, asked: dict[str, object]) -> Collection:
+    """The collection, with what was asked of it. There must be something to come back to."""
+    if not tally_of(existing(folder).layout).pages:
+        raise UsageError(
+            f"{folder} has no page yet, so that there is nothing to come back to",
+            hint=f"periplus crawl -o {shlex.quote(str(folder))} fetches them; then watch",
+        )
+    return planned(folder, seeds=[], options=asked)
+
+
+def for_this_run(collection: Collection, seconds: float | None) -> Collection:
+    """What is not written down: a watch has no limit of pages, and no end but the one that is asked for now.
+
+    How often a site may be asked becomes what it is left alone for; its neighbours at the same address are not slowed
+    down by that.
+    """
+    settings: dict[str, object] = {"crawl.limit": 0, "crawl.for": seconds or 0.0}
+    politeness, per_site = collection.config.politeness, collection.config.watch.per_site
+    if per_site:
+        settings["politeness.delay"] = max(politeness.delay, DAY / per_site)
+        settings["politeness.ip_delay"] = politeness.between_requests_to_an_address
+    return replace(collection, config=collection.config.with_options(settings))
+
+
+def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: bool) -> str:
+    """Watch, and say how it goes and how it ended: `time` or `interrupted`."""
+    before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
+    name = str(collection.folder)
+    teller = Teller(lambda progress: _print(line_of(name, progress, before, budget)) if is_json else None)
+    title = f"periplus watch {shlex.quote(name)}"
+    summary = run(
+        collection,
+        Console(stderr=True),
+        title=title,
+        view=view_of(before, budget),
+        watches=True,
+        gather=gather,
+        most=most,
+        tell=teller.hear,
+    )
+    ended = "interrupted" if summary.ended == "interrupted" else "time"
+    if teller.last is not None:
+        if is_json:
+            _print(line_of(name, teller.last, before, budget, ended))
+        else:
+            _say_end(name, teller.last, before, ended)
+    return ended
+
+
+class Teller:
+    """Tells of progress as soon as freshness is known, and then now and then."""
+
+    def __init__(self, tell: Callable[[Progress], None]) -> None:
+        self.last: Progress | None = None
+        self._tell = tell
+        self._next = 0.0
+
+    def hear(self, progress: Progress) -> None:
+        """It goes on."""
+        self.last = progress
+        is_known = progress.freshness is not None and progress.freshness.pages > 0
+        if is_known and progress.elapsed >= self._next:
+            self._next = progress.elapsed + PLAIN_EVERY
+            self._tell(progress)
+
+
+def _print(line: msgspec.Struct) -> None:
+    typer.echo(msgspec.json.encode(line))
+
+
+_ENDS = {"time": "done: the time is over", "interrupted": "stopped: everything is kept"}
+
+
+def _say_end(name: str, progress: Progress, before: CrawlStats, ended: str) -> None:
+    folder = shlex.quote(name)
+    lines = [
+        (_ENDS[ended], "bold"),
+        (f"  {plain_line(progress, since(before, progress.tally))}", ""),
+        ("next:", "bold"),
+        (f"  periplus watch {folder}", ""),
+        (f"  periplus changes {folder}", ""),
+        (f"  periplus info {folder} SITE   (how far what it says of changes can be trusted)", ""),
+    ]
+    console = Console()
+    for line, style in lines:
+        console.print(Text(line, style=style), soft_wrap=True)

@@ -1,0 +1,207 @@
+"""What a person sees while a collection is watched, and what a program is told: the same numbers, from a `Progress`.
+
+On a terminal: freshness, visits, what a visit must be worth, the next visits and why each. Elsewhere one plain line now
+and then. docs/freshness.md explains the numbers.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+from rich.text import Text
+
+from periplus.assembly.progress import Progress
+from periplus.crawl.revisit import Freshness, NextVisit
+from periplus.crawl.stats import CrawlStats
+from periplus.model import Url
+
+from ..crawl.live import Row, View, count, host_rows, lasting, top
+from ..info.freshness import share, when, why
+
+_WIDE = 124
+"""Columns from which on a URL and the reason of a visit go on one line."""
+
+
+class Foretold(Struct, frozen=True):
+    """A visit to come, for programs: `due_in` seconds (0: now), with the `reason` as a word and `why` in words."""
+
+    url: Url
+    due_in: float
+    reason: str
+    why: str
+
+
+class WatchLine(Struct, frozen=True):
+    """What `--json` says, every few seconds and at the end.
+
+    `at` is POSIX time by the clock of the crawl, `seconds` how long the command has run; neither jumps when the
+    machine's clock is set. `fresh` is the share of `pages` that are likely what they say now, between `fresh_low` and
+    `fresh_high` with 95 % probability; `age` the mean seconds since pages were last seen; `price` what a visit must be
+    worth. All of these are null until they are known. `visits`, `changed`, `same`, `new`, `errors` and `fetches` are of
+    this run, `needless` is the share of `visits` that found nothing changed. `ended` is empty until the last line.
+    """
+
+    collection: str
+    at: float
+    seconds: float
+    pages: int
+    fresh: float | None
+    fresh_low: float | None
+    fresh_high: float | None
+    age: float | None
+    price: float | None
+    budget: float
+    visits: int
+    changed: int
+    same: int
+    needless: float | None
+    new: int
+    errors: int
+    fetches: int
+    waiting: int
+    next_visits: tuple[Foretold, ...]
+    ended: str = ""
+
+
+class Watched(Struct, frozen=True):
+    """What was done since the command was typed, from what there was before."""
+
+    changed: int
+    same: int
+    new: int
+    fetches: int
+    errors: dict[str, int]
+
+    @property
+    def visits(self) -> int:
+        """Second visits that could be compared with the one before."""
+        return self.changed + self.same
+
+    @property
+    def needless(self) -> float | None:
+        """The share of visits that found what was known."""
+        return self.same / self.visits if self.visits else None
+
+
+def since(before: CrawlStats, now: CrawlStats) -> Watched:
+    """The difference; never less than nothing, while some shards have not spoken yet."""
+    errors = {reason: number - before.errors.get(reason, 0) for reason, number in now.errors.items()}
+    return Watched(
+        max(now.changed - before.changed, 0),
+        max(now.same - before.same, 0),
+        max(now.new - before.new, 0),
+        max(now.fetches - before.fetches, 0),
+        {reason: number for reason, number in errors.items() if number > 0},
+    )
+
+
+def view_of(before: CrawlStats, budget: float) -> View:
+    """How a watch is shown that began with this tally and may make so many visits a day."""
+
+    def rows(progress: Progress) -> list[Row]:
+        done = since(before, progress.tally)
+        hosts = host_rows(replace(progress, left=None))  # it has no end
+        return [_fresh_row(progress), *_visit_rows(done, budget), *_next_rows(progress), *hosts]
+
+    def plain(progress: Progress) -> str:
+        return plain_line(progress, since(before, progress.tally))
+
+    return View(rows, plain, lambda tally: tally.fetches, _WIDE)
+
+
+def _fresh_row(progress: Progress) -> Row:
+    seen = _known(progress)
+    if seen is None:
+        return "fresh", "…", Text("not known yet"), Text()
+    low, high = interval(progress)
+    fact = f"of {count(seen.pages)} pages (95 %: {100 * low:.1f} to {100 * high:.1f} %)"
+    return "fresh", f"{100 * seen.fresh:.1f} %", Text(fact), Text(f"seen {lasting(seen.age)} ago in the mean")
+
+
+def _known(progress: Progress) -> Freshness | None:
+    """The freshness, as soon as there is a page."""
+    return progress.freshness if progress.freshness is not None and progress.freshness.pages else None
+
+
+def interval(progress: Progress) -> tuple[float, float]:
+    """Where freshness lies with 95 % probability."""
+    seen = _known(progress)
+    return (0.0, 1.0) if seen is None else (max(seen.fresh - seen.half, 0.0), min(seen.fresh + seen.half, 1.0))
+
+
+def _visit_rows(done: Watched, budget: float) -> list[Row]:
+    fact = "none to compare yet"
+    if done.needless is not None:
+        fact = f"changed {count(done.changed)} · same {count(done.same)}: needless {share(done.needless)}"
+    errors = sum(done.errors.values())
+    wrong = Text(f"errors {count(errors)} ({top(done.errors)})", style="yellow") if errors else Text("no errors", "dim")
+    return [
+        ("visits", count(done.visits), Text(fact), Text(f"{count(round(budget))} a day allowed")),
+        ("new", count(done.new), Text("pages that were never seen before"), wrong),
+    ]
+
+
+def _next_rows(progress: Progress) -> list[Row]:
+    seen = _known(progress)
+    price = "" if seen is None else f"price of a visit {seen.price:.3g}"
+    return [
+        ("next", "", Text("visits, and why", style="dim"), Text(price, style="dim")),
+        *(
+            ("", when(visit, progress.at), Text(visit.url, style="cyan"), Text(why(visit, progress.at)))
+            for visit in progress.next_visits
+        ),
+    ]
+
+
+def plain_line(progress: Progress, done: Watched) -> str:
+    """All that matters on one line."""
+    seen = _known(progress)
+    parts = []
+    if seen is None:
+        parts.append("freshness not known yet")
+    else:
+        half = 100 * (interval(progress)[1] - interval(progress)[0]) / 2
+        parts.append(f"fresh {100 * seen.fresh:.1f} % (give or take {half:.1f}) of {count(seen.pages)} pages")
+        parts.append(f"seen {lasting(seen.age)} ago in the mean")
+    needless = "" if done.needless is None else f", {share(done.needless)} needless"
+    parts.append(f"{count(done.visits)} visits{needless}")
+    parts.append(f"{count(done.new)} new")
+    if done.errors:
+        parts.append(f"{count(sum(done.errors.values()))} errors")
+    if progress.next_visits:
+        first = progress.next_visits[0]
+        parts.append(f"next {when(first, progress.at)}: {first.url} ({why(first, progress.at)})")
+    return f"{lasting(progress.elapsed)}: {', '.join(parts)}"
+
+
+def line_of(collection: str, progress: Progress, before: CrawlStats, budget: float, ended: str = "") -> WatchLine:
+    """The same for programs."""
+    done, seen = since(before, progress.tally), _known(progress)
+    low, high = interval(progress)
+    return WatchLine(
+        collection=collection,
+        at=round(progress.at, 3),
+        seconds=round(progress.elapsed, 3),
+        pages=seen.pages if seen else 0,
+        fresh=round(seen.fresh, 5) if seen else None,
+        fresh_low=round(low, 5) if seen else None,
+        fresh_high=round(high, 5) if seen else None,
+        age=round(seen.age, 1) if seen else None,
+        price=seen.price if seen else None,
+        budget=round(budget, 1),
+        visits=done.visits,
+        changed=done.changed,
+        same=done.same,
+        needless=None if done.needless is None else round(done.needless, 5),
+        new=done.new,
+        errors=sum(done.errors.values()),
+        fetches=done.fetches,
+        waiting=progress.queued,
+        next_visits=tuple(_foretold(visit, progress.at) for visit in progress.next_visits),
+        ended=ended,
+    )
+
+
+def _foretold(visit: NextVisit, now: float) -> Foretold:
+    due_in = 0.0 if visit.is_waiting else max(visit.due_at - now, 0.0)
+    return Foretold(visit.url, round(due_in, 1), visit.reason, why(visit, now))
