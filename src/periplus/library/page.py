@@ -40,7 +40,7 @@ class Page:
         return f"Page({self.url!r}, status={self.status}, fetched_at={self.fetched_at.isoformat()!r})"
 
     @property
-    def url(self) -> Url:
+    def url(self) -> str:
         """The canonical URL that it was fetched from."""
         return self._capture.url
 
