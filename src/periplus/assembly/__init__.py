@@ -5,6 +5,8 @@ the last process left it; `opening` makes a crawl of as many of them as the coll
 write to begin with. `resizing` gives a collection another number of shards, after `resting` has brought them to rest;
 `resize_plan` is what the folder says of that.
 
+`refreshing` asks the pages of a collection again.
+
 `inspecting` looks for damage, `repairing` repairs it: `rebuilding` gives archived answers to the state machine of a
 shard, and `missing_rows` adds to the tables what these lack.
 """
@@ -12,6 +14,16 @@ shard, and `missing_rows` adds to the tables what these lack.
 from .inspecting import Part
 from .layout import Layout, meta_of
 from .opening import budget, check_ordering, open_crawl, settle
+from .refreshing import (
+    Refreshed,
+    RefreshPlan,
+    Selection,
+    begin_refresh,
+    end_refresh,
+    for_new_pages,
+    for_revisits,
+    refresh,
+)
 from .repairing import Repaired, repair
 from .resize_plan import MAX_SHARDS, Plan, check_whole, plan_of, request, requested
 from .resizing import Resized, Step, resize
@@ -24,18 +36,26 @@ __all__ = [
     "Layout",
     "Part",
     "Plan",
+    "RefreshPlan",
+    "Refreshed",
     "Repaired",
     "Resized",
+    "Selection",
     "ShardMaker",
     "Step",
+    "begin_refresh",
     "bring_to_rest",
     "budget",
     "check_ordering",
     "check_whole",
+    "end_refresh",
+    "for_new_pages",
+    "for_revisits",
     "meta_of",
     "open_crawl",
     "open_shard",
     "plan_of",
+    "refresh",
     "repair",
     "request",
     "requested",

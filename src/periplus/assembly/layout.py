@@ -87,6 +87,11 @@ class Layout(Struct, frozen=True):
         return self.folder / "state" / f"ranks-weight-{name}.npy"
 
     @property
+    def refresh_plan(self) -> Path:
+        """The refresh that is under way or was stopped (see `refreshing`)."""
+        return self.folder / "state" / "refresh.json"
+
+    @property
     def resizing(self) -> Path:
         """What is under way while the number of shards changes (see `resizing`)."""
         return self.folder / "state" / "resizing"

@@ -31,14 +31,16 @@ def open_crawl(
     workers: int,
     *,
     watches: bool = False,
+    revisits_only: bool = False,
     scale: Timescale | None = None,
     gather: Gather | None = None,
     parts: OwnParts = NO_PARTS,
 ) -> Crawl:
     """A crawl of a collection from these seeds, by so many processes; begun now or continued.
 
-    One that `watches` comes back to pages, for ever, within its budget. `scale` is for a web with a time of its own.
-    `gather`: see `Crawl`. `parts` are the program's own filter, ordering and credentials.
+    One that `watches` comes back to pages, for ever, within its budget; with `revisits_only`, only pages that wait to
+    be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather`: see `Crawl`.
+    `parts` are the program's own filter, ordering and credentials.
     """
     layout = Layout(folder)
     check_whole(layout)
@@ -61,9 +63,9 @@ def open_crawl(
     now = SystemClock(scale).now()
     visits_a_day = budget(config, layout) if watches else 0.0
     return Crawl(
-        ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, parts=parts),
+        ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, 0, revisits_only, parts),
         workers,
-        seeds=[seed_discovery(config, seed, now) for seed in seeds],
+        seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
         gather=gather,

@@ -33,12 +33,14 @@ class CrawlRun:
         collection: Collection,
         *,
         watches: bool = False,
+        revisits_only: bool = False,
         gather: Gather | None = None,
         parts: OwnParts = NO_PARTS,
         work: Callable[[CrawlStats], int] | None = None,
     ) -> None:
         self.collection = collection
         self._watches = watches
+        self._revisits_only = revisits_only
         self._gather = gather
         self._parts = parts
         self._before = tally_of(collection.layout)
@@ -58,6 +60,7 @@ class CrawlRun:
             current.seeds,
             current.workers,
             watches=self._watches,
+            revisits_only=self._revisits_only,
             gather=self._gather,
             parts=self._parts,
         )

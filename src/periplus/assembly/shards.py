@@ -37,6 +37,7 @@ class ShardMaker(Struct, frozen=True):
     """Makes the shards of a collection, here or in another process. `visits_a_day`: of a watch; 0: it is not one.
 
     `epoch` grows whenever a shard is given to another process: one with an older epoch may not hold it any more.
+    `revisits_only`: only pages that wait to be visited again are fetched.
     `parts` are the program's own; they are not logged, so inputs that were logged are applied again with these.
     """
 
@@ -46,6 +47,7 @@ class ShardMaker(Struct, frozen=True):
     visits_a_day: float = 0.0
     scale: Timescale | None = None
     epoch: int = 0
+    revisits_only: bool = False
     parts: OwnParts = NO_PARTS
 
     def __call__(self, number: int, count: int) -> Shard:
@@ -60,6 +62,7 @@ class LoggedSettings(Struct, frozen=True, array_like=True):
     config: Config
     seeds: tuple[Url, ...]
     visits_a_day: float
+    revisits_only: bool = False
 
 
 def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
@@ -79,7 +82,13 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) ->
     try:
         logged = _logged(asked, layout, number, state)
         if logged is not None:
-            before = replace(asked, config=logged.config, seeds=logged.seeds, visits_a_day=logged.visits_a_day)
+            before = replace(
+                asked,
+                config=logged.config,
+                seeds=logged.seeds,
+                visits_a_day=logged.visits_a_day,
+                revisits_only=logged.revisits_only,
+            )
             engine = _assemble(before, layout, number, count, state)
             engine.recover()
             engine.close()
@@ -115,7 +124,9 @@ def _written_by(version: str, layout: Layout) -> CollectionError:
 
 
 def _header(asked: ShardMaker) -> bytes:
-    return msgspec.msgpack.encode(LoggedSettings(__version__, asked.config, asked.seeds, asked.visits_a_day))
+    return msgspec.msgpack.encode(
+        LoggedSettings(__version__, asked.config, asked.seeds, asked.visits_a_day, asked.revisits_only)
+    )
 
 
 def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
@@ -184,6 +195,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             config.scores,
         ),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
+        revisits_only=asked.revisits_only,
     )
     return Machine(
         settings,

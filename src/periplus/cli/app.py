@@ -31,6 +31,7 @@ VERBS = (
     "map",
     "survey",
     "watch",
+    "refresh",
     "changes",
     "info",
     "export",

@@ -108,6 +108,7 @@ class MachineSettings(Struct, frozen=True):
     reading: ReadingSettings = ReadingSettings()
     sitemaps: SitemapRules = SitemapRules()
     watching: Watching | None = None
+    revisits_only: bool = False
 
 
 class Machine:
@@ -162,6 +163,7 @@ class Machine:
             settings=settings.frontier,
             balance=settings.balance,
             shards=settings.shards,
+            revisits_only=settings.revisits_only,
             saved=meta.frontier,
         )
         self.router = ShardRouter(
@@ -404,7 +406,7 @@ class Machine:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
         if not self.frontier.is_idle:
             return False
-        return self.frontier.is_satisfied or self.sitemaps.is_idle(now)
+        return self.frontier.is_satisfied or self._settings.revisits_only or self.sitemaps.is_idle(now)
 
     def check_invariants(self) -> None:
         """What must hold between any two inputs."""

@@ -105,6 +105,7 @@ def run(
     title: str = "",
     view: View = PAGES,
     watches: bool = False,
+    revisits_only: bool = False,
     gather: Gather | None = None,
     most: int = MAX_SHARDS,
     tell: Callable[[Progress], None] = lambda _progress: None,
@@ -114,7 +115,9 @@ def run(
     `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards.
     """
     parts = OwnParts(credentials=collection.credentials)
-    running = CrawlRun(collection, watches=watches, gather=gather, parts=parts, work=view.work)
+    running = CrawlRun(
+        collection, watches=watches, revisits_only=revisits_only, gather=gather, parts=parts, work=view.work
+    )
     tune_garbage_collection()
     title = title or title_of("crawl", collection)
     asked: Collection | None = collection

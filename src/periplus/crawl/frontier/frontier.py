@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from functools import partial
 from random import Random
 
-from msgspec import Struct
-
 from periplus.model import (
     Discovery,
     EventSink,
@@ -48,13 +46,14 @@ from periplus.urls import site_of
 from ..revisit import Revisits
 from .admission import Admission
 from .adoption import Adoption
+from .frontier_state import FrontierState
 from .leases import Lease, Leases
 from .politeness import PolitenessSettings, RetrySettings, back_off, delay_after, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .robots import RobotsGate
 from .schedule import FrontierSettings, Schedule
-from .scores import FixedScores, PriorityIndex, Scores, ScoreState
+from .scores import FixedScores, PriorityIndex, Scores
 from .selection import CandidateSelector, file_name
 from .site import ActiveSite, Request
 from .site_records import SiteRecords
@@ -67,28 +66,10 @@ REFUSED_PER_VISIT = 200
 """URLs of a site that are refused in one step, so that a site with a million of them does not hold up the others."""
 SOON = 0.01
 """Seconds after which a site that was not finished in such a step goes on."""
-RandomState = tuple[int, tuple[int, ...], float | None]
-
-
-class FrontierState(Struct, array_like=True):
-    """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
-
-    `is_crowded`, `rests_until` and `turn` are those of its schedule.
-    """
-
-    pages_done: int = 0
-    page_budget: int | None = None
-    is_crowded: bool = True
-    revisits_waiting: int = 0
-    leases: list[Lease] = []
-    scores: ScoreState | None = None
-    random: RandomState | None = None
-    rests_until: float = 0.0
-    turn: int = 0
 
 
 class Frontier:
-    """Discover, take, report. `shards`: how many share the IP addresses."""
+    """Discover, take, report. `shards`: how many share the IP addresses. `revisits_only`: it grants no first visits."""
 
     def __init__(
         self,
@@ -106,6 +87,7 @@ class Frontier:
         settings: FrontierSettings | None = None,
         balance: BalanceSettings | None = None,
         shards: int = 1,
+        revisits_only: bool = False,
         saved: FrontierState | None = None,
     ) -> None:
         saved = saved or FrontierState()
@@ -114,6 +96,7 @@ class Frontier:
         self._state = state
         self._records = records
         self._revisits = revisits
+        self._is_revisits_only = revisits_only
         self._events = events
         self._guard = guard
         self._random = random
@@ -136,6 +119,7 @@ class Frontier:
             is_crowded=saved.is_crowded,
             rests_until=saved.rests_until,
             turn=saved.turn,
+            lanes=(Lane.REFRESH,) if revisits_only else tuple(Lane),
         )
         for lease in saved.leases:
             self._visited(lease).under_way += 1
@@ -207,7 +191,7 @@ class Frontier:
         return FrontierState(
             self.pages_done,
             self.page_budget,
-            self.schedule.is_crowded,
+            self.schedule.is_crowded or self._is_revisits_only,  # then sites with other URLs are not active
             self._selector.revisits_waiting,
             list(self._leases),
             self.scores.snapshot() if self.scores.learns else None,
@@ -391,8 +375,10 @@ class Frontier:
             self._preflight.interrupted(active, lease.task)
         self._pages_out = 0
         self.schedule.restart(now)
-        while (self._state.queues.next_release() or 0.0) > now + self._retries.max_backoff:
-            self._release(math.inf, now)  # times that were written by a clock that ran fast
+        # later times were written by a clock that ran fast; a refresh ends when no revisit is postponed any more
+        latest = 0.0 if self._is_revisits_only else now + self._retries.max_backoff
+        while (self._state.queues.next_release() or 0.0) > latest:
+            self._release(math.inf, now)
 
     # what others see
 
@@ -420,6 +406,8 @@ class Frontier:
         """Nothing waits and nothing is under way, or the page budget is fetched. A watched collection never is."""
         if len(self._leases) or self._revisits.is_watching:
             return False
+        if self._is_revisits_only:
+            return not (len(self.schedule) or self.schedule.is_crowded) and self._state.queues.next_release() is None
         is_empty = len(self._state.queues) == 0 and len(self.schedule) == 0
         return self.is_satisfied or (is_empty and self.scores.pooled == 0)
 

@@ -43,6 +43,7 @@ class Schedule:
     `delay_of` is the time in seconds for which a site rests. `shards`: how many share the addresses. `is_crowded`:
     sites beyond the capacity wait. `rests_until`: before then no site is visited that was not active when the process
     began: its address may just have been asked by the process before. `turn` counts how often sites went to rest.
+    Only URLs in `lanes` are counted; those in other lanes stay in their queues.
     """
 
     def __init__(
@@ -59,9 +60,11 @@ class Schedule:
         is_crowded: bool = True,
         rests_until: float = 0.0,
         turn: int = 0,
+        lanes: tuple[Lane, ...] = tuple(Lane),
     ) -> None:
         self._state = state
         self._records = records
+        self._lanes = lanes
         self._ordering = ordering
         self._listed_level = -1 if isinstance(ordering, ByWorth) else ZERO_LEVEL + 1
         self._ip_delay = ip_delay
@@ -87,7 +90,7 @@ class Schedule:
 
     def _restore_site(self, row: SiteVisits) -> None:
         active = self._sites[row.site] = ActiveSite.restored(row, self._records.pin(row.site))
-        active.count_all(self._state.queues)
+        active.count_all(self._state.queues, self._lanes)
         self._counts[active.stage] += 1
         if active.stage is Stage.RESTING:
             active.address = self.addresses.at(active.record.ip)
@@ -147,6 +150,8 @@ class Schedule:
         absent: dict[Site, int] = {}
         grown: dict[Site, ActiveSite] = {}
         for entry in entries:
+            if entry.lane not in self._lanes:
+                continue
             level = self.urgency(entry)
             active = self._sites.get(entry.site)
             if active is not None:
@@ -187,8 +192,8 @@ class Schedule:
             return
         self.is_crowded = False
         absent: dict[Site, int] = {}
-        for site, _, level in self._state.queues.waiting():
-            if site not in self._sites:
+        for site, lane, level in self._state.queues.waiting():
+            if site not in self._sites and lane in self._lanes:
                 absent[site] = min(level, absent.get(site, level))
             if len(absent) > self.room:
                 break
@@ -209,7 +214,7 @@ class Schedule:
         if record.ready_at > now + self._max_wait:
             record.ready_at = now + self._delay_of(record)
         active = self._sites[site] = ActiveSite(record, level)
-        active.count_all(self._state.queues)
+        active.count_all(self._state.queues, self._lanes)
         self._counts[Stage.PARKED] += 1
         self._move(active, Move.ADMIT)
         self._settle(active, max(record.ready_at, self.rests_until))
@@ -358,8 +363,8 @@ class Schedule:
             self._check(active)
         self._check_addresses()
         if not self.is_crowded:
-            for site, _, _ in self._state.queues.waiting():
-                if site not in self._sites:
+            for site, lane, _ in self._state.queues.waiting():
+                if site not in self._sites and lane in self._lanes:
                     raise InvariantError(f"URLs of {site} wait, but it is not active")
 
     def _check(self, active: ActiveSite) -> None:
@@ -370,7 +375,7 @@ class Schedule:
             raise InvariantError(f"{active.site} rests at an address that is not its own")
         if (active.under_way > 0) != (active.stage is Stage.BUSY):
             raise InvariantError(f"{active.site} is {active.stage.name} with {active.under_way} requests under way")
-        lengths = {lane: self._state.queues.length(active.site, lane) for lane in Lane}
+        lengths = {lane: self._state.queues.length(active.site, lane) for lane in self._lanes}
         if active.waiting != {lane: length for lane, length in lengths.items() if length}:
             raise InvariantError(f"{active.waiting} URLs were counted at {active.site}, not {lengths}")
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING
 
@@ -162,9 +163,9 @@ class ActiveSite:
         else:
             self.waiting.pop(lane, None)
 
-    def count_all(self, queues: Queues) -> None:
-        """Look up how many URLs wait in each lane."""
-        lengths = ((lane, queues.length(self.site, lane)) for lane in Lane)
+    def count_all(self, queues: Queues, lanes: Iterable[Lane] = tuple(Lane)) -> None:
+        """Look up how many URLs wait in each of these lanes."""
+        lengths = ((lane, queues.length(self.site, lane)) for lane in lanes)
         self.waiting = {lane: length for lane, length in lengths if length}
 
     @property

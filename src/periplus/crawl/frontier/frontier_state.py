@@ -1,0 +1,27 @@
+"""What a commit holds of the frontier besides its rows."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from .leases import Lease
+from .scores import ScoreState
+
+RandomState = tuple[int, tuple[int, ...], float | None]
+
+
+class FrontierState(Struct, array_like=True):
+    """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
+
+    `is_crowded`, `rests_until` and `turn` are those of its schedule.
+    """
+
+    pages_done: int = 0
+    page_budget: int | None = None
+    is_crowded: bool = True
+    revisits_waiting: int = 0
+    leases: list[Lease] = []
+    scores: ScoreState | None = None
+    random: RandomState | None = None
+    rests_until: float = 0.0
+    turn: int = 0

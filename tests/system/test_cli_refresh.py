@@ -1,0 +1,179 @@
+"""`periplus refresh` over real HTTP: which pages it asks, with which condition, and what it reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.scripted_web import ScriptedWeb, page
+from tests.system.typed import Run, Said, running, wait_until
+
+from periplus.assembly import Layout, Selection, refresh
+from periplus.config import Config
+from periplus.model import Url
+
+HOME, OTHER = "http://site.test", "http://docs.other.test"
+PAGES = 12
+
+
+@pytest.fixture
+def web() -> Iterator[ScriptedWeb]:
+    """Two sites: one of thirteen pages, which links to one of two pages."""
+    said: dict[str, str | bytes] = {f"{HOME}/p{n}": page(f"page {n}") for n in range(PAGES)}
+    said[f"{HOME}/"] = page("home", *(f"/p{n}" for n in range(PAGES)))
+    said[f"{OTHER}/"] = page("other home", "/about")
+    said[f"{OTHER}/about"] = page("about the other")
+    with ScriptedWeb(said) as web:
+        yield web
+
+
+def begin(run: Run, web: ScriptedWeb, folder: Path, **settings: object) -> None:
+    """A collection of both sites; a difference a second later counts as a change."""
+    folder.mkdir()
+    asked = web.settings | {"churn.instant": 0.0, "crawl.workers": 1, "sitemaps.follow": False} | settings
+    (folder.parent / "asked.toml").write_text(Config().with_options(asked).dump())
+    seeds = (f"{HOME}/", f"{OTHER}/")
+    ended = run("crawl", *seeds, "-o", str(folder), "--config", str(folder.parent / "asked.toml"))
+    assert ended.returncode == 0, ended.stderr
+    web.asked.clear()
+    web.same.clear()
+
+
+def result(said: Said) -> dict[str, Any]:
+    assert said.returncode == 0, said.stderr
+    found: dict[str, Any] = json.loads(said.stdout)
+    return found
+
+
+def asked_pages(web: ScriptedWeb) -> Counter[str]:
+    return Counter(url for url in web.asked if not url.endswith("/robots.txt"))
+
+
+def change(web: ScriptedWeb) -> None:
+    """Two pages are rewritten, one of which links to a new one; one page is removed."""
+    web.said[f"{HOME}/"] = page("home", *(f"/p{n}" for n in range(PAGES)), "/new")
+    web.said[f"{HOME}/p1"] = page("page 1, written again")
+    web.said[f"{HOME}/new"] = page("a new page")
+    del web.said[f"{HOME}/p2"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_page_is_asked_once_and_what_changed_is_reported(
+    run: Run, web: ScriptedWeb, tmp_path: Path, workers: int
+) -> None:
+    folder = tmp_path / "site"
+    begin(run, web, folder, **{"crawl.workers": workers})
+    change(web)
+    found = result(run("refresh", str(folder), "--json"))
+    counts = [found[name] for name in ("ended", "asked", "new", "changed", "same", "gone", "failed")]
+    assert counts == ["complete", PAGES + 3, 1, 2, PAGES, 1, 0]
+    assert sorted(found["changed_urls"]) == [f"{HOME}/", f"{HOME}/p1"]
+    assert found["gone_urls"] == [f"{HOME}/p2"]
+    assert found["new_urls"] == [f"{HOME}/new"]
+    asked = asked_pages(web)
+    assert set(asked.values()) == {1}
+    assert len(asked) == PAGES + 3 + 1
+    assert len(web.same) == PAGES  # all but the changed, the removed and the new were answered 304
+    assert not Layout(folder).refresh_plan.exists()
+
+    web.asked.clear()
+    said = run("refresh", str(folder))
+    assert said.returncode == 0
+    assert said.stdout.startswith("done, in ")
+    assert f"{PAGES + 3} pages: 0 changed, {PAGES + 3} same, 0 gone; 0 new" in said.stdout
+    assert "periplus refresh" in said.stderr
+
+
+def test_urls_that_wait_for_their_first_visit_stay_in_their_queue(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """A collection with a limit of pages is refreshed, not continued; the next crawl still continues it."""
+    folder = tmp_path / "site"
+    begin(run, web, folder, **{"crawl.limit": 5})
+    found = result(run("refresh", str(folder), "--json"))
+    assert (found["asked"], found["same"], found["new"]) == (5, 5, 0)
+    assert len(asked_pages(web)) == 5
+    web.asked.clear()
+    again = run("crawl", "-o", str(folder), "--limit", "100")
+    assert again.returncode == 0, again.stderr
+    assert len(asked_pages(web)) == PAGES + 3 - 5
+
+
+def test_a_site_and_an_age_select_pages(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    assert result(run("refresh", str(folder), "--site", "other.test", "--json"))["asked"] == 2
+    assert set(asked_pages(web)) == {f"{OTHER}/", f"{OTHER}/about"}
+    web.asked.clear()
+    assert result(run("refresh", str(folder), "--older-than", "1h", "--json"))["asked"] == 0
+    assert not web.asked
+    assert result(run("refresh", str(folder), "--older-than", "0s", "--json"))["asked"] == PAGES + 3
+    refused = run("refresh", str(folder), "--older-than", "soon")
+    assert refused.returncode == 2
+    assert "--older-than" in refused.stderr
+
+
+def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """Pages that were asked before the kill are not asked again, and their changes are in the result."""
+    folder = tmp_path / "site"
+    begin(run, web, folder, **{"politeness.delay": 0.15})
+    web.said[f"{HOME}/"] = page("home, written again", *(f"/p{n}" for n in range(PAGES)))
+    with running("refresh", str(folder), "--json") as process:
+        wait_until(lambda: len(asked_pages(web)) >= 4, process, patience=240.0)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    before = asked_pages(web)
+    assert len(before) < PAGES + 3
+    assert Layout(folder).refresh_plan.exists()
+    found = result(run("refresh", str(folder), "--json"))
+    assert found["asked"] == PAGES + 3 == found["changed"] + found["same"]
+    asked = asked_pages(web)
+    assert len(asked) == PAGES + 3
+    assert sum(asked.values()) <= PAGES + 3 + 2  # the requests that were under way at two hosts
+    third = result(run("refresh", str(folder), "--site", "site.test", "--json"))
+    assert (third["asked"], third["changed"]) == (PAGES + 1, 0)
+
+
+def test_an_interrupted_refresh_says_so(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    begin(run, web, folder, **{"politeness.delay": 0.15})
+    with running("refresh", str(folder), "--json") as process:
+        wait_until(lambda: len(asked_pages(web)) >= 3, process, patience=240.0)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 130
+    found = json.loads(said)
+    assert found["ended"] == "interrupted"
+    assert found["failed"] > 0
+    assert found["same"] >= 3
+
+
+def test_a_program_refreshes_without_the_command_line(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    change(web)
+    config = Config.load(folder / "periplus.toml")
+    seen: list[int] = []
+    seeds = [Url(f"{HOME}/"), Url(f"{OTHER}/")]
+    found = refresh(
+        config, folder, seeds, 1, Selection(("site.test",)), fetches_new=False,
+        on_progress=lambda plan, _crawl, statuses: seen.append(plan.pages + len(statuses)),
+    )  # fmt: skip
+    assert (found.asked, found.new, found.gone) == (PAGES + 1, 0, 1)
+    assert found.gone_urls == (f"{HOME}/p2",)
+    assert seen
+    assert f"{HOME}/new" not in web.asked
+
+
+def test_a_page_that_fails_is_counted_as_failed(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    web.failing.add(f"{HOME}/p3")
+    found = result(run("refresh", str(folder), "--json"))
+    assert (found["failed"], found["gone"], found["same"]) == (1, 0, PAGES + 2)
+    web.failing.clear()
+    assert result(run("refresh", str(folder), "--json"))["same"] == PAGES + 3
