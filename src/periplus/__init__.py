@@ -100,7 +100,7 @@ class _CallablePackage(ModuleType):
 
 
 class _FrontDoor(ModuleType):
-    """This module. When Python adds the package `crawl` to it, the package becomes callable."""
+    """The module itself. When Python adds the package `crawl` to it, the package becomes callable."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "crawl" and isinstance(value, ModuleType):

@@ -7,6 +7,7 @@ collection has it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from periplus.config import parse_duration
@@ -87,3 +88,19 @@ def addresses(pairs: Iterable[str] | Mapping[str, str]) -> dict[str, str] | None
             )
         found[name.lower()] = address
     return found or None
+
+
+def moment_of(text: str | None, now: float) -> float | None:
+    """A time as people write it: a date, a time of a day, or how long ago."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        try:
+            return now - parse_duration(text)
+        except ConfigError as error:
+            raise UsageError(
+                f"{text!r} is not a time", hint="write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m"
+            ) from error
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

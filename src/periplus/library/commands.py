@@ -61,8 +61,8 @@ def crawl(
 
     The keywords up to `ca_file` are the options of `periplus crawl` (`docs/commands.md`); an option that is not given
     stays as it is in the collection. A new collection has one shard, which runs in this process, unless `workers` says
-    otherwise. `extract`, `want` and `score` are functions, or names of entry points; `headers`, `cookies` and `auth` are
-    sent to the origins of the seeds only, or to the sites that they name (`docs/library.md`).
+    otherwise. `extract`, `want` and `score` are functions, or names of entry points; `headers`, `cookies` and `auth`
+    are sent to the origins of the seeds only, or to the sites that they name (`docs/library.md`).
     """
     folder = Path(out)
     if score is not None and order is not None:

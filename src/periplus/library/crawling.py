@@ -194,7 +194,7 @@ class Crawl:
         if self._pending is not None:
             arrival, page, items = self._pending
             self._pending = None
-            self._items.add(page.url, page.fetched_at, items, time.time())
+            self._items.add(arrival.capture.url, page.fetched_at, items, time.time())
             self._handover.handled(arrival.shard, arrival.position)
 
     def _save_handled(self) -> None:

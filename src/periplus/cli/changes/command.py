@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from periplus.assembly.collection import Collection, existing
+from periplus.assembly.options import moment_of
 from periplus.insight.changes import Change, Detail, Kind, changes_since, detail_of, usual_beginning
 from periplus.model import UsageError
 
@@ -25,7 +26,7 @@ from ..closed_pipe import unless_closed
 from .feed import write_feed
 from .json_lines import say_json
 from .page import say_page
-from .request import Asked, moment_of, nothing_of, share_of
+from .request import Asked, nothing_of, share_of
 from .terminal import say_changes, say_since
 
 SHOWN = 50

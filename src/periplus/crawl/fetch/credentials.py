@@ -1,8 +1,9 @@
 """Header fields for single sites: passwords, tokens and cookies that a user gave for them.
 
-They belong to an origin (scheme, host and port) and are sent with requests to that origin only. A redirect is a task of
-its own with its own URL, so it takes none of them elsewhere. They are part of no setting: they are not written to
-`periplus.toml`, the log of inputs, the tables, or the request records of the archive (`request`), and `repr` hides them.
+They belong to an origin (scheme, host and port) and are sent with requests to that origin only. A redirect is a task
+of its own with its own URL, so it takes none of them elsewhere. They are part of no setting: they are not written to
+`periplus.toml`, the log of inputs, the tables, or the request records of the archive (`request`), and `repr` hides
+them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Follows a table while its shards write it: the rows committed since a position, in the order of writing.
 
-A position is a file number and a number of rows in it. It stays valid while rows move from the spool to the Parquet file
-of the same number, because both hold the same rows in the same order. Only committed rows are returned, so a row is
-never returned by one process and then undone by a crash.
+A position is a file number and a number of rows in it. It stays valid while rows move from the spool to the Parquet
+file of the same number, because both hold the same rows in the same order. Only committed rows are returned, so a row
+is never returned by one process and then undone by a crash.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Position(Struct, frozen=True, array_like=True, order=True):
 
 
 class Tail:
-    """Reads a table as it grows. It remembers where in the spools each shard was read to, so no row is decoded twice."""
+    """Reads a table as it grows. It remembers how far each spool was read, so no row is decoded twice."""
 
     def __init__(self, tables: Path, table: str, columns: Sequence[str]) -> None:
         self._folder = tables / table
