@@ -73,9 +73,10 @@ def map(  # noqa: A001 - the command has this name, too
 
 def _mapped(plan: plans.Collection) -> Iterator[MappedUrl]:
     layout = plan.layout
+    spooled = layout.spooled  # before the states are opened, which can be done once in a process
     with TemporaryDirectory(prefix="periplus-map-") as scratch, plans.states(layout) as opened:
         judging = Judging(plan, opened)
-        for each in listed_urls(layout.tables, Path(scratch), judging.names, spooled=layout.spooled):
+        for each in listed_urls(layout.tables, Path(scratch), judging.names, spooled=spooled):
             verdict = judging.judge(each)
             yield MappedUrl(
                 each.url,
