@@ -70,7 +70,7 @@ def test_page_says_what_is_known(collection: periplus.Collection) -> None:
 def test_refresh_and_changes(collection: periplus.Collection, web: ScriptedWeb) -> None:
     """What changed since is found by asking again, once, and shown with its difference."""
     web.said[f"{SEED}product/2"] = (
-        "<!doctype html><html lang=en><title>Product 2</title><h1>Product 2</h1>"
+        "<!doctype html><html lang=en><title>Product 2, replaced</title><h1>Product 2</h1>"
         "<p>It was replaced by something altogether different, which nobody had expected at all.</p>"
     )
     before = len(web.asked)

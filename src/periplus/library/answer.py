@@ -18,7 +18,10 @@ ROWS_AT_ONCE = 10_000
 
 
 class Answer:
-    """A DuckDB relation: all its methods are here. The database is closed when the answer is not used any more."""
+    """A DuckDB relation: all its methods are here. The database is closed when the answer is not used any more.
+
+    Rows are taken through Arrow, so that times need no further package (DuckDB's own `fetchall` needs pytz).
+    """
 
     def __init__(self, relation: duckdb.DuckDBPyRelation, views: Views) -> None:
         self._relation = relation
@@ -40,11 +43,11 @@ class Answer:
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows as tuples."""
-        return list(self._relation.fetchall())
+        return list(self)
 
     def df(self) -> pd.DataFrame:
         """All rows as a pandas data frame."""
-        return self._relation.df()
+        return self.arrow().to_pandas()
 
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
