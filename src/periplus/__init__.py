@@ -65,7 +65,7 @@ __all__ = [  # noqa: RUF022 - first what a script begins with
 ]
 
 
-def __getattr__(name: str) -> Any:
+def _load(name: str) -> Any:
     """Load a public name when it is first used."""
     from importlib import import_module
 
@@ -83,6 +83,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # a type checker reads the imports above, and finds names that are not there
+    __getattr__ = _load
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@
         web.said["http://a.test/robots.txt"] = "Sitemap: http://a.test/s.xml"
         crawl(folder, ["http://a.test/"], web.settings)
         web.asked                       every URL, as often as it was asked for
+        web.heads                       those that were asked for with HEAD
 
 What starts with `<?xml` is XML, what ends with `.txt` text, all else HTML. Bytes are sent as they are. Every answer has
 an ETag, and a request that knows it is answered 304, unless `knows_etags` is off.
@@ -25,6 +26,7 @@ class ScriptedWeb:
         self.said = said
         self.asked: list[str] = []
         self.same: list[str] = []
+        self.heads: list[str] = []
         self.failing: set[str] = set()
         self.knows_etags = knows_etags
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -88,6 +90,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(200 if said is not None else 404, body, etag if web.knows_etags else "")
 
+    def do_HEAD(self) -> None:
+        cast("_Web", self.server).web.heads.append(self.path)
+        self.do_GET()
+
     def _answer(self, status: int, body: bytes, etag: str, location: str = "") -> None:
         self.send_response(status)
         if location:
@@ -97,7 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
         if etag:
             self.send_header("ETag", etag)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called above
         """Nobody reads it."""

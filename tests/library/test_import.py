@@ -12,7 +12,20 @@ import periplus
 from periplus import library
 from periplus.cli.crawl.command import crawl as crawl_command
 
-HEAVY = ("numpy", "pyarrow", "duckdb", "lmdb", "msgspec", "pycurl", "scipy", "lxml", "typer", "rich", "asyncio", "email")
+HEAVY = (
+    "numpy",
+    "pyarrow",
+    "duckdb",
+    "lmdb",
+    "msgspec",
+    "pycurl",
+    "scipy",
+    "lxml",
+    "typer",
+    "rich",
+    "asyncio",
+    "email",
+)
 
 
 def loaded_after(code: str) -> set[str]:
@@ -50,7 +63,9 @@ def test_unknown_name() -> None:
         periplus.sideways  # type: ignore[attr-defined]  # noqa: B018
 
 
-@pytest.mark.parametrize("first", ["import periplus.crawl.engine", "periplus.crawl", "from periplus.crawl import fetch"])
+@pytest.mark.parametrize(
+    "first", ["import periplus.crawl.engine", "periplus.crawl", "from periplus.crawl import fetch"]
+)
 def test_crawl_is_a_function_and_a_package(first: str) -> None:
     """Whichever is used first: `periplus.crawl` can be called, and its modules can be imported."""
     code = f"import periplus\n{first}\nimport periplus.crawl.clock as clock\nassert clock.SystemClock\n"
@@ -69,6 +84,8 @@ def test_subject_modules() -> None:
     """robots.txt, sitemaps and URLs can be read without a crawl."""
     robots = periplus.robots.parse(b"User-agent: *\nDisallow: /private/\n")
     assert not robots.allows("Foobot", "https://example.org/private/x")
-    listed = periplus.sitemap.read(b"<urlset><url><loc>https://example.org/a</loc></url></urlset>", "https://example.org/")
+    listed = periplus.sitemap.read(
+        b"<urlset><url><loc>https://example.org/a</loc></url></urlset>", "https://example.org/"
+    )
     assert [value.url for value in listed if isinstance(value, periplus.sitemap.Entry)] == ["https://example.org/a"]
     assert periplus.urls.canonical("HTTPS://Example.org:443/a/../b") == "https://example.org/b"

@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.scripted_web import MovedTo, ScriptedWeb, page, sitemap_index, urlset
+from tests.lab import scripted_web
+from tests.lab.scripted_web import MovedTo, ScriptedWeb, sitemap_index, urlset
 from tests.system.typed import Run
 
 HOME = "http://site.test"
 NAMES = ("apples", "pears", "plums", "figs", "dates", "limes", "kiwis", "grapes", "melons", "cherries", "nuts", "rice")
+
+
+def page(title: str, *links: str, head: str = "") -> str:
+    """A page with a description of its own."""
+    written = scripted_web.page(title, *links)
+    return written.replace("<p>", f'<meta name="description" content="What {title} is about">{head}<p>', 1)
 
 
 def clean() -> dict[str, str | bytes]:
@@ -50,7 +57,7 @@ def test_a_clean_site_has_no_finding(run: Run, web: ScriptedWeb) -> None:
     assert audit["cost"] | {"bytes": 0} == {
         "requests": 15, "bytes": 0, "visits": 13, "pages": 13, "needless": 0, "wasted": {},
     }  # fmt: skip
-    assert "Nothing to mend was found" in run(*typed(web)).stdout
+    assert "No problems were found" in run(*typed(web)).stdout
 
 
 def broken(web: ScriptedWeb) -> None:
@@ -103,7 +110,7 @@ def test_a_collection_is_audited_without_fetching(run: Run, web: ScriptedWeb, tm
     assert whole["is_whole"]
     assert "orphans" in {found["name"] for found in whole["findings"]}
     said = run("audit", folder, "--site", "www.site.test")
-    assert "→ Link them from a section" in said.stdout
+    assert "→ Link to them from a section" in said.stdout
     assert run("audit", folder, "--site", "nobody.test").returncode == 2
 
 
@@ -123,12 +130,28 @@ def test_what_cannot_be_failed_on_is_refused(run: Run, web: ScriptedWeb) -> None
     assert web.asked == []
 
 
-def test_a_site_that_is_not_there_has_nothing_to_audit(run: Run, web: ScriptedWeb) -> None:
-    """The exit code says so."""
+def test_a_site_without_pages_ends_with_1(run: Run, web: ScriptedWeb) -> None:
+    """Whether its URLs are missing, or its robots.txt fails; the message says why."""
     web.said = {}
     said = run(*typed(web, "--json"))
     assert said.returncode == 1
     assert {mark["verdict"] for mark in json.loads(said.stdout)["marks"]} == {"unknown"}
+    assert "error: site.test: no page could be read (404)" in said.stderr
+    web.said, web.failing = clean(), {f"{HOME}/robots.txt"}
+    failing = run(*typed(web, "--json", "--for", "20s"))
+    assert [found["name"] for found in json.loads(failing.stdout)["findings"]] == ["robots-unreachable"]
+    assert failing.returncode == 1
+    assert "no page could be read" in failing.stderr
+
+
+def test_a_site_that_stopped_answering_ends_with_1(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """Earlier answers in a collection do not count as an answer now."""
+    folder = str(tmp_path / "c")
+    assert run(*typed(web, "-o", folder)).returncode == 0
+    web.failing = {f"{HOME}/robots.txt", *web.said}
+    said = run(*typed(web, "-o", folder, "--for", "20s", "--json"))
+    assert said.returncode == 1
+    assert "error: site.test" in said.stderr
 
 
 def says(audit: dict[str, Any]) -> dict[str, tuple[str, str]]:
@@ -144,7 +167,7 @@ def test_a_sitemap_that_was_not_asked_for_is_not_said_to_be_missing(run: Run, we
     audit = json.loads(said.stdout)
     assert said.returncode == 0
     assert audit["findings"] == []
-    assert "not asked for" in audit["unjudged"]["no-sitemap"]
+    assert "did not ask for" in audit["unjudged"]["no-sitemap"]
     assert {says(audit)[area] for area in ("complete", "clean", "lastmod", "hints")} == {
         ("unknown", "Sitemaps were not read")
     }
@@ -155,6 +178,20 @@ def test_a_sitemap_that_was_not_asked_for_is_not_said_to_be_missing(run: Run, we
     assert without["unjudged"] == {}
 
 
+def test_an_incomplete_crawl_says_so_and_can_be_completed(run: Run, web: ScriptedWeb) -> None:
+    """How many URLs the limit leaves out, and that faults there are not reported; without a limit, none are left."""
+    broken(web)
+    part = json.loads(run(*typed(web, "--json", "--limit", "3")).stdout)
+    assert part["waiting"] > 5
+    assert {"orphans", "broken-links", "deep-pages"} <= part["unjudged"].keys()
+    text = run(*typed(web, "--limit", "3")).stdout
+    assert "The crawl is incomplete" in text
+    assert "--limit 0" in text
+    whole = json.loads(run(*typed(web, "--json", "--limit", "0")).stdout)
+    assert (whole["waiting"], whole["is_whole"]) == (0, True)
+    assert "broken-links" not in whole["unjudged"]
+
+
 def test_what_was_not_visited_is_not_called_good(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """Of a crawl that ended early the marks say of how many URLs they speak: as JSON, as a page, on the terminal."""
     file = tmp_path / "audit.html"
@@ -162,9 +199,9 @@ def test_what_was_not_visited_is_not_called_good(run: Run, web: ScriptedWeb, tmp
     assert not audit["is_whole"]
     assert (audit["listed"], audit["visited"], audit["linked"], audit["followed"]) == (13, 3, 13, 3)
     told = {area: sentence for area, (_, sentence) in says(audit).items()}
-    assert told["clean"] == "All 3 of 13 listed URLs that were visited are pages to be indexed"
-    assert told["links"] == "All 3 of 13 linked URLs that were visited are pages, and every page has one name"
-    assert told["complete"] == "Every page that may be indexed is listed, of 3 that were read"
+    assert told["clean"] == "All 3 of 13 listed URLs that were visited are indexable pages"
+    assert told["links"] == "All 3 of 13 linked URLs that were visited work, and every page has one URL"
+    assert told["complete"] == "Every indexable page is listed, of 3 that were read"
     assert all(told[area] in file.read_text() for area in ("clean", "links", "complete"))
     assert "All 3 of 13 listed URLs" in " ".join(run(*typed(web, "--limit", "3")).stdout.split())
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from periplus.assembly import Refreshed, Selection
 from periplus.assembly import collection as plans
+from periplus.assembly.auditing import audited
 from periplus.assembly.exporting import committed_of, export_file
 from periplus.assembly.facts.lookup import UrlFacts, of_url
 from periplus.assembly.options import duration, moment_of
@@ -36,6 +37,8 @@ from .page import Page
 from .running_here import running_crawl
 
 if TYPE_CHECKING:
+    from periplus.insight.audit import Audit
+
     from .answer import Answer
 
 log = logging.getLogger("periplus")
@@ -183,6 +186,16 @@ class Collection:
             return refresh(
                 found.config, self.folder, found.seeds, found.workers, selection, fetches_new=new, parts=parts
             )
+
+    def audit(self, site: str | None = None, *, slow: float = 2.0, examples: int = 5) -> Audit:
+        """The audit of a site for its owner: findings with examples, why they matter and what to do.
+
+        `site` is needed where the collection has several. No request is made.
+        """
+        from periplus.insight.audit import AuditSettings
+
+        self._check_not_running("audit")
+        return audited(self._found, site, AuditSettings(slow=slow, examples=examples))
 
     # tables
 

@@ -1,4 +1,4 @@
-"""What an audit can say: every finding is documented, and what sites wrote cannot break the page."""
+"""The kinds of findings are documented; text of a site cannot break the HTML page, CSV, JUnit or SARIF."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from periplus.insight.audit import (
     audit,
     page,
 )
-from periplus.insight.audit.page import sized, summary
-from periplus.insight.audit.permitting import permissions
+from periplus.insight.audit.html_page import sized, summary
+from periplus.insight.audit.robots_txt import check_robots
 from periplus.model import RobotsFile, Site
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()
 
 
 def test_every_finding_is_documented() -> None:
-    """With its severity; and none is documented that there is not. Programs go by the names."""
+    """With its severity; nothing else is documented. Programs use the names."""
     rows = re.findall(r"^\| `([a-z0-4-]+)` \| (\w+) \|", PAGE, re.MULTILINE)
     assert dict(rows) == {kind.name: kind.severity.value for kind in KINDS.values()}
     assert {kind.area for kind in KINDS.values()} == set(Area) == set(QUESTIONS)
@@ -84,7 +84,7 @@ def test_the_page_loads_nothing() -> None:
 
 def test_the_outcome_in_a_sentence() -> None:
     """By severity; a clean site is told so."""
-    assert summary(audit_of()) == "Nothing to mend was found."
+    assert summary(audit_of()) == "No problems were found."
     assert summary(audit_of(found(""), found(""))) == "2 warnings."
     assert [sized(number) for number in (12, 3_400, 5_600_000, 123_000_000)] == ["12 bytes", "3 kB", "5.6 MB", "123 MB"]
 
@@ -109,13 +109,13 @@ def robots(text: str, access: str = "rules", status: int = 200) -> RobotsFile:
 )
 def test_what_is_wrong_with_robots(file: RobotsFile | None, names: list[str]) -> None:
     """By the file alone, for a site that has a sitemap."""
-    assert [each.name for each in permissions(file, "http://a.test/", has_sitemap=True)] == names
+    assert [each.name for each in check_robots(file, "http://a.test/", has_sitemap=True)] == names
 
 
 def test_a_file_that_fails_is_told_with_its_status() -> None:
     """And how slow a site asks to be crawled, with what that means."""
-    assert permissions(robots("", "none", 503), "http://a.test/", has_sitemap=False)[0].title.endswith("status 503")
-    slow = permissions(robots("User-agent: *\nCrawl-delay: 30"), "http://a.test/", has_sitemap=False)[0]
+    assert check_robots(robots("", "none", 503), "http://a.test/", has_sitemap=False)[0].title.endswith("status 503")
+    slow = check_robots(robots("User-agent: *\nCrawl-delay: 30"), "http://a.test/", has_sitemap=False)[0]
     assert (slow.title.count("30 s"), slow.why.count("2,880")) == (1, 1)
 
 

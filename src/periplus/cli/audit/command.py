@@ -1,28 +1,31 @@
-"""`periplus audit`: a scorecard of a site for its owner, from a crawl that is made for it, or from a collection.
+"""`periplus audit`: audit a site, after a crawl made for it, or a collection as it is.
 
-A site is crawled first, within a budget, into a folder that is thrown away unless it was named. Exit code 4: something
-was found that `--fail-on` names.
+A site is crawled first, within a budget, into a temporary folder, or with `--out` into a collection; what that knows
+already is asked for again, on condition. Then embedded files are checked (`requests`). Exit codes: 0 done; 1 no page
+could be read, or the site did not answer; 4 something was found that `--fail-on` names.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from msgspec.structs import replace
 from rich.console import Console
 
-from periplus.assembly.collection import Collection, existing, held, planned, states
-from periplus.assembly.facts.site_names import is_collection, key_of, names_of
+from periplus.assembly import end_refresh
+from periplus.assembly.asking_again import ask_again
+from periplus.assembly.auditing import audited, judged
+from periplus.assembly.collection import Collection, existing, held, planned, tally_of
+from periplus.assembly.facts.site_names import is_collection
 from periplus.assembly.options import duration, wire_settings
-from periplus.crawl.placement import owner_of
-from periplus.insight.ulinks.crawled import grouped
-from periplus.model import Lane, RobotsFile, Site, UsageError
+from periplus.model import UsageError
 from periplus.policy.names import nearest
 
 from .. import options
@@ -30,11 +33,14 @@ from ..app import INTERRUPTED
 from ..crawl.command import NOTHING_FETCHED, run
 
 if TYPE_CHECKING:
-    from periplus.insight.audit import Audit
+    from periplus.insight.audit import Audit, AuditSettings, Comparison
 
 FAILED = 4
-"""The exit code of an audit that found what it was told to fail on."""
+"""The exit code of an audit that found what `--fail-on` names."""
 PAGES, TIME = 500, "10m"
+"""Pages and time of a crawl for an audit: at one request a second, most of a small site."""
+CHECKS = 200
+"""Embedded files, and external links, that are requested: at one request a second, three minutes of each."""
 _SHOWN = 5
 
 What = Annotated[
@@ -44,11 +50,16 @@ OfSite = Annotated[str | None, typer.Option("--site", metavar="SITE", help="Of a
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="DIR", help="Of a site: keep the crawl in this collection; else it is thrown away."
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Of a site: keep the crawl in this collection; audit again to see what changed.",
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="PAGES", min=1, help="Of a site: pages to fetch at most.")]
-For = Annotated[str, typer.Option("--for", metavar="TIME", help="Of a site: how long to crawl at most.")]
+Limit = Annotated[
+    int, typer.Option("--limit", metavar="PAGES", min=0, help="Of a site: maximum number of pages; 0: all.")
+]
+For = Annotated[str, typer.Option("--for", metavar="TIME", help="Of a site: how long to crawl, at most.")]
 Scope = Annotated[
     options.ScopeKind | None,
     typer.Option("--scope", help="Of a site: how far the crawl goes from it; by default its host."),
@@ -61,8 +72,38 @@ FailOn = Annotated[
         help="Exit with 4 if this was found: error, warning, notice (or worse), or a finding by name. May be repeated.",
     ),
 ]
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as one HTML file, too.")]
-Slow = Annotated[float, typer.Option("--slow", metavar="SECONDS", min=0.001, help="A page may take this long.")]
+_FORMATS = "Output"
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", rich_help_panel=_FORMATS, help="Write one HTML file.")
+]
+Csv = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", rich_help_panel=_FORMATS, help="Write one row for each fault.")
+]
+Junit = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", rich_help_panel=_FORMATS, help="Write JUnit XML for CI systems."),
+]
+Sarif = Annotated[
+    Path | None,
+    typer.Option("--sarif", metavar="FILE", rich_help_panel=_FORMATS, help="Write SARIF 2.1.0 for code scanners."),
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline", metavar="FILE", help="Compare with this earlier --json output, not with the last audit."
+    ),
+]
+External = Annotated[
+    bool, typer.Option("--external", help="Of a site: request links to other sites, too, each once with HEAD.")
+]
+CheckLimit = Annotated[
+    int,
+    typer.Option("--checks", metavar="N", min=0, help="Of a site: maximum number of images, styles, ... to request."),
+]
+Clicks = Annotated[
+    int, typer.Option("--clicks", metavar="N", min=1, help="How many clicks from the home page a page may be.")
+]
+Slow = Annotated[float, typer.Option("--slow", metavar="SECONDS", min=0.001, help="How long a page may take.")]
 Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, max=1000, help="Examples of each finding.")]
 
 
@@ -71,7 +112,14 @@ def audit(
     site: OfSite = None,
     fail_on: FailOn = None,
     html: Html = None,
+    csv: Csv = None,
+    junit: Junit = None,
+    sarif: Sarif = None,
+    baseline: Baseline = None,
+    external: External = False,
+    checks: CheckLimit = CHECKS,
     slow: Slow = 2.0,
+    clicks: Clicks = 5,
     examples: Examples = _SHOWN,
     out: Out = None,
     limit: Limit = PAGES,
@@ -88,11 +136,15 @@ def audit(
     ca_file: options.CaFile = None,
     json: options.Json = False,
 ) -> None:
-    """Say what crawlers make of a site, for its owner: findings with examples, why they matter and what to do.
+    """Audit a site for its owner: findings with examples, why they matter and what to do.
 
     Example: periplus audit docs.example.org --html audit.html
     """
+    from periplus.insight.audit import AuditSettings
+    from periplus.insight.audit.comparison import MAX_FAULTS
+
     wanted = _wanted(fail_on or [])
+    before = _baseline(baseline)
     asked: dict[str, object] = {
         "crawl.limit": limit,
         "crawl.for": duration("--for", for_),
@@ -104,17 +156,50 @@ def audit(
         "patterns.exclude": exclude or None,
         **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
+    began_at = 0.0 if is_collection(what) else time.time()
+    settings = AuditSettings(slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS))
     with _crawled(what, out, asked) as collection:
-        found = audited(collection, site, slow=slow, examples=examples)
+        found = (
+            audited(collection, site, settings, _said)
+            if is_collection(what)
+            else _checked(collection, site, settings, checks, external=external)
+        )
+        comparison = _compared(collection, found, before)
     failed = [each.name for each in found.findings if {each.name, each.severity.value} & wanted]
-    _say(found, failed, html, is_json=json)
-    if failed:
-        raise typer.Exit(FAILED)
-    raise typer.Exit(0 if found.pages or found.findings else NOTHING_FETCHED)
+    texts = {html: "html", csv: "csv", junit: "junit", sarif: "sarif"}
+    _write_files(found, failed if fail_on else None, comparison, {path: kind for path, kind in texts.items() if path})
+    if Path("-") not in texts:
+        _print(found, failed, comparison, examples, str(html or ""), is_json=json)
+    is_dead = not found.pages or (found.seen_until or 0.0) < began_at
+    if is_dead:
+        _print_dead(found)
+    raise typer.Exit(FAILED if failed else NOTHING_FETCHED if is_dead else 0)
+
+
+def _baseline(path: Path | None) -> Audit | None:
+    from periplus.insight.audit.comparison import read_audit
+
+    if path is None:
+        return None
+    before = read_audit(path)
+    if before is None:
+        raise UsageError(f"--baseline {path}: not an audit", hint="give a file that periplus audit --json wrote")
+    return before
+
+
+def _compared(collection: Collection, found: Audit, before: Audit | None) -> Comparison | None:
+    """Compare with the baseline, or else with the last audit of the collection; keep this one as the last."""
+    from periplus.insight.audit import compare, load_last, save_last
+
+    before = before or load_last(collection.folder, found.site)
+    if found.pages:
+        with suppress(OSError):  # a collection on a read-only disk can be audited as well
+            save_last(collection.folder, found)
+    return compare(before, found) if before is not None else None
 
 
 def _wanted(asked: Sequence[str]) -> frozenset[str]:
-    """Names of findings and severities to fail on; a severity stands for what is worse, too."""
+    """Names of findings and severities to fail on; a severity includes those that are worse."""
     from periplus.insight.audit import KINDS, Severity
 
     severities = [severity.value for severity in Severity]
@@ -132,7 +217,7 @@ def _wanted(asked: Sequence[str]) -> frozenset[str]:
 
 @contextmanager
 def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[Collection]:
-    """The collection to look at: the one that was named, or a site's, made now."""
+    """The collection to audit: the one that was named, or that of a site, crawled now."""
     if is_collection(what):
         yield existing(Path(what))
         return
@@ -141,76 +226,97 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
         if out is not None and asked["crawl.workers"] and len(list((out / "state").glob("shard-*"))) > 1:
             asked = asked | {"crawl.workers": None}
         collection = planned(place, seeds=[what], options=asked)
+        title = f"periplus audit {what}" + (f" -o {out}" if out else "")
         with held(place):
             collection.save()
-            title = f"periplus audit {what}" + (f" -o {out}" if out else "")
-            summary = run(collection, Console(stderr=True), title=title)
-        if summary.ended == "interrupted" and not summary.pages:
+            has_pages = not collection.is_new and bool(tally_of(collection.layout).pages)
+            pages = _ask_again(collection, title) if has_pages else _crawl(collection, title)
+        if not pages:
             raise typer.Exit(INTERRUPTED)
         yield collection
 
 
-def audited(collection: Collection, site: str | None = None, *, slow: float = 2.0, examples: int = _SHOWN) -> Audit:
-    """The audit of one site of a collection."""
-    from periplus.insight.audit import AuditSettings, audit  # DuckDB: not before a crawl, and not for who needs none
-    from periplus.insight.views import Views
+def _crawl(collection: Collection, title: str) -> bool:
+    """Crawl; whether there is something to audit."""
+    summary = run(collection, Console(stderr=True), title=title)
+    return summary.ended != "interrupted" or bool(summary.pages)
 
-    spooled = collection.layout.spooled
-    with Views(collection.folder, spooled=spooled, say=_said) as views:
-        counts = [
-            (str(row["site"]), int(row["pages"]))
-            for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
-        ]
-        sites = _chosen(collection, counts, site)
-        if not sites:
-            raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
-        robots, is_whole = _known(collection, sites)
-        settings = AuditSettings(slow=slow, examples=examples)
-        return audit(views, sites, robots, is_whole=is_whole, settings=settings)
+
+def _ask_again(collection: Collection, title: str) -> bool:
+    """Ask for everything that is known again, on condition, and for what is new."""
+    layout = collection.layout
+    plan, config = ask_again(collection.config, layout, collection.seeds)
+    summary = run(replace(collection, config=config), Console(stderr=True), title=title)
+    end_refresh(layout, plan, is_complete=summary.ended != "interrupted")
+    return True
+
+
+def _checked(collection: Collection, site: str | None, settings: AuditSettings, limit: int, *, external: bool) -> Audit:
+    """The audit of a site, after requests for what it embeds and links to."""
+    from periplus.insight.audit import load_checks, save_checks
+
+    from .requests import check_urls, look_again, merged
+
+    first, console = judged(collection, site, settings, _said), Console(stderr=True)
+    urls = [*first.files[:limit], *(first.external[:limit] if external else ())]
+    needs_look = "lastmod-always-now" in first.audit.unjudged
+    if not first.audit.pages or not (urls or needs_look):
+        return first.audit
+    answers = check_urls(collection, urls, collection.config.crawl.duration, console)
+    looks = look_again(collection, first.audit.site, console) if needs_look else ()
+    checks = merged(load_checks(collection.folder), answers, looks, external=external)
+    save_checks(collection.folder, checks)
+    return audited(collection, site, settings, _said)
 
 
 def _said(line: str) -> None:
     Console(stderr=True).print(line, style="dim", highlight=False)
 
 
-def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
-    """All names of the site that is meant: the one that was asked for, or the only one there is."""
-    groups = grouped(counts)
-    if wanted is not None:
-        return names_of(groups, wanted, collection.folder)
-    have_pages = {key_of(name): None for name, pages in counts if pages}
-    seeds = dict.fromkeys(key_of(seed) for seed in collection.seeds)
-    meant = [seed for seed in seeds if seed in have_pages] or list(have_pages) or list(seeds)[:1]
-    if len(meant) > 1:
-        some = ", ".join(meant[:_SHOWN]) + (", ..." if len(meant) > _SHOWN else "")
-        raise UsageError(f"{collection.folder} has {len(meant):,} sites: {some}", hint="pick one: --site NAME")
-    return groups.get(meant[0], meant) if meant else []
+def _write_files(
+    found: Audit, failed: Sequence[str] | None, comparison: Comparison | None, files: dict[Path, str]
+) -> None:
+    """Write the audit in every format that was asked for; `-` is standard output."""
+    from periplus.insight.audit import page, to_csv, to_junit, to_sarif
 
-
-def _known(collection: Collection, sites: Sequence[str]) -> tuple[RobotsFile | None, bool]:
-    """The robots.txt of a site, and whether nothing of it waits any more."""
-    shards = max(collection.layout.shards, 1)
-    robots, waiting = None, 0
-    with states(collection.layout) as opened:
-        for name in map(Site, sites):
-            state = opened.get(owner_of(name, shards))
-            if state is not None:
-                robots = robots or state.robots.get(name)
-                waiting += sum(state.queues.length(name, lane) for lane in (Lane.DISCOVERY, Lane.SITEMAPS))
-    return robots, not waiting
-
-
-def _say(found: Audit, failed: list[str], html: Path | None, *, is_json: bool) -> None:
-    from periplus.insight.audit import page
-
-    from .terminal import say_audit
-
-    if html is not None:
+    for path, kind in files.items():
+        match kind:
+            case "csv":
+                text = to_csv(found, comparison)
+            case "junit":
+                text = to_junit(found, failed)
+            case "sarif":
+                text = to_sarif(found, comparison)
+            case _:
+                text = page(found, time.time())
+        if path == Path("-"):
+            typer.echo(text, nl=False)
+            continue
         try:
-            html.write_text(page(found, time.time()), encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
-            raise UsageError(f"{html}: {error.strerror}", hint="name a file that can be written") from error
+            raise UsageError(f"{path}: {error.strerror}", hint="name a file that can be written") from error
+
+
+def _print(
+    found: Audit, failed: list[str], comparison: Comparison | None, examples: int, html: str, *, is_json: bool
+) -> None:
+    from .terminal import print_audit
+
+    shown = [replace(each, examples=each.examples[:examples]) for each in found.findings]
+    found = replace(found, findings=tuple(shown))
     if is_json:
-        typer.echo(msgspec.json.encode({**msgspec.structs.asdict(found), "failed_on": failed}))
+        more = {"failed_on": failed, "comparison": comparison}
+        typer.echo(msgspec.json.encode({**msgspec.structs.asdict(found), **more}))
         return
-    say_audit(Console(), found, failed, str(html) if html else "")
+    print_audit(Console(), found, failed, comparison, html)
+
+
+def _print_dead(found: Audit) -> None:
+    """Say on stderr that the audit has nothing current to judge."""
+    if found.pages:
+        why = f"{found.site} did not answer; this audit is of earlier answers"
+    else:
+        why = next((mark.says for mark in found.marks if mark.verdict == "unknown"), "No page could be read")
+        why = f"{found.site}: {why[:1].lower()}{why[1:]}"
+    Console(stderr=True).print(f"error: {why}", style="bold red", highlight=False, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""How an audit is shown on a terminal: the questions with their marks, then each finding with what to do."""
+"""Prints an audit on a terminal: the verdict on each area, then each finding with what to do."""
 
 from __future__ import annotations
 
@@ -7,35 +7,56 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from periplus.insight.audit import Audit, Example, Finding
-from periplus.insight.audit.page import SIGNS, sized, summary
+from periplus.insight.audit import Audit, Comparison, Example, Finding
+from periplus.insight.audit.html_page import SIGNS, limits, seen, sized, summary
 
 from ..crawl.live import count
 
 _STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
+_CHANGES = 10
+"""New and fixed URLs of each finding that are printed; `--json` and `--csv` have all."""
 
 
-def say_audit(console: Console, audit: Audit, failed: list[str], html: str) -> None:
-    """All of it."""
+def print_audit(console: Console, audit: Audit, failed: list[str], comparison: Comparison | None, html: str) -> None:
+    """Print an audit."""
     console.print(Text(audit.site, style="bold") + Text(f"  {_facts(audit)}", style="dim"), soft_wrap=True)
+    if text := limits(audit):
+        advice = "Raise --limit and --for, or --limit 0 for all pages."
+        console.print(Text(f"{text} {advice}", style="yellow"), soft_wrap=True)
     console.print(_marks(audit))
     for found in audit.findings:
-        _say_finding(console, found)
+        _print_finding(console, found)
     console.print()
     for name, why in audit.unjudged.items():
-        console.print(Text(f"not judged: {name} ({why})", style="dim"), soft_wrap=True)
+        console.print(Text(f"not checked: {name} ({why})", style="dim"), soft_wrap=True)
+    if comparison is not None:
+        _print_comparison(console, comparison)
     console.print(Text(summary(audit), style="bold"), soft_wrap=True)
     if html:
-        console.print(Text(f"the same as a page: {html}"), soft_wrap=True)
+        console.print(Text(f"HTML: {html}"), soft_wrap=True)
     if failed:
         console.print(Text(f"failed on {', '.join(failed)}", style="bold red"), soft_wrap=True)
 
 
+def _print_comparison(console: Console, comparison: Comparison) -> None:
+    counts = f"{count(comparison.new)} new, {count(comparison.fixed)} fixed, {count(comparison.remaining)} remaining"
+    console.print(Text(f"since the last audit: {counts}", style="bold"), soft_wrap=True)
+    for change in comparison.changes:
+        for sign, urls, style in (("+", change.new, "yellow"), ("-", change.fixed, "green")):
+            for url in urls[:_CHANGES]:
+                console.print(Text(f"  {sign} {change.name} {_clean(url)}".rstrip(), style=style), soft_wrap=True)
+            if len(urls) > _CHANGES:
+                more = f"  {sign} {change.name} and {count(len(urls) - _CHANGES)} more"
+                console.print(Text(more, style=style), soft_wrap=True)
+    if comparison.unknown:
+        console.print(Text(f"  not comparable: {', '.join(comparison.unknown)}", style="dim"), soft_wrap=True)
+
+
 def _facts(audit: Audit) -> str:
     cost = audit.cost
-    listed = f"{count(audit.listed)} URLs listed, {count(audit.visited)} of them visited"
+    listed = f"{count(audit.listed)} URLs listed, {count(audit.visited)} of them fetched"
     asked = "1 request" if cost.requests == 1 else f"{count(cost.requests)} requests"
-    return f"{count(audit.pages)} pages; {listed}; {asked}, {sized(cost.bytes)}"
+    return f"{count(audit.pages)} pages; {listed}; {asked}, {sized(cost.bytes)}{seen(audit)}"
 
 
 def _marks(audit: Audit) -> Table:
@@ -49,7 +70,7 @@ def _marks(audit: Audit) -> Table:
     return table
 
 
-def _say_finding(console: Console, found: Finding) -> None:
+def _print_finding(console: Console, found: Finding) -> None:
     style = _STYLES[found.severity.value]
     title = Text(f"\n{SIGNS[found.severity.value]} {found.title}", style=style) + Text(f"  {found.name}", style="dim")
     console.print(title, soft_wrap=True)
@@ -70,5 +91,5 @@ def _example(example: Example) -> Text:
 
 
 def _clean(text: str) -> str:
-    """One line without what a terminal would obey."""
+    """Text without control characters."""
     return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

@@ -56,6 +56,8 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
         "text/plain",
     )
     """Types that a page may have: `text/html`, `text/*`, `*/*`. No type at all is always accepted."""
+    head_only: bool = False
+    """Ask for pages with HEAD: only the status and the header fields arrive, as checks of links need them."""
     accept_language: str = ""
     """The Accept-Language field; nothing is sent where it is empty."""
     http2: bool = True

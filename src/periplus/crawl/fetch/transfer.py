@@ -80,6 +80,7 @@ class Transfer:
         self._fields: list[str] | None = None
         self._pinned = ""
         self._is_downgraded = False
+        self._is_head = False
         self._parts: list[bytes] = []
         self.handle = self._make()
 
@@ -138,6 +139,10 @@ class Transfer:
         if self._times[task.purpose] != self._time:
             self._time = self._times[task.purpose]
             handle.setopt(pycurl.TIMEOUT_MS, self._time)
+        is_head = self._settings.head_only and task.purpose is Purpose.PAGE
+        if is_head != self._is_head:
+            handle.setopt(pycurl.NOBODY if is_head else pycurl.HTTPGET, 1)
+            self._is_head = is_head
         is_downgraded = task.attempt > 1
         if is_downgraded != self._is_downgraded:
             handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if is_downgraded else self._version())

@@ -1,16 +1,23 @@
-"""An audit of a site for its owner: what crawlers make of its sitemap, its dates, its links and its robots.txt.
+"""An audit of a site for its owner: what crawlers make of its sitemap, dates, links, pages and robots.txt.
 
-`audit` asks a collection, in SQL over `insight.views`, about one site, and gives findings: each with a stable name and
-a severity, how many, some examples, why it matters and what to do (`catalogue`; docs/audit.md lists them). Areas have
-a file each: `listing` (is the sitemap complete and clean?), `dating` (is lastmod honest?), `hinting` (priority and
-changefreq), `linking`, `permitting` (robots.txt) and `costing`. `gathering` has the table that they ask. `page` makes
-one HTML file of it. Nothing here fetches; what was not looked at is not found fault with, and is said to be unjudged.
+`audit` runs SQL over `insight.views` for one site and returns findings, each with a stable name, a severity, a count,
+examples, why it matters and what to do (`finding_kinds`; docs/audit.md lists them). In reading order: `results` has the
+types, `site_table` and `sitemap_entries` make the tables; the checks are `sitemap_contents` (is the sitemap complete
+and clean?), `lastmod`, `sitemap_hints` (priority and changefreq), `internal_links`, `embedded_files` (images, styles,
+scripts, external links, hreflang), `page_texts` (titles, descriptions, canonical URLs), `robots_txt` and `crawl_cost`;
+`site_audit` puts them together, and `verdicts` rates each area. `url_checks` holds answers that were requested for the
+audit, `comparison` what changed since the last one. `html_page` and `ci_formats` write HTML, CSV, JUnit and SARIF.
+
+Nothing here sends a request. What was not fetched is not judged, and is listed in `unjudged`.
 """
 
-from .auditing import AuditSettings, audit
-from .catalogue import KINDS, Kind
-from .page import page
-from .values import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity
+from .ci_formats import to_csv, to_junit, to_sarif
+from .comparison import Change, Comparison, compare, load_last, save_last
+from .finding_kinds import KINDS, Kind
+from .html_page import page
+from .results import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity
+from .site_audit import AuditSettings, Judged, audit, judge
+from .url_checks import Checks, SitemapLook, UrlCheck, load_checks, save_checks
 
 __all__ = [
     "KINDS",
@@ -18,13 +25,28 @@ __all__ = [
     "Area",
     "Audit",
     "AuditSettings",
+    "Change",
+    "Checks",
+    "Comparison",
     "Cost",
     "Dates",
     "Example",
     "Finding",
+    "Judged",
     "Kind",
     "Mark",
     "Severity",
+    "SitemapLook",
+    "UrlCheck",
     "audit",
+    "compare",
+    "judge",
+    "load_checks",
+    "load_last",
     "page",
+    "save_checks",
+    "save_last",
+    "to_csv",
+    "to_junit",
+    "to_sarif",
 ]

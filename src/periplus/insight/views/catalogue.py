@@ -20,6 +20,9 @@ from msgspec import Struct
 
 from .measured import MEASURES, columns_of
 
+MAX_HOPS: Final = 20
+"""Redirects that are followed from one URL: browsers stop at 20."""
+
 
 class View(Struct, frozen=True):
     """Something that can be asked. `sql` is empty where it is no view but a table."""
@@ -89,6 +92,43 @@ _LAST_WHOLE = """\
 select e.* from sitemap_entries e join (
     select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
 using (sitemap, read_at) where kind = 'page'"""
+
+_CURRENT_LINKS = """\
+select links.* from links semi join (select url as page, max(read_at) as read_at from pages group by url)
+using (page, read_at)"""
+
+_REDIRECT_CHAINS = f"""\
+with recursive hops as (
+    select url, site, leads_to from urls
+    where is_crawled and leads_to is not null and leads_to <> url and (outcome = 'redirected' or status = 200)),
+walk as (
+    select url, site, leads_to as ends_at, 1 as hops, [url, leads_to] as path, false as is_loop from hops
+    union all
+    select walk.url, walk.site, hops.leads_to, walk.hops + 1, list_append(walk.path, hops.leads_to),
+        list_contains(walk.path, hops.leads_to)
+    from walk join hops on hops.url = walk.ends_at where not walk.is_loop and walk.hops < {MAX_HOPS})
+select walk.url, walk.site, hops, ends_at, is_loop, path, last.status as end_status,
+    is_loop or walk.url not in (select leads_to from hops) as is_start
+from (select * from walk qualify row_number() over (partition by url order by hops desc) = 1) as walk
+    left join urls as last on last.url = walk.ends_at"""
+
+_BROKEN_LINKS = """\
+select page, current_links.site, target as url, target_site, anchor, status, reason, visited_at
+from current_links join (select url as page from urls where is_page) using (page)
+    join (select url as target, status, reason, visited_at from urls where is_crawled
+        and coalesce(reason, '') <> 'unwanted-type' and (outcome = 'failed' or status >= 400)) using (target)"""
+
+_ORPHANS = """\
+select url, site, title, pagerank, visited_at from urls
+where by_sitemaps and is_indexable and leads_to is null and first_source <> 'seed'
+    and url not in (select target from current_links where page <> target and target is not null)
+    and url not in (select ends_at from redirect_chains where url in (select target from current_links))
+    and cluster not in (select cluster from urls join current_links on target = url where page <> target)"""
+
+_DUPLICATE_TITLES = """\
+select site, any_value(title) as title, count(*) as pages, list(url order by length(url), url) as urls
+from urls where is_indexable and is_representative and trim(coalesce(title, '')) <> ''
+group by site, lower(trim(title)) having count(*) > 1"""
 
 _MEASURED: Final = columns_of(MEASURES)
 
@@ -196,6 +236,27 @@ DERIVED: Final = (
         "How the last visits to the URLs of each site ended.",
         "select site, outcome, status, reason, count(*) as urls from urls where is_crawled group by all",
     ),
+    View(
+        "current_links",
+        "The links of the last reading of every page; `links` has those of all readings.",
+        _CURRENT_LINKS,
+    ),
+    View(
+        "broken_links",
+        "Every link of an existing page to a URL that returned an error, or no answer, when it was last fetched.",
+        _BROKEN_LINKS,
+    ),
+    View(
+        "redirect_chains",
+        "Every redirect with where it ends, after how many hops; `is_start`: no other redirect leads to it.",
+        _REDIRECT_CHAINS,
+    ),
+    View(
+        "orphans",
+        "Indexable pages that a sitemap lists and no link leads to; of a crawl that was finished.",
+        _ORPHANS,
+    ),
+    View("duplicate_titles", "Titles that several indexable pages of a site have, with the pages.", _DUPLICATE_TITLES),
     View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
 )
 """On the tables above, and on each other."""

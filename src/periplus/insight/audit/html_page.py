@@ -1,6 +1,6 @@
-"""An audit as one HTML file: nothing is loaded from anywhere, there is no script; light, dark, on paper, on a phone.
+"""An audit as one HTML file without scripts or external files, for screens of any size and for print.
 
-What sites wrote (URLs, titles, lines of robots.txt) is escaped, and a URL is a link only if it is one of the web.
+Text of the site (URLs, titles, lines of robots.txt) is escaped, and only http and https URLs become links.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
 
-from .values import Audit, Cost, Example, Finding, Mark
+from .results import Audit, Cost, Example, Finding, Mark
 
-_STYLE = files(__package__).joinpath("page.css").read_text()
+_STYLE = files(__package__).joinpath("html_page.css").read_text()
 SIGNS = {"error": "✗", "warning": "!", "notice": "i", "good": "✓", "unknown": "?"}
-"""How a verdict is shown in a letter, so that nobody has to see colours."""
+"""The sign of each verdict, for readers who do not see the colours."""
 _CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _BYTES = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def page(audit: Audit, made_at: float) -> str:
-    """The whole file."""
+    """Write the whole file."""
     site = escape(audit.site)
     return "".join(
         [
@@ -29,7 +29,8 @@ def page(audit: Audit, made_at: float) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>Audit of {site}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
             f"<h1>{site}</h1>\n",
-            f'<p class="soft">What crawlers make of this site, {_day(made_at)}. {escape(summary(audit))}</p>\n',
+            f'<p class="soft">Audit of {_day(made_at)}{escape(seen(audit))}. {escape(summary(audit))}</p>\n',
+            *_limits(audit),
             *_numbers(audit),
             "<h2>At a glance</h2>\n<ul class=marks>\n",
             *map(_mark, audit.marks),
@@ -37,24 +38,47 @@ def page(audit: Audit, made_at: float) -> str:
             *(map(_finding, audit.findings) if audit.findings else (f"<p>{summary(audit)}</p>\n",)),
             *_cost(audit.cost),
             *_unjudged(audit),
-            "<footer><p>Made by Periplus. Severities: ✗ error, crawlers are misled; ! warning, they waste visits; ",
-            "i notice, could be better.</p></footer>\n</main></body></html>\n",
+            "<footer><p>Made by Periplus. Severities: ✗ error, misleads crawlers or visitors; ",
+            "! warning, wastes visits; i notice, minor.</p></footer>\n</main></body></html>\n",
         ]
     )
 
 
 def summary(audit: Audit) -> str:
-    """The outcome in a sentence."""
+    """The result in one sentence."""
     counts = dict.fromkeys(("error", "warning", "notice"), 0)
     for found in audit.findings:
         counts[found.severity.value] += 1
     said = [f"{number} {word}{'s' if number != 1 else ''}" for word, number in counts.items() if number]
-    nothing = "Nothing to mend was found." if audit.pages else "No page could be read."
+    nothing = "No problems were found." if audit.pages else "No page could be read."
     return ", ".join(said).capitalize() + "." if said else nothing
 
 
+def seen(audit: Audit) -> str:
+    """When the answers were fetched, as the rest of a sentence."""
+    if audit.seen_from is None or audit.seen_until is None:
+        return ""
+    first, last = _day(audit.seen_from), _day(audit.seen_until)
+    return f", as of {last}" if first == last else f", as of {first} to {last}"
+
+
+def limits(audit: Audit) -> str:
+    """What an incomplete crawl leaves open, in one sentence; empty if the crawl was complete."""
+    if audit.is_whole:
+        return ""
+    urls = "1 known URL was" if audit.waiting == 1 else f"{audit.waiting:,} known URLs were"
+    return (
+        f"The crawl is incomplete: {urls} not fetched. Broken links, orphans and other faults there are not reported."
+    )
+
+
+def _limits(audit: Audit) -> Iterator[str]:
+    if text := limits(audit):
+        yield f"<p><b>{escape(text)}</b></p>\n"
+
+
 def sized(number: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes with a unit."""
     unit = 0
     while number >= 1000 and unit < len(_BYTES) - 1:
         number, unit = number / 1000, unit + 1
@@ -69,9 +93,9 @@ def _numbers(audit: Audit) -> Iterator[str]:
     numbers = {
         "pages read": f"{audit.pages:,}",
         "URLs in sitemaps": f"{audit.listed:,}",
-        "of these visited": f"{audit.visited:,}",
-        "URLs that links lead to": f"{audit.linked:,}",
-        "of these asked for": f"{audit.followed:,}",
+        "of these fetched ": f"{audit.visited:,}",
+        "linked URLs": f"{audit.linked:,}",
+        "of these fetched": f"{audit.followed:,}",
         "requests": f"{audit.cost.requests:,}",
         "downloaded": sized(audit.cost.bytes),
     }
@@ -116,8 +140,8 @@ def _link(url: str) -> str:
 
 def _cost(cost: Cost) -> Iterator[str]:
     yield "<h2>What this crawl cost</h2>\n"
-    yield f"<p>{cost.requests:,} requests and {sized(cost.bytes)} for {cost.pages:,} pages of their own; "
-    yield f"{cost.needless:,} of {cost.visits:,} requests for pages ({cost.share:.0%}) brought nothing new"
+    yield f"<p>{cost.requests:,} requests and {sized(cost.bytes)} for {cost.pages:,} different pages; "
+    yield f"{cost.needless:,} of {cost.visits:,} requests for pages ({cost.share:.0%}) returned nothing new"
     if cost.wasted:
         yield ": " + ", ".join(f"{number:,} {escape(name)}" for name, number in cost.wasted.items())
     yield ".</p>\n"
@@ -125,6 +149,6 @@ def _cost(cost: Cost) -> Iterator[str]:
 
 def _unjudged(audit: Audit) -> Iterator[str]:
     if audit.unjudged:
-        yield "<h2>Not judged</h2>\n<ul>"
+        yield "<h2>Not checked</h2>\n<ul>"
         yield from (f"<li><code>{name}</code>: {escape(why)}</li>" for name, why in audit.unjudged.items())
         yield "</ul>\n"

@@ -1,16 +1,20 @@
-"""What does a crawl of the site cost? Requests and bytes, and how many of them brought nothing."""
+"""The cost of a crawl of the site: requests and bytes, and how many requests returned nothing new."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from .gathering import Found, Gathered, finding
-from .values import Cost, Finding
+from .results import Cost, Finding
+from .site_table import Found, SiteTable, finding
 
-_NEEDLESS_MOST: Final = 0.2
-_FEW: Final = 20
-_AGAIN_LEAST, _FULL_MOST = 10, 0.5
-"""A crawl itself asks for a page in full now and then, to see whether validators can be trusted."""
+_MAX_NEEDLESS: Final = 0.2
+"""Share of the requests for pages that may return nothing new: sound sites stay below a fifth."""
+_MIN_VISITS: Final = 20
+"""Requests for pages below which a share proves nothing."""
+_MIN_UNCHANGED: Final = 10
+"""Unchanged pages sent in full from which on missing validators are a finding."""
+_MAX_FULL: Final = 0.5
+"""Share of unchanged pages that may be sent in full: a crawl itself omits validators now and then to verify them."""
 
 _REQUESTS: Final = """
 select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
@@ -29,40 +33,40 @@ select visits.url, visits.outcome = 'fetched' as is_full, bytes
 from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
 where level = 'same' and pause >= $pause and list_contains($sites, changes.site)
 """
-"""Visits that found a page unchanged; not those in a row, by which a crawl learns what differs at every visit."""
+"""Visits that found a page unchanged, without pairs of visits by which a crawl learns what differs every time."""
 _FULL: Final = """
 select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight from audited_again where is_full
 """
 
 
-def costs(gathered: Gathered, *, pause: float) -> tuple[list[Finding], Cost]:
-    """What was spent, and on what in vain. `pause`: seconds from which on two visits are not in a row."""
-    gathered.views.database.execute(_AGAIN, {"sites": gathered.sites, "pause": pause})
-    row = gathered.row(_REQUESTS)
+def check_cost(table: SiteTable, *, pause: float) -> tuple[list[Finding], Cost]:
+    """Compute the cost, and what of it was wasted. Visits less than `pause` seconds apart count as one."""
+    table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause})
+    row = table.row(_REQUESTS)
     requests, size, visits, redirects, errors = (
         int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits", "redirects", "errors")
     )
-    copies = gathered.count("is_page and not is_apology and not is_first")
-    apologies = gathered.count("is_apology")
-    again, unchanged = gathered.number("select count(*) from audited_again"), gathered.found(_FULL)
+    copies = table.count("is_page and not is_soft_error and not is_first")
+    soft_errors = table.count("is_soft_error")
+    again, unchanged = table.number("select count(*) from audited_again"), table.found(_FULL)
     wasted = {
         "redirects": redirects,
         "errors": errors,
         "duplicates": copies,
-        "apologies": apologies,
+        "soft_errors": soft_errors,
         "unchanged": unchanged.count,
     }
     cost = Cost(
         requests=requests,
         bytes=size,
         visits=visits,
-        pages=gathered.count("is_good and is_first"),
+        pages=table.count("is_good and is_first"),
         needless=sum(wasted.values()),
         wasted={name: number for name, number in wasted.items() if number},
     )
     found: list[Finding] = []
-    if visits >= _FEW and cost.share >= _NEEDLESS_MOST:
+    if visits >= _MIN_VISITS and cost.share >= _MAX_NEEDLESS:
         found += finding("needless-requests", Found(cost.needless, parts=cost.wasted), visits)
-    if unchanged.count >= _AGAIN_LEAST and unchanged.count > _FULL_MOST * again:
+    if unchanged.count >= _MIN_UNCHANGED and unchanged.count > _MAX_FULL * again:
         found += finding("no-validators", unchanged, again)
     return found, cost

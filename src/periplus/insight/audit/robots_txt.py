@@ -1,4 +1,4 @@
-"""Does robots.txt say what it should? From the file itself, as it was last read."""
+"""Checks of robots.txt, from the file as it was last fetched."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from typing import Final
 from periplus.formats.robots import parse
 from periplus.model import RobotsFile
 
-from .gathering import EXAMPLES, Found, finding
-from .values import Example, Finding
+from .results import Example, Finding
+from .site_table import EXAMPLES, Found, finding
 
 _DAY: Final = 86_400
+"""Seconds."""
 _SLOW_SECONDS: Final = 5.0
-_ANYBODY: Final = "periplus-audit-nobody"
-"""A crawler that no file names: what holds for it holds for all that are not named."""
+"""Crawl-delay above which a crawl of 20,000 pages takes more than a day."""
+_OTHER_AGENT: Final = "periplus-audit-any"
+"""A user agent that no file names: the rules for all crawlers without a group of their own."""
 
 
-def permissions(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> list[Finding]:
-    """What is wrong with the robots.txt of a site; nothing if it was never asked for."""
+def check_robots(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> list[Finding]:
+    """Check the robots.txt of a site; no findings if it was never requested."""
     if file is None:
         return []
     if file.access == "none":
@@ -32,11 +34,11 @@ def permissions(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> lis
         {},
     )
     found = finding("robots-format", problems)
-    if not robots.allows(_ANYBODY, home):
+    if not robots.allows(_OTHER_AGENT, home):
         found += finding("robots-closed", Found(1))
     if has_sitemap and not robots.sitemaps:
         found += finding("robots-silent", Found(1))
-    delay = robots.crawl_delay(_ANYBODY)
+    delay = robots.crawl_delay(_OTHER_AGENT)
     if delay is not None and delay > _SLOW_SECONDS:
         found += finding("robots-slow", Found(1), delay=delay, limit=f"{int(_DAY / delay):,}")
     return found

@@ -1,13 +1,14 @@
-"""Do priority and changefreq say anything? Not if they are the same for all pages."""
+"""Checks of priority and changefreq: they say nothing if they are the same for all pages."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from .gathering import Found, Gathered, finding
-from .values import Example, Finding
+from .results import Example, Finding
+from .site_table import Found, SiteTable, finding
 
-_FEW: Final = 10
+_MIN_ENTRIES: Final = 10
+"""Entries with the field below which a constant value may be chance."""
 
 _HINTS: Final = """
 select count(priority) as priorities, count(distinct priority) as different_priorities,
@@ -17,15 +18,15 @@ from audited_entries
 """
 
 
-def hints(gathered: Gathered) -> list[Finding]:
-    """Fields that are the same everywhere."""
-    row = gathered.row(_HINTS)
+def check_hints(table: SiteTable) -> list[Finding]:
+    """Check whether the fields are constant."""
+    row = table.row(_HINTS)
     found = []
     for name, field, fields in (
         ("priority-constant", "priority", "priorities"),
         ("changefreq-constant", "changefreq", "changefreqs"),
     ):
         number = int(str(row.get(fields) or 0))
-        if number >= _FEW and row.get(f"different_{fields}") == 1:
+        if number >= _MIN_ENTRIES and row.get(f"different_{fields}") == 1:
             found += finding(name, Found(number, (Example("", f"{field} {row.get(field)}"),)), number)
     return found

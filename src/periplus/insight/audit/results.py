@@ -1,4 +1,4 @@
-"""What an audit says: findings with their weight and their examples, areas with their marks, and what crawling cost."""
+"""The result of an audit: findings with examples, a verdict for each area, the cost of the crawl, and its date."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Severity(StrEnum):
-    """How much a finding matters. `ERROR`: crawlers are misled; `WARNING`: they waste; `NOTICE`: could be better."""
+    """How much a finding matters: errors mislead crawlers or visitors, warnings waste visits, notices are minor."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -16,18 +16,19 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The gravest first."""
+        """0 for the most severe."""
         return list(Severity).index(self)
 
 
 class Area(StrEnum):
-    """What an owner asks."""
+    """The part of a site that a finding is about."""
 
     COMPLETE = "complete"
     CLEAN = "clean"
     LASTMOD = "lastmod"
     HINTS = "hints"
     LINKS = "links"
+    PAGES = "pages"
     ROBOTS = "robots"
     COST = "cost"
 
@@ -38,13 +39,15 @@ QUESTIONS = {
     Area.LASTMOD: "Is lastmod honest?",
     Area.HINTS: "Do priority and changefreq say anything?",
     Area.LINKS: "Do the links work?",
+    Area.PAGES: "Do the pages describe themselves?",
     Area.ROBOTS: "Does robots.txt say what it should?",
     Area.COST: "What does a crawl cost?",
 }
+"""The question that each area answers, in the order of a report."""
 
 
 class Example(Struct, frozen=True):
-    """A place where something was found. `note` says what, `at` is a page that leads there, if one does."""
+    """A URL with a fault. `note` describes the fault; `at` is a page that links to the URL, if one does."""
 
     url: str
     note: str = ""
@@ -52,9 +55,9 @@ class Example(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """Something to mend: `count` of `of`, in words, with why it matters, what to do, and some examples.
+    """One kind of fault: `count` of `of`, with why it matters, what to do, and examples.
 
-    `parts` counts it by kind, where there are several.
+    `parts` counts the faults by kind, where there are several kinds.
     """
 
     name: str
@@ -70,7 +73,7 @@ class Finding(Struct, frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """How an area is doing: `verdict` is `good`, the gravest severity found, or `unknown`; `says` is one sentence."""
+    """The verdict on an area: `good`, the worst severity found there, or `unknown`; `says` is one sentence."""
 
     area: Area
     question: str
@@ -79,10 +82,10 @@ class Mark(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """What crawling the site took, in `requests` and `bytes` of all kinds, robots.txt and sitemaps among them.
+    """The cost of crawling the site, in `requests` and `bytes` of all kinds, robots.txt and sitemaps included.
 
-    `visits` of the requests asked for pages, and brought `pages` of their own. `needless` of the visits brought
-    nothing: `wasted` says why, by kind.
+    `visits` of the requests were for pages, and returned `pages` different ones. `needless` of the visits returned
+    nothing new; `wasted` counts them by kind.
     """
 
     requests: int
@@ -94,15 +97,15 @@ class Cost(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Of the visits, those that brought nothing."""
+        """Share of the visits that returned nothing new."""
         return self.needless / self.visits if self.visits else 0.0
 
 
 class Dates(Struct, frozen=True):
-    """How far lastmod can be trusted.
+    """How reliable lastmod is.
 
-    `precision`: of what it said had changed, how much had; `recall`: of what had changed, how much it told; both null
-    as long as too few pages were visited again. `told` moves of lastmod and `changed` pages were met with.
+    `precision` is the share of lastmod updates with a change of the page, `recall` the share of changes with an update
+    of lastmod; both are null while fewer than ten were seen. `told` counts the updates, `changed` the changes.
     """
 
     entries: int
@@ -114,10 +117,12 @@ class Dates(Struct, frozen=True):
 
 
 class Audit(Struct, frozen=True):
-    """All of it. `listed` URLs stand in sitemaps, `visited` of these were asked for; `is_whole`: nothing was left over.
+    """The audit of one site.
 
-    `linked` URLs of the site are what links of its pages lead to, `followed` of these were asked for.
-    `unjudged` are names of findings that could not be looked for, each with the reason.
+    `listed` URLs are in sitemaps, and `visited` of them were fetched; `linked` URLs are targets of links within the
+    site, and `followed` of them were fetched. `waiting` URLs are known and were not fetched; `is_whole`: there are
+    none. `seen_from` and `seen_until` are the times of the oldest and the newest answer that was judged (seconds since
+    1970; null where there is none). `unjudged` maps names of findings that could not be checked to the reason.
     """
 
     site: str
@@ -133,7 +138,10 @@ class Audit(Struct, frozen=True):
     cost: Cost
     dates: Dates
     unjudged: dict[str, str]
+    waiting: int = 0
+    seen_from: float | None = None
+    seen_until: float | None = None
 
     def worst(self) -> Severity | None:
-        """The gravest of what was found."""
+        """The most severe of the findings."""
         return min((finding.severity for finding in self.findings), key=lambda found: found.rank, default=None)

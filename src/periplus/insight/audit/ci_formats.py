@@ -1,0 +1,183 @@
+"""An audit as CSV, JUnit XML and SARIF 2.1.0, for spreadsheets and continuous integration.
+
+All three list the examples that the audit has, so it should have been made with many. Text of the site is escaped; in
+CSV a value that a spreadsheet would compute (`=`, `+`, `-`, `@`) gets a leading apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Final
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+import msgspec
+
+from periplus import __version__
+
+from .comparison import Comparison
+from .finding_kinds import KINDS, Kind
+from .results import Audit, Example, Finding, Severity
+
+SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+"""The schema that consumers of SARIF 2.1.0 expect to be named."""
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
+_COLUMNS: Final = ("finding", "severity", "area", "state", "url", "note", "linked_from", "advice")
+_LISTED: Final = 50
+"""Examples in the text of a JUnit failure: more than a person reads in a build log."""
+_INVALID_XML: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 65535), "�")
+
+
+def to_csv(audit: Audit, comparison: Comparison | None = None) -> str:
+    """One row for each fault, with a header."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")  # RFC 4180
+    writer.writerow(_COLUMNS)
+    for found in audit.findings:
+        for example in _places(found):
+            state = _state(comparison, found, example)
+            row = (found.name, found.severity.value, found.area.value, state, example.url)
+            writer.writerow([_inert(cell) for cell in (*row, example.note or found.title, example.at, found.advice)])
+    return out.getvalue()
+
+
+def _inert(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _places(found: Finding) -> tuple[Example, ...]:
+    return found.examples or (Example("", found.title),)
+
+
+def _state(comparison: Comparison | None, found: Finding, example: Example) -> str:
+    if comparison is None or found.name in comparison.unknown:
+        return ""
+    return "new" if comparison.is_new(found.name, example.url) else "remaining"
+
+
+def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
+    """One test case for each kind of finding.
+
+    Findings named in `failed` are failures; by default those that are errors or warnings. What could not be checked is
+    skipped.
+    """
+    found = {finding.name: finding for finding in audit.findings}
+    failing = {name for name, each in found.items() if each.severity is not Severity.NOTICE}
+    failing = failing if failed is None else set(failed) & found.keys()
+    skipped = audit.unjudged.keys() - found.keys()
+    counts = {"tests": str(len(KINDS)), "failures": str(len(failing)), "errors": "0", "skipped": str(len(skipped))}
+    root = Element("testsuites", {"name": f"Audit of {audit.site}", **counts, "time": "0"})
+    at = {} if audit.seen_until is None else {"timestamp": _utc(audit.seen_until).strftime("%Y-%m-%dT%H:%M:%S")}
+    suite = SubElement(root, "testsuite", {"name": audit.site, **counts, "time": "0", "hostname": audit.site, **at})
+    for kind in KINDS.values():
+        case = SubElement(suite, "testcase", {"classname": f"audit.{kind.area.value}", "name": kind.name, "time": "0"})
+        if kind.name in failing:
+            each = found[kind.name]
+            failure = SubElement(case, "failure", {"message": _xml(each.title), "type": each.severity.value})
+            failure.text = _xml("\n".join(_lines(each)))
+        elif kind.name in found:
+            SubElement(case, "system-out").text = _xml("\n".join((found[kind.name].title, *_lines(found[kind.name]))))
+        elif kind.name in skipped:
+            SubElement(case, "skipped", {"message": _xml(audit.unjudged[kind.name])})
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _lines(found: Finding) -> Iterator[str]:
+    yield found.why
+    yield found.advice
+    for example in found.examples[:_LISTED]:
+        yield " ".join(part for part in (example.url, example.note, f"(on {example.at})" if example.at else "") if part)
+    if found.count > _LISTED and found.examples:
+        yield f"and {found.count - _LISTED:,} more"
+
+
+def _xml(text: str) -> str:
+    """Text without the characters that XML 1.0 forbids."""
+    return text.translate(_INVALID_XML).encode("utf-8", "replace").decode()
+
+
+def to_sarif(audit: Audit, comparison: Comparison | None = None) -> str:
+    """One result for each fault. With a comparison, results are marked as new, unchanged or absent (fixed)."""
+    rules = list(KINDS.values())
+    numbers = {kind.name: number for number, kind in enumerate(rules)}
+    results = [
+        _result(audit, found, example, numbers[found.name], comparison)
+        for found in audit.findings
+        for example in _places(found)
+    ]
+    results += list(_absent(audit, comparison, numbers)) if comparison is not None else []
+    driver = {
+        "name": "Periplus audit",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(kind) for kind in rules],
+    }
+    invocation: dict[str, Any] = {"executionSuccessful": bool(audit.pages)}
+    if audit.seen_from is not None and audit.seen_until is not None:
+        invocation["startTimeUtc"] = _utc(audit.seen_from).strftime("%Y-%m-%dT%H:%M:%SZ")
+        invocation["endTimeUtc"] = _utc(audit.seen_until).strftime("%Y-%m-%dT%H:%M:%SZ")
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log)).decode() + "\n"
+
+
+def _rule(kind: Kind) -> dict[str, Any]:
+    return {
+        "id": kind.name,
+        "name": "".join(part.capitalize() for part in kind.name.split("-")),
+        "shortDescription": {"text": kind.name.replace("-", " ").capitalize()},
+        "fullDescription": {"text": kind.why.replace("{limit}", "a limited number of")},
+        "help": {"text": kind.advice},
+        "defaultConfiguration": {"level": _LEVELS[kind.severity]},
+        "properties": {"tags": [kind.area.value]},
+    }
+
+
+def _result(
+    audit: Audit, found: Finding, example: Example, number: int, comparison: Comparison | None
+) -> dict[str, Any]:
+    result = _bare_result(audit, found.name, number, _LEVELS[found.severity], example.url)
+    text = example.note if example.url and example.note else found.title
+    result["message"] = {"text": f"{text}. {found.advice}"}
+    if example.at:
+        result["relatedLocations"] = [_location(example.at) | {"message": {"text": "Linked from here"}}]
+    state = _state(comparison, found, example)
+    if state:
+        result["baselineState"] = "new" if state == "new" else "unchanged"
+    return result
+
+
+def _absent(audit: Audit, comparison: Comparison, numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
+    for change in comparison.changes:
+        for url in change.fixed:
+            level = _LEVELS[KINDS[change.name].severity]
+            result = _bare_result(audit, change.name, numbers[change.name], level, url)
+            yield result | {"message": {"text": "Fixed."}, "baselineState": "absent"}
+
+
+def _bare_result(audit: Audit, name: str, number: int, level: str, url: str) -> dict[str, Any]:
+    key = sha256(f"{audit.site} {name} {url}".encode()).hexdigest()[:32]
+    return {
+        "ruleId": name,
+        "ruleIndex": number,
+        "level": level,
+        "message": {},
+        "locations": [_location(url or f"http://{audit.site}/")],
+        "partialFingerprints": {"fault/v1": key},
+    }
+
+
+def _location(url: str) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": {"uri": url}}}
+
+
+def _utc(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)

@@ -1,0 +1,199 @@
+"""Images, styles, scripts and hreflang links of the stored pages, and the checks of them; linked files and other sites.
+
+The tables of a collection only count what pages embed, so the pages are read again from the WARC files. Linked files
+that a crawl does not fetch (PDF, ZIP) and links to other sites are in the tables.
+"""
+
+# ruff: noqa: S608 - SQL is composed of constants of this package; everything else is a parameter
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from msgspec import Struct
+
+from periplus.model import Url
+from periplus.store.export.captures import latest_captures
+from periplus.store.export.documents import Document, read_document
+from periplus.urls import resolve_all, site_of
+
+from .results import Finding
+from .site_table import SiteTable, finding
+from .url_checks import Checks
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
+
+MAX_PAGES: Final = 20_000
+"""Stored pages that are read again: some minutes of work."""
+IMAGE, STYLE, SCRIPT = "image", "style", "script"
+_NAMES: Final = {IMAGE: "dead-images", STYLE: "dead-styles", SCRIPT: "dead-scripts"}
+_COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
+_TAG: Final = re.compile(rb"<(script|link)\b([^>]{1,4000})>", re.IGNORECASE)
+_ATTRIBUTE: Final = re.compile(rb"""\b(src|href|rel)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+_ICONS: Final = frozenset({"icon", "apple-touch-icon"})
+
+_UNREAD: Final = "the pages are not stored in the collection"
+_UNCHECKED: Final = "not requested: an audit of a site requests them, an audit of a collection does not"
+_EXTERNAL: Final = "not requested: add --external"
+
+_FILES: Final = """
+create or replace temp table audited_files as
+select url, kind, min(page) as page, count(distinct page) as pages from audited_embedded
+semi join (select url as page from audited where is_page) using (page) group by url, kind
+"""
+_DEAD: Final = """
+select url, answer || ', used by ' || case when pages = 1 then 'one page' else pages || ' pages' end as note,
+    page as via, answer as kind, pages as weight
+from {files} as files join audited_checks using (url) where is_dead
+"""
+_CHECKED: Final = "select count(*) from {files} join audited_checks using (url)"
+_DOCUMENTS: Final = """(select * from audited_targets where list_contains($sites, site)
+    and url in (select url from discoveries where refused = 'extension'))"""
+"""Linked files of the site that a crawl does not fetch, by their extension."""
+_OUTSIDE: Final = "(select * from audited_targets where not list_contains($sites, site))"
+_ALTERNATES: Final = """
+create or replace temp table audited_pairs as
+select distinct alternates.page, alternates.url, alternates.hreflang from audited_alternates as alternates
+    join audited as target on target.url = alternates.url and target.is_page
+    join audited as source on source.url = alternates.page and source.is_page
+where alternates.page <> alternates.url and alternates.url in (select url from audited_read)
+"""
+_ONE_WAY: Final = """
+select page as url, 'hreflang ' || any_value(hreflang) || ': ' || url || ' does not link back' as note, '' as via,
+    '' as kind, 0.0 as weight
+from audited_pairs as pairs where not exists (
+    select 1 from audited_alternates as back left join audited as source on source.url = pairs.page
+    where back.page = pairs.url and back.url in (pairs.page, source.canonical))
+group by page, url
+"""
+
+
+class Embedded(Struct, frozen=True):
+    """What the stored pages embed and name: rows of page, URL and kind or language; `read` are the pages."""
+
+    files: list[tuple[str, str, str]]
+    alternates: list[tuple[str, str, str]]
+    read: list[str]
+
+
+def read_embedded(views: Views, sites: Sequence[str]) -> Embedded:
+    """Read the stored pages of a site, at most `MAX_PAGES`."""
+    found = Embedded([], [], [])
+    for document in _documents(views, sites):
+        url = document.page.url
+        found.read.append(url)
+        found.files.extend((url, target, kind) for target, kind in dict(_files(document)).items())
+        found.alternates.extend(
+            (url, alternate.url, alternate.hreflang)
+            for alternate in document.page.relations.alternates
+            if alternate.hreflang
+        )
+    return found
+
+
+def _documents(views: Views, sites: Sequence[str]) -> Iterator[Document]:
+    read = 0
+    for capture in latest_captures(views.tables, views.spooled):
+        if read >= MAX_PAGES:
+            return
+        if site_of(capture.url) in sites:
+            document = read_document(_archive(views.folder), capture)
+            if isinstance(document, Document):
+                read += 1
+                yield document
+
+
+def _archive(folder: Path) -> Path:
+    return folder / "warc"
+
+
+def _files(document: Document) -> Iterator[tuple[Url, str]]:
+    """URL and kind of everything the page embeds."""
+    page = document.page
+    written = list(_written(document.body))
+    for url, (_, kind) in zip(resolve_all([href for href, _ in written], page.base), written, strict=True):
+        if url is not None:
+            yield url, kind
+    yield from ((resource.url, IMAGE) for resource in page.resources)
+
+
+def _written(body: bytes) -> Iterator[tuple[str, str]]:
+    """The `src` of scripts and the `href` of style sheets and icons, as written."""
+    for tag, attributes in _TAG.findall(_COMMENT.sub(b"", body)):
+        named: dict[bytes, str] = {}
+        for name, *values in _ATTRIBUTE.findall(attributes):
+            named.setdefault(name.lower(), b"".join(values).decode("utf-8", "replace").replace("&amp;", "&").strip())
+        rel = frozenset(named.get(b"rel", "").lower().split())
+        if tag.lower() == b"script" and named.get(b"src"):
+            yield named[b"src"], SCRIPT
+        elif tag.lower() == b"link" and named.get(b"href") and "stylesheet" in rel:
+            yield named[b"href"], STYLE
+        elif tag.lower() == b"link" and named.get(b"href") and rel & _ICONS:
+            yield named[b"href"], IMAGE
+
+
+class EmbeddedChecks(Struct, frozen=True):
+    """The findings, what could not be checked, and the URLs to request for it: the most used first."""
+
+    findings: list[Finding]
+    unjudged: dict[str, str]
+    files: list[str]
+    external: list[str]
+
+
+def check_embedded(table: SiteTable, embedded: Embedded, checks: Checks) -> EmbeddedChecks:
+    """Check embedded files and external links by the answers in `checks`, and hreflang links by the stored pages."""
+    _register(table, embedded, checks)
+    database = table.views.database
+    database.execute(_FILES)
+    database.execute(_ALTERNATES)
+    findings: list[Finding] = []
+    unjudged: dict[str, str] = {}
+    for kind, name in _NAMES.items():
+        files = f"(select * from audited_files where kind = '{kind}')"
+        findings += finding(name, table.found(_DEAD.format(files=files)), table.number(_CHECKED.format(files=files)))
+        unjudged |= _unchecked(table, name, files, _UNCHECKED)
+    for name, files, why in (
+        ("dead-documents", _DOCUMENTS, _UNCHECKED),
+        ("dead-external-links", _OUTSIDE, _UNCHECKED if checks.external else _EXTERNAL),
+    ):
+        findings += finding(name, table.found(_DEAD.format(files=files)), table.number(_CHECKED.format(files=files)))
+        unjudged |= _unchecked(table, name, files, why)
+    pairs = table.number("select count(*) from audited_pairs")
+    findings += finding("hreflang-no-return", table.found(_ONE_WAY), pairs)
+    if not embedded.read and table.count("is_page"):
+        unjudged |= dict.fromkeys((*_NAMES.values(), "hreflang-no-return"), _UNREAD)
+    wanted = [*_wanted(table, "audited_files"), *_wanted(table, _DOCUMENTS)]
+    return EmbeddedChecks(findings, unjudged, wanted, _wanted(table, _OUTSIDE))
+
+
+def _unchecked(table: SiteTable, name: str, files: str, why: str) -> dict[str, str]:
+    total, checked = table.number(f"select count(*) from {files}"), table.number(_CHECKED.format(files=files))
+    if checked >= total:
+        return {}
+    return {name: f"{total - checked:,} of {total:,} were {why}" if checked else f"{total:,} were {why}"}
+
+
+def _wanted(table: SiteTable, files: str) -> list[str]:
+    sql = f"select url from {files} group by url order by max(pages) desc, url"
+    given = {"sites": table.sites} if "$sites" in sql else {}
+    return [url for (url,) in table.views.database.execute(sql, given).fetchall()]
+
+
+def _register(table: SiteTable, embedded: Embedded, checks: Checks) -> None:
+    def rows(names: tuple[str, ...], values: Sequence[Sequence[object]]) -> pa.Table:
+        columns = list(zip(*values, strict=True)) if values else [()] * len(names)
+        return pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, columns, strict=True)})
+
+    database = table.views.database
+    database.register("audited_embedded", rows(("page", "url", "kind"), embedded.files))
+    database.register("audited_alternates", rows(("page", "url", "hreflang"), embedded.alternates))
+    database.register("audited_read", rows(("url",), [(url,) for url in embedded.read]))
+    answers = [(check.url, check.answer) for check in checks.urls]
+    dead = pa.array([check.is_dead for check in checks.urls], pa.bool_())
+    database.register("audited_checks", rows(("url", "answer"), answers).append_column("is_dead", dead))

@@ -1,0 +1,123 @@
+"""The checks of an audit, each on a clean site with one fault: it is found at its URL, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.lab.scripted_web import MovedTo, ScriptedWeb, urlset
+from tests.system.test_cli_audit import HOME, NAMES, clean, page, typed
+from tests.system.typed import Run
+
+FIRST, SECOND, THIRD = (f"{HOME}/{name}" for name in NAMES[:3])
+LONG = "Everything there is to know about apples, and more of it than anyone could ever want to read"
+Said = dict[str, str | bytes]
+
+
+def linked(title: str, *links: str, head: str = "") -> str:
+    """A page of the clean site, with more links."""
+    return page(title, f"{HOME}/", *(f"{HOME}/{name}" for name in NAMES), *links, head=head)
+
+
+def chain(length: int) -> Said:
+    """Pages one behind the other, the first linked from a page of the site; all are listed."""
+    pages = [f"{HOME}/level-{number}" for number in range(length)]
+    said: Said = {url: page(f"Level {number}", *pages[number + 1 : number + 2]) for number, url in enumerate(pages)}
+    listed = [f"{HOME}/{name}" for name in ("", *NAMES)]
+    dated = [f"{url} 2026-0{1 + place % 9}-1{place % 10}" for place, url in enumerate([*listed, *pages])]
+    return said | {FIRST: linked("All about apples", pages[0]), f"{HOME}/sitemap.xml": urlset(*dated)}
+
+
+FAULTS: dict[str, tuple[Said, set[str]]] = {
+    "title-missing": ({FIRST: linked("").replace("What  is", "What it is")}, {FIRST}),
+    "title-duplicate": (
+        {FIRST: linked("All about apples").replace("<title>All about apples", "<title>All about pears")},
+        {FIRST, SECOND},
+    ),
+    "title-long": ({FIRST: linked(LONG).replace(f"What {LONG} is about", "Short")}, {FIRST}),
+    "description-missing": ({FIRST: linked("All about apples").replace('name="description"', "")}, {FIRST}),
+    "description-duplicate": (
+        {FIRST: linked("All about apples").replace("What All about apples", "What All about pears")},
+        {FIRST, SECOND},
+    ),
+    "description-long": ({FIRST: linked("All about apples").replace("is about", LONG * 2)}, {FIRST}),
+    "redirect-chains": (
+        {
+            FIRST: linked("All about apples", f"{HOME}/old"),
+            f"{HOME}/old": MovedTo(f"{HOME}/older"),
+            f"{HOME}/older": MovedTo(SECOND),
+        },
+        {f"{HOME}/old"},
+    ),
+    "dead-images": ({FIRST: linked("All about apples", head='<img src="/gone.png">')}, {f"{HOME}/gone.png"}),
+    "dead-styles": (
+        {FIRST: linked("All about apples", head='<link rel=stylesheet href="gone.css?v=1&amp;w=2">')},
+        {f"{HOME}/gone.css?v=1&w=2"},
+    ),
+    "dead-scripts": (
+        {FIRST: linked("All about apples", head="<script src='/gone.js'></script><!-- <script src=/x.js> -->")},
+        {f"{HOME}/gone.js"},
+    ),
+    "dead-documents": ({FIRST: linked("All about apples", f"{HOME}/gone.pdf")}, {f"{HOME}/gone.pdf"}),
+    "hreflang-no-return": (
+        {FIRST: linked("All about apples", head=f'<link rel=alternate hreflang=de href="{SECOND}">')},
+        {FIRST},
+    ),
+    "deep-pages": (chain(7), {f"{HOME}/level-{number}" for number in (4, 5, 6)}),
+}
+WITH = {"redirect-chains": {"redirected-links"}}
+"""Findings that the same fault makes as well."""
+
+
+def found(run: Run, web: ScriptedWeb, *args: str) -> dict[str, Any]:
+    audit = json.loads(run(*typed(web, "--json", "--examples", "100", *args)).stdout)
+    return {each["name"]: {example["url"] for example in each["examples"]} for each in audit["findings"]}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found(run: Run, name: str) -> None:
+    """With exactly the URLs that have it."""
+    said, urls = FAULTS[name]
+    with ScriptedWeb(clean() | said) as web:
+        faults = found(run, web)
+        assert web.heads.count(f"{HOME}/gone.png") == (name == "dead-images")
+    assert faults.pop(name) == urls
+    assert faults.keys() == WITH.get(name, set())
+
+
+def test_thin_pages_and_canonical_chains(run: Run) -> None:
+    """A page of a few words; a canonical URL that names another; one that does not exist."""
+    head = '<title>Thin</title><meta name="description" content="Thin">'
+    thin = f'<!doctype html>{head}<p>Few words.<a href="{HOME}/">up</a>'
+    said: Said = {
+        FIRST: linked("All about apples", f"{HOME}/thin", head=f'<link rel=canonical href="{SECOND}">'),
+        SECOND: linked("All about pears", head=f'<link rel=canonical href="{THIRD}">'),
+        f"{HOME}/{NAMES[3]}": linked("All about figs", head=f'<link rel=canonical href="{HOME}/none">'),
+        f"{HOME}/thin": thin,
+    }
+    with ScriptedWeb(clean() | said) as web:
+        faults = found(run, web)
+    assert faults["thin-pages"] == {f"{HOME}/thin"}
+    assert faults["canonical-chains"] == {FIRST}
+    assert faults["canonical-errors"] == {f"{HOME}/{NAMES[3]}"}
+
+
+def test_external_links_are_requested_only_if_asked(run: Run) -> None:
+    """Each once, with HEAD; one that answers is not dead, nor one behind a redirect."""
+    good, moved, dead = "http://other.test/good", "http://other.test/moved", "http://gone.test/page"
+    said: Said = {FIRST: linked("All about apples", good, moved, dead), good: "fine", moved: MovedTo(good)}
+    with ScriptedWeb(clean() | said) as web:
+        without = json.loads(run(*typed(web, "--json")).stdout)
+        assert not [url for url in web.asked if "site.test" not in url]
+        assert "--external" in without["unjudged"]["dead-external-links"]
+        assert found(run, web, "--external") == {"dead-external-links": {dead}}
+        assert web.heads.count(dead) == 1
+        assert web.asked.count(dead) == 1
+
+
+def test_a_linked_download_is_not_a_broken_link(run: Run) -> None:
+    """What is not a page is not downloaded, and that is not an error of the site."""
+    said: Said = {FIRST: linked("All about apples", f"{HOME}/download"), f"{HOME}/download": b"\x1f\x8b data"}
+    with ScriptedWeb(clean() | said) as web:
+        assert found(run, web) == {}
