@@ -23,6 +23,9 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.1.0"
+"""The version. The build reads it from here, so that importing it needs no package metadata."""
+
 if TYPE_CHECKING:
     from periplus import robots as robots
     from periplus import sitemap as sitemap
@@ -38,8 +41,6 @@ if TYPE_CHECKING:
     from periplus.model import ConfigError as ConfigError
     from periplus.model import PeriplusError as PeriplusError
     from periplus.model import UsageError as UsageError
-
-    __version__: str
 
 _ERRORS = ("PeriplusError", "UsageError", "ConfigError", "CollectionError", "CollectionInUse", "CollectionDamaged")
 _SUBJECTS = ("crawl", "robots", "sitemap", "urls")
@@ -69,12 +70,8 @@ def _load(name: str) -> Any:
     """Load a public name when it is first used."""
     from importlib import import_module
 
-    if name == "__version__":
-        from importlib.metadata import version
-
-        value: Any = version("periplus")
-    elif name in _SUBJECTS:
-        value = import_module(f"{__name__}.{name}")
+    if name in _SUBJECTS:
+        value: Any = import_module(f"{__name__}.{name}")
     elif name in _LIBRARY:
         value = getattr(import_module(f"{__name__}.library"), name)
     elif name in _ERRORS:

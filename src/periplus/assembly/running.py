@@ -48,7 +48,7 @@ class CrawlRun:
         self._began_at = self._clock.now()
         self._meter = Meter(self._began_at, limit=collection.config.crawl.limit, work=work)
         self._crawl: Crawl | None = None
-        self.progress = Progress(self._before, shards=collection.workers)
+        self.progress = Progress(self._before, shards=collection.workers, limit=collection.config.crawl.limit)
 
     def open(self, collection: Collection | None = None) -> Crawl:
         """The crawl, to be iterated over; of the same collection with another number of shards, if one is given."""

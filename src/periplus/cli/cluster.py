@@ -22,6 +22,7 @@ from periplus.assembly.options import duration
 from periplus.model import CollectionInUse, UsageError
 
 from . import options
+from .consoles import stderr_console, stdout_console
 from .crawl.resizing import Teller, line_of, resize_patiently, say
 
 _LOOK_AGAIN = 0.2
@@ -73,7 +74,7 @@ def resize(
     """
     asked = existing(collection)
     patience = duration("--wait", wait) or 0.0
-    console = Console(stderr=True)
+    console = stderr_console()
     began, before = time.monotonic(), asked.layout.shards
     done, by = _resize(asked, shards, patience, console)
     seconds = time.monotonic() - began
@@ -83,9 +84,9 @@ def resize(
         )
         typer.echo(msgspec.json.encode(summary))
     elif by == "crawl":
-        say(Console(), f"from {before} to {done.after} shards: the crawl that runs has done it, and goes on")
+        say(stdout_console(), f"from {before} to {done.after} shards: the crawl that runs has done it, and goes on")
     else:
-        say(Console(), line_of(done, seconds))
+        say(stdout_console(), line_of(done, seconds))
 
 
 def _resize(asked: Collection, shards: int, patience: float, console: Console) -> tuple[Resized, str]:

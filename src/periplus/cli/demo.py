@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, held, planned
-from periplus.assembly.facts.lookup import of_collection
+from periplus.assembly.facts import collection_facts
 from periplus.assembly.summary import Summary
 from periplus.lab.web import World
 from periplus.lab.web.clock import RunningClock
@@ -27,6 +27,7 @@ from periplus.lab.web.log import RequestLog
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 
+from .consoles import stderr_console, stdout_console
 from .crawl.command import exit_code, run
 from .crawl.live import count, lasting, pace
 from .crawl.summary import say_places
@@ -66,7 +67,7 @@ def demo(
 
     Example: periplus demo
     """
-    console = Console()
+    console = stdout_console()
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # that a client hung up is what hostile hosts are for
     folder = out or Path(tempfile.mkdtemp(prefix="periplus-demo-")) / "web"
     world = World(SEED, SITES, pages=PAGES)
@@ -78,7 +79,7 @@ def demo(
         )
         with held(folder):
             collection.save()
-            summary = run(collection, Console(stderr=True))
+            summary = run(collection, stderr_console())
         console.print()
         _say_found(console, collection, summary, lab.log)
     say_places(console, summary)
@@ -91,7 +92,7 @@ def demo(
 
 
 def _say_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
-    say_collection(console, of_collection(collection))
+    say_collection(console, collection_facts(collection))
     done = summary.this_run
     _say(console, "politeness", "bold")
     rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"

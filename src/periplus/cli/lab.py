@@ -16,7 +16,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +25,8 @@ from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import DEFAULT_CAPACITY, RequestLog
 from periplus.lab.web.loopback import HOME
 from periplus.lab.web.server import Server
+
+from .consoles import stderr_console, stdout_console
 
 LARGEST_SHOWN = 12
 
@@ -77,7 +78,7 @@ def lab(
     asyncio.run(_serve(server, is_for_programs=json))
     server.log.close()
     if not json:
-        Console(stderr=True).print(f"{server.log.total:,} requests served.")
+        stderr_console().print(f"{server.log.total:,} requests served.")
 
 
 async def _serve(server: Server, *, is_for_programs: bool) -> None:
@@ -100,7 +101,7 @@ def _listening(server: Server) -> Listening:
 
 
 def _tell(server: Server) -> None:
-    console = Console()
+    console = stdout_console()
     said = _listening(server)
     console.print(_site_table(server.world))
     console.print(Text(f"The living web is at {said.url}", style="bold"))

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import existing
@@ -28,6 +27,7 @@ from periplus.model import UsageError
 from . import options
 from .closed_pipe import unless_closed
 from .cluster_option import Cluster, executor_at
+from .consoles import stderr_console, stdout_console
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -95,7 +95,7 @@ def _asked(views: Views, question: str, folder: Path) -> tuple[list[str], Iterat
 
 
 def _say(what: str) -> None:
-    Console(stderr=True).print(Text(what, style="dim"), soft_wrap=True)
+    stderr_console().print(Text(what, style="dim"), soft_wrap=True)
 
 
 # what there is
@@ -114,7 +114,7 @@ def _list(folder: Path, *, is_json: bool) -> None:
             for view in views:
                 typer.echo(msgspec.json.encode({"name": view.name, "says": view.says, "sql": view.sql}))
         return
-    console = Console()
+    console = stdout_console()
     widest = max(len(view.name) for _, views in groups for view in views)
     for title, views in groups:
         console.print(Text(title, style="bold"))
@@ -177,7 +177,7 @@ def _show(names: Sequence[str], rows: Iterator[Row], limit: int) -> None:
     """The first rows, aligned; numbers to the right. Elsewhere than on a terminal nothing is cut."""
     shown = [list(row) for row in islice(rows, limit)]
     is_cut = next(rows, None) is not None
-    console = Console()
+    console = stdout_console()
     widest = _WIDEST if console.is_terminal else None
     numeric = [
         all(isinstance(row[place], int | float | Decimal | None) for row in shown) for place in range(len(names))

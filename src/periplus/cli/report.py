@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing, states
@@ -27,6 +26,7 @@ from periplus.store import DiskState, SiteState
 
 from . import options
 from .cluster_option import Cluster, executor_at
+from .consoles import stderr_console, stdout_console
 from .info.freshness import TELLERS, trust
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def report(collection: options.Collected, out: Out = None, json: options.Json = 
     if json:
         typer.echo(msgspec.json.encode(made))
         return
-    Console().print(Text(f"{file}"), soft_wrap=True)
+    stdout_console().print(Text(f"{file}"), soft_wrap=True)
 
 
 def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
@@ -92,7 +92,7 @@ def reported(collection: Collection, cluster: str | None = None) -> Report:
 @contextmanager
 def _telling() -> Iterator[Callable[[str], None]]:
     """What is being done, on stderr: in one line that changes on a terminal, in a few elsewhere."""
-    console = Console(stderr=True)
+    console = stderr_console()
     if not console.is_terminal:
         yield lambda what: None if what.startswith("asking") else console.print(Text(what), soft_wrap=True)
         return

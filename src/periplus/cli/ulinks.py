@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 from msgspec import Struct
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -36,6 +35,7 @@ from periplus.insight.ulinks.titles import entitled
 from periplus.urls import canonical, site_of
 
 from . import options
+from .consoles import stderr_console, stdout_console
 from .crawl.command import NOTHING_FETCHED, run
 from .crawl.live import count
 from .survey.output import FILES
@@ -148,7 +148,7 @@ def _of_site(site: str, wanted: Wanted, wire: dict[str, object], sitemaps: list[
 def _fetched(collection: Collection, title: str) -> None:
     with held(collection.folder):
         collection.save()
-        run(collection, Console(stderr=True), title=title, view=FILES)
+        run(collection, stderr_console(), title=title, view=FILES)
 
 
 def _listed_in(collection: Collection, folder: Path, *, mends: bool = True) -> Sample:
@@ -220,7 +220,7 @@ def _say(found: list[SiteUlinks], *, is_json: bool) -> None:
         for each in found:
             typer.echo(msgspec.json.encode(each))
         return
-    console = Console()
+    console = stdout_console()
     for each in found:
         what = "URLs listed" if each.source == "sitemaps" else "pages"
         console.print(

@@ -20,7 +20,7 @@ from periplus.assembly import Refreshed, Selection
 from periplus.assembly import collection as plans
 from periplus.assembly.auditing import audited
 from periplus.assembly.exporting import committed_of, export_file
-from periplus.assembly.facts.lookup import UrlFacts, of_url
+from periplus.assembly.facts import UrlFacts, url_facts
 from periplus.assembly.options import duration, moment_of
 from periplus.assembly.parts import OwnParts
 from periplus.assembly.refreshing import refresh
@@ -121,7 +121,7 @@ class Collection:
         Not while a crawl of this process writes the collection.
         """
         self._check_not_running("page")
-        facts = of_url(self._found, url)
+        facts = url_facts(self._found, url)
         return KnownPage(facts, tuple(self._versions(facts.url)))
 
     def _versions(self, url: str) -> Iterator[Page]:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 from msgspec.structs import replace
-from rich.console import Console
 
 from periplus.assembly import end_refresh
 from periplus.assembly.asking_again import ask_again
@@ -30,6 +29,7 @@ from periplus.policy.names import nearest
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console, stdout_console
 from ..crawl.command import NOTHING_FETCHED, run
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
 
 def _crawl(collection: Collection, title: str) -> bool:
     """Crawl; whether there is something to audit."""
-    summary = run(collection, Console(stderr=True), title=title)
+    summary = run(collection, stderr_console(), title=title)
     return summary.ended != "interrupted" or bool(summary.pages)
 
 
@@ -246,7 +246,7 @@ def _ask_again(collection: Collection, title: str) -> bool:
     """Ask for everything that is known again, on condition, and for what is new."""
     layout = collection.layout
     plan, config = ask_again(collection.config, layout, collection.seeds)
-    summary = run(replace(collection, config=config), Console(stderr=True), title=title)
+    summary = run(replace(collection, config=config), stderr_console(), title=title)
     end_refresh(layout, plan, is_complete=summary.ended != "interrupted")
     return True
 
@@ -257,7 +257,7 @@ def _checked(collection: Collection, site: str | None, settings: AuditSettings, 
 
     from .requests import check_urls, look_again, merged
 
-    first, console = judged(collection, site, settings, _said), Console(stderr=True)
+    first, console = judged(collection, site, settings, _said), stderr_console()
     urls = [*first.files[:limit], *(first.external[:limit] if external else ())]
     needs_look = "lastmod-always-now" in first.audit.unjudged
     if not first.audit.pages or not (urls or needs_look):
@@ -270,7 +270,7 @@ def _checked(collection: Collection, site: str | None, settings: AuditSettings, 
 
 
 def _said(line: str) -> None:
-    Console(stderr=True).print(line, style="dim", highlight=False)
+    stderr_console().print(line, style="dim", highlight=False)
 
 
 def _write_files(
@@ -309,7 +309,7 @@ def _print(
         more = {"failed_on": failed, "comparison": comparison}
         typer.echo(msgspec.json.encode({**msgspec.structs.asdict(found), **more}))
         return
-    print_audit(Console(), found, failed, comparison, html)
+    print_audit(stdout_console(), found, failed, comparison, html)
 
 
 def _print_dead(found: Audit) -> None:
@@ -319,4 +319,4 @@ def _print_dead(found: Audit) -> None:
     else:
         why = next((mark.says for mark in found.marks if mark.verdict == "unknown"), "No page could be read")
         why = f"{found.site}: {why[:1].lower()}{why[1:]}"
-    Console(stderr=True).print(f"error: {why}", style="bold red", highlight=False, markup=False, soft_wrap=True)
+    stderr_console().print(f"error: {why}", style="bold red", highlight=False, markup=False, soft_wrap=True)

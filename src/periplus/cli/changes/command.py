@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.options import moment_of
@@ -23,6 +22,7 @@ from periplus.model import UsageError
 
 from .. import options
 from ..closed_pipe import unless_closed
+from ..consoles import stderr_console, stdout_console
 from .feed import write_feed
 from .json_lines import say_json
 from .page import say_page
@@ -144,7 +144,7 @@ def changes(
         share_of(least),
         diff,
     )
-    say_since(Console(stderr=True), begin, why)
+    say_since(stderr_console(), begin, why)
     with unless_closed():
         _say(found, asked, now, limit=limit, is_json=json, atom=atom)
 
@@ -167,7 +167,9 @@ def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_j
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
         shown = list(_told(found, asked, limit or SHOWN, counts))
-        say_changes(Console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed)
+        say_changes(
+            stdout_console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed
+        )
 
 
 def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[Told]:

@@ -29,6 +29,7 @@ from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console
 from .live import PAGES, Display, View
 from .on_cluster import gathering
 from .resizing import resized, until_asked
@@ -93,7 +94,7 @@ def crawl(
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection.save()
-        summary = run(collection, Console(stderr=True), gather=gather, most=most)
+        summary = run(collection, stderr_console(), gather=gather, most=most)
     say_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 

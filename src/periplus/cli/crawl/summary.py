@@ -14,6 +14,7 @@ from periplus.assembly.collection import Collection
 from periplus.assembly.summary import Summary
 from periplus.insight.reasons import explained
 
+from ..consoles import stdout_console
 from .live import by_source, count, lasting, pace, size, top
 
 _SEEDS_SHOWN = 10
@@ -64,7 +65,7 @@ def say_plan(collection: Collection, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(plan))
         return
-    console = Console()
+    console = stdout_console()
     for line in _plan_lines(plan):
         console.print(Text(line), soft_wrap=True)
 
@@ -95,7 +96,7 @@ def say_end(summary: Summary, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(summary))
         return
-    console = Console()
+    console = stdout_console()
     if summary.pages or summary.ended == "interrupted":
         _say(console, _end_lines(summary))
         say_places(console, summary)

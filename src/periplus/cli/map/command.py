@@ -29,6 +29,7 @@ from periplus.insight.listed import Listed, listed_urls
 from .. import options
 from ..app import INTERRUPTED
 from ..closed_pipe import unless_closed
+from ..consoles import stderr_console, stdout_console
 from ..crawl.command import NOTHING_FETCHED, run
 from ..survey.output import FILES
 from .output import SHOWN, Counts, MapSummary, say_files, say_json, say_lines, say_rows, say_summary, summary_of_map
@@ -75,7 +76,7 @@ def map(  # noqa: A001 - the verb
         with held(folder):
             collection.save()
             title = f"periplus map {site}" + (f" -o {out}" if out else "")
-            crawled = run(collection, Console(stderr=True), title=title, view=FILES)
+            crawled = run(collection, stderr_console(), title=title, view=FILES)
             with unless_closed():
                 summary = _say(collection, crawled, is_json=json, is_whole=all_)
     if summary.ended == "interrupted":
@@ -85,7 +86,7 @@ def map(  # noqa: A001 - the verb
 
 def _say(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
     """Everything, on stdout."""
-    console = Console()
+    console = stdout_console()
     scratch = Path(mkdtemp(prefix=_SCRATCH, dir=collection.folder))
     spooled = collection.layout.spooled
     try:
@@ -124,4 +125,4 @@ def _say_end(summary: MapSummary, console: Console, *, is_json: bool) -> None:
         sys.stdout.buffer.flush()
         return
     sys.stdout.flush()
-    say_summary(console if console.is_terminal else Console(stderr=True), summary)
+    say_summary(console if console.is_terminal else stderr_console(), summary)

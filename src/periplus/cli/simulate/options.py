@@ -14,6 +14,8 @@ import typer
 
 from periplus.model import UsageError
 
+from ..figures import checked_plot
+
 if TYPE_CHECKING:
     from periplus.lab.simulate.scenario import Scenario
 
@@ -189,7 +191,14 @@ Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=_OUT, help="For programs: a JSON line a result on stdout.")
 ]
 PlotFile = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE.svg", rich_help_panel=_OUT, help="Draw the curves as SVG.")
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE.svg",
+        rich_help_panel=_OUT,
+        callback=checked_plot,
+        help="Draw the curves as SVG; needs the extra periplus[plots].",
+    ),
 ]
 CsvFile = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", rich_help_panel=_OUT, help="The results as a table.")

@@ -25,7 +25,9 @@ from periplus.urls import site_of
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console
 from ..crawl.command import NOTHING_FETCHED, run, title_of
+from ..figures import can_draw, say_left_out
 from .domains import DomainList, read_domains
 from .output import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey
 
@@ -97,7 +99,7 @@ def survey(
 
     Example: periplus survey domains.txt -o my-survey
     """
-    console = Console(stderr=True)
+    console = stderr_console()
     if tables_only:
         _say_counted(existing(out), console, is_json=json)
         return
@@ -153,7 +155,9 @@ def counted(collection: Collection, console: Console) -> Survey:
         domains = map(site_of, collection.seeds)
         spooled = collection.layout.spooled
         surveyed = Survey().extend(facts_of_collection(collection.folder, domains, spooled=spooled))
-        write_survey(surveyed, collection.folder / FOLDER, draw=drawn)
+        write_survey(surveyed, collection.folder / FOLDER, draw=drawn if can_draw() else None)
+    if not can_draw():
+        say_left_out()
     return surveyed
 
 

@@ -16,7 +16,9 @@ from periplus.assembly.summary import Summary
 from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
+from ..consoles import stdout_console
 from ..crawl.live import Row, View, count, host_rows, hosts, lasting, pace, size
+from ..figures import can_draw
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList
 
@@ -136,7 +138,7 @@ def say_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_jso
     if is_json:
         typer.echo(msgspec.json.encode(summary))
         return
-    console = Console()
+    console = stdout_console()
     for line, style in _end_lines(summary):
         console.print(Text(line, style=style), soft_wrap=True)
     if surveyed is not None:
@@ -174,8 +176,9 @@ def _places(summary: SurveySummary, *, is_counted: bool) -> list[str]:
     lines = [
         f"  {folder}/{FOLDER}/report.md    all tables and figures, to read",
         f"  {folder}/{FOLDER}/tables/      every table as CSV and Parquet",
-        f"  {folder}/{FOLDER}/figures/     every figure as SVG",
     ]
+    if can_draw():
+        lines.append(f"  {folder}/{FOLDER}/figures/     every figure as SVG")
     return [*lines, "next:", f"  periplus survey -o {folder}"] if summary.queued else lines
 
 

@@ -16,7 +16,6 @@ from typing import Annotated
 import msgspec
 import typer
 from msgspec.structs import replace
-from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly import budget as budget_of
@@ -31,6 +30,7 @@ from periplus.policy.refresh import objective as check_objective
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console, stdout_console
 from ..crawl.command import run
 from ..crawl.live import PLAIN_EVERY
 from ..crawl.on_cluster import gathering
@@ -132,7 +132,7 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
     title = f"periplus watch {shlex.quote(name)}"
     summary = run(
         collection,
-        Console(stderr=True),
+        stderr_console(),
         title=title,
         view=view_of(before, budget),
         watches=True,
@@ -183,6 +183,6 @@ def _say_end(name: str, progress: Progress, before: CrawlStats, ended: str) -> N
         (f"  periplus changes {folder}", ""),
         (f"  periplus info {folder} SITE   (how far what it says of changes can be trusted)", ""),
     ]
-    console = Console()
+    console = stdout_console()
     for line, style in lines:
         console.print(Text(line, style=style), soft_wrap=True)
