@@ -25,7 +25,16 @@ from periplus.assembly.options import duration, moment_of
 from periplus.assembly.parts import OwnParts
 from periplus.assembly.refreshing import refresh
 from periplus.config import Config
-from periplus.insight.changes import Change, Detail, Kind, changes_since, detail_of, usual_beginning
+from periplus.insight.changes import (
+    Change,
+    Detail,
+    Kind,
+    Mark,
+    Passage,
+    changes_since,
+    detail_of,
+    usual_beginning,
+)
 from periplus.model import CollectionInUse, Url, UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
 from periplus.store.export.captures import COLUMNS, find_original, good_captures, latest_captures
@@ -71,6 +80,13 @@ class PageChange(Struct, frozen=True):
     def kind(self) -> str:
         """`appeared`, `changed` or `vanished`."""
         return self.change.kind.value
+
+    @property
+    def diff(self) -> str:
+        """What differs, a passage a line, as `git diff --word-diff` writes it: `[-removed-]` and `{+added+}`."""
+        difference = None if self.detail is None else self.detail.difference
+        passages = () if difference is None else difference.passages
+        return "\n".join(_marked(passage) for passage in passages if passage.is_changed)
 
 
 class Collection:
@@ -239,6 +255,11 @@ class Collection:
         if form == "warc":
             raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
         return Committed(running.spooled)
+
+
+def _marked(passage: Passage) -> str:
+    signs = {Mark.KEPT: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
+    return " ".join(f"{signs[run.mark][0]}{run.text.strip()}{signs[run.mark][1]}" for run in passage.runs)
 
 
 def _several(values: str | Sequence[str]) -> Sequence[str]:
