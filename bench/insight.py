@@ -284,7 +284,7 @@ def ask(folder: Path) -> dict[str, float]:
         new_urls,
         seen_pairs,
     )
-    from periplus.insight.report import gathered, page
+    from periplus.insight.report import gather_report, page
     from periplus.insight.views import QUESTIONS, Views
 
     took: dict[str, float] = {}
@@ -304,7 +304,7 @@ def ask(folder: Path) -> dict[str, float]:
             "statuses": lambda: views.rows("select * from statuses"),
             "duplicates": lambda: views.rows("select * from duplicates order by pages desc limit 20"),
             "sitemap fields": lambda: views.rows("select * from sitemap_fields"),
-            "report": lambda: page(gathered(views, "made up", 0.0)),
+            "report": lambda: page(gather_report(views, "made up", 0.0)),
         }
         for name, step in steps.items():
             begun = time.perf_counter()

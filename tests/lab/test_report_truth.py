@@ -13,13 +13,14 @@ from tests.lab.chromium_page import Chromium, NoChromium
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 from tests.markup import elements
 
-from periplus.insight.report import Report, gathered, page
-from periplus.insight.report.wording import count, share, sized
+from periplus.insight.audit import Severity, audit
+from periplus.insight.report import Report, gather_report, page
+from periplus.insight.report.wording import byte_size, count, share
 from periplus.insight.views import Views
 from periplus.lab.web import World
 from periplus.lab.web.sites import Profile
 
-PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE)
+PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS)
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 _OVERFLOWING = """
 [...document.querySelectorAll("main *")].filter((each) => {
@@ -52,14 +53,22 @@ class Made(NamedTuple):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Four sites, one of each kind, by links and sitemaps together; reported once."""
-    world = World(11, 4, pages=300, profiles=PROFILES)
-    folder = tmp_path_factory.mktemp("reported")
+    """Five sites by links and sitemaps together; reported once."""
+    return _reported(tmp_path_factory.mktemp("reported"), World(11, len(PROFILES), pages=300, profiles=PROFILES))
+
+
+@pytest.fixture(scope="module")
+def made_of_one(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """One site, a shop, by links and sitemaps together."""
+    return _reported(tmp_path_factory.mktemp("one"), World(11, 1, pages=120, profiles=PROFILES[:1]))
+
+
+def _reported(folder: Path, world: World) -> Made:
     with standing(world) as lab:
         seeds = [site.url for site in world.sites()]
         crawl(folder, seeds, by_proxy(lab) | HURRIED | {"patterns.exclude": ["*from=sitemap*"]})
     with Views(folder) as views:
-        report = gathered(views, "lab", 1_800_000_000.0)
+        report = gather_report(views, "lab", 1_800_000_000.0)
     (folder / "report.html").write_text(page(report))
     return Made(folder, report, folder / "report.html")
 
@@ -102,11 +111,11 @@ def test_every_question_of_the_page_gives_the_numbers_beside_it(made: Made) -> N
 
 
 def test_the_numbers_are_those_of_the_tables(made: Made) -> None:
-    """Asked of the Parquet files themselves, without our views: requests, bytes, visits and errors by site."""
+    """Question of the Parquet files themselves, without our views: requests, bytes, visits and errors by site."""
     asked = rows(made.folder, "select count(*) n, sum(bytes)::bigint b from fetches where outcome <> 'excluded'")[0]
     assert (made.report.row("requests")["requests"], made.report.row("requests")["bytes"]) == (asked["n"], asked["b"])
     assert f"<b>{count(asked['n'])}</b>" in made.text
-    assert f"<b>{sized(asked['b'])}</b>" in made.text
+    assert f"<b>{byte_size(asked['b'])}</b>" in made.text
     visits = "from fetches where purpose = 'page' and outcome <> 'excluded'"
     by_site = {row["site"]: row["n"] for row in rows(made.folder, f"select site, count(*) n {visits} group by site")}
     assert {row["site"]: row["visits"] for row in made.report.rows("visits")} == by_site
@@ -137,6 +146,35 @@ def test_every_figure_is_there_with_what_it_shows_and_what_to_do(made: Made) -> 
         said = figure.xpath("p")
         assert [each.get("class") for each in said] == [None, "do"]
         assert all(len(each.text_content()) > 30 for each in said)
+
+
+def test_one_site_is_shown_by_status_depth_type_time_and_rate(made_of_one: Made) -> None:
+    """Below five sites no plot has a point per site; problems come first, most severe first."""
+    figures = {figure.get("id") for figure in elements(made_of_one.text, "//figure")}
+    assert figures >= {"status", "page_depth", "content_types", "response_times", "request_rate", "coverage"}
+    assert not figures & {"coverage_by_size", "unique_against_coverage", "index_against_unique", "slow_sites"}
+    assert elements(made_of_one.text, "//circle") == []
+    chapters = [each.get("id") for each in elements(made_of_one.text, "//main/section[@id]")]
+    assert chapters[:2] == ["problems", "responses"]
+    report = made_of_one.report
+    with Views(made_of_one.folder) as views:
+        found = audit(views, [str(report.row("visits")["site"])], None, is_whole=False)
+    shown = [(row["severity"], row["name"], row["count"]) for row in report.rows("findings")]
+    assert sorted(shown) == sorted((each.severity.value, each.name, each.count) for each in found.findings)
+    ranks = [[severity.value for severity in Severity].index(severity) for severity, _, _ in shown]
+    assert ranks == sorted(ranks)
+    assert len(set(ranks)) > 1
+
+
+def test_the_numbers_of_one_site_add_up(made_of_one: Made) -> None:
+    """Statuses, depths, types and response times each count every fetched URL; the rate counts every request."""
+    report = made_of_one.report
+    crawled = report.row("glance")["crawled"]
+    for name in ("status", "page_depth", "content_types", "response_times"):
+        assert sum(row["urls"] for row in report.rows(name)) == crawled > 100
+    assert sum(row["requests"] for row in report.rows("request_rate")) == report.row("requests")["requests"]
+    listed = {row["what"]: row["share"] for row in report.rows("coverage")}
+    assert listed["unique pages"] == report.row("glance")["unique_coverage"]
 
 
 # in a browser
@@ -206,3 +244,36 @@ def test_a_click_sorts_a_table_by_its_numbers(made: Made, browser: Chromium) -> 
     assert browser.run(column) == sorted(largest)
     sorts = "[...document.querySelectorAll('#largest th')].map((each) => each.ariaSort)"
     assert browser.run(sorts) == [None, "ascending", None, None]
+
+
+def test_a_filter_keeps_the_rows_that_have_all_its_words(made: Made, browser: Chromium) -> None:
+    """Rows without one of the words are hidden, and how many are left is said; an empty filter shows all."""
+    browser.open(made.file, 1280)
+    typed = """(words) => {
+      const input = document.querySelector("#largest .filter input");
+      input.value = words;
+      input.dispatchEvent(new Event("input"));
+      return [[...document.querySelectorAll("#largest tbody tr")].filter((row) => !row.hidden).length,
+        document.querySelector("#largest .filter span").textContent];
+    }"""
+    rows_shown = made.report.rows("largest")
+    word = str(rows_shown[0]["url"]).rpartition("/")[2].partition("?")[0] or "http"
+    matching = [row for row in rows_shown if word.lower() in str(row["url"]).lower()]
+    assert browser.run(f"({typed})({word!r} + ' http')") == [
+        len(matching),
+        f"{len(matching)} of {len(rows_shown)} rows",
+    ]
+    assert browser.run(f"({typed})('no row has this')")[0] == 0
+    assert browser.run(f"({typed})('')") == [len(rows_shown), ""]
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_browser_shows_one_site_without_a_fault(made_of_one: Made, browser: Chromium, width: int) -> None:
+    """The page of one site: no error, no request but for the file itself, nothing wider than the screen."""
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.open(made_of_one.file, width)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run(_OVERFLOWING) == []
+    assert browser.complaints == []
+    assert browser.requests == [made_of_one.file.resolve().as_uri()]

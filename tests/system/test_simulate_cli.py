@@ -191,6 +191,27 @@ def test_freshness_with_signals_against_another_policy(tmp_path: Path, run: Run)
     assert "gain over uniform" in plot.read_text()
 
 
+def test_balance_divides_fetches_between_two_sources(tmp_path: Path, rows: Rows, run: Run) -> None:
+    """Every way on every kind of site, as JSON, as a table and as CSV."""
+    found = rows("balance", "--pages", "300", "--budget", "150", "--repetitions", "2")
+    ways = {row["way"] for row in found}
+    assert {"balance", "strict", "half and half", "best split"} <= ways
+    assert all(len(row["values"]) == 2 and row["unique"] <= 150 for row in found)
+    done = run("balance", "--pages", "300", "--budget", "150", "--csv", str(tmp_path / "balance.csv"))
+    assert "forgotten sitemap" in done.stdout
+    with (tmp_path / "balance.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == len(found)
+
+
+def test_a_graph_of_bare_numbers_is_warned_of(tmp_path: Path, run: Run) -> None:
+    """On stderr, once; not where pages are grouped by an option."""
+    file = tmp_path / "links.csv"
+    file.write_text("source,target\n" + "".join(f"{page},{page + 1}\n" for page in range(40)))
+    plain = ("ordering", "--graph", str(file), "--policy", "breadth_first", "--workers", "1", "--delay", "0s")
+    assert run(*plain).stderr.count("--pages-per-site") == 1
+    assert "warning" not in run(*plain, "--pages-per-site", "5").stderr
+
+
 def test_what_signals_are_worth(tmp_path: Path, rows: Rows, run: Run) -> None:
     """By quality, or by one property that is varied."""
     small = ("--sites", "3", "--pages", "10", "--days", "8", "--workers", "1")
@@ -249,7 +270,7 @@ def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -
         (("scaling", "--shares", "some"), "present"),
         (("scaling", "--shards", "none"), "--shards"),
         (("scaling", "--pages", "9", "--sites", "10"), "sites"),
-        (("--reproduce", "brandman", "ordering"), "stands alone"),
+        (("--reproduce", "brandman", "ordering"), "takes no verb"),
         (("--reproduce", "plato"), "castillo"),
         (("nonsense",), "nonsense"),
     ],

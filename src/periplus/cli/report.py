@@ -1,7 +1,7 @@
-"""`periplus report`: a collection as one HTML file. What is in it is in `insight.report`; here is what the state knows.
+"""`periplus report`: writes a collection's report (`insight.report`) as one HTML file.
 
-The tables tell what happened; how the budget of a site is shared, how far it is believed and how fresh its copies are
-is in what the shards have committed, which is read as `periplus info` reads it.
+The tables hold what happened. How a site's budget is divided, how reliable its signals are, how fresh its copies are
+and its robots.txt come from the committed state of the shards, read as `periplus info` reads it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from periplus.assembly.collection import Collection, existing, states
 from periplus.assembly.facts import freshness
 from periplus.assembly.facts.sources import balance_of
 from periplus.insight.reasons import explained
-from periplus.model import UsageError
+from periplus.model import Lane, RobotsFile, UsageError
 from periplus.store import DiskState, SiteState
 
 from . import options
@@ -30,21 +30,26 @@ from .consoles import stderr_console, stdout_console
 from .info.freshness import TELLERS, trust
 
 if TYPE_CHECKING:
-    from periplus.insight.report import Beside, Report
+    from periplus.insight.report import CrawlState, Report
 
 NAME = "report.html"
-"""The file, in the folder of the collection, if none is named."""
+"""The default file, in the folder of the collection."""
+_STEP = "report: "
+"""How the progress lines of single questions begin: they are shown on a terminal only."""
 _SITES = 50
-"""Sites whose state is shown: those with the most pages."""
+"""Sites whose state is shown, those with the most pages: as many rows as a table of the report has."""
+
+_LINK_LANES = (Lane.DISCOVERY, Lane.SITEMAPS)
+"""Queues of URLs that were never fetched."""
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it; else {NAME} in the collection."),
+    typer.Option("--out", "-o", metavar="FILE", help=f"The file to write; by default {NAME} in the collection."),
 ]
 
 
 def report(collection: options.Collected, out: Out = None, json: options.Json = False, cluster: Cluster = None) -> None:
-    """Make one HTML file of a collection to look at: figures, tables, what they show and what to do.
+    """Write a report of a collection as one HTML file: problems, figures, tables, and what to do about them.
 
     Example: periplus report docs
     """
@@ -75,40 +80,44 @@ def written_report(collection: Collection, out: Path | None = None, cluster: str
 
 
 def reported(collection: Collection, cluster: str | None = None) -> Report:
-    """All numbers of the report of a collection."""
-    from periplus.insight.report import gathered  # DuckDB: not before a crawl, and not for who needs none
+    """The report of a collection as data."""
+    from periplus.insight.report import gather_report  # imports DuckDB: only where it is used
     from periplus.insight.views import Views
 
     name = collection.folder.resolve().name
     folder, spooled = collection.folder, collection.layout.spooled
     with (
         executor_at(cluster) as executor,
-        _telling() as say,
+        _progress() as say,
         Views(folder, spooled=spooled, say=say, executor=executor) as views,
     ):
-        return gathered(views, name, time.time(), beside_of(collection), say=lambda what: say(f"asking: {what}"))
+        return gather_report(
+            views, name, time.time(), crawl_state_of(collection), say=lambda what: say(f"{_STEP}{what}")
+        )
 
 
 @contextmanager
-def _telling() -> Iterator[Callable[[str], None]]:
-    """What is being done, on stderr: in one line that changes on a terminal, in a few elsewhere."""
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Progress on stderr: one changing line on a terminal, the main steps elsewhere."""
     console = stderr_console()
     if not console.is_terminal:
-        yield lambda what: None if what.startswith("asking") else console.print(Text(what), soft_wrap=True)
+        yield lambda what: None if what.startswith(_STEP) else console.print(Text(what), soft_wrap=True)
         return
-    with console.status("making the report") as status:
+    with console.status("writing the report") as status:
         yield lambda what: status.update(Text(what, style="dim"))
 
 
-# what the state knows
+# from the state of the shards
 
 
-def beside_of(collection: Collection) -> Beside:
-    """How fresh all copies are; how the largest sites share their budget, and how far they are believed."""
-    from periplus.insight.report import Beside, Budget, KnownFreshness, Trust
+def crawl_state_of(collection: Collection) -> CrawlState:
+    """Freshness of all copies; budgets, signals, robots.txt and queued URLs of the largest sites."""
+    from periplus.insight.report import Budget, CrawlState, KnownFreshness, Trust
 
     budgets: list[Budget] = []
     trusts: list[Trust] = []
+    robots: dict[str, RobotsFile] = {}
+    waiting: dict[str, int] = {}
     with states(collection.layout) as opened:
         fresh = freshness.of_collection(opened.values(), time.time())
         for state, kept in _largest(opened.values()):
@@ -116,13 +125,17 @@ def beside_of(collection: Collection) -> Beside:
             if balance is not None:
                 budgets.append(Budget(str(kept.site), balance.sitemaps, balance.links, balance.epochs))
             known = freshness.of_site(kept, state, collection.config.churn)
+            file = state.robots.get(kept.site)
+            if file is not None:
+                robots[str(kept.site)] = file
+            waiting[str(kept.site)] = sum(state.queues.length(kept.site, lane) for lane in _LINK_LANES)
             signals = () if known is None else known.signals
             trusts += [Trust(str(kept.site), TELLERS[each.kind], each.verdict, trust(each)) for each in signals]
     known_fresh = None
     if fresh is not None:
         low, high = max(fresh.fresh - fresh.half, 0.0), min(fresh.fresh + fresh.half, 1.0)
         known_fresh = KnownFreshness(fresh.pages, fresh.fresh, low, high, fresh.age)
-    return Beside(known_fresh, tuple(budgets), tuple(trusts), explained)
+    return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting)
 
 
 def _largest(opened: Iterable[DiskState]) -> list[tuple[DiskState, SiteState]]:

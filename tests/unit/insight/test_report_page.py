@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,13 @@ from hypothesis import strategies as st
 from tests.markup import elements
 from tests.unit.insight.asked_collection import Made, at
 
-from periplus.insight.report import Beside, Budget, KnownFreshness, Report, Trust, gathered, page
-from periplus.insight.report.asked import ASKED, CHAPTERS
+from periplus.insight.report import Budget, CrawlState, KnownFreshness, Report, Trust, gather_report, page
 from periplus.insight.report.drawing import FIGURES
+from periplus.insight.report.few_sites import FEW
 from periplus.insight.report.figures import Scale, linear, logarithmic
 from periplus.insight.report.figures.canvas import LETTER, TITLE, WIDTH
-from periplus.insight.report.figures.points import Curve, curves
+from periplus.insight.report.figures.points import Curve, Point, line_plot, scatter_plot
+from periplus.insight.report.questions import BY_CHAPTER, CHAPTERS
 from periplus.insight.report.wording import clean, link, prose, share
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u202e\x07"
@@ -26,9 +29,9 @@ DOCUMENTED = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_t
 MOST_BYTES = 700_000
 
 
-def reported(made: Made, beside: Beside | None = None, name: str = "docs") -> Report:
+def reported(made: Made, beside: CrawlState | None = None, name: str = "docs") -> Report:
     with made.views() as views:
-        return gathered(views, name, 1_800_000_000.0, beside)
+        return gather_report(views, name, 1_800_000_000.0, beside)
 
 
 def test_what_strangers_wrote_is_only_text(tmp_path: Path) -> None:
@@ -42,7 +45,7 @@ def test_what_strangers_wrote_is_only_text(tmp_path: Path) -> None:
         made.told(url, "link", number, site="evil.test")
         made.asked(url, site="evil.test", content_type=EVIL, reason=EVIL)
         made.read(url, 2, [home], title=EVIL, site="evil.test")
-    beside = Beside(
+    beside = CrawlState(
         KnownFreshness(3, 0.5, 0.4, 0.6, 60.0),
         (Budget(EVIL, 1, 2, 3),),
         (Trust(EVIL, EVIL, EVIL, EVIL),),
@@ -79,7 +82,7 @@ def test_a_collection_of_nothing_has_a_page(tmp_path: Path) -> None:
     assert "Nothing to show here yet" in text
     made = Made(tmp_path / "begun")
     made.told("http://a.test/", "seed")
-    assert "URLs heard of" in page(reported(made))
+    assert "URLs discovered" in page(reported(made))
 
 
 def test_a_page_stays_small(tmp_path: Path) -> None:
@@ -95,14 +98,14 @@ def test_a_page_stays_small(tmp_path: Path) -> None:
         made.got(home, 9000 + number, [url])
     text = page(reported(made))
     assert len(text.encode()) < MOST_BYTES
-    assert "the query without its limit has all" in text
+    assert "the query without its limit returns all" in text
 
 
 def test_every_part_has_its_chapter_and_its_figure() -> None:
     """Whatever is asked is shown somewhere, with sentences that end."""
-    assert {each.chapter for each in ASKED} <= set(CHAPTERS)
-    assert {each.figure for each in ASKED if each.figure} <= set(FIGURES)
-    for each in ASKED:
+    assert {each.chapter for each in (*BY_CHAPTER, *FEW)} <= set(CHAPTERS)
+    assert {each.figure for each in (*BY_CHAPTER, *FEW) if each.figure} <= set(FIGURES)
+    for each in (*BY_CHAPTER, *FEW):
         assert each.says.endswith(".")
         assert each.advice.endswith(".")
     for title, _ in CHAPTERS.values():
@@ -157,7 +160,7 @@ def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(tmp_path: Pat
     for day, is_change in enumerate([False, True, True, False]):
         seen = {"url": "http://a.test/", "site": "a.test", "seen_at": at(86_400 * day), "is_change": is_change}
         made.rows["changes"].append(seen)
-    beside = Beside(
+    beside = CrawlState(
         KnownFreshness(1, 0.83, 0.7, 0.9, 7200.0),
         (Budget("a.test", 30, 70, 4),),
         (Trust("a.test", "its feed", "honest", "its feed is honest"),),
@@ -166,7 +169,7 @@ def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(tmp_path: Pat
     rates = report.row("change_rates")
     assert (rates["comparisons"], rates["changed"], rates["days_between"]) == (4, 2, 1.0)
     (shown,) = elements(page(report), "/html")
-    for name, said in (("change_rates", "50 % of 4 visits"), ("budgets", "30 : 70")):
+    for name, said in (("change_rates", "50 % of 4 fetches"), ("budgets", "30 : 70")):
         (found,) = shown.xpath(f"//figure[@id='{name}']//svg")
         assert said in found.text_content()
     assert "honest" in shown.get_element_by_id("trusts").text_content()
@@ -178,7 +181,7 @@ def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, fl
     """Wherever its highest point is: not on the title of the axis, nor on another name."""
     whole = Scale(0.0, 1.0, str)
     drawn = (Curve("Sitemaps", "sitemaps", tuple(points)), Curve("links", "links", tuple(points)))
-    parts = elements(curves(drawn, whole, whole, ("x", "y" * length), "label"), "//text")
+    parts = elements(line_plot(drawn, whole, whole, ("x", "y" * length), "label"), "//text")
     names = [(float(each.get("x", 0)), float(each.get("y", 0)), each.text_content()) for each in parts]
     boxes = [(x - LETTER * len(word) / 2, x + LETTER * len(word) / 2, y) for x, y, word in names if len(word) > 4]
     boxes = [box for box in boxes if box[2] != TITLE] + [(0.0, LETTER * length, TITLE)]
@@ -201,3 +204,58 @@ def test_bars_of_shares_are_of_all() -> None:
     classes = FIGURES["classes"]([{"class": "error", "urls": 1}, {"class": "media", "urls": 3}], "x")
     drawn = [float(each.get("width", 0)) for each in elements(classes, "//rect[@class='accent']")]
     assert drawn == [whole / 4, whole * 3 / 4]
+
+
+def test_a_logarithmic_axis_shows_no_zero() -> None:
+    """A step without URLs interrupts the line: 0 has no place there, and drawn at the end it would look like 1."""
+    rows = [
+        {"since": 10.0 * place, "sitemaps": number, "discovery": 0}
+        for place, number in enumerate([5000, 2, 0, 1, 3, 0, 9])
+    ]
+    drawn = FIGURES["times"](rows, "label")
+    assert "(logarithmic)" in drawn
+    lines = [each.get("d", "") for each in elements(drawn, "//path[contains(@class, 'sitemaps')]")]
+    assert [line.count("L") + 1 for line in lines] == [2, 2, 1]
+    assert elements(drawn, "//path[contains(@class, 'links')]") == []
+    ticks = [each.text_content() for each in elements(drawn, "//text[contains(@class, 'tick')]")]
+    assert "0" not in ticks
+    assert (
+        scatter_plot([Point("a", 0, 1)], logarithmic([10.0]), linear([1.0]), ("x", "y"), "label").count("circle") == 0
+    )
+
+
+def test_every_figure_of_bars_says_what_its_whole_is(tmp_path: Path) -> None:
+    """Bars that lie say it below them; bars that stand, in the title of their axis."""
+    made = Made(tmp_path)
+    for number in range(12):
+        url = f"http://{'abcdef'[number % 6]}.test/{number}"
+        made.told(url, "seed" if number < 6 else "sitemap")
+        made.got(url, number // 2 + 1, [f"http://a.test/{number + 6}"])
+    made.asked("http://a.test/gone", 404)
+    made.told("http://a.test/gone", "link")
+    report = reported(made, CrawlState(budgets=(Budget("a.test", 1, 2, 3),)))
+    shown = page(report)
+    figures = elements(shown, "//figure[.//rect]")
+    assert len(figures) > 8
+    for figure in figures:
+        words = [each.text_content() for each in figure.xpath(".//svg//text")]
+        is_said = any(each.startswith("Full width: ") or ", of all " in each or "of all" in each for each in words)
+        assert is_said, figure.get("id")
+
+
+def test_the_report_needs_no_plotting_library(tmp_path: Path) -> None:
+    """Its figures are drawn where matplotlib is not installed."""
+    made = Made(tmp_path)
+    made.told("http://a.test/", "seed")
+    made.got("http://a.test/", 1)
+    made.views().close()
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from pathlib import Path\n"
+        "from periplus.insight.report import gather_report, page\n"
+        "from periplus.insight.views import Views\n"
+        f"with Views(Path({str(made.folder)!r})) as views: print(page(gather_report(views, 'a', 0.0)).count('<svg'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 4

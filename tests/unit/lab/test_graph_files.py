@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from periplus.lab.simulate.edge_lists import edge_list, gaps
 from periplus.lab.simulate.graph_files import read_graph, read_ranks
+from periplus.lab.simulate.orderings import compare_orderings
+from periplus.lab.simulate.policy_choice import PolicyChoice
 from periplus.lab.simulate.web import Web
 from periplus.model import ConfigError
 
@@ -50,7 +52,8 @@ def test_edge_lists_of_numbers(tmp_path: Path, text: str) -> None:
     """Whatever parts them, wherever they begin, weighted or not: pages are the numbers that occur, in order."""
     web = read_graph(written(tmp_path, "graph.txt", text))
     assert links_of(web) == LINKS
-    assert len(web.sites) == len(web) == 4
+    assert len(web) == 4
+    assert len(web.sites) == 1
 
 
 @pytest.mark.parametrize("squeeze", [gzip.compress, bz2.compress, lzma.compress, zstandard.compress, bytes])
@@ -134,6 +137,41 @@ def test_hosts_and_groups_make_sites(tmp_path: Path) -> None:
         read_graph(path, hosts=written(tmp_path, "few", "a.org\n"))
 
 
+def test_bare_numbers_are_one_site_with_a_warning(tmp_path: Path) -> None:
+    """A site for each page would make all orderings alike; grouping is an option, and then nothing is warned of."""
+    path = written(tmp_path, "graph.txt", "0 1\n0 2\n1 2\n2 3\n")
+    warned: list[str] = []
+    assert len(read_graph(path, warn=warned.append).sites) == 1
+    assert len(warned) == 1
+    assert "--pages-per-site" in warned[0]
+    assert len(read_graph(path, pages_per_site=1, warn=warned.append).sites) == 4
+    assert len(read_graph(written(tmp_path, "names.txt", "a.org b.org\n"), warn=warned.append).sites) == 2
+    assert len(warned) == 1
+
+
+def test_orderings_differ_on_bare_numbers(tmp_path: Path) -> None:
+    """Breadth-first fetches the pages near the seed first, random order does not."""
+    links = "".join(f"{page} {2 * page + 1}\n{page} {2 * page + 2}\n" for page in range(511))
+    web = read_graph(written(tmp_path, "tree.txt", links))
+    choices = [PolicyChoice("breadth_first"), PolicyChoice("random")]
+    first, other = compare_orderings(lambda _seed: web, choices, budgets=(0.1,), limit=200)
+    assert first.mass != other.mass
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target\nhttp://a.org/,http://b.org/\n",
+        "Source_URL\tTarget_URL\na.org\tb.org\n",
+        "page,links to\na.org/x,b.org/y\n",
+        '"FromNodeId","ToNodeId"\n1,2\n',
+    ],
+)
+def test_the_header_of_a_csv_file_is_not_a_link(tmp_path: Path, text: str) -> None:
+    """By the names of its columns, or because addresses or numbers follow."""
+    assert links_of(read_graph(written(tmp_path, "graph.csv", text))) == {(0, 1)}
+
+
 def test_everything_can_be_reached_from_few_seeds(tmp_path: Path) -> None:
     """A ring that nobody leads to needs one seed, not all of its pages."""
     web = read_graph(written(tmp_path, "g.txt", "0 1\n0 2\n0 3\n1 0\n4 5\n5 4\n5 3\n6 6\n"))
@@ -186,5 +224,5 @@ def test_a_folder_holds_one_graph(tmp_path: Path) -> None:
         assert ranks.tolist() == [0.5, 0.5]
     other = written(tmp_path, "other.txt", "0 1\n")
     assert read_ranks(other) is None
-    with pytest.raises(ConfigError, match="which"):
+    with pytest.raises(ConfigError, match="expected one link file"):
         read_graph(tmp_path)

@@ -106,6 +106,6 @@ def test_unvisited_urls_come_along_when_asked_for(crawled: Crawled, tmp_path: Pa
 
 def test_what_is_no_collection_is_refused(tmp_path: Path) -> None:
     """With a word on what to give instead."""
-    with pytest.raises(CollectionError, match="no collection") as caught:
+    with pytest.raises(CollectionError, match="is not a collection") as caught:
         web_of_collection(tmp_path)
     assert caught.value.hint

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from periplus.lab.simulate.scenario import Scenario
 
 FIRST_WEB: dict[str, object] = {"web.pages": 20_000, "web.sites": 1_000, "web.largest_site": 200}
-"""Sites so large that some have many pages of a batch, and so many that most robots find one."""
+"""Sites: large enough that some have many pages of a batch, and enough of them that most robots find one."""
 _TENTH = 10
 _WIDTH = 16
 
@@ -73,10 +73,10 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     from periplus.lab.simulate.batches import BANDWIDTHS, PAGES_PER_VISIT, batch_activity
     from periplus.lab.simulate.results import batch_rows
 
-    asked, webs, runs = scenario.experiment, scenario.webs(), []
+    asked, webs, runs = scenario.experiment, scenario.webs(warn), []
     for number, seed in enumerate(scenario.seeds, 1):
         web = webs(seed)
-        with Telling(f"batches, repetition {number} of {asked.repetitions}") as telling:
+        with ExperimentProgress(f"batches, repetition {number} of {asked.repetitions}") as progress:
             run = batch_activity(
                 web,
                 size=asked.batch or max(1, len(web) // _TENTH),
@@ -84,7 +84,7 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
                 pages_per_visit=asked.pages_per_visit or PAGES_PER_VISIT,
                 bandwidths=asked.bandwidths or BANDWIDTHS,
                 seed=seed,
-                progress=telling,
+                progress=progress,
             )
         runs.append(run)
     rows = batch_rows(runs, scenario.network, scenario.web_name, asked.seed)

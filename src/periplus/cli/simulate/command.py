@@ -1,4 +1,4 @@
-"""`periplus simulate`: policies in virtual time, and the experiments of two papers done again.
+"""`periplus simulate`: compare policies in virtual time, and reproduce the experiments of papers.
 
 This file is the group: its verbs are in the files beside it, one family each. What they run is in `lab.simulate`; it is
 imported when an experiment begins.
@@ -12,10 +12,11 @@ from periplus.model import UsageError
 
 from . import options
 from . import reproduce as simulate_reproduce
+from .balance import balance
 from .batch import batch
 from .freshness import freshness
 from .ordering import ordering
-from .reproduce import Asked
+from .reproduce import ReproduceOptions
 from .scaling import scaling
 from .signals import signals
 from .speedup import speedup
@@ -25,7 +26,7 @@ simulate = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (ordering, speedup, batch, freshness, signals, scaling):
+for verb in (ordering, speedup, batch, freshness, signals, balance, scaling):
     simulate.command()(verb)
 
 
@@ -40,7 +41,7 @@ def _alone(
     workers: options.Workers = None,
     json: options.Json = False,
 ) -> None:
-    """Measure policies in virtual time, with the scheduler that really crawls; do the papers' experiments again.
+    """Compare policies in virtual time with the crawler's scheduler; reproduce papers' experiments.
 
     Example: periplus simulate ordering
 
@@ -49,10 +50,10 @@ def _alone(
     if context.invoked_subcommand is not None:
         if reproduce:
             raise UsageError(
-                "--reproduce stands alone", hint=f"periplus simulate --reproduce {reproduce.value}, without a verb"
+                "--reproduce takes no verb", hint=f"periplus simulate --reproduce {reproduce.value}, without a verb"
             )
         return
     if reproduce is None:
         typer.echo(context.get_help())
         return
-    simulate_reproduce.run(reproduce, out, Asked(scale, seed or 0, repetitions, workers), is_json=json)
+    simulate_reproduce.run(reproduce, out, ReproduceOptions(scale, seed or 0, repetitions, workers), is_json=json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.freshness import FreshnessResult
@@ -32,7 +32,7 @@ def freshness(
     plot: options.PlotFile = None,
     csv: options.CsvFile = None,
 ) -> None:
-    """Compare refresh policies on histories of change: how fresh each keeps a collection for so many fetches a day.
+    """Compare refresh policies on histories of change: how fresh each keeps a collection within a daily budget.
 
     Example: periplus simulate freshness --policy conventional,metadata --budget 0.05,0.1,0.2
     """
@@ -72,7 +72,7 @@ def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], l
     policies = scenario.refreshes()
     if against and against not in policies:
         policies.append(against)
-    with Telling("freshness") as telling:
+    with ExperimentProgress("freshness") as progress:
         results = run_freshness(
             histories,
             policies,
@@ -81,7 +81,7 @@ def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], l
             days=asked.days or None,
             settings=scenario.refresh,
             signals=asked.signals,
-            progress=telling,
+            progress=progress,
         )
     left_out = histories.left_out if isinstance(histories, Histories) else {}
     notes = tuple(f"{count:,} x {reason}: left out of what was read" for reason, count in left_out.items() if count)
@@ -129,7 +129,7 @@ def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow], known: tuple[str, .
     title = f"{scenario.history_name}; {first.pages:,} pages in {first.days} days{signals}; {seeds_words(scenario)}"
     what = f"how much fresher than {against}, in per cent of that" if against else "fresh copies, in per cent"
     notes = (
-        f"{what}, mean over time, when so much of the collection may be fetched a day",
+        f"{what}, mean over time, by the share of the collection fetched a day",
         f"needless: fetches of pages that had not changed, in per cent, at {share_name(budgets[-1])}",
         *known,
     )

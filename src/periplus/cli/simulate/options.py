@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 class Paper(StrEnum):
-    """What can be done again."""
+    """Papers whose experiments can be reproduced."""
 
     CASTILLO = "castillo"
     BRANDMAN = "brandman"
+    SITEMAPS = "sitemaps"
 
 
 _WEB = "The web"
@@ -35,26 +36,26 @@ _OUT = "What is written"
 Policy = Annotated[
     str | None,
     typer.Option(
-        "--policy", metavar="A,B,...", help="Which to compare; settings after a colon: batch:every=5000. Or: all."
+        "--policy", metavar="A,B,...", help="Policies to compare; settings after a colon: batch:every=5000. Or: all."
     ),
 ]
 OnePolicy = Annotated[
     str | None, typer.Option("--policy", metavar="NAME", help="The ordering; by default largest_site.")
 ]
 Budget = Annotated[
-    str | None, typer.Option("--budget", metavar="X,Y,...", help="Shares of the pages at which to tell: 0.01,0.05.")
+    str | None, typer.Option("--budget", metavar="X,Y,...", help="Shares of the pages at which to compare: 0.01,0.05.")
 ]
 DailyBudget = Annotated[
     str | None, typer.Option("--budget", metavar="X,Y,...", help="Shares of the pages to fetch a day: 0.05,0.2.")
 ]
 Graph = Annotated[
     Path | None,
-    typer.Option("--graph", metavar="FILE", rich_help_panel=_WEB, help="Read the web from a file of links."),
+    typer.Option("--graph", metavar="FILE", rich_help_panel=_WEB, help="Read the web from a link file."),
 ]
 Hosts = Annotated[
     Path | None,
     typer.Option(
-        "--hosts", metavar="FILE", rich_help_panel=_WEB, help="The host of each page of the graph, a line each."
+        "--hosts", metavar="FILE", rich_help_panel=_WEB, help="A file with the host of each page of the graph."
     ),
 ]
 PagesPerSite = Annotated[
@@ -92,12 +93,14 @@ Signals = Annotated[
         "--signals",
         metavar="QUALITY",
         rich_help_panel=_WEB,
-        help="Let signals of change come: good, mixed, late, poor or useless ones.",
+        help="Add change signals: good, mixed, late, poor or useless.",
     ),
 ]
 Qualities = Annotated[
     str | None,
-    typer.Option("--quality", metavar="A,B,...", help="Of the signals: good, mixed, late, poor, useless. Else all."),
+    typer.Option(
+        "--quality", metavar="A,B,...", help="Qualities of signals: good, mixed, late, poor, useless. By default all."
+    ),
 ]
 Vary = Annotated[
     str | None,
@@ -105,10 +108,11 @@ Vary = Annotated[
 ]
 Against = Annotated[
     str | None,
-    typer.Option("--against", metavar="POLICY", help="Tell and draw how much fresher than this policy: uniform."),
+    typer.Option("--against", metavar="POLICY", help="Show the gain in freshness over this policy: uniform."),
 ]
 SignalPages = Annotated[
-    int | None, typer.Option("--pages", metavar="N", min=1, rich_help_panel=_WEB, help="Pages of each site; else 50.")
+    int | None,
+    typer.Option("--pages", metavar="N", min=1, rich_help_panel=_WEB, help="Pages of each site; by default 50."),
 ]
 SignalSites = Annotated[
     int | None, typer.Option("--sites", metavar="N", min=1, rich_help_panel=_WEB, help="Sites; by default 20.")
@@ -138,7 +142,9 @@ ConnectionsList = Annotated[
 ]
 Delay = Annotated[
     str | None,
-    typer.Option("--delay", metavar="TIME", rich_help_panel=_NETWORK, help="Between two visits of a site: 15s."),
+    typer.Option(
+        "--delay", metavar="TIME", rich_help_panel=_NETWORK, help="Seconds between two visits of a site: 15s."
+    ),
 ]
 PagesPerVisit = Annotated[
     int | None,
@@ -165,7 +171,8 @@ BatchSize = Annotated[
     typer.Option("--size", metavar="PAGES", min=1, help="Pages of the batch; by default a tenth of the web."),
 ]
 Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="PAGES", min=1, rich_help_panel=_RUN, help="Pages of a run, at most.")
+    int | None,
+    typer.Option("--limit", metavar="PAGES", min=1, rich_help_panel=_RUN, help="Maximum number of pages of a run."),
 ]
 Seed = Annotated[
     int | None,
@@ -180,16 +187,14 @@ Repetitions = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", metavar="N", min=1, max=256, rich_help_panel=_RUN, help="Processes; by default one a core."
+        "--workers", metavar="N", min=1, max=256, rich_help_panel=_RUN, help="Processes; by default one for each core."
     ),
 ]
 SettingsFile = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", rich_help_panel=_RUN, help="Settings in TOML; options go over them."),
+    typer.Option("--config", metavar="FILE", rich_help_panel=_RUN, help="Settings in TOML; options override them."),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", rich_help_panel=_OUT, help="For programs: a JSON line a result on stdout.")
-]
+Json = Annotated[bool, typer.Option("--json", rich_help_panel=_OUT, help="Print a JSON line for each result.")]
 PlotFile = Annotated[
     Path | None,
     typer.Option(
@@ -201,7 +206,7 @@ PlotFile = Annotated[
     ),
 ]
 CsvFile = Annotated[
-    Path | None, typer.Option("--csv", metavar="FILE", rich_help_panel=_OUT, help="The results as a table.")
+    Path | None, typer.Option("--csv", metavar="FILE", rich_help_panel=_OUT, help="Write the results as a table.")
 ]
 TablesFolder = Annotated[
     Path | None,
@@ -210,14 +215,17 @@ TablesFolder = Annotated[
     ),
 ]
 Reproduce = Annotated[
-    Paper | None, typer.Option("--reproduce", help="Do the experiments of a paper again, and compare the numbers.")
+    Paper | None, typer.Option("--reproduce", help="Reproduce the experiments of a paper and compare the numbers.")
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where results of --reproduce go; else PAPER-results.")
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="The folder for the results of --reproduce; by default PAPER-results."
+    ),
 ]
 Scale = Annotated[
     int | None,
-    typer.Option("--scale", metavar="PAGES", min=1, help="Pages of the web of castillo; by default 100,000."),
+    typer.Option("--scale", metavar="PAGES", min=1, help="Pages of the web: castillo (100,000) or sitemaps (1,000)."),
 ]
 
 
@@ -243,7 +251,7 @@ def web_options(
 def scenario_of(
     config: Path | None, options: dict[str, object], first_web: dict[str, object] | None = None
 ) -> Scenario:
-    """What a file says, and the options over it. `first_web` is generated where nobody says which web it is to be."""
+    """The settings of a file, overridden by options. `first_web` is generated where neither names a web."""
     from periplus.lab.simulate.scenario import PAGES_A_SITE, Scenario
 
     names = ("input.graph", "input.collection", "web.pages", "web.sites")

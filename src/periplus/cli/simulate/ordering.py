@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING
 from periplus.model import UsageError
 
 from . import options
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+from .output import (
+    Column,
+    ExperimentProgress,
+    Files,
+    Sheet,
+    per_cent,
+    say,
+    say_json,
+    share_name,
+    stoppable,
+    warn,
+    write,
+)
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
@@ -46,7 +58,7 @@ def ordering(
     csv: options.CsvFile = None,
     tables: options.TablesFolder = None,
 ) -> None:
-    """Compare orderings: how much of all PageRank each has after so many pages, and how long its crawl takes.
+    """Compare orderings: how much of all PageRank each has after a share of the pages, and how long its crawl takes.
 
     Example: periplus simulate ordering --policy breadth_first,opic,batch:every=5000 --budget 0.01,0.05
     """
@@ -85,9 +97,9 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
 
     asked = scenario.experiment
     chosen = scenario.orderings()
-    with Telling(f"{len(chosen) * asked.repetitions} crawls") as telling:
+    with ExperimentProgress(f"{len(chosen) * asked.repetitions} crawls") as progress:
         results = compare_orderings(
-            scenario.webs(),
+            scenario.webs(warn),
             chosen,
             network=scenario.network,
             repetitions=asked.repetitions,
@@ -95,7 +107,7 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
             budgets=asked.budgets or ORDERING_BUDGETS,
             limit=asked.limit or None,
             workers=asked.workers or os.cpu_count() or 1,
-            progress=telling,
+            progress=progress,
         )
     rows = ordering_rows(results, Setting.of(scenario.web_name, scenario.network), asked.seed)
     if not rows:
@@ -143,7 +155,7 @@ def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Cur
         Column("virtual time"),
     )
     title = f"{scenario.web_name}; {network_words(scenario.network)}; {seeds_words(scenario)}"
-    return Sheet(title, columns, lines, ("share of all PageRank, in per cent, after so many of the pages",))
+    return Sheet(title, columns, lines, ("share of all PageRank, in per cent, after that share of the pages",))
 
 
 def _record(scenario: Scenario, folder: Path, files: Files) -> None:
@@ -155,9 +167,9 @@ def _record(scenario: Scenario, folder: Path, files: Files) -> None:
     web = ranked(scenario.webs()(asked.seed))
     for policy in scenario.orderings():
         place = folder / str(policy).replace(":", "-").replace(",", "-")
-        with Telling(f"tables of {policy}") as telling:
+        with ExperimentProgress(f"tables of {policy}") as progress:
             record_crawl(
-                place, web, policy, scenario.network, seed=asked.seed, limit=asked.limit or None, progress=telling
+                place, web, policy, scenario.network, seed=asked.seed, limit=asked.limit or None, progress=progress
             )
         files.add(place)
 

@@ -50,7 +50,7 @@ class Sheet(Struct, frozen=True):
 
 
 def say(sheet: Sheet, console: Console | None = None) -> None:
-    """To a person: as wide as the terminal is; elsewhere as wide as need be."""
+    """Print a table: as wide as the terminal; elsewhere as wide as needed."""
     console = console or stdout_console()
     console.print(Text(sheet.title, style="bold"), soft_wrap=True)
     if console.is_terminal:
@@ -60,6 +60,11 @@ def say(sheet: Sheet, console: Console | None = None) -> None:
             console.print(Text(line), soft_wrap=True)
     for note in sheet.notes:
         console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    stderr_console().print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
 
 
 def plain_lines(sheet: Sheet) -> list[str]:
@@ -87,14 +92,14 @@ def _table(sheet: Sheet) -> Table:
 
 
 def say_json(rows: Sequence[Row]) -> None:
-    """To a program: a line a result."""
+    """Print a JSON line for each result."""
     from periplus.lab.simulate.results import json_line
 
     sys.stdout.buffer.write(b"".join(map(json_line, rows)))
     sys.stdout.buffer.flush()
 
 
-class Telling:
+class ExperimentProgress:
     """Says how far an experiment is: a bar on a terminal, a line every ten seconds elsewhere; all of it on stderr."""
 
     def __init__(self, what: str, console: Console | None = None) -> None:
@@ -127,7 +132,7 @@ class Telling:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        """So much is done."""
+        """Show how much is done."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
@@ -141,17 +146,17 @@ class Telling:
 
 
 class Files:
-    """What was written, for whoever wants to look at it."""
+    """The files that were written, to be listed at the end."""
 
     def __init__(self) -> None:
         self._paths: list[Path] = []
 
     def add(self, path: Path) -> None:
-        """One more is there."""
+        """Add a file."""
         self._paths.append(path)
 
     def say(self) -> None:
-        """Where everything is."""
+        """Print the paths on stderr."""
         console = stderr_console()
         for path in self._paths:
             console.print(Text(f"wrote {path}"), soft_wrap=True)

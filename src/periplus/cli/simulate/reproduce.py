@@ -1,13 +1,15 @@
-"""`periplus simulate --reproduce PAPER`: do a paper's experiments again, and hold our values against its own.
+"""`periplus simulate --reproduce PAPER`: reproduce a paper's experiments, and compare its values with ours.
 
-Everything goes to one folder: the findings and what they were made of as CSV, the figures as SVG, and the seven tables
-of one run, which is named when they are written. That a value differs is a result, not a failure: the exit code is 0.
+Everything goes to one folder: the findings and the measurements as CSV, the figures as SVG, and the seven tables of one
+run, which is named when they are written; of `sitemaps` the crawls of the lab and a report of the first instead of
+figures and tables. That a value differs is a result, not a failure: the exit code is 0.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,24 +22,27 @@ from periplus.model import UsageError
 from ..consoles import stderr_console
 from ..figures import can_draw, say_left_out
 from .options import Paper
-from .output import Column, Files, Sheet, Telling, say, say_json, stoppable
+from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Finding
     from periplus.lab.simulate.plots import Plot
 
 PAGES = 100_000
-"""Of the web of Castillo et al., who had 3.5 million."""
+"""Pages of the web of `castillo` by default; the paper had 3.5 million."""
 MOST_RECORDED = 100_000
-"""Fetches of the run whose tables are written, at most."""
+"""Fetches at most of the run whose tables are written."""
+_CRAWLS = "crawls"
+"""The folder of the crawls of the lab, one for each seed."""
 _TITLES = {
     Paper.CASTILLO: "Castillo, Marin, Rodriguez & Baeza-Yates, Scheduling algorithms for web crawling (2004)",
     Paper.BRANDMAN: "Brandman, Cho, Garcia-Molina & Shivakumar, Crawler-friendly web servers (2000)",
+    Paper.SITEMAPS: "Schonfeld & Shivakumar, Sitemaps: above and beyond the crawl of duty (2009)",
 }
 
 
-class Asked(Struct, frozen=True):
-    """How it is to be done."""
+class ReproduceOptions(Struct, frozen=True):
+    """The options of the command."""
 
     scale: int | None
     seed: int
@@ -46,37 +51,38 @@ class Asked(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What came of it."""
+    """The findings of a paper, its plots and its measurements."""
 
     findings: list[Finding]
     plots: list[Plot]
     rows: list[dict[str, Any]]
 
 
-def run(paper: Paper, out: Path | None, asked: Asked, *, is_json: bool) -> None:
-    """Do it all again, write it down, and say what agrees and what does not."""
+def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: bool) -> None:
+    """Run the experiments, write the files, and print what agrees and what does not."""
     from periplus.lab.simulate.results import finding_rows
 
     folder = out or Path(f"{paper.value}-results")
     if paper is Paper.BRANDMAN and asked.scale:
         raise UsageError("--scale: this paper's experiment is done in its own size", hint="leave --scale out")
-    if (folder / "tables").exists():
+    if any((folder / name).exists() for name in ("tables", _CRAWLS)):
         raise UsageError(f"{folder} has results already", hint="name another folder with -o DIR, or remove it")
     files = Files()
     with stoppable(files):
-        with Telling(f"{paper.value} again") as telling:
-            outcome = _castillo(asked, telling) if paper is Paper.CASTILLO else _brandman(asked, telling)
+        with ExperimentProgress(f"reproducing {paper.value}") as progress:
+            outcome = _reproduced(paper, folder, asked, progress)
         _write(folder, paper, outcome, files)
         if is_json:
             say_json(finding_rows(outcome.findings, paper.value))
         else:
             say(sheet(paper, outcome.findings))
-        _record(folder / "tables", paper, asked)
-        files.add(folder / "tables")
+        files.add(
+            _record_sitemaps(folder, asked) if paper is Paper.SITEMAPS else _record(folder / "tables", paper, asked)
+        )
 
 
 def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
-    """The paper's value, ours, and what to make of the two; what is to be said of them stands below, once."""
+    """The paper's value, ours and the verdict in each row; notes are below the table, each once."""
     columns = (
         Column("what", is_number=False),
         Column("paper"),
@@ -111,7 +117,26 @@ def _spread(found: Finding) -> str:
     return f" ±{(found.high - found.low) / 2:.2g}"
 
 
-def _castillo(asked: Asked, telling: Telling) -> Outcome:
+def _reproduced(paper: Paper, folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
+    match paper:
+        case Paper.CASTILLO:
+            return _castillo(asked, progress)
+        case Paper.BRANDMAN:
+            return _brandman(asked, progress)
+        case Paper.SITEMAPS:
+            return _sitemaps(folder, asked, progress)
+
+
+def _sitemaps(folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
+    from periplus.lab.simulate.schonfeld import PAGES as LAB_PAGES
+    from periplus.lab.simulate.schonfeld import reproduce_schonfeld
+
+    seeds = range(asked.seed, asked.seed + (asked.repetitions or 1))
+    done = reproduce_schonfeld(folder / _CRAWLS, asked.scale or LAB_PAGES, seeds=seeds, progress=progress)
+    return Outcome(done.findings, [], done.rows)
+
+
+def _castillo(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
     from periplus.lab.simulate.castillo import reproduce_castillo
 
     done = reproduce_castillo(
@@ -119,17 +144,17 @@ def _castillo(asked: Asked, telling: Telling) -> Outcome:
         seed=asked.seed,
         repetitions=asked.repetitions or 1,
         workers=asked.workers or os.cpu_count() or 1,
-        progress=telling,
+        progress=progress,
     )
     return Outcome(done.findings, done.plots, done.rows)
 
 
-def _brandman(asked: Asked, telling: Telling) -> Outcome:
+def _brandman(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
     from periplus.lab.simulate.brandman import reproduce_brandman
     from periplus.lab.simulate.brandman_figures import figures, rows_of
 
     seeds = range(asked.seed, asked.seed + (asked.repetitions or 5))
-    done = reproduce_brandman(seeds, progress=telling)
+    done = reproduce_brandman(seeds, progress=progress)
     return Outcome(done.findings, figures(done), rows_of(done))
 
 
@@ -150,17 +175,30 @@ def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
 
 
 def file_name(title: str) -> str:
-    """A title as a name that every system takes."""
+    """A title as a file name that is valid on every system."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].rstrip("-") or "plot"
 
 
-def _record(folder: Path, paper: Paper, asked: Asked) -> None:
-    """The tables of one run."""
+def _record(folder: Path, paper: Paper, asked: ReproduceOptions) -> Path:
+    """Write the tables of one run."""
     said = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
     stderr_console().print(Text(said), soft_wrap=True)
+    return folder
 
 
-def _record_castillo(folder: Path, asked: Asked) -> str:
+def _record_sitemaps(folder: Path, asked: ReproduceOptions) -> Path:
+    """Write the report of the first crawl: it has the paper's figures 2 to 5 and 7."""
+    from periplus.insight.report import gather_report, page
+    from periplus.insight.views import Views
+    from periplus.lab.simulate.results import write_whole
+
+    file = folder / "report.html"
+    with Views(folder / _CRAWLS / str(asked.seed)) as views:
+        write_whole(file, page(gather_report(views, "the lab", time.time())))
+    return file
+
+
+def _record_castillo(folder: Path, asked: ReproduceOptions) -> str:
     from periplus.lab.simulate.castillo import in_proportion, web_settings
     from periplus.lab.simulate.generated import generate
     from periplus.lab.simulate.network import NetworkSettings
@@ -171,13 +209,13 @@ def _record_castillo(folder: Path, asked: Asked) -> str:
     pages = min(asked.scale or PAGES, MOST_RECORDED)
     web = ranked(generate(web_settings(pages, asked.seed, "80 % ok")))
     network = NetworkSettings(connections=in_proportion(1000, pages))
-    with Telling("tables") as telling:
-        record_crawl(folder, web, PolicyChoice("length"), network, seed=asked.seed, progress=telling)
+    with ExperimentProgress("tables") as progress:
+        record_crawl(folder, web, PolicyChoice("length"), network, seed=asked.seed, progress=progress)
     how = f"{network.connections} connections on a web of {pages:,} pages, of which 80 % are well"
     return f"the tables are those of Length with {how} (Figure 10)"
 
 
-def _record_brandman(folder: Path, asked: Asked) -> str:
+def _record_brandman(folder: Path, asked: ReproduceOptions) -> str:
     from periplus.lab.simulate.histories import HistorySettings, generate_histories
     from periplus.lab.simulate.recorded_refresh import record_refresh
 

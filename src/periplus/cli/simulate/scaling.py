@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .output import Column, Files, Sheet, Telling, say, say_json, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -71,7 +71,7 @@ def scaling(
     plot: options.PlotFile = None,
     csv: options.CsvFile = None,
 ) -> None:
-    """Divide one crawl among more and more shards: its time, what they tell each other, and what gets too much.
+    """Divide one crawl among more and more shards: its time, the traffic between them, and the first bottleneck.
 
     Example: periplus simulate scaling --shards 1,10,100,1000
 
@@ -96,8 +96,8 @@ def scaling(
     )
     files = Files()
     with stoppable(files):
-        with Telling("numbers of shards") as telling:
-            rows = divide(settings, options.counts("--shards", shards) or SHARDS, telling)
+        with ExperimentProgress("numbers of shards") as progress:
+            rows = divide(settings, options.counts("--shards", shards) or SHARDS, progress)
         write(rows, lambda: _picture(rows), csv, plot, files)
         if json:
             say_json(rows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import options
-from .output import Column, Files, Sheet, Telling, per_cent, say, say_json, share_name, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _X_LABELS = {
     "": "visits a day, as a share of the pages",
     "precision": "precision: the share of signals that are right",
-    "recall": "recall: the share of changes that are told",
+    "recall": "recall: the share of changes with a signal",
     "delay": "delay: days that true signals come late",
 }
 
@@ -36,7 +36,7 @@ def signals(
     plot: options.PlotFile = None,
     csv: options.CsvFile = None,
 ) -> None:
-    """Show what noisy signals of change are worth: learnt, not heard, with true parameters, or all believed.
+    """Compare policies on noisy change signals: learned, ignored, with true parameters, or all believed.
 
     Example: periplus simulate signals
 
@@ -50,7 +50,7 @@ def signals(
     defaults = NoisySettings()
     files = Files()
     with stoppable(files):
-        with Telling("signals") as telling:
+        with ExperimentProgress("signals") as progress:
             rows = run_signals(
                 NoisySettings(sites=sites or defaults.sites, pages=pages or defaults.pages, days=days or defaults.days),
                 POLICIES if asked == ["all"] else asked,
@@ -59,7 +59,7 @@ def signals(
                 vary=vary or "",
                 seeds=range(first, first + count),
                 workers=workers or os.cpu_count() or 1,
-                progress=telling,
+                progress=progress,
             )
         write(rows, lambda: _picture(rows), csv, plot, files)
         if json:

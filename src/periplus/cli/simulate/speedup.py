@@ -10,7 +10,7 @@ from periplus.model import UsageError
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, Files, Sheet, Telling, say, say_json, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -86,9 +86,9 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
     from periplus.lab.simulate.results import speedup_rows
     from periplus.lab.simulate.speedup import BANDWIDTHS, CONNECTIONS, speedups
 
-    asked, webs, results = scenario.experiment, scenario.webs(), []
+    asked, webs, results = scenario.experiment, scenario.webs(warn), []
     for number, seed in enumerate(scenario.seeds, 1):
-        with Telling(f"crawls, repetition {number} of {asked.repetitions}") as telling:
+        with ExperimentProgress(f"crawls, repetition {number} of {asked.repetitions}") as progress:
             results += speedups(
                 webs(seed),
                 connections=asked.connections or CONNECTIONS,
@@ -98,7 +98,7 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
                 seed=seed,
                 limit=asked.limit or None,
                 workers=asked.workers or os.cpu_count() or 1,
-                progress=telling,
+                progress=progress,
             )
     return speedup_rows(results, policy, scenario.network, scenario.web_name, asked.seed)
 

@@ -1,25 +1,27 @@
-"""A collection as one page to look at: its numbers, the papers' figures of this crawl, and what to do about them.
+"""The report of a collection as one HTML file: problems, numbers, figures, and what to do about them.
 
-`gathered` asks a collection every question of the report (`asked`), `page` makes the HTML file of the answers, with
-figures that are drawn here (`figures`) and nothing that is loaded from elsewhere. What only the state of a crawl knows
-comes from outside, as `Beside`. `docs/report.md` explains every part.
+`gather_report` runs every question (`questions`; `few_sites` below five sites), audits the sites (`problems`) and
+returns a `Report` (`values`). `page` renders it: `summary` writes the sentences at the top, `drawing` and `bar_figures`
+turn rows into SVG with `figures`, `wording` formats numbers and cleans text. Nothing is loaded from elsewhere, and no
+plotting library is needed. What only the state of a crawl knows is passed in as `CrawlState`. `docs/report.md` explains
+every part.
 """
 
-from .gathering import ReportSettings, gathered
+from .gather import ReportSettings, gather_report
 from .page import page
-from .values import Asked, Beside, Budget, Column, KnownFreshness, Part, Report, SiteUseful, Trust
+from .values import Budget, Column, CrawlState, KnownFreshness, Part, Question, Report, Trust, UsefulLinks
 
 __all__ = [
-    "Asked",
-    "Beside",
     "Budget",
     "Column",
+    "CrawlState",
     "KnownFreshness",
     "Part",
+    "Question",
     "Report",
     "ReportSettings",
-    "SiteUseful",
     "Trust",
-    "gathered",
+    "UsefulLinks",
+    "gather_report",
     "page",
 ]

@@ -1,7 +1,7 @@
-"""A report as one HTML file: nothing is loaded from anywhere; light and dark, on paper, on a phone.
+"""A report as one HTML file that loads nothing; for light and dark themes, paper, and phones.
 
-What sites wrote (URLs, titles, reasons) is escaped, and a URL is a link only if it is one of the web. The page's policy
-lets run one script alone, by its digest: the one that sorts tables, which are complete without it.
+What sites wrote (URLs, titles, reasons) is escaped, and a URL is a link only if it is http(s). The page's policy allows
+one script, by its digest: the one that sorts and filters tables, which are complete without it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from .asked import CHAPTERS
 from .drawing import drawn
-from .summing import sentences
-from .values import Column, Part, Report, Row, SiteUseful
-from .wording import clean, count, lasting, link, moment, prose, share, sized, written
+from .questions import CHAPTERS
+from .summary import sentences
+from .values import Column, Part, Report, Row, UsefulLinks
+from .wording import byte_size, clean, count, duration, link, moment, number_of, prose, share, written
 
 _STYLE = files(__package__).joinpath("page.css").read_text()
-_SCRIPT = files(__package__).joinpath("sort.js").read_text()
+_SCRIPT = files(__package__).joinpath("tables.js").read_text()
 _DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
 _POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
 )
+
+
+SEVERITIES = ("error", "warning", "notice")
+"""Of problems, the most severe first."""
 
 
 def page(report: Report) -> str:
@@ -37,10 +41,10 @@ def page(report: Report) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>Report of {name}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
             *_head(report, name),
-            *(part for chapter in CHAPTERS for part in _chapter(report, chapter)),
+            *(part for chapter in _chapters(report) for part in _chapter(report, chapter)),
             *_useful(report.useful),
-            f"<footer>Made by Periplus on {moment(report.made_at)} UTC. Times are UTC. Every number stands with its"
-            " question; docs/measures.md and docs/report.md explain the words.</footer>\n",
+            f"<footer>Made by Periplus on {moment(report.made_at)} UTC. Times are UTC. docs/report.md and"
+            " docs/measures.md define the numbers.</footer>\n",
             f"</main><script>{_SCRIPT}</script></body></html>\n",
         ]
     )
@@ -55,14 +59,20 @@ def _head(report: Report, name: str) -> Iterator[str]:
     yield '<ul class="tiles">'
     yield from (f"<li><b>{value}</b><span>{words}</span></li>" for value, words in _tiles(report))
     yield "</ul>\n"
-    yield "".join(_details("How these were asked", "", _glance(report), report))
-    told = sentences(report)
-    if told:
+    yield "".join(_details("Query", "", _glance(report), report))
+    summary = sentences(report)
+    if summary:
         yield '<section class="short"><h2>In short</h2><ul>'
-        yield from (f'<li><a href="#{each.part}">{prose(each.says)}</a> {prose(each.so)}</li>' for each in told)
+        yield from (f'<li><a href="#{each.part}">{prose(each.says)}</a> {prose(each.so)}</li>' for each in summary)
         yield "</ul></section>\n"
-    chapters = [*((chapter, CHAPTERS[chapter][0]) for chapter in CHAPTERS), ("useful", "Useful links")]
+    chapters = [*((chapter, CHAPTERS[chapter][0]) for chapter in _chapters(report)), ("useful", "Useful links")]
     yield "<nav>" + "".join(f'<a href="#{key}">{title}</a>' for key, title in chapters) + "</nav>\n"
+
+
+def _chapters(report: Report) -> list[str]:
+    """The chapters that have parts."""
+    known = {part.chapter for part in report.parts.values()}
+    return [chapter for chapter in CHAPTERS if chapter in known]
 
 
 def _glance(report: Report) -> list[Part]:
@@ -72,18 +82,18 @@ def _glance(report: Report) -> list[Part]:
 def _tiles(report: Report) -> Iterator[tuple[str, str]]:
     glance, asked = report.row("glance"), report.row("requests")
     for key, words in (
-        ("seen", "URLs heard of"),
-        ("crawled", "visited"),
+        ("seen", "URLs discovered"),
+        ("crawled", "fetched"),
         ("unique", "unique pages"),
-        ("indexed", "may be indexed"),
+        ("indexed", "indexable"),
     ):
         yield count(glance.get(key) or 0), words
     covered = glance.get("unique_coverage")
     yield "–" if covered is None else share(covered), "of unique pages listed in sitemaps"
-    yield count(asked.get("requests") or 0), f"requests to {count(asked.get('sites') or 0)} sites"
-    yield sized(asked.get("bytes") or 0), "downloaded"
+    yield count(asked.get("requests") or 0), f"requests to {number_of(asked.get('sites') or 0, 'site')}"
+    yield byte_size(asked.get("bytes") or 0), "downloaded"
     if report.freshness is not None:
-        yield share(report.freshness.fresh), "of copies fresh, most likely"
+        yield share(report.freshness.fresh), "of copies fresh (estimate)"
 
 
 def _chapter(report: Report, chapter: str) -> Iterator[str]:
@@ -106,12 +116,12 @@ def _chapter(report: Report, chapter: str) -> Iterator[str]:
 def _fresh(report: Report) -> Iterator[str]:
     known = report.freshness
     if known is None:
-        yield '<p class="none">Nothing is known yet of how fresh the copies are.</p>\n'
+        yield '<p class="none">The freshness of the copies is not known yet.</p>\n'
         return
-    yield f"<p><b>{share(known.fresh)}</b> of {count(known.pages)} copies are most likely still what their URL shows"
-    yield f" (with 95 % probability between {share(known.low)} and {share(known.high)}); they were seen"
-    yield f" {lasting(known.age)} ago on average. <code>periplus info {escape(report.folder)}</code>"
-    yield " says the same, as of now.</p>\n"
+    yield f"<p><b>{share(known.fresh)}</b> of {count(known.pages)} copies are estimated to be current"
+    yield f" (95 % interval: between {share(known.low)} and {share(known.high)}); they were fetched"
+    yield f" {duration(known.age)} ago on average. <code>periplus info {escape(report.folder)}</code>"
+    yield " shows the current estimate.</p>\n"
 
 
 def _figure(part: Part, figure: str, report: Report) -> str:
@@ -119,7 +129,7 @@ def _figure(part: Part, figure: str, report: Report) -> str:
         [
             f'<figure id="{part.name}" class="card"><figcaption><h3>{escape(part.title)}</h3></figcaption>{figure}',
             f'<p>{prose(part.says)}</p><p class="do">{prose(part.advice)}</p>',
-            *_details("The numbers, and how to ask", _table(part), (part,), report),
+            *_details("Table and query", _table(part), (part,), report),
             "</figure>\n",
         ]
     )
@@ -132,7 +142,7 @@ def _table_card(part: Part, report: Report, style: str = "") -> str:
             f'<article id="{part.name}" class="card {style}"><h3>{escape(part.title)}</h3>',
             f'<p>{prose(part.says)} <span class="do">{prose(part.advice)}</span></p>',
             _table(part) if part.rows else none,
-            *_details("How to ask", "", (part,), report),
+            *_details("Query" if part.sql else "Command", "", (part,), report),
             "</article>\n",
         ]
     )
@@ -152,7 +162,7 @@ def _details(title: str, content: str, parts: Iterable[Part], report: Report) ->
 def _table(part: Part) -> str:
     heads = "".join(f"<th{_side(column)} scope=col>{escape(column.title)}</th>" for column in part.columns)
     rows = "".join(f"<tr>{_cells(part.columns, row)}</tr>" for row in part.rows)
-    more = '<p class="soft small">The first rows; the query without its limit has all.</p>' if part.is_cut else ""
+    more = '<p class="soft small">The first rows; the query without its limit returns all.</p>' if part.is_cut else ""
     label = escape(part.title)
     table = f'<table data-part="{part.name}"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{table}</div>{more}'
@@ -165,26 +175,29 @@ def _cells(columns: Iterable[Column], row: Row) -> str:
 def _cell(column: Column, value: Any) -> str:
     if column.kind == "url":
         return f'<td class="url">{link(str(value or ""))}</td>'
+    if column.kind == "severity":
+        name, rank = escape(str(value)), SEVERITIES.index(str(value))
+        return f'<td data-v="{rank}"><span class="severity {name}">{name}</span></td>'
     sorts = f' data-v="{value}"' if isinstance(value, int | float) and not isinstance(value, bool) else ""
     return f"<td{_side(column)}{sorts}>{escape(written(value, column.kind))}</td>"
 
 
 def _side(column: Column) -> str:
-    return "" if column.kind in ("text", "url") else ' class="n"'
+    return "" if column.kind in ("text", "url", "severity") else ' class="n"'
 
 
 # useful links
 
 
-def _useful(sites: Iterable[SiteUseful]) -> Iterator[str]:
+def _useful(sites: Iterable[UsefulLinks]) -> Iterator[str]:
     yield '<section id="useful"><h2>Useful links</h2><p class="soft lead">The few pages that stand for most of a site, '
-    yield "worked out from the shape of its URLs: what to show below its name, and where to begin reading.</p>\n"
+    yield "chosen by the structure of its URLs.</p>\n"
     cards = [_site(each) for each in sites if each.ulinks]
-    yield '<div class="grid">' + "".join(cards) + "</div>" if cards else '<p class="none">No page was read yet.</p>'
+    yield '<div class="grid">' + "".join(cards) + "</div>" if cards else '<p class="none">No page was fetched yet.</p>'
     yield "</section>\n"
 
 
-def _site(useful: SiteUseful) -> str:
+def _site(useful: UsefulLinks) -> str:
     links = "".join(
         f"<li><div>{link(each.url, each.title or each.url)}<small>{escape(_path(each.url))}</small></div>"
         f"<span class=soft>{share(each.share)}</span></li>"
@@ -194,7 +207,7 @@ def _site(useful: SiteUseful) -> str:
     asked = f"<pre tabindex=0><code>{escape(useful.command)}</code></pre>"
     return (
         f'<article class="card links"><h3>{escape(clean(useful.site, 60))}</h3><p class="soft small">{about}</p>'
-        f"<ol>{links}</ol><details><summary>How to ask</summary>{asked}</details></article>\n"
+        f"<ol>{links}</ol><details><summary>Command</summary>{asked}</details></article>\n"
     )
 
 

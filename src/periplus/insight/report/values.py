@@ -1,34 +1,35 @@
-"""What a report is made of: parts, each a question with its answer, in chapters; and what only a crawl's state knows.
+"""The data of a report: parts in chapters, each with its numbers and the query that returns them.
 
-A part holds everything that is shown of it: the numbers, a sentence on what they show, one on what to do about it, and
-the SQL (or the command) by which anybody gets the same numbers again.
+A part holds everything the page shows of it: the rows, a sentence on what they show, one on what to do about it, and
+the SQL or command that returns the same rows again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from periplus.insight.ulinks import Ulink
+from periplus.model import RobotsFile
 
-Kind = Literal["text", "url", "count", "share", "seconds", "bytes", "number", "moment"]
+Kind = Literal["text", "url", "count", "share", "seconds", "bytes", "number", "moment", "severity"]
 Row = dict[str, Any]
 
 
 class Column(Struct, frozen=True):
-    """A column of an answer, what it is called in the report, and how its values are written."""
+    """A column of an answer: its name in the query, its title in the report, and how its values are formatted."""
 
     name: str
     title: str
     kind: Kind = "count"
 
 
-class Asked(Struct, frozen=True):
-    """A question of the report. `says`: what the answer shows; `advice`: what to do about it.
+class Question(Struct, frozen=True):
+    """A query of the report. `says`: what the answer shows; `advice`: what to do about it.
 
-    `figure` names the drawing; without one the answer is a table. `most` is how many rows are kept.
+    `figure` names the drawing; without one the answer is shown as a table. At most `most` rows are kept.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Asked(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """A question with its answer. `sql` or `command` gets the same again; `is_cut`: there are more rows."""
+    """A question with its answer. `sql` or `command` returns the same rows; `is_cut`: there are more rows."""
 
     name: str
     chapter: str
@@ -58,8 +59,8 @@ class Part(Struct, frozen=True):
     is_cut: bool = False
 
 
-class SiteUseful(Struct, frozen=True):
-    """The useful links of a site, chosen from so many pages."""
+class UsefulLinks(Struct, frozen=True):
+    """The useful links of a site, chosen from `pages` pages."""
 
     site: str
     pages: int
@@ -68,7 +69,7 @@ class SiteUseful(Struct, frozen=True):
 
 
 class KnownFreshness(Struct, frozen=True):
-    """How fresh all copies are, most likely: the share, within `low` and `high` with 95 %; seen `age` seconds ago."""
+    """The estimated share of copies that are fresh, its 95 % interval, and their mean age in seconds."""
 
     pages: int
     fresh: float
@@ -78,7 +79,7 @@ class KnownFreshness(Struct, frozen=True):
 
 
 class Budget(Struct, frozen=True):
-    """How many of the next pages of a site either source gets, after how many epochs of judging them."""
+    """How a site's next fetches are divided between sitemaps and links, after `epochs` evaluations."""
 
     site: str
     sitemaps: int
@@ -87,7 +88,7 @@ class Budget(Struct, frozen=True):
 
 
 class Trust(Struct, frozen=True):
-    """How far one signal of a site can be believed, in a word and in a sentence."""
+    """How reliable one change signal of a site has proved, as a verdict and as a sentence."""
 
     site: str
     signal: str
@@ -95,29 +96,34 @@ class Trust(Struct, frozen=True):
     says: str
 
 
-class Beside(Struct, frozen=True):
-    """What the tables do not hold: the crawl's state knows it. `explain` gives a reason's meaning in words."""
+class CrawlState(Struct, frozen=True):
+    """What the tables do not hold and the crawl's state does. `explain` returns the meaning of a reason.
+
+    `robots` has the robots.txt of each site and `waiting` its number of queued URLs, where they are known.
+    """
 
     freshness: KnownFreshness | None = None
     budgets: tuple[Budget, ...] = ()
     trusts: tuple[Trust, ...] = ()
     explain: Callable[[str], str] = lambda _: ""
+    robots: Mapping[str, RobotsFile] = {}
+    waiting: Mapping[str, int] = {}
 
 
 class Report(Struct, frozen=True):
-    """All of it. `name` is what the collection is called, `folder` how a shell names it; `made_at` is POSIX time."""
+    """A whole report. `folder` is the collection's path quoted for a shell; `made_at` is POSIX time."""
 
     name: str
     folder: str
     made_at: float
     parts: dict[str, Part]
-    useful: list[SiteUseful]
+    useful: list[UsefulLinks]
     freshness: KnownFreshness | None = None
 
     def rows(self, name: str) -> list[Row]:
-        """The answer to a question; empty if it was not asked."""
+        """The rows of a part; empty if the report does not have it."""
         return self.parts[name].rows if name in self.parts else []
 
     def row(self, name: str) -> Row:
-        """The only row of an answer."""
+        """The only row of a part."""
         return next(iter(self.rows(name)), {})

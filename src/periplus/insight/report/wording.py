@@ -1,4 +1,4 @@
-"""Numbers as people read them, and texts of strangers made harmless: no controls, not too long."""
+"""Numbers for people to read, and text of sites made safe to show: no control characters, bounded length."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from html import escape
 from typing import Any, Final
 
 LONGEST: Final = 160
-"""Letters of a stranger's text that are shown."""
+"""Letters of a site's text that are shown."""
 LONGEST_LINK: Final = 500
-"""Letters of a URL that is still a link."""
+"""Letters of a URL at most to be shown as a link."""
 _BYTES: Final = ("bytes", "kB", "MB", "GB", "TB")
 _SPANS: Final = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -30,7 +30,7 @@ def short(number: float) -> str:
 
 
 def share(part: float) -> str:
-    """43 %; what is not quite nothing or all does not look like it."""
+    """43 %; never 0 % or 100 % unless it is exactly that."""
     percent = 100 * part
     if 0 < percent < 0.01:
         return "< 0.01 %"
@@ -41,7 +41,7 @@ def share(part: float) -> str:
     return f"{percent:.0f} %"
 
 
-def sized(number: float) -> str:
+def byte_size(number: float) -> str:
     """A number of bytes."""
     unit = 0
     while number >= 1000 and unit < len(_BYTES) - 1:
@@ -49,7 +49,7 @@ def sized(number: float) -> str:
     return f"{number:,.0f} {_BYTES[unit]}" if unit < 1 or number >= 100 else f"{number:.3g} {_BYTES[unit]}"
 
 
-def lasting(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A span of time."""
     if abs(seconds) < 1:
         return f"{1000 * seconds:.0f} ms"
@@ -65,15 +65,15 @@ def moment(at: float) -> str:
 _WRITTEN: Final[dict[str, Callable[[float], str]]] = {
     "count": count,
     "share": lambda part: share(part) if 0 < part < 1e-4 else f"{100 * part:.3g} %",
-    "seconds": lasting,
-    "bytes": sized,
+    "seconds": duration,
+    "bytes": byte_size,
     "moment": moment,
     "number": lambda number: f"{number:.4g}",
 }
 
 
 def written(value: Any, kind: str) -> str:
-    """A value of a table, not yet escaped; what is not known is a dash."""
+    """A value of a table, not yet escaped; a dash if it is not known."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -84,7 +84,7 @@ def written(value: Any, kind: str) -> str:
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    """Somebody's text on one line: no controls, no marks that turn the direction of letters, not too long."""
+    """Text on one line, at most `longest` letters, without control characters and marks that change its direction."""
     kept = "".join(letter if letter.isprintable() else "\ufffd" for letter in text[: longest + 1])
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
 
@@ -95,13 +95,13 @@ def number_of(number: float, thing: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence as HTML: what is between backticks is for typing, and an option is not broken in two."""
+    """A sentence as HTML: text between backticks is code, and options are not broken across lines."""
     said = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(clean(text, LONGEST_LINK)))
     return re.sub(r"(?<![\w-])(--\w[\w-]*)", r'<span class="flag">\1</span>', said)
 
 
 def link(url: str, shown: str = "") -> str:
-    """A URL as HTML: a link if it is one of the web and not absurdly long, else its text."""
+    """A URL as HTML: a link if it is http(s) and not too long, else its text."""
     text = escape(clean(shown or url))
     is_link = url.startswith(("http://", "https://")) and len(url) <= LONGEST_LINK and url.isprintable()
     return f'<a href="{escape(url)}" rel="noreferrer nofollow noopener">{text}</a>' if is_link else text

@@ -1,8 +1,12 @@
-"""Experiments in virtual time: the scheduler that really crawls, against webs that are arrays.
+"""Experiments in virtual time: the crawler's own state machine on webs that are arrays.
 
-A `Web` says what lies where and what links to what; a run lends its pages to a `CrawlScheduler` and answers after as
-much virtual time as the network model says. So a policy is measured before it crawls, and what was measured is what
-crawls (Castillo et al. 2004; Brandman et al. 2000).
+A `Web` (`web`) has pages, sites and links; it is generated (`generated`), read from a file (`graph_files`) or from a
+collection (`replay`). A run (`crawl`) answers the machine's fetches after the virtual time of the network model
+(`network`). So a policy is measured before it crawls, with the code that crawls.
+
+Experiments: `orderings`, `speedup`, `batches`, `freshness`, `signal_worth`, `balance` and `scaling`; `scenario` has
+their settings and `results` their rows. Papers: `castillo` (2004), `brandman` (2000) and `schonfeld` (2009), each
+value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes docs/policies.
 """
 
 from .web import Web

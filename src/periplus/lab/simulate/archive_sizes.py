@@ -1,6 +1,6 @@
 """How large a site's description of itself is: Brandman et al. (2000), section 3, with archives that we really write.
 
-The paper reckons: a description of 64 bytes, compressed to a third, on pages of 13 KB. We make sites with paths as long
+The paper assumes a description of 64 bytes, compressed to a third, on pages of 13 KB. We make sites with paths as long
 as it supposes (some thirty characters: two directories with several files in each, invented words), sizes around its
 mean and dates over some years, and measure what `formats.metadata_archive` makes of them. A kilobyte is 1,024 bytes:
 only so are the paper's numbers consistent.

@@ -34,8 +34,9 @@ Floats = NDArray[np.float64]
 
 
 class Batch(Struct, frozen=True):
-    """Pages that are fetched together, on so many sites. `top_tenth` is the share of them on a tenth of all sites.
+    """Pages that are fetched together, and the number of their sites.
 
+    `top_tenth` is the share of the pages on a tenth of all sites.
     `by_site` goes from the rank of a site to the number of its pages in the batch.
     """
 
@@ -47,7 +48,7 @@ class Batch(Struct, frozen=True):
 
 
 class BatchActivity(Struct, frozen=True):
-    """How a batch was fetched by so many robots, k pages a visit, on a line of so many bytes a second.
+    """How a batch was fetched: robots, pages a visit (k), bytes a second of the line.
 
     `idle` is the share of all robots' time in which they had nothing to do; `mostly_idle` the share of the time in
     which more than half of them had. `active` goes from virtual seconds to robots at work.
@@ -76,7 +77,7 @@ def batch_activity(
 ) -> tuple[Batch, list[BatchActivity]]:
     """The batch of `size` pages that *Length* forms when half of the web is fetched, and how each way of fetching went.
 
-    `progress` is told of pages: of the half, and then of the batch for each way.
+    `progress` is called with pages: of the half, and then of the batch for each way.
     """
     base = network or NetworkSettings()
     ways = [(k, line) for k in pages_per_visit for line in bandwidths]

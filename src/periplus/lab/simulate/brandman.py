@@ -1,9 +1,9 @@
-"""Brandman, Cho, Garcia-Molina & Shivakumar, "Crawler-Friendly Web Servers" (2000), done again.
+"""Brandman, Cho, Garcia-Molina & Shivakumar, "Crawler-Friendly Web Servers" (2000), reproduced.
 
 Figure 6: 10,000 pages of four sites for 100 days, at 100 bandwidths, with a conventional crawler and one that reads the
 sites' metadata. The paper took the change frequencies of those pages from data that are not published. The mix of its
 Figure 2 is of all its pages: what follows from it is a prediction. A second mix was fitted to the paper's three
-results, and is no more than a check that they can hold together. Within a bar of Figure 2 all pages may change at the
+results, and only checks that they can hold together. Within a bar of Figure 2 all pages may change at the
 bar's longest interval, or be spread over it: both are shown.
 
 The paper charges 8 pages a day for 8 archives of 42 KB, but at 13 KB a page they are 26: we charge 26.
@@ -64,7 +64,7 @@ class Figure6(Struct, frozen=True):
 
 
 class Brandman(Struct, frozen=True):
-    """All that was done again."""
+    """Everything that was reproduced."""
 
     findings: list[Finding]
     figure_3: list[Curve]
@@ -79,7 +79,7 @@ def reproduce_brandman(
     archive_pages: int = PAGES,
     progress: Progress = lambda _done, _total: None,
 ) -> Brandman:
-    """The whole paper, as far as it can be done again."""
+    """The whole paper, as far as it can be reproduced."""
     needless, curves_3 = figure_3(seeds)
     runs = len(seeds) * len(budgets) * 2
     figures = []

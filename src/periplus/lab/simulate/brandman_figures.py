@@ -20,7 +20,7 @@ def figures(done: Brandman) -> list[Plot]:
         x_label="visits in 100 days",
         y_label="requests that could not have brought a change",
         curves=tuple(done.figure_3),
-        caption="At least so many requests are for pages that have not changed since the one before.",
+        caption="The least share of requests for pages that have not changed since the previous one.",
         y_as="share",
         y_from_zero=True,
     )

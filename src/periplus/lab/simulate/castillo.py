@@ -1,4 +1,4 @@
-"""Castillo, Marin, Rodriguez & Baeza-Yates, "Scheduling Algorithms for Web Crawling" (2004), done again.
+"""Castillo, Marin, Rodriguez & Baeza-Yates, "Scheduling Algorithms for Web Crawling" (2004), reproduced.
 
 Their web is not published: 3.5 million pages, 50,000 sites, at most 25,000 pages a site. Ours are generated with the
 defaults of `generated`, which was made after what the paper prints. `scale` pages of such a web have sites, the largest
@@ -43,7 +43,7 @@ def reproduce_castillo(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """The whole paper, as far as it can be done again, on webs of `scale` pages; repetitions on webs of other seeds."""
+    """The whole paper, as far as it can be reproduced, on webs of `scale` pages; repetitions on webs of other seeds."""
     evidence = gather(scale, range(seed, seed + repetitions), workers=workers, progress=progress)
     return Reproduction(findings_of(evidence), plots_of(evidence), _rows(evidence))
 

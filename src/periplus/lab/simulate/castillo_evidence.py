@@ -107,7 +107,7 @@ def _bounds(
 
 
 def web_settings(scale: int, seed: int, web: str = "default") -> WebSettings:
-    """A web of so many pages, with sites and the largest of them in proportion to the paper's."""
+    """A web of `pages` pages, with sites and the largest site in proportion to the paper's."""
     settings: dict[str, Any] = dict(WEBS[web])
     return WebSettings(
         pages=scale,
@@ -119,7 +119,7 @@ def web_settings(scale: int, seed: int, web: str = "default") -> WebSettings:
 
 
 def in_proportion(count: int, scale: int) -> int:
-    """What a number of the paper's is on a web of so many pages."""
+    """A number of the paper in proportion to a web of `pages` pages."""
     return max(1, round(count * scale / PAPER_PAGES))
 
 

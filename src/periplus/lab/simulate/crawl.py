@@ -57,7 +57,7 @@ _NOT_FOUND = 404
 _REDIRECTS = 3
 """Hundreds: where a page with such a status leads is its first link."""
 _SMALL = 100
-"""Bytes of an answer that is no page."""
+"""Bytes of a response that is not a page."""
 _TOLD_EVERY = 5000
 _READ = Reading(Digests(0, 0, 0, 0))
 """What a guard learns of every page: its text is its own."""
@@ -148,7 +148,7 @@ class SimulatedPages:
 
 
 class SimulatedCrawl:
-    """One crawl of one web under one ordering. `limit`: so many pages at most.
+    """One crawl of one web under one ordering. `limit`: maximum number of pages.
 
     `seed` is the `random_seed` of a real crawl. `robots` has the text of robots.txt files by their URLs, for a
     crawl that is not prepared; where such a file is a page of the web as well, it answers with that page's status and

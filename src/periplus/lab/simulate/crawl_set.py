@@ -45,7 +45,7 @@ from .text_files import stream_lines
 HISTORIES, PAGES = "urlid_offset_history.txt", "url_urlid_hostid.txt"
 HOSTS, IMPORTANCE = "host_hostid_isconstrained.txt", "urlid_imp.txt"
 MOST_PAGES = 100_000
-"""Pages that are kept where nobody says how many."""
+"""Pages that are kept by default."""
 _LONGEST_LINE = 1 << 20
 _NO_HOST = "unknown.invalid"
 _HINT = f"a folder with {HISTORIES}, and if possible {PAGES}, {HOSTS} and {IMPORTANCE}"
@@ -63,7 +63,7 @@ _PAIRS = msgspec.json.Decoder(list[tuple[float, int]])
 
 
 def read_crawl_set(folder: Path, *, most_pages: int = MOST_PAGES) -> Histories:
-    """The histories of a folder, of `most_pages` at most; `left_out` tells what could not be read.
+    """The histories of a folder, of `most_pages` at most; `left_out` counts lines that could not be read.
 
     Raises `ConfigError` where there are none.
     """
@@ -105,7 +105,7 @@ def _rank(number: bytes) -> tuple[int, bytes]:
 
 
 def _sample(file: Path, most: int, left_out: Counter[str]) -> dict[bytes, _Visits]:
-    """The pages of least rank, in one pass: whoever has no chance any more is not even read."""
+    """The pages of least rank, in one pass: lines that cannot be among them are not parsed."""
     kept: dict[bytes, _Visits] = {}
     bound: tuple[int, bytes] | None = None
     for number, first, pairs in _rows(file, 3, left_out):
@@ -135,7 +135,7 @@ def _drop(kept: dict[bytes, _Visits], most: int) -> tuple[int, bytes]:
 
 
 def _visits(first: bytes, pairs: bytes) -> _Visits | str:
-    """What a line tells, or why it tells nothing."""
+    """The history of a line, or why it has none."""
     now = begin = _number(first)
     if begin is None or now is None:
         return "bad-number"
@@ -188,7 +188,7 @@ def _sites(folder: Path, wanted: set[bytes], hosts: dict[bytes, str], left_out: 
 
 
 def _weights(folder: Path, numbers: list[bytes], left_out: Counter[str]) -> NDArray[np.float64] | None:
-    """The importance of each page, 1 in the mean; `None` where nobody tells."""
+    """The importance of each page, 1 in the mean; `None` without that file."""
     file = _file(folder, IMPORTANCE)
     if file is None:
         return None
@@ -212,7 +212,7 @@ def _weights(folder: Path, numbers: list[bytes], left_out: Counter[str]) -> NDAr
 
 
 def _rows(file: Path | None, fields: int, left_out: Counter[str]) -> Iterator[tuple[bytes, ...]]:
-    """The lines of a file that have so many fields; of a file that is not there none."""
+    """The lines of a file with the given number of fields; none if there is no such file."""
     if file is None:
         return
     for line in stream_lines(file, _LONGEST_LINE):

@@ -1,4 +1,4 @@
-"""Signals of change for a window of days: some changes are told, some late, and some that never were.
+"""Change signals for a window of days: some changes are signalled, some late, and some signals are false.
 
 What a site's sitemaps, feeds and pings say is right with a probability (precision), and tells a share of the changes
 (recall), each of its own for every site, and of one quality in all (`noisy_refresh` has the same in finer steps, with
@@ -15,14 +15,14 @@ from .noisy_refresh import SignalQuality, quality
 from .window import Floats, Ints, Window
 
 _SEED = 2_000_003
-"""What chance tells of changes is not what it makes of pages."""
+"""Separates the random numbers of signals from those of changes."""
 
 
 class DaySignals(Struct, frozen=True):
     """On day `d` signals came for `pages[starts[d]:starts[d + 1]]`, some of them several times.
 
-    The truth behind them, for whoever is told it: untold changes (`alpha`) and signals (`gamma`) a day of each page,
-    and the `precision` of its site's.
+    The true parameters, for policies that know them: changes without a signal (`alpha`) and signals (`gamma`) a day of
+    each page, and the `precision` of its site's.
     """
 
     starts: Ints
@@ -32,7 +32,7 @@ class DaySignals(Struct, frozen=True):
     precision: Floats
 
     def between(self, first: int, end: int) -> Ints:
-        """The pages told of from the day `first` on, before the day `end`."""
+        """The pages with a signal from the day `first` on, before the day `end`."""
         return self.pages[self.starts[first] : self.starts[end]]
 
 

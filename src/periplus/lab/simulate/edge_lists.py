@@ -1,7 +1,7 @@
-"""From the text of a file of links to arrays: the syntax of edge lists, numbered names and gaps. No files, no sites.
+"""Parses the text of link files into arrays: edge lists, numbered names and gaps. Files and sites are elsewhere.
 
-Millions of links are parsed at once, by looking at the whole text as an array of bytes; only a text that is wrong is
-looked at line by line, to say where.
+Millions of links are parsed at once, with the whole text as an array of bytes; only a text with an error is read line
+by line, to report where.
 """
 
 from __future__ import annotations
@@ -17,6 +17,12 @@ from numpy.typing import NDArray
 from periplus.model import ConfigError
 
 HINT: Final = "an edge list, nodes and edges, a .dat, or an .adj.txt of gaps; plain or gz, bz2, xz, zst"
+_COLUMN_NAMES: Final = frozenset(
+    f"{name}{suffix}".encode()
+    for name in ("from", "to", "source", "target", "src", "dst", "dest", "destination", "head", "tail", "url", "link")
+    for suffix in ("", "_id", "id", "_node", "node", "_url", "url", "nodeid", "_host")
+)
+"""Names that columns of edge lists have, in lower case."""
 _COMMENT: Final = re.compile(rb"^[#%].*$", re.MULTILINE)
 _WHOLE: Final = re.compile(rb"\d{1,18}")
 _SPACES: Final = np.isin(np.arange(256), list(b" \t\r\n,"))
@@ -27,7 +33,7 @@ Ints = NDArray[np.int64]
 
 
 class Graph(Struct, frozen=True):
-    """So many pages, their links, and their names where they have some."""
+    """A number of pages, their links, and their names where they have some."""
 
     pages: int
     sources: Ints
@@ -36,12 +42,12 @@ class Graph(Struct, frozen=True):
 
 
 def refuse(where: str, line: int, what: str) -> NoReturn:
-    """Say where a text is no text of links; lines count from 1."""
+    """Raise a `ConfigError` for a line that is not valid; lines count from 1."""
     raise ConfigError(f"{where}:{line}: {what}", hint=HINT)
 
 
 def edge_list(text: bytes, where: str, nodes: Sequence[str] = ()) -> Graph:
-    """The graph of a text of links: `from to` a line, ends being numbers or names, and what follows not read.
+    """The graph of an edge list: `from to` on each line, ends being numbers or names, further fields not read.
 
     `nodes` are the lines of a file of pages: names, or `number name`. Without it, pages are the ends that occur:
     numbers in their order, names in that of the text.
@@ -65,7 +71,7 @@ def gaps(text: bytes, where: str) -> Graph:
     beyond = np.flatnonzero((targets < 0) | (targets >= len(counts)))
     if len(beyond):
         line = int(sources[beyond[0]]) + 1
-        refuse(where, line, f"leads to page {targets[beyond[0]]}, but there are {len(counts)} lines")
+        refuse(where, line, f"links to page {targets[beyond[0]]}, but there are {len(counts)} lines")
     return Graph(len(counts), sources, targets)
 
 
@@ -91,7 +97,7 @@ def numbered(text: bytes, where: str) -> Graph:
         refuse(where, pages + 2 + int(wrong[0]), "not the two ends of a link")
     if len(values) and (values.min() < 1 or values.max() > pages):
         at = int(np.flatnonzero((values < 1) | (values > pages))[0]) // 2
-        refuse(where, pages + 2 + int(np.flatnonzero(counts)[at]), f"there are pages from 1 to {pages} alone")
+        refuse(where, pages + 2 + int(np.flatnonzero(counts)[at]), f"page numbers must be 1 to {pages}")
     return Graph(pages, values[::2] - 1, values[1::2] - 1, names)
 
 
@@ -123,7 +129,7 @@ def numbers(text: bytes, where: str, first_line: int = 1) -> tuple[Ints, Ints]:
     ends = np.flatnonzero(is_digit[:-1] & ~is_digit[1:]) + 1
     if len(begins) and (ends - begins).max() > 18:
         at = int(begins[np.argmax(ends - begins)])
-        refuse(where, first_line + text.count(b"\n", 0, at), "too large a number")
+        refuse(where, first_line + text.count(b"\n", 0, at), "the number is too large")
     breaks = np.flatnonzero(array == ord("\n"))
     counts = np.diff(np.searchsorted(begins, breaks), prepend=0)
     values = np.fromstring(text.replace(b",", b" "), np.int64, sep=" ") if len(begins) else np.zeros(0, np.int64)
@@ -131,12 +137,23 @@ def numbers(text: bytes, where: str, first_line: int = 1) -> tuple[Ints, Ints]:
 
 
 def _without_header(text: bytes) -> bytes:
-    """The text without the names of its columns, if it has some; lines keep their numbers."""
+    """The text without a first line that has the names of its columns; lines keep their numbers."""
     first = _first_line(text)
     if not first or _is_numeric(first):
         return text
     before, _, after = text.partition(first)
-    return before + after if _is_numeric(_first_line(after)) else text
+    return before + after if _is_header(first, _first_line(after)) else text
+
+
+def _is_header(first: bytes, second: bytes) -> bool:
+    """Whether a first line names columns: by its words, or because the next line has numbers or addresses instead."""
+    ends = [end.strip(b"\"'").lower() for end in _ends(first)]
+    if len(ends) < 2 or not second:
+        return False
+    if all(end in _COLUMN_NAMES for end in ends):
+        return True
+    is_address = all(b"." in end or b"/" in end for end in _ends(second))
+    return _is_numeric(second) or (is_address and not any(b"." in end or b"/" in end for end in ends))
 
 
 def _is_numeric(line: bytes) -> bool:
@@ -170,7 +187,7 @@ def _numbered_ends(text: bytes, where: str) -> tuple[Ints, Ints]:
 
 
 def _weighted_ends(text: bytes, where: str) -> tuple[Ints, Ints]:
-    """Line by line: whole numbers, then whatever follows."""
+    """Line by line: two whole numbers, then any fields."""
     sources, targets = [], []
     for number, line in enumerate(text.split(b"\n"), 1):
         if not line.strip():

@@ -61,7 +61,7 @@ def simulate_freshness(
 
     `rates` are the true changes a day of the histories' pages where they are known; otherwise policies that want rates
     get those that came true in the window, in hindsight. A `Window` may be given to use it again.
-    `signals` are the quality of signals that come; none where it is empty. `watch` is told of every day and what was
+    `signals` is the quality of the signals; empty: none. `watch` is called with every day and what was
     fetched then.
     """
     check_budget(budget)
@@ -76,7 +76,7 @@ def simulate_freshness(
 
 
 def check_budget(budget: float) -> None:
-    """Raise a `ConfigError` for what is no share of the pages."""
+    """Raise a `ConfigError` for a budget that is not a share of the pages."""
     if not 0 < budget <= 1:
         raise ConfigError(f"a budget is a share of the pages a day, not {budget}", hint="above 0 and at most 1")
 

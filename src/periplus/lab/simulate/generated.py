@@ -181,7 +181,7 @@ def _statuses(settings: WebSettings, layout: Layout, random: np.random.Generator
     leaves = np.flatnonzero(is_leaf)
     if failing > len(leaves):
         raise ConfigError(
-            f"ok = {settings.ok}: others could not be reached if so many pages failed",
+            f"ok = {settings.ok}: too many pages fail for the others to be reached",
             hint=f"at least {1 - len(leaves) / settings.pages + 0.005:.2f} for this web",
         )
     kinds = np.array([kind for kind, _ in _FAILURES], np.int16)
@@ -192,7 +192,7 @@ def _statuses(settings: WebSettings, layout: Layout, random: np.random.Generator
 
 
 def _sizes(settings: WebSettings, status: NDArray[np.int16], random: np.random.Generator) -> NDArray[np.int32]:
-    """Bytes of each page; who does not answer sends none."""
+    """Bytes of each page; 0 for pages that do not answer."""
     median = settings.mean_size * np.exp(-(settings.size_spread**2) / 2)
     sizes = median * np.exp(settings.size_spread * random.standard_normal(settings.pages))
     return np.where(status == NO_ANSWER, 0, np.clip(sizes, 1, _LARGEST_PAGE)).astype(np.int32)

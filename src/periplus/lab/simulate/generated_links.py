@@ -1,4 +1,4 @@
-"""The links of a generated web: who names whom.
+"""The links of a generated web.
 
 A page links to those that hang below it, and to others: most on its own site, half of them its neighbours (what a site
 lists together links together), half the pages that its site values. A page's own attraction is Pareto distributed, and
@@ -30,7 +30,7 @@ _NEIGHBOURS = 10.0
 _BLOCK = 200_000
 """Pages whose links are drawn at a time."""
 _ROUNDS = 6
-"""How often links are drawn again in the place of repeated ones; small sites have only so many pages to link to."""
+"""How often links are drawn again in the place of repeated ones; small sites have few pages to link to."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ def _block(
 
 
 def _sources(able: Ints, count: int, random: np.random.Generator) -> Ints:
-    """About so many times a page that can link: few of them often, most of them seldom."""
+    """Draws pages that can link: a few of them often, most of them rarely."""
     if not len(able):
         return able
     degree = (_pareto(random.random(len(able)), _OUT_TAIL) - 1.0) * (_OUT_TAIL - 1.0) * count / len(able)

@@ -1,26 +1,28 @@
-"""Webs from files of links, in the forms that people keep them.
+"""Reads webs from link files, in the common formats.
 
-* Edge list: `from to` a line, parted by tab, blanks or comma; what follows (a weight) is not read. Ends are names
-  (URLs, hosts) or whole numbers from 0 or 1; lines that begin with `#` or `%` are comments (SNAP, KONECT).
-* Nodes and edges: a file `nodes.*` of names, a line each, beside an edge list `edges.*` of these names. Pages without
-  any link are in the first alone.
+* Edge list: `from to` on each line, separated by tab, blanks or comma; further fields (a weight) are not read. Ends are
+  names (URLs, hosts) or whole numbers; lines that begin with `#` or `%` are comments (SNAP, KONECT), and a first line
+  with the names of the columns is left out.
+* Nodes and edges: a file `nodes.*` with a name on each line, beside an edge list `edges.*` of these names. Pages
+  without any link are in the first file only.
 * `.dat`: `pages links ...` in the first line, then `number name` for each page from 1, then `from to` for each link.
-* `*.adj.*`: line i holds where page i links to, ascending, as gaps: a running sum gives the pages. The graphs of the
+* `*.adj.*`: line i holds the targets of page i, ascending, as gaps: a running sum gives the pages. The graphs of the
   Laboratory for Web Algorithmics (Boldi & Vigna 2004) are sorted by URL, so that gaps are small.
 
-A name that is a URL lies on the site of its host; a name that is a host is a site with one page; numbers are sites of
-their own, unless a file of hosts (line i: that of page i) is given, or neighbours are to be grouped. Pages have one
-size and sites one speed: a file of links knows no more (`web_from_edges`).
+A URL belongs to the site of its host; a host is a site with one page. Pages without names are all on one site, with a
+warning, unless a file of hosts is given (line i: the host of page i) or neighbours are grouped. With a site for each
+page every page would be a home page and all orderings alike. All pages have one size and all sites one speed
+(`web_from_edges`).
 
-Seeds: with sites of several pages, the shortest URL of each (the home page), or the first page of each where pages have
-no names; otherwise, pages that nobody links to, and the one that links most. Pages that no seed leads to would never be
-found, so the first of them becomes a seed as well, and again, until everything can be reached.
+Seeds: of sites with several pages, the shortest URL of each (the home page), or the first page of each group; else the
+page with the most links. Where these do not reach everything, one page of every part they do not reach is added.
 
-What is none of these is a `ConfigError` that says where. Every form may be plain or compressed (`text_files`).
+Files in another format raise a `ConfigError` with the line. Files may be compressed (`text_files`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -36,16 +38,26 @@ from .text_files import read_bytes, read_lines
 from .web import Web, web_from_edges
 
 _BESIDE = ("readme", "license", "hosts.")
-"""What lies beside graphs and is none."""
+"""Names of files beside graphs that are not graphs."""
+ONE_SITE = (
+    "{path}: the {pages:,} pages have no names, so all are put on one site; --hosts or --pages-per-site makes more"
+)
+"""The warning for a graph of bare numbers."""
 
 Ints = NDArray[np.int64]
 
 
-def read_graph(path: Path, *, hosts: Path | None = None, pages_per_site: int = 0) -> Web:
-    """The web of a file of links, or of a folder that holds one.
+def read_graph(
+    path: Path,
+    *,
+    hosts: Path | None = None,
+    pages_per_site: int = 0,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Web:
+    """The web of a link file, or of a folder that holds one.
 
-    `hosts` names the host of each page, a line each. `pages_per_site` puts so many neighbours on a site: a rough
-    stand-in where pages are sorted by URL but their hosts are lost.
+    `hosts` is a file with the host of each page. `pages_per_site` is the number of neighbours on each site, for graphs
+    that are sorted by URL and have lost their hosts; 0 puts all pages without names on one site, and calls `warn`.
     """
     graph = _graph(_found(path))
     if hosts is not None:
@@ -58,13 +70,15 @@ def read_graph(path: Path, *, hosts: Path | None = None, pages_per_site: int = 0
         urls = _urls(graph.names)
         site, sites = _sites([site_of(url) for url in urls])
         return _web(graph, site, sites, urls)
-    each = max(1, pages_per_site)
+    if not pages_per_site:
+        warn(ONE_SITE.format(path=path, pages=graph.pages))
+    each = pages_per_site or max(1, graph.pages)
     site = np.arange(graph.pages, dtype=np.int64) // each
     return _web(graph, site, [Site(f"site-{number}.example") for number in range(-(-graph.pages // each))], None)
 
 
 def read_ranks(path: Path) -> NDArray[np.float64] | None:
-    """The PageRank that came with a graph, in a file `*.pagerank.*` beside it, a page a line; `None` without one."""
+    """The PageRank of each page from a file `*.pagerank.*` beside a graph; `None` without one."""
     if ".pagerank." in path.name:
         return _ranks(path)
     folder = path if path.is_dir() else path.parent
@@ -80,18 +94,18 @@ def _ranks(path: Path) -> NDArray[np.float64]:
         return np.array(read_bytes(path).split(), np.float64)
     except ValueError as error:
         raise ConfigError(
-            f"{path} is no list of ranks: {error}", hint="a number a line, in the order of pages"
+            f"{path} is not a list of ranks: {error}", hint="write one number on each line, in the order of pages"
         ) from error
 
 
 def _found(path: Path) -> Path:
-    """The one file of links that is meant: that of a folder, or the edges that belong to nodes."""
+    """The link file of a path: the only one of a folder, or the edges that belong to nodes."""
     if path.is_dir():
         inside = [file for file in sorted(path.iterdir()) if file.is_file() and _may_be_graph(file.name)]
         inside = [file for file in inside if _partner(file, "nodes", "edges") is None]
         if len(inside) != 1:
             names = ", ".join(file.name for file in inside[:5]) or "none"
-            raise ConfigError(f"{path}: which file of links is meant? ({names})", hint="name the file itself")
+            raise ConfigError(f"{path}: expected one link file, found {names}", hint="name the file itself")
         return inside[0]
     return _partner(path, "nodes", "edges") or path
 
@@ -114,12 +128,12 @@ def _partner(path: Path, ours: str, theirs: str) -> Path | None:
 
 
 def _graph(path: Path) -> Graph:
-    """What a file says, in whichever form."""
+    """The graph of a file, in any of the formats."""
     text = read_bytes(path)
     if ".adj." in f"{path.name}.":
         return gaps(text, str(path))
     if b"\0" in text[:4096]:
-        raise ConfigError(f"{path} is no text", hint=HINT)
+        raise ConfigError(f"{path} is not a text file", hint=HINT)
     if is_numbered(text):
         return numbered(text, str(path))
     nodes = _partner(path, "edges", "nodes")
@@ -128,12 +142,12 @@ def _graph(path: Path) -> Graph:
 
 
 def _url(name: str, page: int) -> Url:
-    """The URL of a name, which may be a URL or a host; what is neither gets a host of its own."""
+    """The URL of a name, which may be a URL or a host; anything else becomes a host of its own."""
     return canonical(name if "://" in name else f"http://{name}") or Url(f"http://page-{page}.example/")
 
 
 def _urls(names: list[str]) -> list[Url]:
-    """A URL for each page. Where two names are one URL to us, the later page is known by its number."""
+    """A URL for each page. Where two names have the same canonical URL, the later page gets its number."""
     urls: dict[Url, None] = {}
     for page, name in enumerate(names):
         url = _url(name, page)
@@ -156,9 +170,12 @@ def _web(graph: Graph, site: Ints, sites: list[Site], urls: list[Url] | None) ->
 
 
 def _homes(site: Ints, sites: int, urls: list[Url] | None) -> Ints:
-    """The home page of every site: its shortest URL, or else its first page; none where every page is a site."""
+    """The home page of every site: its shortest URL or its first page.
+
+    None where every page is a site, and where pages without names are all on one: there the first is not special.
+    """
     pages = len(site)
-    if sites == pages:
+    if sites == pages or (urls is None and sites == 1):
         return np.zeros(0, np.int64)
     length = np.zeros(pages, np.int64) if urls is None else np.array([len(url) for url in urls])
     order = np.lexsort((np.arange(pages), length, site))
@@ -166,10 +183,10 @@ def _homes(site: Ints, sites: int, urls: list[Url] | None) -> Ints:
 
 
 def seeds_of(graph: Graph, homes: Ints) -> Ints:
-    """Where a crawl must begin to find everything: home pages, and a page of every part that nobody leads to.
+    """The seeds that reach everything: home pages, and a page of every part that nothing else links to.
 
-    Parts are strongly connected components; of each, the page with most links. Without home pages, the page of all
-    that has most links is a seed as well.
+    Parts are strongly connected components; of each, the page with the most links. Without home pages, the page with
+    the most links of all is a seed as well.
     """
     ones = np.ones(len(graph.sources), np.int8)
     matrix = csr_array((ones, (graph.sources, graph.targets)), shape=(graph.pages, graph.pages))

@@ -86,7 +86,7 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
         if min(self.intervals) <= 0 or list(self.intervals) != sorted(self.intervals):
             raise ConfigError("intervals of change ascend from above zero", hint="for example 1, 7, 30, 120, 365 days")
         if self.pages * max(1.0, self.days / self.intervals[0]) > _MOST_CHANGES:
-            raise ConfigError("so many changes do not fit in memory", hint="fewer pages or days, longer intervals")
+            raise ConfigError("too many changes for the memory", hint="fewer pages or days, longer intervals")
 
 
 def generate_histories(settings: HistorySettings = HistorySettings()) -> Histories:  # noqa: B008 - frozen

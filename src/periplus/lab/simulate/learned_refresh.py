@@ -18,14 +18,14 @@ from .window import Floats, Ints, Window
 
 _EPOCH = 1e9
 """When virtual days begin, in seconds: evidence keeps whole ones."""
-_RECKONED_AFTER = 2
-"""Rates are reckoned anew after so many visits as half of the pages are."""
+_UPDATED_AFTER = 2
+"""Rates are estimated again when the visits since the last time are at least 1/2 of the pages."""
 
 
 class Learned:
-    """The default of the crawler: rates learnt from its own visits, and whoever is worth most.
+    """The default of the crawler: rates learned from its own visits, and the page whose visit is worth most.
 
-    Nothing is known at first. It looks only at pages that it fetches, and hears signals if there are any.
+    Nothing is known at first. It looks only at pages that it fetches, and uses signals if there are any.
     """
 
     def __init__(self, window: Window, signals: DaySignals | None = None, objective: str = "mixed") -> None:
@@ -36,7 +36,7 @@ class Learned:
         self._visits = self._heard = 0
         self._kind, self._rate = self._ledger.outlooks(self._tables)
 
-    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
         """Nothing."""
         return 0.0
 
@@ -50,7 +50,7 @@ class Learned:
         chosen = _best(self._worths(now), today)
         self._ledger.visited(chosen, today.is_stale[chosen], now)
         self._visits += len(chosen)
-        if self._visits * _RECKONED_AFTER >= np.count_nonzero(today.here):
+        if self._visits * _UPDATED_AFTER >= np.count_nonzero(today.here):
             self._visits = 0
             self._ledger.reckon(now)
             self._kind, self._rate = self._ledger.outlooks(self._tables)
@@ -81,7 +81,7 @@ class Informed:
             alpha, gamma, self._kappa = signals.alpha, signals.gamma, -np.log1p(-signals.precision)
         self._kind, self._rate = self._tables.outlooks(np.maximum(alpha, 1e-9), gamma, self._kappa)
 
-    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
         """Nothing."""
         return 0.0
 
@@ -101,7 +101,7 @@ class Informed:
 
 
 class Trusting(Informed):
-    """Whoever was told of goes first, however often such words were wrong."""
+    """Pages with a signal go first, however often signals were wrong."""
 
     def _worths(self, ages: Floats) -> Floats:
         ages = np.where(self._pending > 0, 1e6, ages)

@@ -27,13 +27,13 @@ _NOTES = {
 
 
 def min_needless(changes: ArrayLike, visits: int) -> NDArray[np.float64]:
-    """At least so many of the visits to each page are needless."""
+    """The least share of the visits to each page that are needless."""
     least: NDArray[np.float64] = np.maximum(visits - (np.asarray(changes, float) + 1), 0.0)
     return least
 
 
 def needless_share(changes: ArrayLike, visits: int, weights: Sequence[float] | None = None) -> float:
-    """The share of all visits that are needless, for pages (or kinds of pages, weighted) that change so often."""
+    """The share of all visits that are needless, for pages (or kinds of pages, weighted) with these change rates."""
     return float(np.average(min_needless(changes, visits), weights=weights)) / visits
 
 

@@ -52,7 +52,7 @@ class FreeLine:
 
 
 class SharedLine:
-    """A line of so many bytes a second, shared max-min fairly. A step costs as much as there are connections."""
+    """A line with a limit of bytes a second, shared max-min fairly. A step costs as much as there are connections."""
 
     def __init__(self, bandwidth: float, connections: int) -> None:
         self._bandwidth = bandwidth
@@ -93,7 +93,7 @@ class SharedLine:
             self._now = at
 
     def _share(self) -> None:
-        """Everyone's rate, and who ends first."""
+        """The rate of every connection, and the one that ends first."""
         total = self._speed.sum()
         self._rate = self._speed if total <= self._bandwidth else np.minimum(self._speed, self._level())
         with np.errstate(divide="ignore", invalid="ignore"):

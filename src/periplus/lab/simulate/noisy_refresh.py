@@ -1,7 +1,7 @@
 """What are signals of change worth that are often wrong, if their worth must be learnt? Poisson pages, noisy signals.
 
-Pages of some sites change as Poisson processes; some changes are told, and false signals come as well, as each site's
-quality says. A crawler that may make so many visits a day chooses by an index (`policy.refresh`): with the true
+Pages of some sites change as Poisson processes; some changes are signalled, and some signals are false, by each site's
+quality. A crawler with a number of visits a day chooses by an index (`policy.refresh`): with the true
 parameters or with those that it learns on the way, with signals or without, or trusting every signal. All of them see
 the same web: what differs is only what they do. After Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), whose data are
 not public.
@@ -70,7 +70,7 @@ class NoisySettings(Struct, frozen=True, forbid_unknown_fields=True):
     precision: float = 0.0
     """of the signals of every site, in place of what the quality says; 0: as that says"""
     recall: float = 0.0
-    """the same for the share of changes that is told"""
+    """the same for the share of changes that is signalled"""
     delay: float = 0.0
     """days by which signals come later than the quality says"""
     objective: str = "binary"

@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 _STEPS = 1000
-"""A crawl counts as so many steps of the progress of all."""
+"""Steps of a crawl in the progress of all crawls."""
 
 
 class OrderingJob(Struct, frozen=True):
-    """A crawl to be done: the web is in a folder, or at hand."""
+    """A crawl to be done: the web is in a folder or in memory."""
 
     web: Path | RankedWeb
     policy: PolicyChoice
@@ -78,7 +78,7 @@ def compare_orderings(
 ) -> list[OrderingResult]:
     """Every policy on the web of every repetition: first all policies of the first repetition, then of the next.
 
-    `limit`: a crawl ends after so many pages. `progress` is told how far all crawls together are.
+    `limit`: pages after which a crawl ends. `progress` is called with the steps of all crawls done so far.
     """
     check_budgets(budgets)
     with TemporaryDirectory(prefix="periplus-simulate-") as folder:

@@ -1,7 +1,7 @@
-"""An ordering as somebody asks for it: a name, and settings where the default is not wanted.
+"""An ordering as a user names it: a name, and settings that differ from the defaults.
 
 Written `batch:every=5000,damping=0.9`. What an ordering is and which settings it has, `policy.ordering` knows; here a
-text is read, and refused while somebody can still correct it, not an hour into an experiment.
+text is read, and refused before the experiment begins.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Measured(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """All that the pages tell."""
+    """All numbers of the pages."""
 
     small: Measured
     polite: Measured
@@ -78,7 +78,7 @@ def measure(
     paper: WebSettings | None = None,
     progress: Progress | None = None,
 ) -> Findings:
-    """Run everything: three experiments, told of as one."""
+    """Run everything: three experiments, with one progress bar."""
     small, paper = small or small_settings(), paper or WebSettings(pages=20_000, sites=400)
     parts = ((small, FREE), (small, POLITE), (paper, FREE))
     found = [
@@ -191,17 +191,17 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     is_terminal = sys.stderr.isatty()
 
-    def tell(done: int, total: int) -> None:
+    def show_progress(done: int, total: int) -> None:
         if is_terminal:
             sys.stderr.write(f"\r{done / total:.0%} ")
 
     from .refresh_pages import measure_refreshing, write_refresh_pages  # it has the marks of pages from here
 
     folder = Path(arguments[0])
-    refreshing = measure_refreshing(progress=tell)
+    refreshing = measure_refreshing(progress=show_progress)
     written = write_refresh_pages(folder / "refresh", refreshing)
     if "--refresh" not in arguments:
-        written += write_pages(folder, measure(workers=os.cpu_count() or 1, progress=tell))
+        written += write_pages(folder, measure(workers=os.cpu_count() or 1, progress=show_progress))
     for path in written:
         sys.stdout.write(f"{path}\n")
     return 0

@@ -1,7 +1,7 @@
 """The tables of a simulated refresh: every page is known from the beginning, and each fetch is compared with the last.
 
 As `recording` does for crawls: rows of `discoveries` and `pages` once for every page, of `fetches` and `changes` for
-every fetch. A policy that is told what changed is told by archives, not by sitemaps: `sitemap_entries` is empty, and so
+every fetch. Policies with metadata read archives, not sitemaps: `sitemap_entries` is empty, and so
 is `links`.
 """
 

@@ -1,8 +1,8 @@
 """The seven tables of a simulated crawl, written as a live crawl writes its own: every report reads both.
 
-The simulation tells of discoveries and fetches. What a page is, and where it leads, a live crawl reads from its bytes;
-here it is told for every page that was fetched well, from the arrays of the web. Titles, texts and sketches are empty:
-a simulated web has none. Virtual time begins with second 0, so that tables say 1970.
+The simulation records discoveries and fetches. A crawl reads the content and links of a page from its bytes; here they
+come from the arrays of the web, for every page that was fetched well. Titles, texts and sketches are empty: a simulated
+web has none. Virtual time begins with second 0, so that tables say 1970.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def new_tables(folder: Path) -> Iterator[Tables]:
 
 
 class CrawlRecorder:
-    """Passes events on, and tells of the page whenever one was fetched well."""
+    """Passes events on, and records the page when one was fetched well."""
 
     def __init__(self, web: Web, tables: Tables) -> None:
         self._web = web

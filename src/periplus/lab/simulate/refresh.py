@@ -31,7 +31,7 @@ _ADAPTIVE = AdaptiveSettings(shortest=86_400.0)
 
 
 class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the truth costs, as Brandman et al. (2000, sections 3.3 and 6) reckon it."""
+    """What the truth costs, as Brandman et al. (2000, sections 3.3 and 6) compute it."""
 
     archives: int = 2
     """metadata archives fetched from each site, every day"""
@@ -47,7 +47,7 @@ class Conventional:
     def __init__(self, pages: int, random: Generator) -> None:
         self._ring = _Ring(random.permutation(pages))
 
-    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
         """Nothing."""
         return 0.0
 
@@ -79,7 +79,7 @@ class Uniform:
         self._random = random
         self._round: Ints = np.zeros(0, np.int64)
 
-    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
         """Nothing."""
         return 0.0
 
@@ -93,7 +93,7 @@ class Uniform:
 
 
 class Regular:
-    """Each page at its own frequency, at regular intervals: whoever is latest by its own measure comes first.
+    """Each page at its own frequency, at regular intervals: the page that is most overdue comes first.
 
     That follows frequencies to within a part in a thousand (phase tracking; Azar et al. 2018). Frequencies that do not
     sum to the budget are followed in proportion. A page of frequency 0 is never visited.
@@ -126,7 +126,7 @@ class Adaptive:
         self._intervals = np.full(pages, _ADAPTIVE.first / DAY)
         self._visited_at = np.full(pages, -1.0)
 
-    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
         """Nothing."""
         return 0.0
 
@@ -153,7 +153,7 @@ class Oracle:
     def __init__(self, window: Window) -> None:
         self._weights, self._days = window.weights, window.days
 
-    def cost(self, sites: int) -> float:  # noqa: ARG002 - nobody is asked
+    def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
         """Nothing."""
         return 0.0
 
@@ -188,7 +188,7 @@ class _Ring:
 class Circumstances(Struct, frozen=True):
     """What a policy may be made of. `rates` are changes a day of each page, `budget` the share of pages a day.
 
-    `signals`, where there are any, are heard by whoever has ears.
+    `signals`, where there are any, are passed to policies that use them.
     """
 
     window: Window

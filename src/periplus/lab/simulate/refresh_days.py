@@ -1,4 +1,4 @@
-"""What passes between a collection in virtual time and a policy of refreshing: a day, and who is fetched on it."""
+"""The interface between a collection in virtual time and a refresh policy: a day, and the pages to fetch on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Today(Struct):
     """One day, at its end: up to `limit` of the pages that are `here` may be fetched.
 
     `is_stale` tells which of the copies are out of date, and `next_change` on what day pages change again: the truth,
-    for policies that are told. `now` is the day's end.
+    for policies with metadata. `now` is the day's end.
     """
 
     day: int
@@ -35,7 +35,7 @@ class RefreshPolicy(Protocol):
     """A way to spend a day's budget."""
 
     def cost(self, sites: int) -> float:
-        """What a day takes from the budget before any page is fetched, in pages, when there are so many sites."""
+        """What a day takes from the budget before any page is fetched, in pages, for a number of sites."""
         ...
 
     def choose(self, today: Today) -> Ints:

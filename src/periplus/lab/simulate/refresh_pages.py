@@ -3,7 +3,7 @@
 `policy_pages` runs it along with the orderings, and has the same rule: pages are written by hand, and between two marks
 stand plot and numbers. Every policy is measured on the same histories: pages that change by chance, at the rates of
 Figure 2 of Brandman et al. (2000); the same with signals of mixed quality; and changes at regular intervals, as that
-paper has it. Real histories are not here, since they are nobody's to publish; docs/simulator.md has them.
+paper has it. Real histories are not here, since they may not be published; docs/simulator.md has results on them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ BESIDE = ("uniform", "optimal", "learned", "oracle")
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 TABLED = (0.05, 0.1, 0.2, 0.5)
 ELSEWHERE = 0.1
-"""The budget at which needless fetches, ages and the other histories are told."""
+"""The budget at which needless fetches, ages and the other histories are shown."""
 REPETITIONS = 3
 CHANCE = HistorySettings(pages=2000, sites=40, is_poisson=True, is_spread=True)
 REGULAR = HistorySettings(pages=2000, sites=4)
 
 _LEGEND = """\
-Fresh copies in per cent, mean over 100 days after a warm-up of 25, when so much of the collection may be fetched a day:
+Fresh copies in per cent, mean over 100 days after a warm-up of 25, by the share of the collection fetched a day:
 2,000 pages on 40 sites that change by chance, at the rates of Figure 2 of Brandman et al. (2000); the mean of three
 repetitions, with its 95 % interval. *Needless* fetches found nothing new, in per cent, and *age* is how many days a
 copy was out of date in the mean, both at 10 %. *With signals*: at 10 %, where signals of mixed quality come (precision
@@ -54,7 +54,7 @@ class Measured(Struct, frozen=True):
 def measure_refreshing(
     *, chance: HistorySettings = CHANCE, regular: HistorySettings = REGULAR, progress: Progress | None = None
 ) -> Measured:
-    """Run everything: three experiments, told of as one."""
+    """Run everything: three experiments, with one progress bar."""
     names, seeds = refresh_policies(), range(REPETITIONS)
     runs = [len(names) * len(budgets) * REPETITIONS for budgets in (BUDGETS, (ELSEWHERE,), (ELSEWHERE,))]
     told = _shifts(progress, runs)

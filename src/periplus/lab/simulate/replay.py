@@ -38,7 +38,9 @@ def web_of_collection(folder: Path, *, with_unvisited: bool = False) -> Web:
     """The web that the crawl in this folder met."""
     tables = folder / "tables"
     if not tables.is_dir():
-        raise CollectionError(f"{folder} is no collection", hint="give the folder that a crawl was made with: -o DIR")
+        raise CollectionError(
+            f"{folder} is not a collection", hint="give the folder that a crawl was made with: -o DIR"
+        )
     visits = _last_visits(tables)
     found = read(tables, "discoveries", columns=["url", "source", "referrer", "is_new", "refused"])
     found = found.filter(pc.is_null(found["refused"]))
@@ -102,7 +104,7 @@ def _numbers(column: pa.ChunkedArray, number: dict[Url, int]) -> Ints:
 
 
 def _namings(visits: pa.Table, found: pa.Table, number: dict[Url, int]) -> tuple[Ints, Ints]:
-    """Redirects, and who first named a page that is no sitemap or feed itself."""
+    """Redirects, and the first source of a page that is not a sitemap or feed."""
     first = found.filter(pc.and_(pc.fill_null(found["is_new"], False), pc.is_valid(found["referrer"])))
     led = visits.filter(pc.is_valid(visits["target"]))
     sources = first["referrer"].to_pylist() + led["url"].to_pylist()
@@ -142,7 +144,7 @@ def _statuses(visits: pa.Table) -> NDArray[np.int16]:
 
 
 def _filled(column: pa.ChunkedArray, missing: int, unknown: float | None = None) -> Floats:
-    """The column and so many values more: their mean. It takes the place of nulls as well, unless they say another."""
+    """The column, extended by its mean. Nulls become the mean as well, unless `unknown` is given."""
     mean = pc.mean(column).as_py() or 0.0
     known = pc.fill_null(column.cast(pa.float64()), mean if unknown is None else unknown).to_numpy()
     return np.concatenate((known, np.full(missing, mean)))

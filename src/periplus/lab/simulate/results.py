@@ -73,7 +73,7 @@ class OrderingRow(Struct, frozen=True):
 
 
 class SpeedupRow(Struct, frozen=True):
-    """Crawls with so many connections on such a line: how much sooner they end than with one on the fastest line."""
+    """Crawls with a number of connections on a line: how much sooner they end than with one on the fastest line."""
 
     experiment: str
     policy: str
@@ -288,12 +288,12 @@ def _freshness_row(
 
 
 def finding_rows(findings: Iterable[Finding], paper: str) -> list[dict[str, Any]]:
-    """A row for every value that was held against a paper's."""
+    """A row for every value that was compared with a paper's."""
     return [{"experiment": paper, **asdict(each)} for each in findings]
 
 
 def json_line(row: Row) -> bytes:
-    """One line of `--json`. What is no number is null."""
+    """One line of `--json`. NaN and infinity become null."""
     return msgspec.json.encode(_finite(msgspec.to_builtins(row))) + b"\n"
 
 
@@ -309,7 +309,7 @@ def csv_text(rows: Sequence[Row]) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A file that is whole or not there. Its folder is made if need be."""
+    """Write a file atomically; its folder is created if it does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:

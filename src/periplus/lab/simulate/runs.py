@@ -1,6 +1,6 @@
 """One crawl of a web under one ordering, and what is measured of it.
 
-The measure is that of Castillo et al. (2004): PageRank over all links of the web, reckoned beforehand by an oracle, and
+The measure is that of Castillo et al. (2004): PageRank over all links of the web, computed beforehand by an oracle, and
 how much of it the fetched pages have together. Shares are of what a crawl can get: pages that are fetched well, over
 the pages that answer well and that such pages lead to from the seeds. So a crawl that goes on to the end has all pages
 and all PageRank, and failed fetches cost time but are no pages. On a web where every page answers and can be reached
@@ -62,7 +62,7 @@ def crawl_of(
     limit: int | None = None,
     events: EventSink | None = None,
 ) -> SimulatedCrawl:
-    """The crawl that an experiment would run, for whoever wants to see it happen."""
+    """The crawl that an experiment would run, to be watched step by step."""
     ordering = policy.ordering(oracle_of(ranked_web), seed)
     return SimulatedCrawl(ranked_web.web, ordering, network, seed=seed, limit=limit, events=events)
 
@@ -136,7 +136,7 @@ def check_budgets(budgets: Sequence[float]) -> None:
     """Refuse budgets that are no shares."""
     for budget in budgets:
         if not 0.0 < budget <= 1.0:
-            raise ConfigError(f"a budget of {budget} is no share of the pages", hint="for example 0.01,0.05,0.5")
+            raise ConfigError(f"a budget of {budget} is not a share of the pages", hint="for example 0.01,0.05,0.5")
 
 
 def _place(budget: float, total: int) -> int:

@@ -48,7 +48,7 @@ class PlacementSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What it costs to know whose a site is, and what a site that moves weighs."""
 
     remembered_sites: int = 50_000
-    """sites whose shard a shard has at hand"""
+    """sites whose shard a shard has cached"""
     owner_seconds: float = 1.2e-6
     """CPU seconds to place a site that is not"""
     owner_seconds_a_shard: float = 0.19e-6
@@ -73,7 +73,7 @@ class ScalingSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScalingRow(Struct, frozen=True):
-    """A crawl by so many shards. Keys are explained in docs/simulator.md."""
+    """A crawl by a number of shards. Keys are explained in docs/simulator.md."""
 
     experiment: str
     shards: int

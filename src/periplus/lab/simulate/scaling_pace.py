@@ -1,7 +1,7 @@
 """How long a crawl takes that many shards divide among themselves, where sites and addresses are left in peace.
 
 Pages flow: a site gives a page every `delay` seconds at most; all sites of an address in a shard together one every
-`ip_delay` times as many seconds as there are shares in the address; a shard takes so many pages a second, and divides
+`ip_delay` times as many seconds as there are shares in the address; a shard takes `rate` pages a second, and divides
 them evenly among the sites that could give one. Time goes on in steps of a fiftieth of what has passed; within a step
 nothing changes but sites that end. Sites that are found late, latencies and retries are not here: what comes out is a
 bound that a real crawl can come near to and not pass.
@@ -51,7 +51,7 @@ class PaceSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pace(Struct, frozen=True):
-    """After `at[i]` seconds so many pages were `done`; the first point is the beginning, the last the end."""
+    """After `at[i]` seconds `done[i]` pages were done; the first point is the beginning, the last the end."""
 
     at: NDArray[np.float64]
     done: NDArray[np.float64]

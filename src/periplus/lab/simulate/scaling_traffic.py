@@ -2,7 +2,7 @@
 
 A shard tells of a link once, and again when it has forgotten that it did: it remembers the links lately met in two
 generations (`crawl.reading`; Olston & Najork 2010, section 2.3.4, on a cache of popular URLs). Batches leave with each
-commit, one for every shard that anything is to be told, so that the more shards there are the emptier they are.
+commit, one for every shard that has anything to receive, so that the more shards there are the emptier they are.
 
 Everything here is at full speed: every shard fetches as many pages a second as it can. It is what the design has to
 carry, not what polite crawls of small webs come to.
@@ -23,7 +23,7 @@ class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How discoveries travel, and what that costs. Sizes and times were measured; docs/scaling.md says how."""
 
     remembered_links: int = 200_000
-    """links lately met that a shard does not tell again"""
+    """recent links that a shard does not send again"""
     news: float = 3.0
     """links of a page that its shard had not met lately, in the mean"""
     commit_interval: float = 1.0
@@ -45,7 +45,7 @@ class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Traffic(Struct, frozen=True):
-    """What all shards together tell each other. `told[i, j]`: discoveries from shard i to shard j in the whole crawl.
+    """The traffic of all shards. `told[i, j]`: discoveries from shard i to shard j in the whole crawl.
 
     `foreign` is the share of the links between sites that lead to another shard, `spared` the share of those that were
     not told because that had been done. Rates are those of one shard, in the mean: `discoveries`, `batches`, `messages`
@@ -67,7 +67,7 @@ class Traffic(Struct, frozen=True):
 
 
 def traffic(web: ScalingWeb, owner: NDArray[np.int32], shards: int, rate: float, settings: ExchangeSettings) -> Traffic:
-    """The traffic between so many shards, where site i is with `owner[i]`."""
+    """The traffic between shards, where site i is with `owner[i]`."""
     pages = float(web.sizes.sum())
     here, there = owner[web.source], owner[web.site_of_page[web.target]]
     leaves = here != there
@@ -109,7 +109,7 @@ def _told(
 ) -> NDArray[np.int64]:
     """Discoveries by sender and receiver.
 
-    What is told in one generation is remembered in the next one, too: so a link is told once in two of them.
+    What is sent in one generation is remembered in the next: so a link is sent once in two of them.
     """
     pages = int(web.sizes.sum())
     lasting = settings.remembered_links / max(settings.news, 1e-9) * shards / pages
@@ -131,9 +131,9 @@ def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def batches_a_second(pairs: NDArray[np.float64], settings: ExchangeSettings) -> NDArray[np.float64]:
-    """Batches of each pair of shards with so many discoveries a second between them, which come by chance (Poisson).
+    """Batches of each pair of shards with a rate of discoveries between them, which arrive at random (Poisson).
 
-    A commit lets one go if there is anything to tell, and one more for each that was full before.
+    A commit sends one if there is anything to send, and one more for each that was full before.
     """
     waiting = pairs * settings.commit_interval
     batches: NDArray[np.float64] = (-np.expm1(-waiting) + waiting / settings.batch) / settings.commit_interval

@@ -2,8 +2,8 @@
 
 Ten million pages and their links fit in memory because links within a site are left out: they never leave a shard.
 Sizes of sites are those of `generated`; which page a link leads to follows the same power law of in-degrees (Broder et
-al. 2000: a density of degree ** -2.1). How many sites share an address follows Zipf's law too; nobody has published a
-distribution that we could take, so its exponent and the largest address are assumptions.
+al. 2000: a density of degree ** -2.1). How many sites share an address follows Zipf's law too; its
+exponent and the largest address are assumptions, since no distribution is published.
 
 Links come in no order, as if the pages of all sites were fetched in turns: the i-th of n links is met when a share of
 i / n of the crawl is done.

@@ -33,7 +33,7 @@ from .replay import web_of_collection
 from .web import Web
 
 FIRST_ORDERINGS = ("breadth_first", "largest_site", "opic", "random", "optimal")
-"""Compared when nobody says which: the plain one, the paper's, one that learns, chance, and an oracle."""
+"""Compared by default: the plain one, the paper's, one that learns, random, and an oracle."""
 FIRST_REFRESHES = ("conventional", "uniform", "proportional", "optimal", "learned", "metadata")
 """The same for freshness."""
 FIRST_WITH_SIGNALS = ("uniform", "deaf", "learned", "informed", "trusting")
@@ -52,9 +52,9 @@ class ExperimentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of the whole experiment."""
 
     policies: tuple[str, ...] = ()
-    """Which to compare, with settings if need be ("batch:every=5000"); "all": all of them; none: a few."""
+    """Policies to compare, with settings ("batch:every=5000"); "all": all of them; none: a few."""
     budgets: tuple[float, ...] = ()
-    """Shares at which results are told: of the pages (ordering), or of the pages a day (freshness)."""
+    """Shares at which results are shown: of the pages (ordering), or of the pages a day (freshness)."""
     seed: int = 0
     """The same seed gives the same results. Repetition i has the seed that is i larger."""
     repetitions: int = 1
@@ -85,7 +85,7 @@ class InputSettings(Struct, frozen=True, forbid_unknown_fields=True):
     hosts: str = ""
     """The host of each page of that graph, a line each."""
     pages_per_site: int = 0
-    """Put so many neighbours of a graph without names on a site; 0: every page is a site of its own."""
+    """Pages of each site, where a graph has no names; 0: all pages are on one site."""
     collection: str = ""
     """A finished crawl, to be crawled again under other policies."""
     history: str = ""
@@ -115,7 +115,7 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
     history: HistorySettings = HistorySettings()
     """The history of changes that is generated. Its seed is that of the experiment."""
     refresh: RefreshSettings = RefreshSettings()
-    """What being told of changes costs."""
+    """The cost of metadata."""
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -132,7 +132,7 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
         for budget in experiment.budgets:
             if not 0.0 < budget <= 1.0:
                 raise ConfigError(
-                    f"a budget of {budget:g} is no share", hint="write shares above 0, up to 1: 0.01,0.05"
+                    f"a budget of {budget:g} is not a share", hint="write shares above 0, up to 1: 0.01,0.05"
                 )
         for name, most in _MOST.items():
             value = getattr(experiment, name)
@@ -162,17 +162,21 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
         return [PolicyChoice.parse(name) for name in distinct(orderings() if names == ("all",) else names)]
 
     def refreshes(self) -> list[str]:
-        """The refresh policies that were asked for; who does not exist is told by those who use them."""
+        """The refresh policies that were asked for; unknown names are refused where they are used."""
         names = self.experiment.policies or (FIRST_WITH_SIGNALS if self.experiment.signals else FIRST_REFRESHES)
         return distinct(refresh_policies() if names == ("all",) else names)
 
-    def webs(self) -> Callable[[int], Web]:
-        """The web of a seed: a new one for each where it is generated, always the same where it was read."""
+    def webs(self, warn: Callable[[str], None] = lambda _: None) -> Callable[[int], Web]:
+        """The web of a seed: a new one for each where it is generated, always the same where it is read.
+
+        `warn` is called with what the user should know about the file that was read.
+        """
         if self.input.collection:
             return _same(web_of_collection(Path(self.input.collection)))
         if self.input.graph:
             hosts = Path(self.input.hosts) if self.input.hosts else None
-            return _same(read_graph(Path(self.input.graph), hosts=hosts, pages_per_site=self.input.pages_per_site))
+            each = self.input.pages_per_site
+            return _same(read_graph(Path(self.input.graph), hosts=hosts, pages_per_site=each, warn=warn))
         return _Generated(self.web)
 
     def histories(self) -> Histories | Callable[[int], Histories]:

@@ -39,7 +39,7 @@ _STEPS = 1000
 
 
 class SpeedupResult(Struct, frozen=True):
-    """A crawl with so many connections on a line of so many bytes a second.
+    """A crawl with a number of connections on a line.
 
     `makespan` is the virtual time of all of it, `half_at` of the first half of its pages, while there were sites
     enough; `speedup` and `half_speedup` compare them with one connection on the fastest line. `bound` is what no
@@ -60,7 +60,7 @@ class SpeedupResult(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True):
-    """Speed-ups that cannot be surpassed: by so many connections, by the line, and because sites are left in peace."""
+    """Speed-ups that cannot be surpassed: by the connections, by the line, and by politeness."""
 
     connections: float
     line: float

@@ -1,7 +1,7 @@
 """A web on disk for as long as an experiment lasts, so that several processes read one copy of it.
 
 Columns are `.npy` files, which every process maps into memory and the system keeps once; names are one file of text.
-With them lies the PageRank of every page, reckoned once. This is no format to keep: see `graph_files` for those.
+The PageRank of every page is stored beside them. The format is temporary: see `graph_files` for others.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def read_bytes(path: Path, longest: int = LONGEST) -> bytes:
 
 
 def read_lines(path: Path, longest: int = LONGEST) -> list[str]:
-    """The lines of a file; what is no UTF-8 in it is replaced."""
+    """The lines of a file; bytes that are not UTF-8 are replaced."""
     lines = read_bytes(path, longest).decode("utf-8", "replace").split("\n")
     return lines if lines[-1] else lines[:-1]
 

@@ -119,5 +119,5 @@ def _vanishes(histories: Histories, begin: float) -> Floats:
 
 
 def _births(histories: Histories) -> Floats:
-    """For every time when its page was born: a time that equals it is no change."""
+    """For every time when its page was born: a time that equals it is not a change."""
     return np.repeat(histories.begins_at, np.diff(histories.starts))

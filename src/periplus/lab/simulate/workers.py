@@ -1,7 +1,7 @@
 """Experiments on several processors: each job in a process of its own, in any order, with the same results.
 
 A worker has a pipe to the process that started it and nothing else: it gets a job, says how far it is, and answers. So
-it ends when the other end is gone, whoever ended that and how; Ctrl-C on a terminal reaches only the one who asked, who
+it ends when the other end is closed, for any reason; Ctrl-C on a terminal reaches only the one who asked, who
 ends all workers. A job depends on nothing but itself: how many workers there are changes no result.
 """
 
@@ -41,7 +41,7 @@ class Work(Protocol[JobT_contra, ResultT_co]):
 
 
 class Done(Struct, Generic[ResultT], frozen=True):
-    """A job's number, in the order in which jobs were given, and what came of it."""
+    """A job's number, in the order in which jobs were given, and its result."""
 
     number: int
     result: ResultT
@@ -58,7 +58,7 @@ def run_jobs(
 ) -> Iterator[Done[ResultT]]:
     """Do the jobs, each as soon as a worker is free, and give what comes of them as it comes.
 
-    `jobs` are asked for one by one, when they can begin. There are `total` of them; `progress` is told the steps of all
+    `jobs` is read one by one, when a job can begin, and has `total` of them. `progress` is called with the steps of all
     together, where a job counts as `steps` however many steps it has itself.
     """
     meter = _Meter(total, steps, progress)
@@ -89,7 +89,7 @@ class _Meter:
         return lambda done, total: self.note(number, done, total)
 
     def note(self, number: int, done: int, total: int) -> None:
-        """So much of a job is done."""
+        """Record the progress of a job."""
         self._done[number] = min(self._steps, self._steps * done // max(total, 1))
         if self._progress is not None:
             self._progress(sum(self._done.values()), self._total)
@@ -133,7 +133,7 @@ class _Crew(Generic[JobT, ResultT]):
             yield from self._hear(meter)
 
     def _hear(self, meter: _Meter) -> Iterator[Done[ResultT]]:
-        """Wait until somebody says something; the results among it."""
+        """Wait for messages of workers; return the results among them."""
         for connection in wait(list(self._busy)):
             if not isinstance(connection, Connection):
                 continue

@@ -1,10 +1,11 @@
-"""Figures as SVG in the page's own colours: planes with points and curves, bars that lie and bars that stand.
+"""Figures as SVG in the colours of the page: scatter plots, line plots, horizontal and vertical bars.
 
-Nothing here knows what a figure is about; `periplus.insight.report.drawing` does.
+The only drawing code of the report; it needs no plotting library. `periplus.insight.report.drawing` turns the rows of
+a part into these figures.
 """
 
-from .bars import Bar, lying, standing
-from .points import Curve, Point, curves, scattered
+from .bars import Bar, horizontal_bars, vertical_bars
+from .points import Curve, Point, line_plot, scatter_plot
 from .scales import SHARES, Scale, linear, logarithmic
 
 __all__ = [
@@ -13,10 +14,10 @@ __all__ = [
     "Curve",
     "Point",
     "Scale",
-    "curves",
+    "horizontal_bars",
+    "line_plot",
     "linear",
     "logarithmic",
-    "lying",
-    "scattered",
-    "standing",
+    "scatter_plot",
+    "vertical_bars",
 ]

@@ -1,4 +1,4 @@
-"""Bars that lie, for names with numbers; and bars that stand, for numbers in an order."""
+"""Horizontal bars, for names with numbers, and vertical bars, for numbers in an order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from .canvas import LETTER, WIDTH, Plane, box, key, line, svg, text
 from .scales import Scale, linear
 
 _ROW: Final = 38.0
+"""Height of a row: its name, and the bar below it."""
 _THICK: Final = 13.0
+"""Height of a bar."""
+_FOOT: Final = 18.0
+"""Height of the line below the bars that says what a full bar is."""
 _NAME: Final = 40
+"""Letters of a name that are shown."""
 
 
 class Bar(Struct, frozen=True):
-    """A name, the parts of its bar in the order of the key, and what is written beside it."""
+    """A name, the parts of its bar in the order of the key, and the text beside it."""
 
     name: str
     parts: tuple[float, ...]
@@ -26,20 +31,20 @@ class Bar(Struct, frozen=True):
     hint: str = ""
 
 
-def lying(
+def horizontal_bars(
     bars: Sequence[Bar],
     styles: Sequence[tuple[str, str]],
     label: str,
+    whole: str,
     *,
     is_whole: bool = False,
     of: float = 0.0,
     has_key: bool = True,
 ) -> str:
-    """A bar for each name, the name above it. `is_whole`: every bar is as long, its parts are shares of it.
+    """A bar for each name, the name above it. `whole` says what a bar of the full width stands for.
 
-    `of`: what a bar of the whole width would stand for, as all of something does where bars are shares of it; what they
-    lack is shown. Else the longest has the whole width. `has_key`: what colours mean is said above; bars of one colour
-    need none.
+    `is_whole`: every bar has the full width, and its parts are shares of it. `of`: the value of the full width; the
+    rest of it is drawn in grey. Without either the longest bar has the full width. `has_key`: explain the colours.
     """
     has_key = has_key and len(styles) > 1
     head = 26.0 if has_key else 4.0
@@ -54,24 +59,29 @@ def lying(
             text(WIDTH, y + 13, bar.says, "value", "end"),
             *([box(0, y + 18, WIDTH, _THICK, "track")] if is_whole or of else []),
         ]
-        x, whole = 0.0, sum(bar.parts) or 1.0
+        x, total = 0.0, sum(bar.parts) or 1.0
         for value, (style, words) in zip(bar.parts, styles, strict=True):
-            width = WIDTH * value / (whole if is_whole else longest)
+            width = WIDTH * value / (total if is_whole else longest)
             if value:
                 parts.append(
                     box(x, y + 18, max(width, 1.5), _THICK, style, bar.hint or f"{bar.name}: {words} {bar.says}")
                 )
             x += width
-    return svg(parts, label, head + len(bars) * _ROW)
+    bottom = head + len(bars) * _ROW
+    parts.append(text(0, bottom + 10, f"Full width: {whole}", "soft small whole"))
+    return svg(parts, label, bottom + _FOOT)
 
 
-def standing(
-    bars: Sequence[Bar], style: str, label: str, x_title: str, y_title: str, says: Callable[[float], str] | None = None
+def vertical_bars(
+    bars: Sequence[Bar], style: str, label: str, titles: tuple[str, str], says: Callable[[float], str] | None = None
 ) -> str:
-    """A bar for each step of an order, its number above it where there is room."""
+    """A bar for each step of an order, its number above it where there is room. `titles`: of x and of y.
+
+    The title of y says of how many the bars are.
+    """
     tops = [bar.parts[0] for bar in bars]
-    y = linear(tops, says) if says else linear(tops)
-    plane = Plane(Scale(0, max(len(bars), 1), lambda _: ""), y, x_title, y_title, top=36)
+    y = linear(tops, says) if says else linear(tops, whole=True)
+    plane = Plane(Scale(0, max(len(bars), 1), lambda _: ""), y, *titles, top=36)
     step = (plane.right - plane.left) / max(len(bars), 1)
     every = max(1, round(len(bars) / 12 + 0.49))
     parts = [_frame(plane)]
@@ -86,7 +96,7 @@ def standing(
 
 
 def _frame(plane: Plane) -> str:
-    """The axes without ticks of x: bars have their own."""
+    """The axes without ticks of x: each bar has its name below it."""
     plane.x = Scale(1.0, 1.0, lambda _: "")
     drawn = plane.axes()
     return drawn + line(plane.left, plane.bottom, plane.right, plane.bottom, "axis")

@@ -1,7 +1,7 @@
-"""The paper that figures are drawn on: an SVG of one width, whose colours are the page's, so that it is light or dark.
+"""Elements of an SVG figure, in the colours of the page, so that figures follow its light and dark themes.
 
-The width is about that of a phone and of a column on a desk, so that letters are as large on either. Everything that is
-written here passes `_safe`: whatever a stranger wrote stays text.
+All figures have one width, about that of a phone and of a column on a desktop, so that letters have the same size on
+both. All text passes `_safe`: markup written by a site stays text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .scales import Scale
 WIDTH: Final = 400
 HEIGHT: Final = 250
 LETTER: Final = 7.0
-"""How wide a letter is, about."""
+"""The approximate width of a letter."""
 TITLE: Final = 13.0
-"""Where the title of y stands."""
+"""The baseline of the title of y."""
 _LONGEST: Final = 300
 
 
@@ -28,13 +28,13 @@ def _safe(words: str) -> str:
 
 
 def svg(content: Iterable[str], label: str, height: float = HEIGHT) -> str:
-    """A figure; `label` is for those who do not see it."""
+    """A figure; `label` is its text for screen readers."""
     inside = "".join(content)
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{_safe(label)}">{inside}</svg>'
 
 
 def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
-    """Some words."""
+    """A line of text."""
     held = f' text-anchor="{anchor}"' if anchor != "start" else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}"{held}>{_safe(words)}</text>'
 
@@ -45,7 +45,7 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
 
 
 def box(x: float, y: float, width: float, height: float, style: str, says: str = "") -> str:
-    """A filled box; `says` is shown to who points at it."""
+    """A filled box; `says` is its tooltip."""
     told = f"<title>{_safe(says)}</title>" if says else ""
     size = f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
     return f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{style}">{told}</rect>'
@@ -58,13 +58,14 @@ def dot(x: float, y: float, radius: float, style: str, says: str = "") -> str:
 
 
 def path(points: Sequence[tuple[float, float]], style: str) -> str:
-    """Points, joined."""
+    """A line through points; one point alone is drawn as a dot (its ends are round)."""
     joined = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    return f'<path d="M{joined}" class="{style}"/>' if points else ""
+    drawn = f"M{joined}h0" if len(points) == 1 else f"M{joined}"
+    return f'<path d="{drawn}" class="{style}"/>' if points else ""
 
 
 def key(entries: Sequence[tuple[str, str]], y: float = 12) -> str:
-    """What colours mean: each with its word, in a row, or in two where one is too long."""
+    """The key of the colours, in one row, or in two where one is too long."""
     parts, x = [], 0.0
     for style, words in entries:
         needs = 16 + LETTER * len(words) + 12
@@ -76,9 +77,9 @@ def key(entries: Sequence[tuple[str, str]], y: float = 12) -> str:
 
 
 class Plane:
-    """Two axes and what lies between them. Titles lie flat: that of y above it, that of x below.
+    """Two axes. The title of y is above it, that of x below.
 
-    `inset` keeps points off the axes, so that those at 0 are seen.
+    `inset` is the distance of points from the axes, so that points at 0 can be seen.
     """
 
     def __init__(
@@ -100,11 +101,11 @@ class Plane:
         self._titles = (x_title, y_title)
 
     def across(self, value: float) -> float:
-        """Where a value of x lies."""
+        """The position of a value of x."""
         return self.left + self.inset + self.x.place(value) * (self.right - self.left - 2 * self.inset)
 
     def up(self, value: float) -> float:
-        """Where a value of y lies."""
+        """The position of a value of y."""
         return self.bottom - self.inset - self.y.place(value) * (self.bottom - self.top - self.inset)
 
     def axes(self) -> str:
@@ -128,5 +129,11 @@ class Plane:
         return "".join([*parts, line(self.left, self.bottom, self.right, self.bottom, "axis")])
 
     def curve(self, points: Iterable[tuple[float, float]], style: str) -> str:
-        """Points of the plane, joined."""
-        return path([(self.across(x), self.up(y)) for x, y in points], style)
+        """A line through points, interrupted where a value has no position on its axis."""
+        stretches: list[list[tuple[float, float]]] = [[]]
+        for x, y in points:
+            if self.x.has(x) and self.y.has(y):
+                stretches[-1].append((self.across(x), self.up(y)))
+            elif stretches[-1]:
+                stretches.append([])
+        return "".join(path(each, style) for each in stretches)

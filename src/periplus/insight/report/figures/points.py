@@ -1,4 +1,4 @@
-"""Points on a plane, one a site, and curves."""
+"""Scatter plots, with a point for each site, and line plots."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from .canvas import LETTER, TITLE, WIDTH, Plane, dot, line, svg, text
 from .scales import Scale
 
 _NAMED: Final = 3
+"""Points whose names are shown."""
 _NAME: Final = 24
+"""Letters of a name that are shown."""
 _LEAST: Final = 3.5
 _MORE: Final = 6.5
-"""How large points are, by their weights."""
+"""Radius of the smallest point, and what the weight adds at most."""
 
 Box = tuple[float, float, float]
-"""What a name covers: from x to x, at y."""
+"""The place of a name: from x to x, at y."""
 
 
 class Point(Struct, frozen=True):
-    """Something at a place; `weight` from 0 to 1 is how large it is drawn."""
+    """A named point; `weight`, from 0 to 1, determines its size."""
 
     name: str
     x: float
@@ -34,12 +36,12 @@ class Point(Struct, frozen=True):
 
     @property
     def radius(self) -> float:
-        """Areas are as the weights."""
+        """The radius, so that areas are proportional to weights."""
         return _LEAST + _MORE * math.sqrt(self.weight)
 
 
 class Curve(Struct, frozen=True):
-    """Points, joined. Its name stands at the highest of them, or below the one that `named` counts to."""
+    """A line. Its name is at the highest point, or below the point of index `named`."""
 
     name: str
     style: str
@@ -47,10 +49,10 @@ class Curve(Struct, frozen=True):
     named: int | None = None
 
 
-def scattered(
+def scatter_plot(
     points: Sequence[Point], x: Scale, y: Scale, titles: tuple[str, str], label: str, *, diagonal: str = ""
 ) -> str:
-    """Every point, the largest by name; `diagonal` says what it means to lie above it."""
+    """Every point, the largest with names; `diagonal` explains what lies above it."""
     plane = Plane(x, y, *titles, height=316 if diagonal else 300, top=46 if diagonal else 30, inset=9)
     parts = [plane.axes()]
     if diagonal:
@@ -59,7 +61,7 @@ def scattered(
             line(0, 27, 22, 27, "guide"),
             text(28, 31, diagonal, "soft small"),
         ]
-    ordered = sorted(points, key=lambda each: -each.weight)
+    ordered = sorted((each for each in points if x.has(each.x) and y.has(each.y)), key=lambda each: -each.weight)
     for point in ordered:
         parts.append(
             dot(plane.across(point.x), plane.up(point.y), point.radius, "point", point.hint or clean(point.name))
@@ -68,7 +70,7 @@ def scattered(
 
 
 def _names(points: Sequence[Point], plane: Plane) -> list[str]:
-    """The largest few, where their names cover neither each other nor the edge."""
+    """The names of the largest points, where they overlap neither each other nor the edge."""
     parts: list[str] = []
     taken: list[Box] = []
     for point in points:
@@ -88,8 +90,8 @@ def _is_taken(place: Box, taken: Sequence[Box]) -> bool:
     return any(abs(place[2] - y) < 14 and place[0] < end and start < place[1] for start, end, y in taken)
 
 
-def curves(drawn: Sequence[Curve], x: Scale, y: Scale, titles: tuple[str, str], label: str) -> str:
-    """Every curve with its name beside it."""
+def line_plot(drawn: Sequence[Curve], x: Scale, y: Scale, titles: tuple[str, str], label: str) -> str:
+    """Every line with its name beside it."""
     plane = Plane(x, y, *titles)
     parts = [plane.axes(), *(plane.curve(each.points, f"curve {each.style}") for each in drawn)]
     taken: list[Box] = [(0.0, LETTER * len(titles[1]), TITLE)]
@@ -98,7 +100,7 @@ def curves(drawn: Sequence[Curve], x: Scale, y: Scale, titles: tuple[str, str], 
 
 
 def _named(curve: Curve, plane: Plane, taken: list[Box]) -> str:
-    """The name of a curve, above its highest point; beside or below it where another name or the title is."""
+    """The name of a line above its highest point; beside or below it where the place is taken."""
     at = max(curve.points, key=lambda point: point[1]) if curve.named is None else curve.points[curve.named]
     half = LETTER * len(curve.name) / 2 + 2
     across, up = plane.across(at[0]), plane.up(at[1])
@@ -108,7 +110,7 @@ def _named(curve: Curve, plane: Plane, taken: list[Box]) -> str:
 
 
 def _places(across: float, up: float, half: float, plane: Plane, is_above: bool) -> Iterator[Box]:
-    """Where a name may stand, the best place first."""
+    """Possible places of a name, the best first."""
     x = min(max(across, plane.left + half), plane.right - half)
     y = up + (-8 if is_above else 20)
     yield x - half, x + half, y

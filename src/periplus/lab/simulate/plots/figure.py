@@ -2,7 +2,7 @@
 
 Two layers: the axes with the curves, and over the whole sheet a second system in pixels from the top left, which holds
 the ground, the words and the key. So every word has a place that was computed, and covers nothing. matplotlib is
-imported when a plot is drawn: whoever draws none does not wait for it.
+imported when a plot is drawn: other commands do not wait for it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Plot(Struct, frozen=True):
 
     `kind` is how neighbouring points hang together: by a line, not at all (bars side by side), or each value holding
     until the next (steps). `y_from_zero` shows heights in proportion; without it the axis fits the curves. `values_at`
-    lists every curve's value at that x beside its name: many curves that nearly touch are told apart by number.
+    lists every curve's value at that x beside its name: many curves that nearly touch can be told apart by number.
     `highlight` names the curve that the picture is about.
     """
 
@@ -50,11 +50,11 @@ class Plot(Struct, frozen=True):
     highlight: str = ""
 
     def check(self) -> None:
-        """Refuse what nobody could read, and arrays that do not belong together."""
+        """Refuse a plot with too many curves or marks, and arrays of different lengths."""
         if len(self.curves) > MOST_CURVES or len(self.marks) > MOST_MARKS:
             what = f"{len(self.curves)} curves and {len(self.marks)} marks"
             raise UsageError(
-                f"nobody can read a plot of {what}: {self.title}", hint=f"at most {MOST_CURVES} and {MOST_MARKS}"
+                f"too much for one plot: {what} ({self.title})", hint=f"at most {MOST_CURVES} and {MOST_MARKS}"
             )
         for curve in self.curves:
             columns = [curve.x, curve.y, *(part for part in (curve.low, curve.high) if part is not None)]

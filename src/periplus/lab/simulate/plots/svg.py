@@ -30,7 +30,7 @@ _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial,
 _TAG = re.compile(r"<[^<>]*>")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 _NEEDLESS = re.compile(
-    r' id="(?![pm][0-9a-f]{10}")[^"]*"'  # names nobody refers to
+    r' id="(?![pm][0-9a-f]{10}")[^"]*"'  # names without a reference
     r'| transform="rotate\(-?0 [^"]*\)"'
     r"|font-family: [^;\"]*; |text-anchor: start; |stroke-dashoffset: 0; "
     r'|(?<=\d)pt(?=")'  # pixels, not points
@@ -115,7 +115,7 @@ def _tidy_tag(tag: str) -> str:
 
 
 def described(plot: Plot) -> str:
-    """The plot in words, for those who do not see it: axes, where each curve goes from and to, and the caption."""
+    """The plot in words, for screen readers: axes, where each curve goes from and to, and the caption."""
     lines = [f"{plot.y_label} against {plot.x_label}."]
     for trace in traces_of(plot):
         x, y = trace.x[trace.known], trace.y[trace.known]

@@ -1,4 +1,4 @@
-"""The report in a few sentences: what somebody should know who reads nothing else. Each rests on a part of it."""
+"""The report in a few sentences for a reader in a hurry. Each links to the part that shows its numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from .problems import NAME as PROBLEMS
 from .values import Report
-from .wording import count, lasting, number_of, share
+from .wording import count, duration, number_of, share
 
 
 class Sentence(Struct, frozen=True):
-    """What is so, what follows, and the part that shows it."""
+    """A fact, what follows from it, and the part that shows it."""
 
     says: str
     so: str
@@ -19,8 +20,9 @@ class Sentence(Struct, frozen=True):
 
 
 def sentences(report: Report) -> list[Sentence]:
-    """Those for which there are numbers."""
+    """The sentences for which there are numbers, problems first."""
     return [
+        *_problems(report),
         *_size(report),
         *_coverage(report),
         *_efficiency(report),
@@ -30,32 +32,46 @@ def sentences(report: Report) -> list[Sentence]:
     ]
 
 
+def _problems(report: Report) -> Iterator[Sentence]:
+    rows = report.rows(PROBLEMS)
+    if not rows:
+        return
+    severities = [row["severity"] for row in rows]
+    found = [number_of(severities.count(each), each) for each in dict.fromkeys(severities)]
+    title = str(rows[0]["title"])
+    yield Sentence(f"The audit found {', '.join(found)}.", f"Most severe: {title}.", PROBLEMS)
+
+
 def _size(report: Report) -> Iterator[Sentence]:
     glance = report.row("glance")
     if glance.get("crawled"):
         part = share(glance["unique"] / glance["crawled"])
-        kept = f"{part} of {count(glance['crawled'])} visited URLs brought a page of its own"
+        kept = f"{part} of {count(glance['crawled'])} fetched URLs are unique pages"
         yield Sentence(f"{kept}.", _left(report), "sources")
 
 
 def _left(report: Report) -> str:
     rows = report.rows("refused")
     if not rows:
-        return "Every URL that was heard of was visited."
-    why = f", most of them because: {rows[0]['meaning']}" if rows[0]["meaning"] else ""
-    return f"{count(sum(row['urls'] for row in rows))} more URLs were heard of, and not visited{why}."
+        return "Every discovered URL was fetched."
+    why = f", most of them for this reason: {rows[0]['meaning']}" if rows[0]["meaning"] else ""
+    return f"{count(sum(row['urls'] for row in rows))} more URLs were discovered and not fetched{why}."
 
 
 def _coverage(report: Report) -> Iterator[Sentence]:
     covered = report.row("glance").get("unique_coverage")
     if covered is None:
         return
-    so = "Links have to be followed to find the rest."
+    so = "Follow links to find the rest."
     if covered > 0.9:
-        so = "Sitemaps alone nearly suffice."
+        so = "Sitemaps alone are nearly enough."
     elif covered == 0:
         so = "Links are the only source."
-    yield Sentence(f"Sitemaps list {share(covered)} of the unique pages.", so, "coverage_by_size")
+    yield Sentence(
+        f"Sitemaps list {share(covered)} of the unique pages.",
+        so,
+        "coverage" if "coverage" in report.parts else "coverage_by_size",
+    )
 
 
 def _efficiency(report: Report) -> Iterator[Sentence]:
@@ -63,10 +79,10 @@ def _efficiency(report: Report) -> Iterator[Sentence]:
     sitemaps, links = by_source.get("sitemaps"), by_source.get("discovery")
     if sitemaps is None or links is None:
         return
-    better = "what sitemaps list" if sitemaps > links else "what links lead to"
-    so = "Both are worth the same." if abs(sitemaps - links) < 0.02 else f"Visits are better spent on {better}."
+    better = "URLs from sitemaps" if sitemaps > links else "URLs from links"
+    so = "Both sources are equally good." if abs(sitemaps - links) < 0.02 else f"Fetches are better spent on {better}."
     yield Sentence(
-        f"{share(sitemaps)} of visits to listed URLs and {share(links)} of visits to linked ones brought a new page.",
+        f"{share(sitemaps)} of fetches of listed URLs and {share(links)} of fetches of linked URLs found a new page.",
         so,
         "sources",
     )
@@ -86,8 +102,8 @@ def _first(report: Report) -> Iterator[Sentence]:
         )
         / both
     )
-    so = f"On average they were {lasting(abs(mean))} {'earlier' if mean >= 0 else 'later'} than links."
-    yield Sentence(f"Sitemaps knew {share(part)} of the URLs first that both sources told of.", so, "first_seen")
+    so = f"On average they were {duration(abs(mean))} {'earlier' if mean >= 0 else 'later'} than links."
+    yield Sentence(f"Of the URLs that both sources have, sitemaps had {share(part)} first.", so, "first_seen")
 
 
 def _errors(report: Report) -> Iterator[Sentence]:
@@ -96,8 +112,8 @@ def _errors(report: Report) -> Iterator[Sentence]:
         return
     common = report.rows("errors")[0]
     where = f"{number_of(common['urls'], 'URL')} on {number_of(common['sites'], 'site')}"
-    so = f"The commonest reason is {common['reason']} ({where})."
-    yield Sentence(f"{share(min(errors / visited, 1.0))} of the visited URLs could not be had.", so, "errors")
+    so = f"The most frequent reason is {common['reason']} ({where})."
+    yield Sentence(f"{share(min(errors / visited, 1.0))} of the fetched URLs failed.", so, "errors")
 
 
 def _copies(report: Report) -> Iterator[Sentence]:
@@ -106,4 +122,4 @@ def _copies(report: Report) -> Iterator[Sentence]:
     largest = next(iter(report.rows("duplicates")), None)
     if pages and largest is not None:
         so = f"The largest cluster has {number_of(largest['pages'], 'page')} on {number_of(largest['sites'], 'site')}."
-        yield Sentence(f"{share(1 - clusters / pages)} of the pages repeat what another says.", so, "cluster_sizes")
+        yield Sentence(f"{share(1 - clusters / pages)} of the pages are copies of another.", so, "cluster_sizes")

@@ -1,0 +1,329 @@
+"""The questions of a report in the order of the page, with the sentences beside their answers.
+
+The SQL is that of `insight.views.QUESTIONS` where there is one, with a limit: the page of a million sites is no larger
+than that of a hundred. `docs/report.md` names the figure of the paper that each part reproduces. Collections of fewer
+than five sites have questions of their own (`few_sites`).
+"""
+
+# ruff: noqa: S608 - SQL is put together from our own words here
+
+from __future__ import annotations
+
+from typing import Final
+
+from periplus.insight.views import QUESTIONS
+
+from .few_sites import BY_SITE, FEW, FEW_SITES
+from .values import Column, Question
+
+MOST_SITES: Final = 200
+"""Sites in a figure at most, the largest first: more points cover each other."""
+_ROWS: Final = 20
+"""Rows of a short table."""
+
+WAITS: Final = "waits"
+"""The reason of URLs that are queued and not refused."""
+
+CHAPTERS: Final = {
+    "problems": ("Problems", "What the audit of the site found, most severe first."),
+    "responses": ("Responses", "How the URLs answered, and how fast they were requested."),
+    "sources": (
+        "Where URLs come from",
+        "URLs that sites list themselves (Sitemaps: sitemaps, feeds, pings), and URLs found by following links.",
+    ),
+    "budget": (
+        "What each source contributed",
+        "Fetches are the budget of a crawl; a source is worth as many as it has new pages.",
+    ),
+    "sitemaps": ("Sitemaps and feeds", "The files in which sites list their pages, and which fields they fill in."),
+    "ranks": (
+        "Which pages matter",
+        "PageRank: the share of visitors who would be on a page if all followed links at random.",
+    ),
+    "freshness": (
+        "Freshness and change",
+        "How likely the stored copies are still current, and how often pages change.",
+    ),
+    "troubles": ("Errors, slow and large", "Fetches that failed, took long or were large."),
+    "copies": (
+        "Duplicate pages",
+        "Pages of nearly the same text form a cluster, of which one is worth keeping.",
+    ),
+}
+"""Name: title and subject, in the order of the page; useful links come last."""
+
+_SITE = Column("site", "site", "text")
+_URL = Column("url", "URL", "url")
+
+
+def _bounded(name: str, most: int = MOST_SITES) -> str:
+    """A shared question, limited to its first rows."""
+    return f"{QUESTIONS[name].sql}\nlimit {most}"
+
+
+GLANCE: Final = (
+    Question(
+        "glance", "glance", "The collection", "", "", QUESTIONS["glance"].sql,
+        (
+            Column("seen", "URLs discovered"), Column("crawled", "fetched"), Column("unique", "unique pages"),
+            Column("indexed", "of these indexable"), Column("coverage", "of the fetched are listed", "share"),
+            Column("unique_coverage", "of the unique pages are listed", "share"),
+            Column("index_coverage", "of the indexable are listed", "share"),
+            Column("pagerank_coverage", "of PageRank is listed", "share"),
+        ),
+    ),
+    Question(
+        "requests", "glance", "The requests", "", "",
+        "select count(*) as requests, sum(bytes)::bigint as bytes, count(distinct site) as sites,\n"
+        "    epoch(min(started_at)) as began, epoch(max(ended_at)) as ended\nfrom fetches where outcome <> 'excluded'",
+        (
+            Column("requests", "requests"), Column("bytes", "downloaded", "bytes"), Column("sites", "sites"),
+            Column("began", "from", "moment"), Column("ended", "to", "moment"),
+        ),
+    ),
+)  # fmt: skip
+"""One row each: the tiles at the top of the page."""
+
+BY_CHAPTER: Final = (
+    Question(
+        "new_urls", "sources", "New URLs over time",
+        "How many URLs each source was the first to list, and when.",
+        "Peaks of the blue line are sitemaps that were read or rebuilt; fetching them more often than that is a waste.",
+        "", (Column("since", "from", "moment"), Column("sitemaps", "by sitemaps"), Column("discovery", "by links")),
+        "times", 200,
+    ),
+    Question(
+        "first_seen", "sources", "Which source was first",
+        "Of the URLs that both sources have: which had it first. With a ping a site announces a changed file itself.",
+        "Where links are first, the sitemap is fetched too rarely or updated too late.",
+        QUESTIONS["first_seen"].sql,
+        (
+            Column("is_pinged", "pinged", "text"), Column("sitemaps_first", "sitemaps first"),
+            Column("discovery_first", "links first"), Column("together", "together"),
+            Column("mean_seconds_earlier", "sitemaps earlier by", "seconds"),
+        ),
+        "first",
+    ),
+    Question(
+        "coverage_by_size", "sources", "How much of a site its sitemap covers",
+        "Each point is a site: further right are larger sites, further up those that list more of their unique pages.",
+        "Low points to the right are large sites with incomplete sitemaps: follow links there.",
+        "select site, seen, \"unique\", unique_coverage from site_measures where \"unique\" > 0"
+        f" order by seen desc, site\nlimit {MOST_SITES}",
+        (_SITE, Column("seen", "URLs discovered"), Column("unique", "unique pages"),
+         Column("unique_coverage", "of these listed", "share")),
+        "size", MOST_SITES,
+    ),
+    Question(
+        "unique_against_coverage", "sources", "Do sitemaps hold fewer copies?",
+        "Each point is a site: the listed share of its fetched URLs against that of its unique pages.",
+        "Sitemaps of sites below the line list copies: their owners should list one URL of each page.",
+        _bounded("unique_against_coverage"),
+        (_SITE, Column("crawled", "fetched"), Column("coverage", "of the fetched listed", "share"),
+         Column("unique_coverage", "of the unique listed", "share")),
+        "copies_line", MOST_SITES,
+    ),
+    Question(
+        "index_against_unique", "sources", "Do sitemaps list the better pages?",
+        "Each point is a site: the listed share of its unique pages against that of its indexable pages.",
+        "Above the line, listed pages are worth more than the rest: fetch them first.",
+        _bounded("index_against_unique_coverage"),
+        (_SITE, Column("unique_coverage", "of the unique listed", "share"),
+         Column("index_coverage", "of the indexable listed", "share"), Column("utility", "ratio", "number")),
+        "index_line", MOST_SITES,
+    ),
+    Question(
+        "pagerank_against_unique", "sources", "Do sitemaps list the most linked pages?",
+        "Each point is a site: the listed share of its unique pages against the listed share of its PageRank.",
+        "Sites far below the line leave out important pages: follow links there first.",
+        _bounded("pagerank_against_unique_coverage"),
+        (_SITE, Column("unique_coverage", "of the unique listed", "share"),
+         Column("pagerank_coverage", "of PageRank listed", "share")),
+        "rank_line", MOST_SITES,
+    ),
+    Question(
+        "refused", "sources", "Why URLs were not fetched",
+        "Why discovered URLs were refused, when they were found or before the fetch; the rest is still queued.",
+        "If pages you want are refused, change the rule in periplus.toml; `periplus info DIR URL` names it.",
+        f"select coalesce(refused, '{WAITS}') as reason, count(*) as urls, count(distinct site) as sites\n"
+        "from urls where not is_crawled group by all order by urls desc, reason\nlimit 20",
+        (Column("reason", "reason", "text"), Column("urls", "URLs"), Column("sites", "sites"),
+         Column("meaning", "meaning", "text")),
+    ),
+    Question(
+        "sources", "budget", "New pages per fetch",
+        "Of the fetched URLs of each source: how many had a page that is not a copy of another.",
+        "The crawl moves its budget to the source with more new pages per fetch by itself, site by site.",
+        QUESTIONS["sources"].sql + "\norder by source desc",
+        (
+            Column("source", "source", "text"), Column("seen", "URLs discovered"), Column("crawled", "fetched"),
+            Column("unique", "unique pages"), Column("indexed", "indexable"),
+            Column("signal_to_noise", "unique per discovered URL", "share"),
+            Column("efficiency", "unique per fetched URL", "share"),
+        ),
+        "efficiency",
+    ),
+    Question(
+        "visits", "budget", "Fetches by source",
+        "How many fetches of each site were of URLs from sitemaps, from links, and of pages known before.",
+        "A bar of one colour means that the site has one source, or one that is much better.",
+        "select site, count(*) filter (where lane = 'sitemaps') as sitemaps,\n"
+        "    count(*) filter (where lane = 'discovery') as discovery,\n"
+        "    count(*) filter (where lane = 'refresh') as again, count(*) as visits\n"
+        "from fetches where purpose = 'page' and outcome <> 'excluded'\n"
+        "group by site order by visits desc, site\nlimit 50",
+        (_SITE, Column("visits", "fetches"), Column("sitemaps", "from sitemaps"), Column("discovery", "from links"),
+         Column("again", "again")),
+        "visits",
+    ),
+    Question(
+        "formats", "sitemaps", "Formats",
+        "The formats of sitemaps and feeds, and how many entries each has.",
+        "Files with problems are read as far as possible; `periplus read FILE` shows each problem.",
+        _bounded("sitemap_formats", _ROWS),
+        (Column("format", "format", "text"), Column("files", "files"), Column("entries", "entries"),
+         Column("bytes", "size", "bytes"), Column("with_problems", "with problems")),
+        "formats",
+    ),
+    Question(
+        "fields", "sitemaps", "Fields of sitemaps",
+        "How many listed pages have a lastmod, a changefreq, a priority.",
+        "Without lastmod a page has to be fetched to see whether it changed.",
+        _bounded("sitemap_fields", 50),
+        (_SITE, Column("entries", "entries"), Column("lastmod", "with lastmod", "share"),
+         Column("changefreq", "with changefreq", "share"), Column("priority", "with priority", "share")),
+        "fields",
+    ),
+    Question(
+        "missed", "sitemaps", "What sitemaps omit",
+        "The fetched URLs that no sitemap lists, by what they are.",
+        "Only pages really missing are a gap; errors, redirects, copies and lists of links need not be listed.",
+        QUESTIONS["missed"].sql + ', "class"', (Column("class", "class", "text"), Column("urls", "URLs")),
+        "classes",
+    ),
+    Question(
+        "depth", "ranks", "PageRank by distance",
+        "How much of all PageRank lies at each number of clicks from a seed.",
+        "If deep pages have much of it, breadth-first reaches them late: try `periplus crawl --order opic`.",
+        QUESTIONS["pagerank_by_depth"].sql + "\nlimit 50",
+        (Column("clicks", "clicks"), Column("urls", "URLs"), Column("pagerank", "PageRank", "share"),
+         Column("mean", "mean", "number"), Column("median", "median", "number")),
+        "depth",
+    ),
+    Question(
+        "cumulative", "ranks", "PageRank over the crawl",
+        "The share of all PageRank after each number of fetches; in random order it would be a straight line.",
+        "The faster it rises, the better the order; `periplus simulate ordering --collection` compares others.",
+        QUESTIONS["cumulative_pagerank"].sql, (Column("pages", "fetches"), Column("share", "PageRank", "share")),
+        "cumulative", 200,
+    ),
+    Question(
+        "best_sites", "ranks", "Sites with the highest PageRank",
+        "PageRank over links between sites, and the sum of the PageRank of each site's pages.",
+        "A site whose pages have much and that few others link to inflates its own rank: look at its links.",
+        QUESTIONS["best_sites"].sql,
+        (_SITE, Column("pagerank", "PageRank of the site", "share"), Column("held", "of its pages", "share"),
+         Column("urls", "URLs discovered"), Column("pages", "pages")),
+        "sites",
+    ),
+    Question(
+        "best_pages", "ranks", "Pages with the highest PageRank",
+        "The pages with the most links from pages that are themselves linked to.",
+        "If these are not the pages you want, the seeds or the scope are not what you meant.",
+        QUESTIONS["best_pages"].sql,
+        (_URL, Column("pagerank", "PageRank", "share"), Column("inlinks", "links to it"), Column("clicks", "clicks")),
+    ),
+    Question(
+        "hubs", "ranks", "Pages that link to new URLs",
+        "Pages on which the most URLs were first found, and how many of these appeared after the first fetch.",
+        "Fetch pages with many new URLs a day often: one fetch finds all that is new.",
+        QUESTIONS["hubs"].sql,
+        (Column("page", "page", "url"), Column("introduced", "new URLs"), Column("readings", "fetches"),
+         Column("spawned", "after the first fetch"), Column("spawned_a_day", "new a day", "number")),
+    ),
+    Question(
+        "change_rates", "freshness", "How often pages change",
+        "Of fetches of pages fetched before: how many found a change, and the changes a day this means.",
+        "Sites that never change can be fetched rarely; `periplus watch` learns this page by page.",
+        _bounded("change_rates", 50),
+        (_SITE, Column("comparisons", "fetched again"), Column("changed", "had changed"),
+         Column("share", "share", "share"),
+         Column("days_between", "days between", "number"), Column("changes_a_day", "changes a day", "number")),
+        "changes",
+    ),
+    Question(
+        "statuses", "troubles", "Responses by site",
+        "How the last fetch of each URL ended: a page, a redirect, an error, or no complete response.",
+        "Many errors on one site: its links or its sitemap are stale, or it blocks crawlers.",
+        "select site, count(*) as visited, count(*) filter (where is_ok) as pages,\n"
+        "    count(*) filter (where outcome = 'redirected') as redirects,\n"
+        "    count(*) filter (where not is_ok and outcome <> 'redirected' and status between 400 and 499) as gone,\n"
+        "    count(*) filter (where not is_ok and outcome <> 'redirected' and status >= 500) as broken,\n"
+        "    visited - pages - redirects - gone - broken as no_answer\n"
+        "from (select *, coalesce(outcome in ('fetched', 'not-modified') and status < 400, false) as is_ok\n"
+        "    from crawled)\n"
+        "group by site order by visited desc, site\nlimit 50",
+        (_SITE, Column("visited", "fetched"), Column("pages", "pages"), Column("redirects", "redirects"),
+         Column("gone", "4xx"), Column("broken", "5xx"), Column("no_answer", "no response")),
+        "statuses",
+    ),
+    Question(
+        "errors", "troubles", "Errors by reason",
+        "Why the last fetch of URLs failed, over all sites.",
+        "404 and 410 are stale links; timeouts and resets may go away with a longer delay.",
+        "select coalesce(reason, 'http-' || status) as reason, count(*) as urls, count(distinct site) as sites\n"
+        "from crawled where outcome = 'failed' or status >= 400 or reason is not null\n"
+        "group by all order by urls desc, reason\nlimit 20",
+        (Column("reason", "reason", "text"), Column("urls", "URLs"), Column("sites", "sites"),
+         Column("meaning", "meaning", "text")),
+        "errors",
+    ),
+    Question(
+        "slow_sites", "troubles", "Slowest sites",
+        "The median and the 95th percentile of the response times of the slowest sites.",
+        "Give a slow site a longer delay between requests (`--delay`).",
+        "select site, count(*) as visited, median(seconds) as middle, quantile_cont(seconds, .95) as slow\n"
+        "from crawled where seconds is not null group by site having count(*) >= 5\n"
+        "order by middle desc, site\nlimit 20",
+        (_SITE, Column("visited", "fetched"), Column("middle", "median", "seconds"),
+         Column("slow", "95th percentile", "seconds")),
+        "slow",
+    ),
+    Question(
+        "slowest", "troubles", "Slowest URLs", "The URLs that took longest to respond.",
+        "If they are of one kind that you do not need, leave them out with `--exclude`.",
+        QUESTIONS["slowest"].sql,
+        (_URL, Column("seconds", "time", "seconds"), Column("bytes", "size", "bytes"),
+         Column("status", "status")),
+    ),
+    Question(
+        "largest", "troubles", "Largest URLs", "The URLs with the most bytes downloaded, over all fetches.",
+        "Large files that are not pages can be left out with `--exclude`.",
+        QUESTIONS["largest"].sql,
+        (_URL, Column("bytes", "bytes", "bytes"), Column("visits", "fetches"), Column("content_type", "type", "text")),
+    ),
+    Question(
+        "cluster_sizes", "copies", "Cluster sizes",
+        "How many pages have a text of their own, and how many share it with one, a few or many others.",
+        "Many pages in large clusters are wasted fetches: leave out the parameter that makes copies (`--exclude`).",
+        "select case when n = 1 then 1 when n = 2 then 2 when n <= 5 then 5 when n <= 10 then 10\n"
+        "    when n <= 100 then 100 else 101 end as up_to, count(*) as clusters, sum(n)::bigint as pages\n"
+        "from (select count(*) as n from urls where is_page group by cluster) group by up_to order by up_to",
+        (Column("up_to", "pages in a cluster, up to"), Column("clusters", "clusters"), Column("pages", "pages")),
+        "clusters",
+    ),
+    Question(
+        "duplicates", "copies", "Largest clusters", "The pages with the most copies; each is the one to keep.",
+        "Many URLs of one path in a cluster: a parameter that changes nothing. Leave it out with `--exclude`.",
+        QUESTIONS["duplicates"].sql,
+        (_URL, Column("pages", "pages"), Column("sites", "on sites"), Column("listed", "listed in sitemaps")),
+    ),
+)  # fmt: skip
+"""In the order of the page."""
+
+
+def questions_for(sites: int) -> tuple[Question, ...]:
+    """The questions for a collection of that many sites: those that compare sites only where there are enough."""
+    if sites >= FEW_SITES:
+        return (*GLANCE, *BY_CHAPTER)
+    return (*GLANCE, *FEW, *(each for each in BY_CHAPTER if each.name not in BY_SITE))
