@@ -1,10 +1,112 @@
 """Periplus: a search engine's crawler that one person can run.
 
-The rooms, from the foundations up: `model` (the words), `urls` (what a URL is), `formats` (the wire formats of the
-web), `content` (what a page says). Each room's own page of prose is the docstring of its `__init__.py`.
+    import periplus
+
+    with periplus.crawl("https://docs.example.org", out="docs", limit=1000, contact="you@example.org") as crawl:
+        for page in crawl:
+            print(page.url, page.title)
+    print(crawl.summary)
+
+    docs = periplus.open("docs")
+    print(docs.query("select status, count(*) from fetches group by status"))
+
+`docs/library.md` describes every name here. Each is loaded when it is first used, so that `import periplus` itself
+imports nothing. The packages below are the rooms that `docs/architecture.md` describes; programs use the names of
+`__all__`, which stay stable.
+
+`periplus.crawl` is a package and is also called as a function: `_CallablePackage` makes it both.
 """
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 """The version. The build reads it from here, so that importing it needs no package metadata."""
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from periplus import robots as robots
+    from periplus import sitemap as sitemap
+    from periplus import urls as urls
+    from periplus.library import Collection as Collection
+    from periplus.library import Page as Page
+    from periplus.library import crawl as crawl
+    from periplus.library import map as map  # noqa: A004 - the command has this name, too
+    from periplus.library import open as open  # noqa: A004 - as `gzip.open` and `dbm.open`
+    from periplus.model import CollectionDamaged as CollectionDamaged
+    from periplus.model import CollectionError as CollectionError
+    from periplus.model import CollectionInUse as CollectionInUse
+    from periplus.model import ConfigError as ConfigError
+    from periplus.model import PeriplusError as PeriplusError
+    from periplus.model import UsageError as UsageError
+
+_ERRORS = ("PeriplusError", "UsageError", "ConfigError", "CollectionError", "CollectionInUse", "CollectionDamaged")
+_SUBJECTS = ("crawl", "robots", "sitemap", "urls")
+"""Modules of this package that are public. `crawl` is one of them because it is called through its package."""
+_LIBRARY = ("Collection", "Page", "map", "open")
+
+__all__ = [  # noqa: RUF022 - first what a script begins with
+    "crawl",
+    "open",
+    "map",
+    "Collection",
+    "Page",
+    "robots",
+    "sitemap",
+    "urls",
+    "PeriplusError",
+    "UsageError",
+    "ConfigError",
+    "CollectionError",
+    "CollectionInUse",
+    "CollectionDamaged",
+    "__version__",
+]
+
+
+def _load(name: str) -> Any:
+    """Load a public name when it is first used."""
+    from importlib import import_module
+
+    if name in _SUBJECTS:
+        value: Any = import_module(f"{__name__}.{name}")
+    elif name in _LIBRARY:
+        value = getattr(import_module(f"{__name__}.library"), name)
+    elif name in _ERRORS:
+        value = getattr(import_module(f"{__name__}.model"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+if not TYPE_CHECKING:  # a type checker reads the imports above, and finds names that are not there
+    __getattr__ = _load
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _CallablePackage(ModuleType):
+    """The package `periplus.crawl`, which is also the function of that name."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Crawl: see `periplus.library.crawl`."""
+        from periplus.library import crawl
+
+        return crawl(*args, **keywords)
+
+
+class _FrontDoor(ModuleType):
+    """The module itself. When Python adds the package `crawl` to it, the package becomes callable."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "crawl" and isinstance(value, ModuleType):
+            value.__class__ = _CallablePackage
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor

@@ -17,7 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
+from periplus.assembly.seeds import seeds_and_credentials
 from periplus.config import Config
+from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
 from periplus.crawl.machine import ShardMeta
 from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
@@ -36,12 +38,16 @@ _INNOCENT = frozenset({_LOCK, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + 
 
 
 class Collection(Struct, frozen=True):
-    """A folder, what is asked of it, and where that begins. `is_new`: nothing was crawled into it before."""
+    """A folder, what is asked of it, and where that begins. `is_new`: nothing was crawled into it before.
+
+    `credentials` are those that seeds brought along (`user:password@`); they are for this process and never saved.
+    """
 
     folder: Path
     config: Config
     seeds: tuple[Url, ...]
     is_new: bool
+    credentials: Credentials = NO_CREDENTIALS
 
     @property
     def layout(self) -> Layout:
@@ -100,10 +106,11 @@ def planned(
     check_ordering(config, Layout(folder))
     texts = _seeds_of(before, folder)
     texts += _seeds_of(config, settings.parent) if settings is not None else []
-    found = seeds_from([*texts, *seeds, *_seeds_in(seed_lines)])
+    texts, credentials = seeds_and_credentials([*texts, *seeds, *_seeds_in(seed_lines)])
+    found = seeds_from(texts)
     if not found:
         raise UsageError("no seeds", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
-    return Collection(folder, config, found, is_new)
+    return Collection(folder, config, found, is_new, credentials)
 
 
 def existing(folder: Path) -> Collection:

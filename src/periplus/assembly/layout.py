@@ -73,6 +73,11 @@ class Layout(Struct, frozen=True):
         return self.folder / "state" / "coordinator.json"
 
     @property
+    def handed_over(self) -> Path:
+        """Up to where programs have handled the pages that were stored (see `periplus.library`)."""
+        return self.folder / "state" / "handed-over.json"
+
+    @property
     def listed_ranks(self) -> Path:
         """What links and sitemaps said, when the crawl was last begun, that listed pages are worth."""
         return self.folder / "state" / "ranks-listed.npy"

@@ -19,6 +19,7 @@ from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes
 
 from .layout import Layout, meta_of
+from .parts import NO_PARTS, OwnParts
 from .resize_plan import check_whole
 from .shards import ShardMaker, learning_name
 
@@ -33,11 +34,13 @@ def open_crawl(
     revisits_only: bool = False,
     scale: Timescale | None = None,
     gather: Gather | None = None,
+    parts: OwnParts = NO_PARTS,
 ) -> Crawl:
     """A crawl of a collection from these seeds, by `workers` processes; begun now or continued.
 
     One that `watches` comes back to pages, for ever, within its budget; with `revisits_only`, only pages that wait to
     be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather`: see `Crawl`.
+    `parts` are the program's own filter, ordering and credentials.
     """
     layout = Layout(folder)
     check_whole(layout)
@@ -47,6 +50,7 @@ def open_crawl(
             hint=f"use --workers {layout.shards}, or first periplus cluster resize {folder} {workers}",
         )
     check_ordering(config, layout)
+    parts.check_sendable(workers)
     _check_parts(layout, workers)
     if not layout.shards:
         _found(layout, workers)
@@ -57,10 +61,9 @@ def open_crawl(
     if watches:
         _rank_pages(config, layout)
     now = SystemClock(scale).now()
+    visits_a_day = budget(config, layout) if watches else 0.0
     return Crawl(
-        ShardMaker(
-            config, folder.resolve(), tuple(seeds), budget(config, layout) if watches else 0.0, scale, 0, revisits_only
-        ),
+        ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, 0, revisits_only, parts),
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,

@@ -39,6 +39,7 @@ from periplus.store import DiskState
 
 from .layout import Layout
 from .opening import open_crawl, settle
+from .parts import NO_PARTS, OwnParts
 from .resting import bring_to_rest, metas, opened
 
 MAX_LISTED = 10_000
@@ -112,6 +113,7 @@ def refresh(
     *,
     fetches_new: bool | None = None,
     gather: Gather | None = None,
+    parts: OwnParts = NO_PARTS,
     on_progress: Callable[[RefreshPlan, Crawl, list[Status]], None] = lambda _plan, _crawl, _statuses: None,
 ) -> Refreshed:
     """Ask the selected pages again and return what that found. The caller holds the lock of the collection.
@@ -120,12 +122,12 @@ def refresh(
     """
     layout = Layout(folder)
     plan = begin_refresh(config, layout, seeds, selection or Selection(), fetches_new=fetches_new)
-    crawl = open_crawl(for_revisits(config), folder, seeds, workers, revisits_only=True, gather=gather)
+    crawl = open_crawl(for_revisits(config), folder, seeds, workers, revisits_only=True, gather=gather, parts=parts)
     for statuses in crawl.progress():
         on_progress(plan, crawl, statuses)
     after = None if crawl.is_interrupted else for_new_pages(config, layout, plan)
     if after is not None:
-        crawl = open_crawl(after, folder, seeds, workers, gather=gather)
+        crawl = open_crawl(after, folder, seeds, workers, gather=gather, parts=parts)
         for statuses in crawl.progress():
             on_progress(plan, crawl, statuses)
     settle(folder)

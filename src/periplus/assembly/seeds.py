@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import unquote
 
+from periplus.crawl.fetch import NO_CREDENTIALS, Credentials, basic_auth, origin_of
 from periplus.model import ConfigError, Url
 from periplus.urls import canonical
 
@@ -22,7 +24,7 @@ def seeds_from(texts: Sequence[str]) -> tuple[Url, ...]:
     for text in texts:
         seed = canonical(with_scheme(text))
         if seed is None:
-            raise ConfigError(f"the seed {text!r} is not a URL", hint="Write it as https://example.org/")
+            raise ConfigError(f"the seed {shown(text)!r} is not a URL", hint="Write it as https://example.org/")
         seeds[seed] = None
     return tuple(seeds)
 
@@ -36,3 +38,32 @@ def with_scheme(text: str) -> str:
     host = re.split(r"[/?#]", text, maxsplit=1)[0]
     is_plain = _LOCAL.fullmatch(host) if port is None else port[1] != "443"
     return f"http://{text}" if is_plain else f"https://{text}"
+
+
+def split_userinfo(text: str) -> tuple[str, tuple[str, str] | None]:
+    """A seed without `user:password@`, and the two."""
+    text = text.strip()
+    scheme, mark, rest = text.partition("://") if "://" in text else ("", "", text)
+    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0]
+    userinfo, at, host = authority.rpartition("@")
+    if not at:
+        return text, None
+    user, _, password = userinfo.partition(":")
+    return f"{scheme}{mark}{host}{rest[len(authority) :]}", (unquote(user), unquote(password))
+
+
+def seeds_and_credentials(texts: Sequence[str]) -> tuple[list[str], Credentials]:
+    """Seeds without user names and passwords, and these as credentials of the seeds' origins."""
+    seeds: list[str] = []
+    found = NO_CREDENTIALS
+    for text in texts:
+        seed, login = split_userinfo(text)
+        seeds.append(seed)
+        if login is not None:
+            found = found.merged(Credentials({origin_of(*seeds_from([seed])): basic_auth(*login)}))
+    return seeds, found
+
+
+def shown(text: str) -> str:
+    """A seed as an error may show it: without anything that could be a password."""
+    return f"...@{text.rpartition('@')[2]}" if "@" in text else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,15 +21,16 @@ from periplus.crawl.revisit import RevisitState, Watching
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sitemaps import SitemapRules
-from periplus.model import CollectionError, Learning, Ranking, Url
+from periplus.model import CollectionError, Learning, Ordering, Ranking, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
-from periplus.policy.ordering import ALIASES
+from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import Archive, DiskState, KnownRanks, Replica, State, bring_home
 from periplus.store.tables import Tables
 
 from .layout import Layout
+from .parts import NO_PARTS, OwnParts
 
 
 class ShardMaker(Struct, frozen=True):
@@ -38,6 +38,7 @@ class ShardMaker(Struct, frozen=True):
 
     `epoch` grows whenever a shard is given to another process: one with an older epoch may not hold it any more.
     `revisits_only`: only pages that wait to be visited again are fetched.
+    `parts` are the program's own; they are not logged, so inputs that were logged are applied again with these.
     """
 
     config: Config
@@ -47,6 +48,7 @@ class ShardMaker(Struct, frozen=True):
     scale: Timescale | None = None
     epoch: int = 0
     revisits_only: bool = False
+    parts: OwnParts = NO_PARTS
 
     def __call__(self, number: int, count: int) -> Shard:
         """Shard `number` of `count`."""
@@ -152,7 +154,7 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
     return Engine(
         config.engine,
         machine=machine,
-        wire=_wire(config, asked.seeds, clock),
+        wire=_wire(asked, clock),
         archive=archive,
         tables=tables,
         state=state,
@@ -169,7 +171,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     """The machine of a shard, as it was committed."""
     config = asked.config
     scope = Scope(asked.seeds, config.scope)
-    by = config.ordering.by
+    want = asked.parts.wants
     settings = MachineSettings(
         shard=number,
         shards=count,
@@ -198,14 +200,22 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     return Machine(
         settings,
         state,
-        ordering=config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None),
+        ordering=_ordering(asked, layout),
         scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
-        screen=screening_chain(scope, config.filters),
+        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want),
+        screen=screening_chain(scope, config.filters, want),
         weights=weights_of(config, layout),
         rank_of=_rank_of(config, layout),
         load_body=partial(with_body, layout.warc),
     )
+
+
+def _ordering(asked: ShardMaker, layout: Layout) -> Ordering:
+    """The program's own ordering if it has one, else the one that the settings name."""
+    score, by = asked.parts.scores, asked.config.ordering.by
+    if score is not None:
+        return Scored(score)
+    return asked.config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
 
 
 def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None) -> PageWeights:
@@ -254,11 +264,13 @@ def _limiter(
     return RateLimiter(asked.config.crawl.rate, clock.now(), number, count)
 
 
-def _wire(config: Config, seeds: Sequence[Url], clock: SystemClock) -> CurlWire:
+def _wire(asked: ShardMaker, clock: SystemClock) -> CurlWire:
+    config = asked.config
     return CurlWire(
         config.wire,
         identity=config.identity,
         clock=clock,
         resolver=Resolver(config.dns, clock=clock),
-        guard=AddressGuard(seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private),
+        guard=AddressGuard(asked.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private),
+        credentials=asked.parts.credentials,
     )

@@ -18,11 +18,11 @@ from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS, Resized, Step, plan_of, request
 from periplus.assembly.collection import Collection, existing, held
+from periplus.assembly.options import duration
 from periplus.model import CollectionInUse, UsageError
 
 from . import options
 from .consoles import stderr_console, stdout_console
-from .crawl.command import duration
 from .crawl.resizing import Teller, line_of, resize_patiently, say
 
 _LOOK_AGAIN = 0.2

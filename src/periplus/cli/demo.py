@@ -19,6 +19,7 @@ from rich.text import Text
 
 from periplus.assembly.collection import Collection, held, planned
 from periplus.assembly.facts import collection_facts
+from periplus.assembly.summary import Summary
 from periplus.lab.web import World
 from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
@@ -29,7 +30,7 @@ from periplus.lab.web.server import Server
 from .consoles import stderr_console, stdout_console
 from .crawl.command import exit_code, run
 from .crawl.live import count, lasting, pace
-from .crawl.summary import Summary, say_places
+from .crawl.summary import say_places
 from .info.command import say_collection
 from .report import written_report
 

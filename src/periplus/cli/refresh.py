@@ -25,15 +25,16 @@ from periplus.assembly import (
     for_revisits,
 )
 from periplus.assembly.collection import Collection, existing, held, planned, tally_of
+from periplus.assembly.options import duration
+from periplus.assembly.progress import Progress
 from periplus.crawl.stats import CrawlStats
 from periplus.model import UsageError
 
 from . import options
 from .app import INTERRUPTED
-from .crawl.command import duration, run
+from .crawl.command import run
 from .crawl.live import Row, View, count, host_rows, lasting, pace, top
 from .crawl.on_cluster import gathering
-from .crawl.progress import Progress
 
 _SHOWN = 20
 """URLs of each kind on a terminal: one screen; `periplus changes` and `--json` have the others."""

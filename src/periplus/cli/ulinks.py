@@ -19,6 +19,7 @@ from rich.text import Text
 from periplus.assembly.collection import Collection, existing, held, planned, states
 from periplus.assembly.facts.listed_urls import Judging
 from periplus.assembly.facts.site_names import is_collection, names_of
+from periplus.assembly.options import wire_settings
 from periplus.insight.listed import listed_urls
 from periplus.insight.ulinks import (
     Listed,
@@ -35,7 +36,7 @@ from periplus.urls import canonical, site_of
 
 from . import options
 from .consoles import stderr_console, stdout_console
-from .crawl.command import NOTHING_FETCHED, run, wire_settings
+from .crawl.command import NOTHING_FETCHED, run
 from .crawl.live import count
 from .survey.output import FILES
 

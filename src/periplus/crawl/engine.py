@@ -149,6 +149,7 @@ class Engine:
         self._claims = claims
         self._speed = speed
         self._commits = machine.meta.commits
+        self.committed_rows = machine.meta.tables  # the mark of the tables as of the last commit (see `store.tables`)
         self._uncommitted = self._logged = 0
         now = clock.now()
         self._commit_at = now + settings.checkpoint_interval
@@ -403,6 +404,7 @@ class Engine:
         meta.commits, meta.archive, meta.tables = self._commits, self._archive.end, tables
         self._state.put_meta(meta)
         self._state.commit()
+        self.committed_rows = tables
         self._log.begin(self._commits)
         self._outbound.committed(meta.moved)
         self._uncommitted = self._logged = 0

@@ -39,7 +39,7 @@ class Status(Struct, frozen=True):
     `is_idle`: nothing is queued and nothing is being fetched; `is_quiet`: everything is committed, and every batch for
     other shards is acknowledged. When it is both, `sent` and `taken` are the numbers of the last batches sent to and
     taken from each other shard. `bid` is for the visit market of a watch; `claims` are its address claims, if there are
-    other shards.
+    other shards. `tables` is the committed mark of its tables: rows up to there are stored and can be read.
     """
 
     shard: int
@@ -53,6 +53,7 @@ class Status(Struct, frozen=True):
     taken: dict[int, int] = {}
     bid: Bid | None = None
     claims: ClaimsReport | None = None
+    tables: bytes | None = None
 
     @property
     def wants_more(self) -> bool:
@@ -132,6 +133,7 @@ class Shard:
             taken,
             engine.bid(),
             engine.claims_report(),
+            engine.committed_rows,
         )
 
     def wake(self) -> None:

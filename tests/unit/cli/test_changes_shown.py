@@ -7,7 +7,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from periplus.cli.changes.request import Asked, moment_of, nothing_of, share_of
+from periplus.assembly.options import moment_of
+from periplus.cli.changes.request import Asked, nothing_of, share_of
 from periplus.cli.changes.terminal import passage_text, say_changes
 from periplus.cli.changes.wording import about, percent
 from periplus.insight.changes import Change, Detail, Kind, LinkChange, diff

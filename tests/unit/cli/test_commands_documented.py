@@ -10,8 +10,9 @@ import msgspec
 import pytest
 import typer
 
+from periplus.assembly.summary import RunSummary, Summary
 from periplus.cli.app import VERBS, app
-from periplus.cli.crawl.summary import Plan, RunSummary, Summary
+from periplus.cli.crawl.summary import Plan
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 

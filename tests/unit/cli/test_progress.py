@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from periplus.assembly.progress import WINDOW, Meter
 from periplus.cli.crawl.live import plain
-from periplus.cli.crawl.progress import WINDOW, Meter
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import Site

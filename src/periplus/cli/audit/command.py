@@ -20,20 +20,20 @@ from msgspec.structs import replace
 
 from periplus.assembly import end_refresh
 from periplus.assembly.asking_again import ask_again
-from periplus.assembly.collection import Collection, existing, held, planned, states, tally_of
-from periplus.assembly.facts.site_names import is_collection, key_of, names_of
-from periplus.crawl.placement import owner_of
-from periplus.insight.ulinks.crawled import grouped
-from periplus.model import Lane, RobotsFile, Site, UsageError
+from periplus.assembly.auditing import audited, judged
+from periplus.assembly.collection import Collection, existing, held, planned, tally_of
+from periplus.assembly.facts.site_names import is_collection
+from periplus.assembly.options import duration, wire_settings
+from periplus.model import UsageError
 from periplus.policy.names import nearest
 
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
-from ..crawl.command import NOTHING_FETCHED, duration, run, wire_settings
+from ..crawl.command import NOTHING_FETCHED, run
 
 if TYPE_CHECKING:
-    from periplus.insight.audit import Audit, AuditSettings, Comparison, Judged
+    from periplus.insight.audit import Audit, AuditSettings, Comparison
 
 FAILED = 4
 """The exit code of an audit that found what `--fail-on` names."""
@@ -160,7 +160,7 @@ def audit(
     settings = AuditSettings(slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS))
     with _crawled(what, out, asked) as collection:
         found = (
-            audited(collection, site, settings)
+            audited(collection, site, settings, _said)
             if is_collection(what)
             else _checked(collection, site, settings, checks, external=external)
         )
@@ -257,7 +257,7 @@ def _checked(collection: Collection, site: str | None, settings: AuditSettings, 
 
     from .requests import check_urls, look_again, merged
 
-    first, console = judged(collection, site, settings), stderr_console()
+    first, console = judged(collection, site, settings, _said), stderr_console()
     urls = [*first.files[:limit], *(first.external[:limit] if external else ())]
     needs_look = "lastmod-always-now" in first.audit.unjudged
     if not first.audit.pages or not (urls or needs_look):
@@ -266,62 +266,11 @@ def _checked(collection: Collection, site: str | None, settings: AuditSettings, 
     looks = look_again(collection, first.audit.site, console) if needs_look else ()
     checks = merged(load_checks(collection.folder), answers, looks, external=external)
     save_checks(collection.folder, checks)
-    return audited(collection, site, settings)
-
-
-def audited(collection: Collection, site: str | None = None, settings: AuditSettings | None = None) -> Audit:
-    """The audit of one site of a collection, without any request."""
-    return judged(collection, site, settings).audit
-
-
-def judged(collection: Collection, site: str | None, settings: AuditSettings | None) -> Judged:
-    """The audit of one site of a collection, and what could be requested to complete it."""
-    from periplus.insight.audit import judge, load_checks  # imports DuckDB: not before a crawl
-    from periplus.insight.views import Views
-
-    spooled = collection.layout.spooled
-    with Views(collection.folder, spooled=spooled, say=_said) as views:
-        counts = [
-            (str(row["site"]), int(row["pages"]))
-            for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
-        ]
-        sites = _chosen(collection, counts, site)
-        if not sites:
-            raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
-        robots, is_whole = _known(collection, sites)
-        checks = load_checks(collection.folder)
-        return judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
+    return audited(collection, site, settings, _said)
 
 
 def _said(line: str) -> None:
     stderr_console().print(line, style="dim", highlight=False)
-
-
-def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
-    """All host names of the site: the one that was asked for, or the only one."""
-    groups = grouped(counts)
-    if wanted is not None:
-        return names_of(groups, wanted, collection.folder)
-    have_pages = {key_of(name): None for name, pages in counts if pages}
-    seeds = dict.fromkeys(key_of(seed) for seed in collection.seeds)
-    meant = [seed for seed in seeds if seed in have_pages] or list(have_pages) or list(seeds)[:1]
-    if len(meant) > 1:
-        some = ", ".join(meant[:_SHOWN]) + (", ..." if len(meant) > _SHOWN else "")
-        raise UsageError(f"{collection.folder} has {len(meant):,} sites: {some}", hint="pick one: --site NAME")
-    return groups.get(meant[0], meant) if meant else []
-
-
-def _known(collection: Collection, sites: Sequence[str]) -> tuple[RobotsFile | None, bool]:
-    """The robots.txt of a site, and whether no URL of it waits to be fetched."""
-    shards = max(collection.layout.shards, 1)
-    robots, waiting = None, 0
-    with states(collection.layout) as opened:
-        for name in map(Site, sites):
-            state = opened.get(owner_of(name, shards))
-            if state is not None:
-                robots = robots or state.robots.get(name)
-                waiting += sum(state.queues.length(name, lane) for lane in (Lane.DISCOVERY, Lane.SITEMAPS))
-    return robots, not waiting
 
 
 def _write_files(

@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from periplus.assembly.collection import Collection, existing
+from periplus.assembly.options import moment_of
 from periplus.insight.changes import Change, Detail, Kind, changes_since, detail_of, usual_beginning
 from periplus.model import UsageError
 
@@ -26,7 +27,7 @@ from ..consoles import stderr_console, stdout_console
 from .feed import write_feed
 from .json_lines import say_json
 from .page import say_page
-from .request import Asked, moment_of, nothing_of, share_of
+from .request import Asked, nothing_of, share_of
 from .terminal import say_changes, say_first, say_since
 
 SHOWN = 50

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from msgspec import Struct
 
-from periplus.config import parse_duration
 from periplus.insight.changes import Kind
-from periplus.model import ConfigError, UsageError
+from periplus.model import UsageError
 
 
 class Asked(Struct, frozen=True):
@@ -21,22 +18,6 @@ class Asked(Struct, frozen=True):
     kinds: tuple[Kind, ...]
     least: float
     is_detailed: bool
-
-
-def moment_of(text: str | None, now: float) -> float | None:
-    """A time as people write it: a date, a time of a day, or how long ago."""
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text.strip())
-    except ValueError:
-        try:
-            return now - parse_duration(text)
-        except ConfigError as error:
-            raise UsageError(
-                f"{text!r} is not a time", hint="write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m"
-            ) from error
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 def share_of(text: str | None) -> float:

@@ -18,22 +18,23 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from periplus.assembly import MAX_SHARDS, open_crawl, settle
-from periplus.assembly.collection import Collection, held, planned, read_lines, tally_of
-from periplus.config import parse_duration
-from periplus.crawl.clock import SystemClock
+from periplus.assembly import MAX_SHARDS
+from periplus.assembly.collection import Collection, held, planned, read_lines
+from periplus.assembly.options import crawl_settings, wire_settings
+from periplus.assembly.parts import OwnParts
+from periplus.assembly.progress import Progress
+from periplus.assembly.running import CrawlRun
+from periplus.assembly.summary import Summary
 from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
-from periplus.model import ConfigError, UsageError
 
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console
 from .live import PAGES, Display, View
 from .on_cluster import gathering
-from .progress import Meter, Progress
 from .resizing import resized, until_asked
 from .setbacks import SeedFailures, words_of
-from .summary import Summary, say_end, say_plan, summary_of
+from .summary import say_end, say_plan
 
 NOTHING_FETCHED = 1
 
@@ -69,19 +70,21 @@ def crawl(
 
     Example: periplus crawl https://docs.example.org -o docs --limit 1000
     """
-    asked: dict[str, object] = {
-        "crawl.limit": limit,
-        "crawl.for": duration("--for", for_),
-        "crawl.rate": rate,
-        "crawl.workers": workers,
-        "crawl.ordering": order,
-        "ordering.by": str(order_by.resolve()) if order_by else None,
-        "sitemaps.submitted": sitemap or None,
-        "sitemaps.follow": True if sitemap else sitemaps,
-        "scope.kind": scope.value if scope else None,
-        "budgets.max_depth": depth,
-        "patterns.include": include or None,
-        "patterns.exclude": exclude or None,
+    asked = {
+        **crawl_settings(
+            limit=limit,
+            depth=depth,
+            scope=scope.value if scope else None,
+            include=include,
+            exclude=exclude,
+            for_=for_,
+            order=order,
+            order_by=order_by,
+            sitemap=sitemap,
+            sitemaps=sitemaps,
+            rate=rate,
+            workers=workers,
+        ),
         **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
     collection = planned(
@@ -111,44 +114,32 @@ def run(
 ) -> Summary:
     """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called with all progress.
 
-    `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards. Times and
-    rates are taken from a `SystemClock`, as the shards do: setting the machine's clock changes none of them.
+    `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards.
     """
-    folder, config = collection.folder, collection.config
-    before = tally_of(collection.layout)
-    clock = SystemClock()
-    began_at = clock.now()
-    meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
-    progress = Progress(before, shards=collection.workers, limit=config.crawl.limit)
+    parts = OwnParts(credentials=collection.credentials)
+    running = CrawlRun(
+        collection, watches=watches, revisits_only=revisits_only, gather=gather, parts=parts, work=view.work
+    )
     tune_garbage_collection()
     title = title or title_of("crawl", collection)
     failures = SeedFailures(collection.seeds)
     asked: Collection | None = collection
     with Display(console, title, _aside(collection), view) as display:
-        display.show(progress)
+        display.show(running.progress)
         while asked is not None:
             collection = asked
             display.name_aside(_aside(collection))
-            crawl = open_crawl(
-                collection.config,
-                folder,
-                collection.seeds,
-                collection.workers,
-                watches=watches,
-                revisits_only=revisits_only,
-                gather=gather,
-            )
+            crawl = running.open(collection)
             with _stoppable(crawl, display, console):
                 for statuses in until_asked(crawl, collection.layout, most, console):
                     if statuses:
-                        progress = meter.read(statuses, clock.now())
+                        progress = running.read(statuses)
                         display.show(progress)
                         for setback in failures.new(progress.setbacks):
                             display.report(words_of(setback, progress.at))
                         tell(progress)
-            asked = None if crawl.is_interrupted else resized(collection, lambda: clock.now() - began_at, console)
-    settle(folder)
-    return summary_of(collection, progress, before, clock.now() - began_at, is_interrupted=crawl.is_interrupted)
+            asked = None if crawl.is_interrupted else resized(collection, lambda: running.elapsed, console)
+    return running.end()
 
 
 def exit_code(summary: Summary) -> int:
@@ -197,46 +188,6 @@ def _aside(collection: Collection) -> str:
     workers = collection.workers
     delay = f"{collection.config.politeness.delay:g} s a host"
     return f"{workers} shard{'s' if workers > 1 else ''} · polite: {delay}"
-
-
-def duration(option: str, text: str | None) -> float | None:
-    """Parse the value of an option as a duration, in seconds."""
-    try:
-        return None if text is None else parse_duration(text)
-    except ConfigError as error:
-        raise UsageError(f"{option}: {error}", hint=error.hint) from error
-
-
-def wire_settings(
-    contact: str | None,
-    delay: str | None,
-    resolve: list[str] | None,
-    allow_private: list[str] | None,
-    proxy: str | None,
-    ca_file: Path | None,
-) -> dict[str, object]:
-    """The settings of the options that all commands with requests have: contact, politeness, addresses, proxy, TLS."""
-    return {
-        "crawl.contact": contact,
-        "politeness.delay": duration("--delay", delay),
-        "dns.hosts": addresses(resolve or []),
-        "wire.allow_private": allow_private or None,
-        "wire.proxy": proxy,
-        "wire.ca_file": str(ca_file.resolve()) if ca_file else None,
-    }
-
-
-def addresses(pairs: list[str]) -> dict[str, str] | None:
-    """Parse the values of `--resolve` into a table of names."""
-    found = {}
-    for pair in pairs:
-        name, equals, address = pair.partition("=")
-        if not (name and equals and address):
-            raise UsageError(
-                f"--resolve must be NAME=ADDRESS, got {pair}", hint="write --resolve www.example.org=192.0.2.1"
-            )
-        found[name.lower()] = address
-    return found or None
 
 
 def _lines(file: str) -> list[str]:

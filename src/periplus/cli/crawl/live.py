@@ -17,9 +17,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from periplus.assembly.progress import Progress
 from periplus.crawl.stats import CrawlStats
 
-from .progress import Progress
 from .setbacks import waiting_for
 
 PLAIN_EVERY = 10.0

@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection
-from periplus.crawl.stats import CrawlStats
+from periplus.assembly.summary import Summary
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console
 from .live import by_source, count, counted, lasting, pace, size, top
-from .progress import Progress
 
 _SEEDS_SHOWN = 10
 _PRIVATE = "private-address"
@@ -39,50 +38,6 @@ class Plan(Struct, frozen=True):
     rate: float
     workers: int
     user_agent: str
-
-
-class Summary(Struct, frozen=True):
-    """What `--json` says at the end. Counts are since the collection began, but for `this_run`.
-
-    `ended` is `complete` (nothing is left), `limit`, `time` or `interrupted`. `limit` (pages), `duration` (seconds) and
-    `max_depth` (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not counted yet.
-    """
-
-    collection: str
-    ended: str
-    this_run: RunSummary
-    pages: int
-    new: int
-    changed: int
-    same: int
-    copies: int
-    redirects: int
-    fetches: int
-    bytes: int
-    errors: dict[str, int]
-    excluded: dict[str, int]
-    refused: dict[str, int]
-    sources: dict[str, int]
-    robots: int
-    files: int
-    known: int
-    queued: int
-    sites: int
-    workers: int
-    limit: int = 0
-    duration: float = 0.0
-    max_depth: int = 0
-    has_unread: bool = False
-
-
-class RunSummary(Struct, frozen=True):
-    """What was done since the command was typed. `waited`: seconds in which every site that had something rested."""
-
-    pages: int
-    fetches: int
-    seconds: float
-    pages_per_second: float
-    waited: float
 
 
 def plan_of(collection: Collection) -> Plan:
@@ -135,60 +90,6 @@ def _plan_lines(plan: Plan) -> list[str]:
     if "(+" not in plan.user_agent:
         lines.append(f"  {'':12}(--contact tells owners of sites how to reach you)")
     return lines
-
-
-def summary_of(
-    collection: Collection, progress: Progress, before: CrawlStats, seconds: float, *, is_interrupted: bool
-) -> Summary:
-    """What was done."""
-    tally = progress.tally
-    pages = tally.pages - before.pages
-    return Summary(
-        collection=str(collection.folder),
-        ended=_ended(collection, progress, is_interrupted=is_interrupted),
-        this_run=RunSummary(
-            pages=pages,
-            fetches=tally.fetches - before.fetches,
-            seconds=round(seconds, 3),
-            pages_per_second=round(pages / max(seconds, 0.001), 2),
-            waited=round(progress.waited, 3),
-        ),
-        pages=tally.pages,
-        new=tally.new,
-        changed=tally.changed,
-        same=tally.same,
-        copies=tally.copies,
-        redirects=tally.redirects,
-        fetches=tally.fetches,
-        bytes=tally.downloaded,
-        errors=_ranked(tally.errors),
-        excluded=_ranked(tally.excluded),
-        refused=_ranked(tally.refused),
-        sources=_ranked(tally.sources),
-        robots=tally.robots,
-        files=tally.files,
-        known=progress.known,
-        queued=progress.queued,
-        sites=progress.sites,
-        workers=collection.workers,
-        limit=collection.config.crawl.limit,
-        duration=collection.config.crawl.duration,
-        max_depth=collection.config.budgets.max_depth,
-        has_unread=progress.has_unread,
-    )
-
-
-def _ended(collection: Collection, progress: Progress, *, is_interrupted: bool) -> str:
-    if is_interrupted:
-        return "interrupted"
-    asked = collection.config.crawl
-    if not progress.queued and not (progress.has_unread and (asked.limit or asked.duration)):
-        return "complete"
-    return "limit" if asked.limit and (progress.tally.pages >= asked.limit or not asked.duration) else "time"
-
-
-def _ranked(reasons: dict[str, int]) -> dict[str, int]:
-    return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
 def say_end(summary: Summary, *, is_json: bool) -> None:

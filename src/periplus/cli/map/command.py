@@ -10,29 +10,27 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 from typing import Annotated
 
 import msgspec
 import typer
 from rich.console import Console
 
-from periplus.assembly import Layout
 from periplus.assembly.collection import Collection, held, planned, states
 from periplus.assembly.facts.listed_urls import Judging, Verdict
 from periplus.assembly.facts.sitemap_files import MapFiles
-from periplus.config import Config
+from periplus.assembly.mapping import map_folder, map_settings
+from periplus.assembly.options import wire_settings
+from periplus.assembly.summary import Summary
 from periplus.insight.listed import Listed, listed_urls
-from periplus.model import UsageError
 
 from .. import options
 from ..app import INTERRUPTED
 from ..closed_pipe import unless_closed
 from ..consoles import stderr_console, stdout_console
-from ..crawl.command import NOTHING_FETCHED, run, wire_settings
-from ..crawl.summary import Summary
+from ..crawl.command import NOTHING_FETCHED, run
 from ..survey.output import FILES
 from .output import SHOWN, Counts, MapSummary, say_files, say_json, say_lines, say_rows, say_summary, summary_of_map
 
@@ -69,17 +67,11 @@ def map(  # noqa: A001 - the verb
 
     Example: periplus map docs.example.org
     """
-    asked: dict[str, object] = {
-        "sitemaps.only": True,
-        "sitemaps.follow": True,
-        "sitemaps.submitted": sitemap or None,
-        "scope.kind": scope.value if scope else None,
-        "patterns.include": include or None,
-        "patterns.exclude": exclude or None,
-        "crawl.workers": None if out is not None and Layout(out).shards else 1,
-        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
-    }
-    with _folder(out) as folder:
+    with map_folder(out) as folder:
+        chosen = map_settings(
+            folder, sitemap=sitemap, scope=scope.value if scope else None, include=include, exclude=exclude
+        )
+        asked = {**chosen, **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file)}
         collection = planned(folder, seeds=[site], settings=config, options=asked)
         with held(folder):
             collection.save()
@@ -90,18 +82,6 @@ def map(  # noqa: A001 - the verb
     if summary.ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if summary.urls else NOTHING_FETCHED)
-
-
-@contextmanager
-def _folder(out: Path | None) -> Iterator[Path]:
-    if out is None:
-        with TemporaryDirectory(prefix="periplus-map-") as folder:
-            yield Path(folder)
-        return
-    path = Layout(out).settings
-    if path.is_file() and not Config.load(path).sitemaps.only:
-        raise UsageError(f"{out} is a crawl of pages, not a map", hint="name another folder, or none")
-    yield out
 
 
 def _say(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from periplus.assembly import Layout
 from periplus.assembly.collection import Collection, existing, held, planned
+from periplus.assembly.options import duration, wire_settings
 from periplus.config import Config
 from periplus.insight.survey import Survey, facts_of_collection, summary_of, write_survey
 from periplus.model import UsageError
@@ -25,7 +26,7 @@ from periplus.urls import site_of
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console
-from ..crawl.command import NOTHING_FETCHED, duration, run, title_of, wire_settings
+from ..crawl.command import NOTHING_FETCHED, run, title_of
 from ..figures import can_draw, say_left_out
 from .domains import DomainList, read_domains
 from .output import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, states, tally_of
+from periplus.assembly.progress import Progress
+from periplus.assembly.summary import Summary
 from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
 from ..consoles import stdout_console
 from ..crawl.live import Row, View, count, host_rows, hosts, lasting, pace, size
-from ..crawl.progress import Progress
-from ..crawl.summary import Summary
 from ..figures import can_draw
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList

@@ -20,6 +20,8 @@ from rich.text import Text
 
 from periplus.assembly import budget as budget_of
 from periplus.assembly.collection import Collection, existing, held, planned, tally_of
+from periplus.assembly.options import duration
+from periplus.assembly.progress import Progress
 from periplus.crawl.sharding import Gather
 from periplus.crawl.stats import CrawlStats
 from periplus.model import UsageError
@@ -29,10 +31,9 @@ from periplus.policy.refresh import objective as check_objective
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
-from ..crawl.command import duration, run
+from ..crawl.command import run
 from ..crawl.live import PLAIN_EVERY
 from ..crawl.on_cluster import gathering
-from ..crawl.progress import Progress
 from .output import line_of, plain_line, since, view_of
 
 _BUDGET = re.compile(r"(\d{1,12})(?:/(?:d|day))?", re.ASCII)

@@ -10,12 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
+from periplus.assembly.progress import Progress
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
 from ..crawl.live import Row, View, count, host_rows, lasting, top
-from ..crawl.progress import Progress
 from ..info.freshness import share, when, why
 
 _WIDE = 124

@@ -8,25 +8,33 @@ enforce limits: time, bytes, headers and connections (`limits`), which addresses
 
 The path of a task: without an address it is looked up (`dns`, with wildcards by `name_patterns`) and returns as
 `Located`, so that politeness can be applied by address before the first request. With an address, a `transfer` starts
-on a handle from a pool, with a request that can be reproduced byte by byte (`request`, `identity`); the `poller` waits
+on a handle from a pool, with a request that can be reproduced byte by byte (`request`, `identity`, and `credentials`
+for single sites); the `poller` waits
 for all sockets at once; and the transfer makes a `FetchOutcome` of the head and body. Every task that was started ends
 in exactly one outcome. `trust` chooses the certificate authorities.
 """
 
 from .addresses import AddressGuard, special_block
+from .credentials import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, header_fields, origin_of
 from .dns import Address, NoAddress, Resolver, ResolverSettings
 from .identity import Identity
 from .limits import WireSettings
 from .wire import CurlWire
 
 __all__ = [
+    "NO_CREDENTIALS",
     "Address",
     "AddressGuard",
+    "Credentials",
     "CurlWire",
     "Identity",
     "NoAddress",
     "Resolver",
     "ResolverSettings",
     "WireSettings",
+    "basic_auth",
+    "cookie_field",
+    "header_fields",
+    "origin_of",
     "special_block",
 ]

@@ -4,7 +4,8 @@ Every field is set here, so that the bytes of a request can be reproduced from i
 travel in frames; the archive has them in the form of HTTP/1.1, as is usual (RFC 9113 section 8.3 maps one to the
 other).
 
-The user name and password of a URL are not sent: a crawler must not log in with what it found on a page.
+The user name and password of a URL are not sent: a crawler must not log in with what it found on a page. What a user
+gave for a site (`credentials`) is sent there, and is left out of the bytes for the archive.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from periplus.model import FetchTask, Purpose, Url
 from periplus.urls import site_of
 
+from .credentials import NO_CREDENTIALS, Credentials, Fields, origin_of
 from .identity import Identity
 from .limits import LISTS
 
@@ -34,7 +36,9 @@ _ACCEPT = {
 class Requests:
     """Makes the requests of one crawler: only the task differs between them."""
 
-    def __init__(self, identity: Identity, accept_language: str = "") -> None:
+    def __init__(
+        self, identity: Identity, accept_language: str = "", credentials: Credentials = NO_CREDENTIALS
+    ) -> None:
         tail = []
         if accept_language:
             tail.append(f"Accept-Language: {accept_language}")
@@ -44,13 +48,24 @@ class Requests:
             purpose: [f"User-Agent: {identity.agent}", f"Accept: {accept}", _accept_encoding(purpose), *tail]
             for purpose, accept in _ACCEPT.items()
         }
+        self._private = {
+            (origin, purpose): _with_own(fields, own)
+            for origin, own in credentials.sites.items()
+            for purpose, fields in self._fields.items()
+        }
 
     def fields(self, task: FetchTask) -> list[str]:
-        """The header lines after Host. Unconditional tasks of a purpose share one list: do not change it.
+        """The header lines after Host, with the credentials of the task's origin.
 
-        Both validators are sent if both are known; by RFC 9110 section 13.1.3 the entity tag wins.
+        Unconditional tasks of a purpose and site share one list: do not change it.
         """
-        fields = self._fields[task.purpose]
+        shared = self._fields[task.purpose]
+        if self._private:
+            shared = self._private.get((origin_of(task.url), task.purpose), shared)
+        return self._conditional(shared, task)
+
+    def _conditional(self, fields: list[str], task: FetchTask) -> list[str]:
+        """With both validators if both are known; by RFC 9110 section 13.1.3 the entity tag wins."""
         known = task.validators
         if known is None:
             return fields
@@ -62,9 +77,17 @@ class Requests:
         return fields
 
     def head(self, task: FetchTask) -> bytes:
-        """The whole request as it is sent over HTTP/1.1."""
-        lines = [f"GET {target_of(task.url)} HTTP/1.1", f"Host: {site_of(task.url)}", *self.fields(task), "", ""]
+        """The whole request as it is sent over HTTP/1.1, without credentials: for the archive."""
+        fields = self._conditional(self._fields[task.purpose], task)
+        lines = [f"GET {target_of(task.url)} HTTP/1.1", f"Host: {site_of(task.url)}", *fields, "", ""]
         return "\r\n".join(lines).encode("latin-1")
+
+
+def _with_own(fields: list[str], own: Fields) -> list[str]:
+    """Header lines with a user's own fields, which replace those of the same name."""
+    replaced = {name.lower() for name, _ in own}
+    kept = [line for line in fields if line.partition(":")[0].lower() not in replaced]
+    return [*kept, *(f"{name}: {value}" for name, value in own)]
 
 
 def _accept_encoding(purpose: Purpose) -> str:

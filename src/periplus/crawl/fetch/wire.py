@@ -20,6 +20,7 @@ from periplus.model import Clock, Excluded, Failed, FetchOutcome, FetchTask, Inv
 from periplus.urls import host_of, site_of
 
 from .addresses import AddressGuard
+from .credentials import NO_CREDENTIALS, Credentials
 from .dns import Address, Answer, NoAddress, Resolver
 from .head import WantedTypes
 from .identity import Identity
@@ -44,12 +45,13 @@ class CurlWire:
         clock: Clock,
         resolver: Resolver,
         guard: AddressGuard,
+        credentials: Credentials = NO_CREDENTIALS,
     ) -> None:
         self._settings = settings or WireSettings()
         self._clock = clock
         self._resolver = resolver
         self._guard = guard
-        self._requests = Requests(identity, self._settings.accept_language)
+        self._requests = Requests(identity, self._settings.accept_language, credentials)
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
@@ -81,7 +83,7 @@ class CurlWire:
         return self._buffers.held
 
     def request_bytes(self, task: FetchTask) -> bytes:
-        """The request as it is sent, for the archive."""
+        """The request as it is sent, without credentials, for the archive."""
         return self._requests.head(task)
 
     def start(self, task: FetchTask) -> None:

@@ -5,13 +5,14 @@
 to do about it is in `docs/measures.md`.
 """
 
-from .catalogue import DERIVED, MADE, TABLES, VIEWS, View
+from .catalogue import DERIVED, ITEMS, MADE, TABLES, VIEWS, View
 from .connection import Answer, Views, ViewSettings
 from .measured import MEASURES, Measure, columns_of
 from .questions import QUESTIONS, Question
 
 __all__ = [
     "DERIVED",
+    "ITEMS",
     "MADE",
     "MEASURES",
     "QUESTIONS",

@@ -43,6 +43,11 @@ TABLES: Final = (
 )
 """As the crawl wrote them."""
 
+ITEMS: Final = View(
+    "items", "Every item that a program's own extractor made of a page; the fields of the items are its columns."
+)
+"""Written by the program that hands pages over (`store.items`)."""
+
 MADE: Final = (
     View("urls", "Every URL that was seen, once, with all that is known of it: the table that the measures are of."),
     View("site_ranks", "The PageRank of every site over the links between sites, and what its pages hold together."),
@@ -256,5 +261,5 @@ DERIVED: Final = (
 )
 """On the tables above, and on each other."""
 
-VIEWS: Final = {view.name: view for view in (*TABLES, *MADE, *DERIVED)}
+VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, *MADE, *DERIVED)}
 """Everything by its name, in the order in which to show it."""

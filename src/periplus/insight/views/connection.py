@@ -29,10 +29,11 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Executor, UsageError
 from periplus.store.damage import repair_hint
+from periplus.store.items import item_files
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import damaged_files, files_of, read_spooled
 
-from .catalogue import MADE, TABLES, VIEWS
+from .catalogue import ITEMS, MADE, TABLES, VIEWS
 from .kept import Kept
 
 _NAMES: Final = re.compile(r"\w+")
@@ -160,6 +161,18 @@ class Views:
         Any other kind of statement is refused (`copy`, `attach`, `install`, `set`, `pragma` write, load or unlock).
         Then the database is locked: from here on it opens no file but those of the tables, and its settings stay.
         """
+        self._admit(sql)
+        with _as_usage_errors(), self._noticing_damage():
+            return Answer(self._run(sql, ()), self._noticing_damage)
+
+    def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """As `select`, as a relation of DuckDB's own. It can be used until this is closed."""
+        self._admit(sql)
+        with _as_usage_errors(), self._noticing_damage():
+            return self.database.sql(sql)
+
+    def _admit(self, sql: str) -> None:
+        """Check that it is one question, put in place what it asks for, and lock the database."""
         with _as_usage_errors():
             statements = self.database.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -169,8 +182,6 @@ class Views:
             )
         self.prepare(sql)
         self._lock()
-        with _as_usage_errors(), self._noticing_damage():
-            return Answer(self._run(sql, ()), self._noticing_damage)
 
     def _run(self, sql: str, parameters: Sequence[object] | dict[str, object]) -> pa.RecordBatchReader:
         return self.database.sql(sql, params=parameters or None).to_arrow_reader(_ROWS_AT_ONCE)
@@ -200,6 +211,8 @@ class Views:
             self._put_table(name)
         elif view in MADE:
             self._put_made()
+        elif view is ITEMS:
+            self.database.execute(f"create or replace view items as {self._items_sql()}")
         else:
             self.prepare(view.sql)
             self.database.execute(f'create or replace view "{name}" as {view.sql}')
@@ -220,6 +233,18 @@ class Views:
         except duckdb.Error as error:
             hint = repair_hint(self.tables)
             raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint=hint) from error
+
+    def _items_sql(self) -> str:
+        """The items with their fields as columns, whose types are those that all items have in common."""
+        files = ", ".join(_quoted(str(path)) for path in item_files(self.tables))
+        if not files:
+            return "select ''::varchar as url, now() as fetched_at, now() as extracted_at where false"
+        rows = f"read_parquet([{files}])"
+        with self._noticing_damage():
+            found = self.database.sql(f"select json_group_structure(item::json) from {rows}").fetchall()
+        structure = str(found[0][0])
+        fields = f", unnest(from_json(item, {_quoted(structure)}))" if structure.startswith("{") else ""
+        return f"select url, fetched_at, extracted_at{fields} from {rows}"
 
     def _put_made(self) -> None:
         from .making import make  # knows this class

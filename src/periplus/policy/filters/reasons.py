@@ -16,6 +16,7 @@ REASONS: Final = {
     "out-of-scope": "outside what the seeds stand for",
     "excluded": "matches a pattern of `exclude`",
     "not-included": "matches no pattern of `include`",
+    "not-wanted": "the program's own filter (`want`) does not want it",
     "link-depth": "too many links away from a seed",
     "redirect-chain": "too many redirects in a row",
     "site-budget": "the site has had as many URLs as a site may have",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from ...model import Filter, Site, Url
+from ..found import Want
 from .budgets import Budgets, BudgetSettings
 from .chain import Chain
 from .extensions import Extensions, ExtensionSettings
@@ -20,6 +21,7 @@ from .sessions import Sessions, SessionSettings
 from .shape import Shape, ShapeSettings
 from .site_states import FilterStates, SiteFilterState
 from .traps import Traps, TrapSettings
+from .wanted import Wanted
 
 
 class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,24 +47,26 @@ def standard_chain(
     seeds: Iterable[Url] | Scope,
     settings: FilterSettings | None = None,
     recall: Callable[[Site], SiteFilterState | None] | None = None,
+    want: Want | None = None,
 ) -> Chain:
     """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `FilterStates`).
 
+    `want` is a program's own filter, which is asked after those without memory.
     A caller that widens the scope later makes it and passes it in place of the seeds.
     """
     settings = settings or FilterSettings()
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
     lessons = FilterStates(recall, settings.traps.max_sites)
     learning: list[Filter] = [Budgets(lessons, settings.budgets), Traps(lessons, settings.traps)]
-    return Chain([*_without_memory(scope, settings), *learning], lessons)
+    return Chain([*_without_memory(scope, settings, want), *learning], lessons)
 
 
-def screening_chain(scope: Scope, settings: FilterSettings | None = None) -> Chain:
+def screening_chain(scope: Scope, settings: FilterSettings | None = None, want: Want | None = None) -> Chain:
     """The filters that need no memory of a site: for a shard that sends a URL to the shard of its site."""
-    return Chain(_without_memory(scope, settings or FilterSettings()))
+    return Chain(_without_memory(scope, settings or FilterSettings(), want))
 
 
-def _without_memory(scope: Scope, settings: FilterSettings) -> list[Filter]:
+def _without_memory(scope: Scope, settings: FilterSettings, want: Want | None) -> list[Filter]:
     """Those that have something to refuse."""
     filters: list[Filter] = [Shape(settings.shape), Sessions(settings.sessions)]
     if settings.extensions.refused:
@@ -71,4 +75,6 @@ def _without_memory(scope: Scope, settings: FilterSettings) -> list[Filter]:
         filters.append(scope)
     if settings.patterns.include or settings.patterns.exclude:
         filters.append(Patterns(settings.patterns))
+    if want is not None:
+        filters.append(Wanted(want))
     return filters

@@ -8,13 +8,14 @@ each has a page in docs/policies with its paper and its curve.
 Some decide when a URL is found and need to know nothing else: `breadth_first`, `largest_site`, `random`, `optimal`.
 Some learn from every link (`model.Learning`): `indegree`, `opic`, `opic_adaptive`, `rankmass`, `partial`. Some look at
 all links from time to time (`model.Ranking`): `partial`, `batch`, `rankmass`, `rankmass_windowed`. A new one is a class
-with these methods and a line in `registry`.
+with these methods and a line in `registry`. `Scored` is a program's own function.
 """
 
 from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
 from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
 from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of
 from .registry import ALIASES, ordering, orderings
+from .scored import Scored
 from .worth import ByWorth
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "PartialPageRank",
     "RandomOrder",
     "RankMass",
+    "Scored",
     "WindowedRankMass",
     "level_of",
     "levels_of",

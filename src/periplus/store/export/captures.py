@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import Stored, Url
 from periplus.urls import fingerprints
@@ -24,6 +25,8 @@ from ..tables import Spooled, scan
 
 _FACTS = ["url", "purpose", "outcome", "status", "started_at", "warc_file", "digest", "is_revisit"]
 _COLUMNS = ["url", "status", "started_at", "content_type", "digest", "warc_file", "warc_offset", "warc_length"]
+COLUMNS = [*_FACTS, *(name for name in _COLUMNS if name not in _FACTS)]
+"""The columns of `fetches` that a capture is made of."""
 
 
 class Capture(Struct, frozen=True):
@@ -47,13 +50,24 @@ def latest_captures(tables: Path, spooled: Sequence[Spooled] = ()) -> Iterator[C
     is_chosen, digests = _choose(tables, spooled)
     originals = _originals(tables, spooled, digests)
     place = 0
-    columns = [*_FACTS, *(name for name in _COLUMNS if name not in _FACTS)]
-    for batch in scan(tables, "fetches", spooled=spooled, columns=columns):
+    for batch in scan(tables, "fetches", spooled=spooled, columns=COLUMNS):
         good = batch.filter(_is_good(batch))
         chosen = good.filter(pa.array(is_chosen[place : place + good.num_rows]))
         place += good.num_rows
         for row in chosen.to_pylist():
             yield _capture(row, originals)
+
+
+def good_captures(batch: pa.RecordBatch, originals: dict[str, Stored]) -> Iterator[tuple[int, Capture]]:
+    """The good versions among some rows of `fetches`, each with the number of its row."""
+    for row in np.flatnonzero(_is_good(batch).to_numpy(zero_copy_only=False)).tolist():
+        yield row, _capture(batch.slice(row, 1).to_pylist()[0], originals)
+
+
+def find_original(tables: Path, spooled: Sequence[Spooled], capture: Capture) -> Capture:
+    """A capture that refers to an earlier body, with the place of that body if it is in the collection."""
+    digest = capture.stored.digest
+    return replace(capture, original=_originals(tables, spooled, {digest}).get(digest))
 
 
 def _is_good(batch: pa.RecordBatch) -> pa.Array:

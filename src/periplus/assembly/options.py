@@ -1,0 +1,106 @@
+"""The options of a crawl as settings: one list of names for the command line and for programs.
+
+A name here is the name of the option (`--limit`) and of the keyword (`limit=`). `None` leaves the setting as the
+collection has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from periplus.config import parse_duration
+from periplus.model import ConfigError, UsageError
+
+
+def crawl_settings(
+    *,
+    limit: int | None = None,
+    depth: int | None = None,
+    scope: str | None = None,
+    include: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    for_: str | float | None = None,
+    order: str | None = None,
+    order_by: str | Path | None = None,
+    sitemap: Sequence[str] | None = None,
+    sitemaps: bool | None = None,
+    rate: float | None = None,
+    workers: int | None = None,
+) -> dict[str, object]:
+    """The settings of the options that say what to crawl, and how fast."""
+    return {
+        "crawl.limit": limit,
+        "crawl.for": duration("--for", for_),
+        "crawl.rate": rate,
+        "crawl.workers": workers,
+        "crawl.ordering": order,
+        "ordering.by": str(Path(order_by).resolve()) if order_by else None,
+        "sitemaps.submitted": list(sitemap) if sitemap else None,
+        "sitemaps.follow": True if sitemap else sitemaps,
+        "scope.kind": scope,
+        "budgets.max_depth": depth,
+        "patterns.include": list(include) if include else None,
+        "patterns.exclude": list(exclude) if exclude else None,
+    }
+
+
+def wire_settings(
+    contact: str | None = None,
+    delay: str | float | None = None,
+    resolve: Iterable[str] | Mapping[str, str] | None = None,
+    allow_private: Sequence[str] | None = None,
+    proxy: str | None = None,
+    ca_file: str | Path | None = None,
+) -> dict[str, object]:
+    """The settings of the options that all commands with requests have: contact, politeness, addresses, proxy, TLS."""
+    return {
+        "crawl.contact": contact,
+        "politeness.delay": duration("--delay", delay),
+        "dns.hosts": addresses(resolve or ()),
+        "wire.allow_private": list(allow_private) if allow_private else None,
+        "wire.proxy": proxy,
+        "wire.ca_file": str(Path(ca_file).resolve()) if ca_file else None,
+    }
+
+
+def duration(option: str, value: str | float | None) -> float | None:
+    """A length of time in seconds; a text such as `1h30m` is read as it is on the command line."""
+    if value is None or isinstance(value, int | float):
+        return value
+    try:
+        return parse_duration(value)
+    except ConfigError as error:
+        raise UsageError(f"{option}: {error}", hint=error.hint) from error
+
+
+def addresses(pairs: Iterable[str] | Mapping[str, str]) -> dict[str, str] | None:
+    """Names with their addresses: a table, or texts of the form `NAME=IP`."""
+    if isinstance(pairs, Mapping):
+        return {name.lower(): address for name, address in pairs.items()} or None
+    found = {}
+    for pair in pairs:
+        name, equals, address = pair.partition("=")
+        if not (name and equals and address):
+            raise UsageError(
+                f"--resolve {pair}: expected a name and an address", hint="write --resolve www.example.org=192.0.2.1"
+            )
+        found[name.lower()] = address
+    return found or None
+
+
+def moment_of(text: str | None, now: float) -> float | None:
+    """A time as people write it: a date, a time of a day, or how long ago."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        try:
+            return now - parse_duration(text)
+        except ConfigError as error:
+            raise UsageError(
+                f"{text!r} is not a time", hint="write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m"
+            ) from error
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,87 @@
+"""A program's own parts of a crawl: a filter, an ordering, an extractor, and credentials for single sites.
+
+A part is a function, or the name of one that an installed package offers as an entry point. Names and functions of
+modules can be sent to worker processes and may be given again by every command; lambdas and nested functions run in
+the process that made them.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from importlib.metadata import EntryPoints, entry_points
+from typing import Any, Final, cast
+
+from msgspec import Struct
+
+from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
+from periplus.model import ConfigError, UsageError
+from periplus.policy.found import Score, Want
+from periplus.policy.names import nearest
+
+FILTERS: Final = "periplus.filters"
+ORDERINGS: Final = "periplus.orderings"
+EXTRACTORS: Final = "periplus.extractors"
+
+
+class OwnParts(Struct, frozen=True):
+    """The parts that a shard needs. A string is the name of an entry point."""
+
+    want: Want | str | None = None
+    score: Score | str | None = None
+    credentials: Credentials = NO_CREDENTIALS
+
+    @property
+    def wants(self) -> Want | None:
+        """The filter, loaded."""
+        return cast("Want | None", load_part(FILTERS, self.want))
+
+    @property
+    def scores(self) -> Score | None:
+        """The ordering, loaded."""
+        return cast("Score | None", load_part(ORDERINGS, self.score))
+
+    def check_sendable(self, workers: int) -> None:
+        """Raise `UsageError` if worker processes are needed and a function cannot be sent to them."""
+        for name, part in (("want", self.want), ("score", self.score)):
+            if workers > 1 and part is not None and not _is_picklable(part):
+                raise UsageError(
+                    f"{name}= cannot be sent to {workers} worker processes: it is not a function of a module",
+                    hint="define it in a module that can be imported, or begin a collection with workers=1",
+                )
+
+
+NO_PARTS: Final = OwnParts()
+
+
+def load_part(group: str, part: Callable[..., Any] | str | None) -> Callable[..., Any] | None:
+    """A function as it is, or the one that an entry point of this name offers."""
+    if not isinstance(part, str):
+        return part
+    offered = _offered(group)
+    if part not in offered.names:
+        names = sorted(offered.names)
+        hint = f"did you mean {nearest(part, names)!r}?" if names else f"no installed package offers one in {group}"
+        raise ConfigError(f"there is no entry point {part[:100]!r} in the group {group}", hint=hint)
+    try:
+        loaded = offered[part].load()
+    except Exception as error:
+        raise ConfigError(
+            f"the entry point {part!r} in {group} cannot be loaded: {type(error).__name__}: {error}",
+            hint="reinstall the package that offers it",
+        ) from error
+    if not callable(loaded):
+        raise ConfigError(f"the entry point {part!r} in {group} is not a function", hint="name a function in it")
+    return cast("Callable[..., Any]", loaded)
+
+
+def _offered(group: str) -> EntryPoints:
+    return entry_points(group=group)
+
+
+def _is_picklable(part: object) -> bool:
+    try:
+        pickle.dumps(part)
+    except Exception:  # whatever a foreign object's own pickling raises
+        return False
+    return True

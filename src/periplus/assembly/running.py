@@ -1,0 +1,84 @@
+"""One run of a crawl, from its opening to its summary: what the command line and programs have in common.
+
+The caller holds the lock of the collection, iterates over `progress` of the crawl that `open` returns, gives each list
+of statuses to `read`, and calls `end` once. Between two crawls of one run the number of shards may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from periplus.crawl.clock import SystemClock
+from periplus.crawl.shard import Status
+from periplus.crawl.sharding import Crawl, Gather
+from periplus.crawl.stats import CrawlStats
+
+from .collection import Collection, tally_of
+from .opening import open_crawl, settle
+from .parts import NO_PARTS, OwnParts
+from .progress import Meter, Progress
+from .summary import Summary, summary_of
+
+
+class CrawlRun:
+    """Opens the crawl of a collection and measures it.
+
+    Times and rates come from a `SystemClock`, as in the shards: setting the machine's clock changes none of them.
+    `work` counts what the rate measures, by default pages; `gather` runs the shards, by default processes of this
+    machine.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        watches: bool = False,
+        revisits_only: bool = False,
+        gather: Gather | None = None,
+        parts: OwnParts = NO_PARTS,
+        work: Callable[[CrawlStats], int] | None = None,
+    ) -> None:
+        self.collection = collection
+        self._watches = watches
+        self._revisits_only = revisits_only
+        self._gather = gather
+        self._parts = parts
+        self._before = tally_of(collection.layout)
+        self._clock = SystemClock()
+        self._began_at = self._clock.now()
+        self._meter = Meter(self._began_at, limit=collection.config.crawl.limit, work=work)
+        self._crawl: Crawl | None = None
+        self.progress = Progress(self._before, shards=collection.workers, limit=collection.config.crawl.limit)
+
+    def open(self, collection: Collection | None = None) -> Crawl:
+        """The crawl, to be iterated over; of the same collection with another number of shards, if one is given."""
+        self.collection = collection or self.collection
+        current = self.collection
+        self._crawl = open_crawl(
+            current.config,
+            current.folder,
+            current.seeds,
+            current.workers,
+            watches=self._watches,
+            revisits_only=self._revisits_only,
+            gather=self._gather,
+            parts=self._parts,
+        )
+        return self._crawl
+
+    def read(self, statuses: Sequence[Status]) -> Progress:
+        """The progress up to now, from the statuses of all shards; the last progress if none has reported yet."""
+        if statuses:
+            self.progress = self._meter.read(statuses, self._clock.now())
+        return self.progress
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return self._clock.now() - self._began_at
+
+    def end(self) -> Summary:
+        """After the last shard has closed: index the archive, and return the summary."""
+        settle(self.collection.folder)
+        is_interrupted = self._crawl is not None and self._crawl.is_interrupted
+        return summary_of(self.collection, self.progress, self._before, self.elapsed, is_interrupted=is_interrupted)

@@ -1,0 +1,275 @@
+"""A collection as a program reads it: its pages, its tables in SQL, and what happened to it.
+
+Everything is read as of the last commit of each shard, also while a crawl or watch writes the collection. Nothing here
+changes it, except that the results of long computations are kept in its folder `insight`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+from msgspec import Struct
+
+from periplus.assembly import Refreshed, Selection
+from periplus.assembly import collection as plans
+from periplus.assembly.auditing import audited
+from periplus.assembly.exporting import committed_of, export_file
+from periplus.assembly.facts import UrlFacts, url_facts
+from periplus.assembly.options import duration, moment_of
+from periplus.assembly.parts import OwnParts
+from periplus.assembly.refreshing import refresh
+from periplus.config import Config
+from periplus.insight.changes import (
+    Change,
+    Detail,
+    Kind,
+    Mark,
+    Passage,
+    changes_since,
+    detail_of,
+    usual_beginning,
+)
+from periplus.model import CollectionInUse, Url, UsageError
+from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
+from periplus.store.export.captures import COLUMNS, find_original, good_captures, latest_captures
+from periplus.store.tables import Spooled, scan
+from periplus.urls import site_of
+
+from .credentials import Auth, Cookies, Headers, credentials_for
+from .page import Page
+from .running_here import running_crawl
+
+if TYPE_CHECKING:
+    from periplus.insight.audit import Audit
+
+    from .answer import Answer
+
+log = logging.getLogger("periplus")
+
+
+class KnownPage(Struct, frozen=True):
+    """What is known of a URL: `facts` as `periplus info` prints them, and its good versions, oldest first."""
+
+    facts: UrlFacts
+    versions: tuple[Page, ...]
+
+    @property
+    def latest(self) -> Page | None:
+        """The last good version."""
+        return self.versions[-1] if self.versions else None
+
+
+class PageChange(Struct, frozen=True):
+    """Something that happened to a page, and what it is about (`None` if texts were not compared)."""
+
+    change: Change
+    detail: Detail | None
+
+    @property
+    def url(self) -> str:
+        """The URL of the page."""
+        return self.change.url
+
+    @property
+    def kind(self) -> str:
+        """`appeared`, `changed` or `vanished`."""
+        return self.change.kind.value
+
+    @property
+    def diff(self) -> str:
+        """What differs, a passage a line, as `git diff --word-diff` writes it: `[-removed-]` and `{+added+}`."""
+        difference = None if self.detail is None else self.detail.difference
+        passages = () if difference is None else difference.passages
+        return "\n".join(_marked(passage) for passage in passages if passage.is_changed)
+
+
+class Collection:
+    """The folder of a collection: `periplus.open(folder)`."""
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self._found = plans.existing(Path(folder))
+        self._layout = self._found.layout
+
+    def __repr__(self) -> str:
+        return f"Collection({str(self.folder)!r})"
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self._found.folder
+
+    @property
+    def seeds(self) -> tuple[Url, ...]:
+        """Where its crawl began."""
+        return self._found.seeds
+
+    @property
+    def config(self) -> Config:
+        """Its settings: what `periplus.toml` says."""
+        return self._found.config
+
+    def _spooled(self) -> tuple[Spooled, ...]:
+        """How far each shard has committed, asked of the crawl itself if it runs in this process."""
+        running = running_crawl(self.folder)
+        return self._layout.spooled if running is None else running.spooled
+
+    # pages
+
+    def pages(self, site: str | None = None) -> Iterator[Page]:
+        """The last good version of every page, in the order of fetching; of one site (`docs.example.org`), if named."""
+        spooled = self._spooled()
+        for capture in latest_captures(self._layout.tables, spooled):
+            if site is None or site_of(capture.url) == site:
+                yield Page(capture, self._layout.warc, lambda each: find_original(self._layout.tables, spooled, each))
+
+    def __iter__(self) -> Iterator[Page]:
+        return self.pages()
+
+    def page(self, url: str) -> KnownPage:
+        """What is known of a URL: where it was found, its versions, why it is not fetched, when it is visited again.
+
+        Not while a crawl of this process writes the collection.
+        """
+        self._check_not_running("page")
+        facts = url_facts(self._found, url)
+        return KnownPage(facts, tuple(self._versions(facts.url)))
+
+    def _versions(self, url: str) -> Iterator[Page]:
+        """Every good version of one URL, oldest first."""
+        spooled = self._spooled()
+        for batch in scan(self._layout.tables, "fetches", spooled=spooled, columns=COLUMNS):
+            rows = batch.filter(pc.equal(batch["url"], url))
+            for _, capture in good_captures(rows, {}):
+                yield Page(capture, self._layout.warc, lambda each: find_original(self._layout.tables, spooled, each))
+
+    def changes(
+        self,
+        since: str | float | None = None,
+        until: str | float | None = None,
+        *,
+        site: str | Sequence[str] = (),
+        path: str | Sequence[str] = (),
+        kind: str | Sequence[str] = (),
+        diff: bool = True,
+    ) -> Iterator[PageChange]:
+        """What appeared, changed and vanished, shard by shard in the order of time.
+
+        `since` and `until` are times as `periplus changes` takes them (`2d`, `2026-11-14`) or POSIX seconds; without
+        `since`, the last run that found something. `site`, `path` and `kind` select; without `diff` texts are not
+        compared, which is faster.
+        """
+        now, spooled = time.time(), self._spooled()
+        begin = moment_of(since, now) if isinstance(since, str) else since
+        if begin is None:
+            begin = usual_beginning(self.folder, now, spooled=spooled).at
+        found = changes_since(
+            self.folder,
+            begin,
+            moment_of(until, now) if isinstance(until, str) else until,
+            sites=_several(site),
+            paths=_several(path),
+            kinds=[kind_named(each) for each in _several(kind)] or tuple(Kind),
+            spooled=spooled,
+        )
+        for change in found:
+            yield PageChange(change, detail_of(self.folder, change) if diff else None)
+
+    def refresh(
+        self,
+        *,
+        site: str | Sequence[str] = (),
+        older_than: str | float | None = None,
+        new: bool | None = None,
+        headers: Headers | None = None,
+        cookies: Cookies | None = None,
+        auth: Auth | None = None,
+    ) -> Refreshed:
+        """Ask every page again, once, on condition (If-None-Match, If-Modified-Since), and return what that found.
+
+        The keywords are the options of `periplus refresh`; credentials are given again, as they are never stored. A
+        refresh that was interrupted is continued by the same call.
+        """
+        found = plans.existing(self.folder)
+        selection = Selection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
+        parts = OwnParts(credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth))
+        with plans.held(self.folder):
+            return refresh(
+                found.config, self.folder, found.seeds, found.workers, selection, fetches_new=new, parts=parts
+            )
+
+    def audit(self, site: str | None = None, *, slow: float = 2.0, examples: int = 5) -> Audit:
+        """The audit of a site for its owner: findings with examples, why they matter and what to do.
+
+        `site` is needed where the collection has several. No request is made.
+        """
+        from periplus.insight.audit import AuditSettings
+
+        self._check_not_running("audit")
+        return audited(self._found, site, AuditSettings(slow=slow, examples=examples))
+
+    # tables
+
+    def query(self, sql: str) -> Answer:
+        """Ask in SQL: one `select` over the tables and views of `docs/tables.md` and `docs/measures.md`.
+
+        The answer is a DuckDB relation: `.df()`, `.pl()`, `.arrow()`, `.fetchall()`, or iterate over its rows.
+        """
+        from periplus.insight.views import Views  # loads DuckDB, which takes a moment
+
+        from .answer import Answer
+
+        return Answer.to(sql, Views(self.folder, spooled=self._spooled(), say=log.info))
+
+    # for others
+
+    def export(self, format: str, path: str | PathLike[str], *, markdown: bool = False) -> Exported:  # noqa: A002
+        """Write the collection as `jsonl`, `markdown`, `text`, `parquet` or `warc` to a file or folder that is new.
+
+        `markdown` adds the main text in Markdown to each line of `jsonl`. The result counts what was written.
+        """
+        target = Path(path)
+        if markdown and format != "jsonl":
+            raise UsageError(f"markdown=True adds a field to jsonl, not to {format}", hint='use format "markdown"')
+        if format not in STREAMS:
+            return export_folder(self.folder, format, target, self._committed(format))
+        committed = self._committed(format)
+        return export_file(
+            target,
+            lambda file: export_stream(self.folder, format, file, committed=committed, wants_markdown=markdown),
+        )
+
+    def _check_not_running(self, what: str) -> None:
+        if running_crawl(self.folder) is not None:
+            raise CollectionInUse(f"{self.folder} is crawled by this process", hint=f"call {what} after the block")
+
+    def _committed(self, form: str) -> Committed:
+        running = running_crawl(self.folder)
+        if running is None:
+            return committed_of(self._layout)
+        if form == "warc":
+            raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
+        return Committed(running.spooled)
+
+
+def _marked(passage: Passage) -> str:
+    signs = {Mark.KEPT: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
+    return " ".join(f"{signs[run.mark][0]}{run.text.strip()}{signs[run.mark][1]}" for run in passage.runs)
+
+
+def _several(values: str | Sequence[str]) -> Sequence[str]:
+    return (values,) if isinstance(values, str) else values
+
+
+def kind_named(name: str) -> Kind:
+    """A kind of change by its name."""
+    try:
+        return Kind(name)
+    except ValueError as error:
+        names = ", ".join(kind.value for kind in Kind)
+        raise UsageError(f"kind: {name!r} is not a kind of change", hint=f"give one of {names}") from error

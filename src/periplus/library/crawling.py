@@ -1,0 +1,278 @@
+"""A crawl as a program runs it: a thread runs it, the program iterates over the pages that were stored.
+
+The thread runs the same `CrawlRun` as the command line. Pages are read from the collection once their shard has
+committed them, so a slow program never delays a request, and what it was given is safe. Leaving the block stops the
+crawl as one Ctrl-C does on the command line: requests under way end, and everything is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from threading import Condition, Thread
+from types import TracebackType
+from typing import Any, Self
+
+from periplus.assembly import Layout
+from periplus.assembly import collection as plans
+from periplus.assembly.parts import OwnParts
+from periplus.assembly.progress import Progress
+from periplus.assembly.running import CrawlRun
+from periplus.assembly.summary import Summary
+from periplus.crawl import sharding
+from periplus.crawl.shard import Status
+from periplus.crawl.sharding import Gather
+from periplus.model import UsageError
+from periplus.store.export.arrivals import Arrival, Arrivals
+from periplus.store.export.captures import Capture, find_original
+from periplus.store.items import ItemWriter
+from periplus.store.tables import Spooled
+
+from .handover import Handover
+from .page import Page
+from .running_here import register, unregister
+
+_LOOK_AGAIN = 0.5
+"""Seconds after which a waiting program looks for an interrupt (Ctrl-C), in case no shard reports."""
+
+Extract = Callable[[Page], Any]
+"""Makes items of a page: a dict, a list of dicts, or `None`."""
+Gathering = Callable[[plans.Collection], AbstractContextManager[tuple[plans.Collection, Gather | None]]]
+"""Chooses where the shards run."""
+
+
+class Crawl:
+    """A crawl that was planned and begins with the block: `with periplus.crawl(...) as crawl: for page in crawl: ...`.
+
+    Also `async with` and `async for`. `summary` is there after the block. Without a loop, `run` crawls to the end.
+    """
+
+    def __init__(
+        self,
+        plan: plans.Collection,
+        parts: OwnParts,
+        *,
+        extract: Extract | None = None,
+        gathering: Gathering | None = None,
+    ) -> None:
+        self._plan = plan
+        self._parts = parts
+        self._extract = extract
+        self._gathering: Gathering = gathering or (lambda plan: nullcontext((plan, None)))
+        self._layout = Layout(plan.folder)
+        self._held = ExitStack()
+        self._changed = Condition()
+        self._thread: Thread | None = None
+        self._crawl: sharding.Crawl | None = None
+        self._run: CrawlRun | None = None
+        self._spooled: tuple[Spooled, ...] = ()
+        self._looks = 0
+        self._is_stopping = False
+        self._is_over = False
+        self._error: BaseException | None = None
+        self._summary: Summary | None = None
+        self._stream: Iterator[Page] | None = None
+        self._items = ItemWriter(self._layout.tables)
+        self._pending: tuple[Arrival, Page, list[dict[str, Any]]] | None = None
+
+    # the block
+
+    def __enter__(self) -> Self:
+        """Begin, or continue."""
+        if self._thread is not None:
+            raise UsageError("this crawl has begun before", hint="call periplus.crawl again: the same out continues")
+        with ExitStack() as opened:
+            opened.enter_context(plans.held(self._plan.folder))
+            self._plan, gather = opened.enter_context(self._gathering(self._plan))
+            self._parts.check_sendable(self._plan.workers)
+            self._plan.save()
+            self._spooled = self._layout.spooled
+            self._handover = Handover(self._layout, self._spooled, extracts=self._extract is not None)
+            self._run = CrawlRun(self._plan, gather=gather, parts=self._parts)
+            self._held = opened.pop_all()
+        register(self._plan.folder, self)
+        self._thread = Thread(target=self._work, args=(self._run,), name="periplus-crawl", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop gracefully if it is not over, and keep everything. An error of the crawl itself is raised here."""
+        self.stop()
+        self._finish(is_error=error is not None)
+        if self._error is not None and error is None:
+            raise self._error
+
+    async def __aenter__(self) -> Self:
+        """As `__enter__`, without blocking the event loop."""
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """As `__exit__`, without blocking the event loop."""
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    def stop(self) -> None:
+        """Stop soon: no new requests, those under way end. Any thread may call this."""
+        self._is_stopping = True
+        if self._crawl is not None and not self._is_over:
+            self._crawl.stop()
+
+    def run(self) -> Summary:
+        """Crawl to the end without handing pages to the caller (`extract=` still sees them)."""
+        with self:
+            if self._extract is not None:
+                for _ in self:
+                    pass
+            elif self._thread is not None:
+                while self._thread.is_alive():
+                    self._thread.join(_LOOK_AGAIN)
+        return self.summary
+
+    # what it did
+
+    @property
+    def summary(self) -> Summary:
+        """What was done, after the block: what `periplus crawl --json` prints."""
+        if self._summary is None:
+            raise UsageError("the crawl has no summary yet", hint="read it after the `with` block")
+        return self._summary
+
+    @property
+    def progress(self) -> Progress:
+        """How far the crawl is: pages, rate, queue, time left."""
+        if self._run is None:
+            raise UsageError("the crawl has not begun", hint="use it in a `with` block")
+        return self._run.progress
+
+    @property
+    def spooled(self) -> tuple[Spooled, ...]:
+        """How far each shard has committed its rows."""
+        return self._spooled
+
+    # pages
+
+    def __iter__(self) -> Iterator[Page]:
+        """The pages in the order in which they are stored, until the crawl is over."""
+        return self._pages()
+
+    def __aiter__(self) -> AsyncIterator[Page]:
+        """As `__iter__`, without blocking the event loop."""
+        return self._pages_async()
+
+    async def _pages_async(self) -> AsyncIterator[Page]:
+        pages = self._pages()
+        while (page := await asyncio.to_thread(next, pages, None)) is not None:
+            yield page
+
+    def _pages(self) -> Iterator[Page]:
+        """One stream for all loops over this crawl: a second loop goes on where the first stopped."""
+        if self._thread is None:
+            raise UsageError(
+                "the crawl has not begun", hint="with periplus.crawl(...) as crawl: for page in crawl: ..."
+            )
+        if self._stream is None:
+            self._stream = self._handed_over()
+        return self._stream
+
+    def _handed_over(self) -> Iterator[Page]:
+        """Hand over page after page. A page is handled when the next is asked for."""
+        for arrival in self._arrivals():
+            page = Page(arrival.capture, self._layout.warc, self._with_body)
+            self._pending = arrival, page, self._extracted(page)
+            yield page
+            self._handle_pending()
+            if self._items.is_full or self._handover.is_due:
+                self._save_handled()
+
+    def _handle_pending(self) -> None:
+        """The program is done with the page that it got last."""
+        if self._pending is not None:
+            arrival, page, items = self._pending
+            self._pending = None
+            self._items.add(arrival.capture.url, page.fetched_at, items, time.time())
+            self._handover.handled(arrival.shard, arrival.position)
+
+    def _save_handled(self) -> None:
+        """Items first: their file has the positions, too, so a crash in between extracts no page twice."""
+        self._items.flush(self._handover.positions)
+        self._handover.save()
+
+    def _arrivals(self) -> Iterator[Arrival]:
+        """Every page that was stored and not handled before, until the crawl is over."""
+        arrivals = Arrivals(self._layout.tables, self._handover.positions)
+        looked = -1
+        while True:
+            with self._changed:
+                while self._looks == looked and not self._is_over:
+                    self._changed.wait(_LOOK_AGAIN)
+                looked, is_over, spooled = self._looks, self._is_over, self._spooled
+            yield from arrivals.take(spooled)
+            if is_over:
+                break
+        if self._error is not None:
+            raise self._error
+
+    def _with_body(self, capture: Capture) -> Capture:
+        return find_original(self._layout.tables, self._spooled, capture)
+
+    def _extracted(self, page: Page) -> list[dict[str, Any]]:
+        if self._extract is None:
+            return []
+        try:
+            made = self._extract(page)
+            return [] if made is None else [made] if isinstance(made, dict) else list(made)
+        except Exception as error:
+            raise UsageError(
+                f"extract= raised {type(error).__name__} for {page.url}: {error}",
+                hint="fix the function and crawl into the same folder again: it continues with this page",
+            ) from error
+
+    # the thread
+
+    def _work(self, run: CrawlRun) -> None:
+        """Run the crawl to its end, and wake the program whenever something was committed."""
+        try:
+            self._crawl = run.open()
+            if self._is_stopping:
+                self._crawl.stop()
+            for statuses in self._crawl.progress():
+                run.read(statuses)
+                self._note(statuses)
+            self._summary = run.end()
+        except BaseException as error:  # it is raised in the program's own thread
+            self._error = error
+        finally:
+            with self._changed:
+                self._is_over = True
+                self._changed.notify_all()
+
+    def _note(self, statuses: list[Status]) -> None:
+        """Remember how far the shards have committed."""
+        marks = {shard.shard: shard for shard in self._spooled}
+        for status in statuses:
+            marks[status.shard] = Spooled(status.shard, self._layout.spool(status.shard), status.tables)
+        with self._changed:
+            self._spooled = tuple(marks[number] for number in sorted(marks))
+            self._looks += 1
+            self._changed.notify_all()
+
+    def _finish(self, *, is_error: bool) -> None:
+        """Wait for the thread, save what was handled, and release the collection.
+
+        The page that the program got last counts as handled, unless the program failed with it.
+        """
+        if self._thread is not None:
+            self._thread.join()
+        try:
+            if not is_error:
+                self._handle_pending()
+            if self._stream is not None:
+                self._save_handled()
+        finally:
+            unregister(self._plan.folder)
+            self._held.close()

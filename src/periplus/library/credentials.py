@@ -1,0 +1,62 @@
+"""`headers=`, `cookies=` and `auth=` as credentials of single origins.
+
+Without a site they are for the origins of the seeds; `{"https://a.example": ...}` gives each site its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from periplus.assembly import seeds_from
+from periplus.crawl.fetch import (
+    NO_CREDENTIALS,
+    Credentials,
+    basic_auth,
+    cookie_field,
+    header_fields,
+    origin_of,
+)
+from periplus.crawl.fetch.credentials import Fields
+from periplus.model import Url, UsageError
+
+Headers = Mapping[str, str] | Mapping[str, Mapping[str, str]]
+"""Header fields, or those of each site."""
+Cookies = Mapping[str, str] | Mapping[str, Mapping[str, str]]
+"""Cookies, or those of each site."""
+Auth = tuple[str, str] | Mapping[str, tuple[str, str]]
+"""A user name and a password, or those of each site."""
+
+
+def credentials_for(
+    seeds: Iterable[Url], *, headers: Headers | None = None, cookies: Cookies | None = None, auth: Auth | None = None
+) -> Credentials:
+    """The credentials that a program gave, by origin. Errors name the keyword and never a value."""
+    origins = list(dict.fromkeys(map(origin_of, seeds)))
+    found = NO_CREDENTIALS
+    for name, given, make in (
+        ("headers", headers, header_fields),
+        ("cookies", cookies, cookie_field),
+        ("auth", auth, _login),
+    ):
+        if given:
+            found = found.merged(Credentials(_by_origin(name, given, origins, make)))
+    return found
+
+
+def _by_origin(name: str, given: Any, origins: list[str], make: Callable[[Any], Fields]) -> dict[str, Fields]:
+    if name == "auth":
+        is_by_site = isinstance(given, Mapping)
+    else:
+        is_by_site = isinstance(given, Mapping) and any(isinstance(value, Mapping) for value in given.values())
+        if not isinstance(given, Mapping):
+            raise UsageError(f"{name}= must be a dict", hint=f'write {name}={{"NAME": "VALUE"}}')
+    if is_by_site:
+        return {origin_of(*seeds_from([site])): make(value) for site, value in given.items()}
+    return dict.fromkeys(origins, make(given))
+
+
+def _login(given: Any) -> Fields:
+    if not (isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(part, str) for part in given)):
+        raise UsageError("auth= must be a user name and a password", hint='write auth=("user", "password")')
+    return basic_auth(*given)

@@ -1,0 +1,90 @@
+"""`periplus.map`: every URL that a site publishes in its sitemaps and feeds, and whether a crawl would fetch it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec import Struct
+
+from periplus.assembly import collection as plans
+from periplus.assembly.facts.listed_urls import Judging
+from periplus.assembly.mapping import map_folder, map_settings
+from periplus.assembly.options import wire_settings
+from periplus.assembly.parts import OwnParts
+from periplus.assembly.running import CrawlRun
+from periplus.insight.listed import listed_urls
+
+
+class MappedUrl(Struct, frozen=True):
+    """A URL that a site publishes, the first file that lists it, and what that file says of it.
+
+    `files` is the number of files that list it; `lastmod` a POSIX time. `reason` is why a crawl would not fetch it,
+    with the rule that says so; empty if it would.
+    """
+
+    url: str
+    sitemap: str
+    files: int
+    lastmod: float | None
+    changefreq: str | None
+    priority: float | None
+    reason: str
+    rule: str
+
+
+def map(  # noqa: A001 - the command has this name, too
+    site: str,
+    *,
+    out: str | PathLike[str] | None = None,
+    sitemap: Sequence[str] | None = None,
+    scope: str | None = None,
+    include: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    delay: str | float | None = None,
+    contact: str | None = None,
+    config: str | PathLike[str] | None = None,
+    resolve: Iterable[str] | Mapping[str, str] | None = None,
+    allow_private: Sequence[str] | None = None,
+    proxy: str | None = None,
+    ca_file: str | PathLike[str] | None = None,
+) -> list[MappedUrl]:
+    """Every URL that a site publishes, without fetching pages: its robots.txt, sitemaps and feeds are read.
+
+    The keywords are the options of `periplus map`. With `out`, what was fetched is kept in that collection.
+    """
+    with map_folder(None if out is None else Path(out)) as folder:
+        asked = {
+            **map_settings(folder, sitemap=sitemap, scope=scope, include=include, exclude=exclude),
+            **wire_settings(contact, delay, resolve, allow_private, proxy, None if ca_file is None else Path(ca_file)),
+        }
+        settings = None if config is None else Path(config)
+        plan = plans.planned(folder, seeds=[site], settings=settings, options=asked)
+        with plans.held(folder):
+            plan.save()
+            run = CrawlRun(plan, parts=OwnParts(credentials=plan.credentials))
+            for statuses in run.open().progress():
+                run.read(statuses)
+            run.end()
+            return list(_mapped(plan))
+
+
+def _mapped(plan: plans.Collection) -> Iterator[MappedUrl]:
+    layout = plan.layout
+    spooled = layout.spooled  # before the states are opened, which can be done once in a process
+    with TemporaryDirectory(prefix="periplus-map-") as scratch, plans.states(layout) as opened:
+        judging = Judging(plan, opened)
+        for each in listed_urls(layout.tables, Path(scratch), judging.names, spooled=spooled):
+            verdict = judging.judge(each)
+            yield MappedUrl(
+                each.url,
+                each.sitemap,
+                each.files,
+                each.lastmod,
+                each.changefreq,
+                each.priority,
+                verdict.reason,
+                verdict.rule,
+            )
