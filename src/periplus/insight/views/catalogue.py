@@ -160,7 +160,7 @@ DERIVED: Final = (
     ),
     View(
         "cumulative_ranks",
-        "How much of all PageRank the crawl had after so many pages, in the order in which it visited them.",
+        "The share of all PageRank that the crawl had after each number of pages, in the order of its visits.",
         "select row_number() over visits as pages, url, first_visited_at,\n"
         "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
         "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",
