@@ -160,7 +160,7 @@ DERIVED: Final = (
     ),
     View(
         "cumulative_ranks",
-        "The share of all PageRank that the crawl had after each number of pages, in the order of its visits.",
+        "Share of all PageRank that the crawl had after each page, in the order in which it visited them.",
         "select row_number() over visits as pages, url, first_visited_at,\n"
         "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
         "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",
