@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo native test soak check sanitize bench policies format clean
+.PHONY: help demo native test soak check sanitize bench policies image format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -56,6 +56,9 @@ bench: .venv/bench ## compare with every peer, in one run on this machine (QUICK
 
 policies: .venv/core ## measure every ordering and refresh policy again, into docs/policies
 	@$(BIN)/python -m periplus.lab.simulate.policy_pages docs/policies
+
+image: ## build the container image and run the demo in it; without docker or podman, check the Dockerfile's steps
+	@PYTHON=$(PYTHON) docker/check $(if $(QUICK),--quick)
 
 format: .venv/check ## put the code in its one form
 	@$(BIN)/ruff format .

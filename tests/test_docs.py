@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "periplus"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 def named(path: Path) -> str:
@@ -25,6 +26,25 @@ def test_links_between_our_pages_resolve(page: Path) -> None:
         target for target in LINK.findall(page.read_text()) if "://" not in target and not target.startswith("#")
     ]
     missing = [target for target in targets if not (page.parent / target.partition("#")[0]).exists()]
+    assert missing == []
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).strip() for title in HEADING.findall(text))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_to_headings_resolve(page: Path) -> None:
+    """`page.md#heading` names a heading that is on that page."""
+    missing = []
+    for target in LINK.findall(page.read_text()):
+        file, _, anchor = target.partition("#")
+        linked = page.parent / file if file else page
+        if anchor and linked.suffix == ".md" and linked.exists() and anchor not in headings(linked):
+            missing.append(target)
     assert missing == []
 
 
@@ -47,7 +67,7 @@ def test_every_module_has_its_place_on_the_map() -> None:
 
 
 def test_every_make_target_is_in_the_readme() -> None:
-    """What can be made is told on the first page."""
+    """Every target has its place in the README's section on working on Periplus."""
     targets = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
     readme = (ROOT / "README.md").read_text()
     assert {"demo", "test", "check", "bench"} <= set(targets)

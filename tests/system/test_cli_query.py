@@ -31,7 +31,7 @@ def test_without_a_question_it_says_what_there_is(run: Run, collection: Path) ->
     lines = [json.loads(line) for line in run("query", str(collection), "--json").stdout.splitlines()]
     assert {
         "name": "crawled",
-        "says": "The URLs that were asked for.",
+        "says": "The URLs that were requested.",
         "sql": "select * from urls where is_crawled",
     } in lines
 

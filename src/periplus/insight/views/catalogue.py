@@ -133,7 +133,7 @@ group by site, lower(trim(title)) having count(*) > 1"""
 _MEASURED: Final = columns_of(MEASURES)
 
 DERIVED: Final = (
-    View("crawled", "The URLs that were asked for.", "select * from urls where is_crawled"),
+    View("crawled", "The URLs that were requested.", "select * from urls where is_crawled"),
     View(
         "unique_pages",
         "One page of each cluster of near-duplicates: listed, else of the highest PageRank, else the shortest.",
@@ -164,22 +164,20 @@ DERIVED: Final = (
     ),
     View(
         "seen_deltas",
-        "Every URL that both sources told of, and how many seconds earlier Sitemaps did.",
+        "Every URL found by both sources, and how many seconds earlier Sitemaps found it.",
         "select url, site, domain, first_seen_at, discovery_at, sitemaps_at, is_pinged,\n"
         "    (epoch_us(discovery_at) - epoch_us(sitemaps_at)) / 1e6 as seen_delta\n"
         "from urls where by_discovery and by_sitemaps",
     ),
     View(
         "new_urls",
-        "How many URLs each source told of for the first time, by the hour.",
+        "Number of URLs that each source found first, by the hour.",
         "select date_trunc('hour', sitemaps_at) as hour, 'sitemaps' as source, site, domain, count(*) as urls\n"
         "from urls where by_sitemaps group by all\nunion all\n"
         "select date_trunc('hour', discovery_at), 'discovery', site, domain, count(*)\n"
         "from urls where by_discovery group by all",
     ),
-    View(
-        "missed", "Every URL that was crawled and that Sitemaps did not tell of, and what it turned out to be.", _MISSED
-    ),
+    View("missed", "Every URL that was crawled and is missing in Sitemaps, with its class.", _MISSED),
     View(
         "missed_classes",
         "How many of the URLs that Sitemaps missed are of which class, by site.",
@@ -210,7 +208,9 @@ DERIVED: Final = (
         "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
         "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",
     ),
-    View("hubs", "Pages that told of new URLs first: how many, and how many a day after they were first read.", _HUBS),
+    View(
+        "hubs", "Pages on which new URLs were found first: how many, and how many a day after the first reading.", _HUBS
+    ),
     View(
         "sitemap_files",
         "The last that is known of every sitemap, feed and archive.",

@@ -23,14 +23,14 @@ class Question(Struct, frozen=True):
 _ASKED: Final = (
     Question(
         "glance",
-        "How much is known, visited and worth keeping, and how much of that sites told themselves.",
+        "How much is known, visited and unique, and how much of that sites publish themselves.",
         "If much is seen and little is unique, look at `missed_classes` and `duplicates` before crawling more.",
         'select seen, crawled, "unique", indexed, coverage, unique_coverage, index_coverage, pagerank_coverage\n'
         "from measures",
     ),
     Question(
         "sources",
-        "What each source of URLs brought, and how many unique pages a visit to one of its URLs gave.",
+        "URLs of each source, and how many unique pages a visit to one of them yielded.",
         "Give the budget to the source with the higher efficiency; `[balance]` does so by itself.",
         "select 'sitemaps' as source, seen_sitemaps as seen, crawled_sitemaps as crawled,"
         ' unique_sitemaps as "unique", indexed_sitemaps as indexed, signal_to_noise_sitemaps as signal_to_noise,'
@@ -40,7 +40,7 @@ _ASKED: Final = (
     ),
     Question(
         "new_urls_over_time",
-        "When each source told of new URLs (figure 2 of Schonfeld & Shivakumar).",
+        "When each source found new URLs (figure 2 of Schonfeld & Shivakumar).",
         "Bursts from sitemaps are rebuilt files: read them as often as they burst, not more.",
         "select hour, source, sum(urls)::bigint as urls from new_urls group by hour, source order by hour, source",
     ),
@@ -73,7 +73,7 @@ _ASKED: Final = (
     ),
     Question(
         "first_seen",
-        "Which source told of a URL first, where both did, with and without a ping (figure 7).",
+        "Which source found a URL first, of those found by both, with and without a ping (figure 7).",
         "Where links are first, sitemaps are read too seldom or written too late.",
         "select is_pinged, count(*) filter (where seen_delta > 0) as sitemaps_first,"
         " count(*) filter (where seen_delta < 0) as discovery_first,"
@@ -82,7 +82,7 @@ _ASKED: Final = (
     ),
     Question(
         "first_seen_by_day",
-        "When sitemaps and when links first told of the same URLs (figure 6).",
+        "When sitemaps and when links first found the same URLs (figure 6).",
         "Points far above the diagonal were found by links long after the sitemap had them.",
         "select date_trunc('day', sitemaps_at) as sitemaps_day, date_trunc('day', discovery_at) as discovery_day,"
         " count(*) as urls\nfrom seen_deltas group by all order by all",

@@ -1,0 +1,24 @@
+# periplus crawl, watch, report and all other commands, in a small image that runs as an ordinary user.
+#
+#   docker build -t periplus .
+#   docker run --rm -v "$PWD:/data" periplus crawl https://docs.example.org -o docs --limit 1000 --contact you@example.org
+#
+# Collections are written to /data. The container's user has the number 1000: if yours is another, add
+# --user "$(id -u):$(id -g)". `make image` builds it and runs the demo in it.
+
+FROM python:3.11-slim AS build
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
+WORKDIR /build
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY src src
+RUN PERIPLUS_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir wheels .
+
+FROM python:3.11-slim
+COPY constraints.txt /install/
+COPY --from=build /build/wheels /install/
+RUN pip install --no-cache-dir --constraint /install/constraints.txt /install/*.whl && rm -r /install
+RUN useradd --uid 1000 --create-home periplus && install --directory --owner periplus /data
+USER periplus
+WORKDIR /data
+ENTRYPOINT ["periplus"]
+CMD ["--help"]
