@@ -1,13 +1,15 @@
 """Reading pages: everything `read_pages` finds, with either scanner, against parsers that only look for links.
 
-The pages are real: a sample of the documentation on this machine, evenly spaced in the order of the paths, each file
-once whatever links lead to it. Where there is none, pages of the same shape are generated.
+The pages are real: a sample of the documentation that `bench.crawl` serves, or of this machine's, evenly spaced in the
+order of the paths, each file once whatever links lead to it. Where there is neither, pages of the same shape are
+generated.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,11 @@ from unittest.mock import patch
 
 from bench.harness import Group, Target, race
 
-ROOT = Path("/usr/share/doc")
+ROOTS = {
+    "that the crawl bench serves": Path(__file__).parent / ".peers" / "docs",
+    "in /usr/share/doc": Path("/usr/share/doc"),
+}
+"""Where real pages may be, the preferred place first."""
 FULL, QUICK = 1000, 150
 URL = "http://docs.example.org/library/page.html"
 CONTENT_TYPE = "text/html; charset=utf-8"
@@ -37,7 +43,7 @@ def measure(quick: bool) -> list[Group]:
     contestants[PURE] = partial(_read_pure, pages)
     if READER == "native":
         contestants[NATIVE] = partial(_read_pages, pages)
-    rates = race(contestants, units=len(pages), rounds=2 if quick else 4)
+    rates = race(contestants, units=len(pages), rounds=2 if quick else 4, clock=time.process_time)
     links = sum(len(_resiliparse(page)) for page in pages)
     facts = {
         "pages": f"{len(pages)} {where}",
@@ -54,18 +60,22 @@ def measure(quick: bool) -> list[Group]:
 
 def sample_pages(count: int) -> tuple[list[bytes], str]:
     """A deterministic sample of real pages, and what they are; generated ones where there are too few."""
-    paths = sorted(
-        {
-            (Path(folder) / name).resolve()
-            for folder, _, names in os.walk(ROOT, followlinks=True)
-            for name in names
-            if name.endswith(".html")
-        }
-    )
-    if len(paths) < count:
-        return [_generated(number) for number in range(count)], "generated"
-    step = len(paths) / count
-    return [paths[int(number * step)].read_bytes() for number in range(count)], f"of {len(paths)} in {ROOT}"
+    for where, root in ROOTS.items():
+        paths = _pages_below(root)
+        if len(paths) >= count:
+            step = len(paths) / count
+            return [paths[int(number * step)].read_bytes() for number in range(count)], f"of {len(paths):,} {where}"
+    return [_generated(number) for number in range(count)], "generated"
+
+
+def _pages_below(root: Path) -> list[Path]:
+    found = {
+        (Path(folder) / name).resolve()
+        for folder, _, names in os.walk(root, followlinks=True)
+        for name in names
+        if name.endswith(".html")
+    }
+    return sorted(found)
 
 
 def _generated(number: int) -> bytes:

@@ -1,0 +1,188 @@
+"""From text to terms: words, languages, stems. Documents and queries go through the same functions.
+
+A term is a lower-case word without its ending. Languages written without spaces (Chinese, Japanese, Thai) give one term
+a character, and phrases of them make words. Engines store terms as they are: the rules are here, and `VERSION` names
+them, so that an index made by other rules is made again.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+import snowballstemmer  # type: ignore[import-untyped]
+
+from .stop_words import STOP_WORDS
+
+VERSION = 1
+"""Of the rules in this file. An index with another version is rebuilt."""
+
+UNKNOWN = "xx"
+"""The language of a text when none is known. Its words are not stemmed."""
+
+MAX_WORD = 64
+"""Characters. Longer words are encoded data, not language."""
+
+_CACHED_WORDS = 400_000
+"""Words whose stems a language keeps: about 60 MB, and all words of a million pages that occur more than once."""
+
+_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_STEMMERS: Mapping[str, str] = MappingProxyType(
+    {
+        "ar": "arabic",
+        "ca": "catalan",
+        "da": "danish",
+        "de": "german",
+        "el": "greek",
+        "en": "english",
+        "es": "spanish",
+        "eu": "basque",
+        "fi": "finnish",
+        "fr": "french",
+        "ga": "irish",
+        "hi": "hindi",
+        "hu": "hungarian",
+        "hy": "armenian",
+        "id": "indonesian",
+        "it": "italian",
+        "lt": "lithuanian",
+        "ne": "nepali",
+        "nl": "dutch",
+        "no": "norwegian",
+        "pt": "portuguese",
+        "ro": "romanian",
+        "ru": "russian",
+        "sr": "serbian",
+        "sv": "swedish",
+        "ta": "tamil",
+        "tr": "turkish",
+    }
+)
+_ACCENTS_MATTER = frozenset({"sv", "fi", "hu", "tr"})
+"""Languages in which a letter without its accent is another letter."""
+
+_SCRIPTS = (
+    ("ja", re.compile("[\u3040-\u30ff]")),
+    ("zh", re.compile("[\u4e00-\u9fff]")),
+    ("ko", re.compile("[\uac00-\ud7af]")),
+    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("el", re.compile("[\u0370-\u03ff]")),
+    ("ru", re.compile("[\u0400-\u04ff]")),
+    ("ar", re.compile("[\u0600-\u06ff]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+    ("hi", re.compile("[\u0900-\u097f]")),
+)
+"""Scripts that decide a language when most letters are of them. Kana comes before Han: Japanese has both."""
+
+_SAMPLE = 4_000
+"""Characters from which a language is detected."""
+
+_FEWEST = 2
+"""Different stop words that a vote needs: one may be a name in code."""
+
+_LEAST_STOP_WORDS = 0.04
+"""Share of stop words from which a vote counts: prose has a quarter, tables and code next to none."""
+
+
+class _Stems(dict[str, str]):
+    """The term of each word of one language, computed when first seen."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        name = _STEMMERS.get(language)
+        self._stem = snowballstemmer.stemmer(name).stemWord if name else str
+        self._folds = language not in _ACCENTS_MATTER
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        term = self._stem(word) if len(word) <= MAX_WORD else ""
+        if self._folds and not term.isascii():
+            term = without_accents(term)
+        self[word] = term
+        return term
+
+
+@lru_cache(maxsize=64)
+def _stems(language: str) -> _Stems:
+    return _Stems(language)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case, in order."""
+    return _WORD.findall(text.lower())
+
+
+def terms_of(text: str, language: str) -> list[str]:
+    """The terms of a text in order; words that are too long are left out."""
+    stems = _stems(language)
+    return [term for word in words_of(text) if (term := stems[word])]
+
+
+def term_of(word: str, language: str) -> str:
+    """The term of one word, as `words_of` gives it; empty if it is too long."""
+    return _stems(language)[word]
+
+
+def places_of(text: str, language: str) -> list[tuple[int, int, str]]:
+    """Start, end and term of every word of a text. Its length in lower case must be its length."""
+    stems = _stems(language)
+    return [(match.start(), match.end(), stems[match.group()]) for match in _WORD.finditer(text.lower())]
+
+
+def is_stop_word(word: str, languages: Iterable[str]) -> bool:
+    """Whether a word says nothing by itself in any of these languages."""
+    return any(word in STOP_WORDS.get(language, ()) for language in languages)
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is a character of a script that is written without spaces."""
+    return len(word) == 1 and re.match(rf"[{_UNSPACED}]", word) is not None
+
+
+def without_accents(text: str) -> str:
+    """The text with accents, cedillas and the like removed from its letters."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+
+
+def language_of(text: str, declared: str | None = None) -> str:
+    """The two-letter code of a text's language: the declared one if the text agrees, else the detected one."""
+    sample = text[:_SAMPLE].lower()
+    primary = (declared or "").lower().replace("_", "-").partition("-")[0]
+    primary = {"nb": "no", "nn": "no"}.get(primary, primary)
+    if script := _language_of_script(sample):
+        same_script = {"ru": {"uk", "bg", "sr", "be", "mk"}, "ar": {"fa", "ur"}, "hi": {"ne", "mr"}, "zh": {"ja"}}
+        return primary if primary in same_script.get(script, ()) else script
+    votes = _votes(sample)
+    if primary and (primary not in STOP_WORDS or votes.get(primary, 0) >= 0.01 or not sample):
+        return primary
+    best = max(votes, key=votes.__getitem__, default=UNKNOWN)
+    return best if votes.get(best, 0) >= _LEAST_STOP_WORDS else UNKNOWN
+
+
+def _language_of_script(sample: str) -> str | None:
+    letters = sum(map(str.isalpha, sample))
+    for language, pattern in _SCRIPTS:
+        share = 0.1 if language == "ja" else 0.4
+        if letters and len(pattern.findall(sample)) > share * letters:
+            return language
+    return None
+
+
+def _votes(sample: str) -> dict[str, float]:
+    """For each language the share of words that are its stop words."""
+    words = Counter(words_of(sample))
+    total = sum(words.values())
+    if not total:
+        return {}
+    votes = {}
+    for language, listed in STOP_WORDS.items():
+        found = [number for word, number in words.items() if word in listed]
+        if len(found) >= _FEWEST:
+            votes[language] = sum(found) / total
+    return votes

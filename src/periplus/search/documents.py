@@ -1,0 +1,155 @@
+"""What an index keeps of each document beside its terms: address, texts to show, ranks. One SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import xxhash
+import zstandard
+from msgspec import Struct
+
+_SCHEMA = """
+create table if not exists documents (
+    id integer primary key, url text not null, site text not null, domain text not null, language text not null,
+    media_type text not null, time integer not null, fetched_at integer not null, modified_at integer,
+    title text not null, description text not null, is_home integer not null, is_hidden integer not null,
+    max_snippet integer, page_rank real not null, spam real not null);
+create index if not exists documents_of_site on documents (site);
+create table if not exists texts (id integer primary key, anchors text not null, body blob not null);
+create table if not exists words (word text primary key, documents integer not null) without rowid;
+create table if not exists titles (title text primary key, number integer not null) without rowid;
+create table if not exists facts (name text primary key, value blob not null) without rowid;
+"""
+_LEVEL = 3
+"""Of compression: a third of the size of a text at 100 MB a second."""
+
+
+class Record(Struct, frozen=True):
+    """A document as it is shown. Times are seconds since 1970."""
+
+    id: int
+    url: str
+    site: str
+    domain: str
+    language: str
+    media_type: str
+    time: int
+    fetched_at: int
+    modified_at: int | None
+    title: str
+    description: str
+    is_home: bool
+    is_hidden: bool
+    """Whether the page asks not to be shown as a copy (`noarchive`)."""
+    max_snippet: int | None
+    """Characters of text the page allows to be shown; None if it does not say."""
+    page_rank: float = 1.0
+    spam: float = 0.0
+
+
+_COLUMNS = ", ".join(Record.__struct_fields__)
+_MARKS = ", ".join("?" * len(Record.__struct_fields__))
+
+
+def id_of(url: str) -> int:
+    """The number of a URL, the same in every index: a crash between two files can then not confuse documents."""
+    return xxhash.xxh3_64_intdigest(url.encode()) >> 1
+
+
+class Documents:
+    """The file. One process writes, any number read."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = sqlite3.connect(path, check_same_thread=False)
+        self._database.executescript("pragma journal_mode = wal; pragma synchronous = normal;" + _SCHEMA)
+
+    def put(self, record: Record, anchors: Sequence[str], body: str) -> None:
+        """Add a document or replace the one with the same id."""
+        values = msgspec.structs.astuple(record)
+        self._database.execute(f"insert or replace into documents ({_COLUMNS}) values ({_MARKS})", values)  # noqa: S608 - names of ours
+        packed = zstandard.ZstdCompressor(level=_LEVEL).compress(body.encode("utf-8", "replace"))
+        self._database.execute("insert or replace into texts values (?, ?, ?)", (record.id, "\n".join(anchors), packed))
+
+    def delete(self, ids: Iterable[int]) -> None:
+        """Remove documents."""
+        rows = [(id_,) for id_ in ids]
+        self._database.executemany("delete from documents where id = ?", rows)
+        self._database.executemany("delete from texts where id = ?", rows)
+
+    def add_words(self, words: Mapping[str, int], titles: Counter[str]) -> None:
+        """Count in how many documents words occur, and titles: for suggestions."""
+        self._database.executemany(
+            "insert into words values (?, ?)"
+            " on conflict (word) do update set documents = documents + excluded.documents",
+            words.items(),
+        )
+        self._database.executemany(
+            "insert into titles values (?, ?) on conflict (title) do update set number = number + excluded.number",
+            titles.items(),
+        )
+
+    def set_ranks(self, ranks: Iterable[tuple[str, float, float]]) -> None:
+        """Set PageRank (times the number of pages) and the probability of spam of URLs."""
+        rows = [(page_rank, spam, id_of(url)) for url, page_rank, spam in ranks]
+        self._database.executemany("update documents set page_rank = ?, spam = ? where id = ?", rows)
+
+    def get_many(self, ids: Sequence[int]) -> dict[int, Record]:
+        """The documents with these ids, as far as they are there."""
+        found: dict[int, Record] = {}
+        for start in range(0, len(ids), 500):
+            part = ids[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            sql = f"select {_COLUMNS} from documents where id in ({marks})"  # noqa: S608 - names of ours
+            found |= {row[0]: _record(row) for row in self._database.execute(sql, tuple(part))}
+        return found
+
+    def body_of(self, id_: int) -> str:
+        """The text of a document; empty if it is not there."""
+        row = self._database.execute("select body from texts where id = ?", (id_,)).fetchone()
+        return zstandard.ZstdDecompressor().decompress(row[0]).decode() if row else ""
+
+    def count(self) -> int:
+        """The number of documents."""
+        return int(self._database.execute("select count(*) from documents").fetchone()[0])
+
+    def languages(self) -> list[tuple[str, int]]:
+        """Languages with their number of documents, the most frequent first."""
+        sql = "select language, count(*) as number from documents group by language order by number desc, language"
+        return self._database.execute(sql).fetchall()
+
+    def documents_with(self, words: Sequence[str]) -> dict[str, int]:
+        """In how many documents each of these words was seen, as far as it was."""
+        marks = ", ".join("?" * len(words))
+        sql = f"select word, documents from words where word in ({marks})"  # noqa: S608 - question marks only
+        return dict(self._database.execute(sql, tuple(words)))
+
+    def titles_with_prefix(self, prefix: str, count: int) -> list[str]:
+        """Titles that begin so, the most frequent first."""
+        sql = "select title from titles where title >= ? and title < ? order by number desc, title limit ?"
+        return [row[0] for row in self._database.execute(sql, (prefix, prefix + "\U0010ffff", count))]
+
+    def fact(self, name: str) -> bytes | None:
+        """A value kept under a name."""
+        row = self._database.execute("select value from facts where name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def set_fact(self, name: str, value: bytes) -> None:
+        """Keep a value under a name, with the next commit."""
+        self._database.execute("insert or replace into facts values (?, ?)", (name, value))
+
+    def commit(self) -> None:
+        """Make all changes durable."""
+        self._database.commit()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._database.close()
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    return msgspec.convert(dict(zip(Record.__struct_fields__, row, strict=True)), Record, strict=False)

@@ -1,0 +1,61 @@
+"""How good results are: measures over queries whose relevant documents are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log2
+from statistics import fmean
+
+from msgspec import Struct
+
+
+class Judged(Struct, frozen=True):
+    """A query and the grade of each relevant document; documents that are not named are not relevant."""
+
+    query: str
+    grades: Mapping[str, float]
+
+
+class Measures(Struct, frozen=True):
+    """Means over queries: average precision, nDCG of ten, reciprocal rank, and success of one and of ten."""
+
+    queries: int
+    mean_average_precision: float
+    ndcg_10: float
+    reciprocal_rank: float
+    success_1: float
+    success_10: float
+
+
+def evaluate(judged: Iterable[Judged], search: Callable[[str], Sequence[str]]) -> Measures:
+    """Ask every query; `search` gives documents, best first."""
+    rows = []
+    for one in judged:
+        found = search(one.query)
+        relevant = [place for place, document in enumerate(found, 1) if one.grades.get(document, 0) > 0]
+        first = relevant[0] if relevant else None
+        rows.append(
+            (
+                average_precision(relevant, sum(grade > 0 for grade in one.grades.values())),
+                ndcg([one.grades.get(document, 0.0) for document in found[:10]], one.grades.values()),
+                1 / first if first else 0.0,
+                float(first == 1),
+                float(first is not None and first <= 10),
+            )
+        )
+    if not rows:
+        return Measures(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return Measures(len(rows), *(fmean(column) for column in zip(*rows, strict=True)))
+
+
+def average_precision(places: Sequence[int], relevant: int) -> float:
+    """Mean precision at the places (from 1) where relevant documents were found; those not found count 0."""
+    return sum(number / place for number, place in enumerate(places, 1)) / relevant if relevant else 0.0
+
+
+def ndcg(grades: Sequence[float], all_grades: Iterable[float]) -> float:
+    """Discounted gain of the grades found, in order, as a share of the best possible."""
+    best = sorted(all_grades, reverse=True)[: max(10, len(grades))]
+    possible = sum(grade / log2(place + 1) for place, grade in enumerate(best, 1))
+    gained = sum(grade / log2(place + 1) for place, grade in enumerate(grades, 1))
+    return gained / possible if possible > 0 else 0.0

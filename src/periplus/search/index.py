@@ -1,0 +1,384 @@
+"""An index in a folder: documents go in, queries are answered.
+
+    index = Index.open("index")
+    index.add([{"url": "https://example.org/", "title": "Example", "text": "..."}])
+    index.commit()
+    for hit in index.search("example", k=10):
+        print(hit.score, hit.url, hit.title, hit.snippet)
+
+Terms are in an engine (`engine`), what is shown of a document in a file of its own (`documents`). The engine commits
+first: after a crash between the two it knows documents that the file does not, which are left out of results, and their
+source adds them again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from msgspec import Struct
+
+from periplus.model import CollectionInUse, Url, UsageError
+from periplus.urls import domain_of, site_of
+
+from . import analysis
+from .analysis import MAX_WORD, UNKNOWN, is_stop_word, language_of, term_of, terms_of, words_of
+from .documents import Documents, Record, id_of
+from .engine import Entry, Found, Question, SearchEngine, Weights
+from .query import Query, parse_query
+from .ranking import Candidate, Ranked, grouped, rank
+from .results import Hit, Results
+from .snippets import LENGTH, snippet_of
+from .spelling import corrected
+
+MAX_TEXT = 200_000
+"""Characters of a text that are indexed; what follows is rarely prose."""
+MAX_ANCHORS = 16
+"""Texts of links to a document that are indexed."""
+_LANGUAGES = 4
+"""Languages in which the words of a query are looked up."""
+_ADDED_AT_ONCE = 256
+"""Documents handed to the engine in one call."""
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """A document to be indexed. Only `url` is needed; times are seconds since 1970."""
+
+    url: str
+    title: str = ""
+    text: str = ""
+    description: str = ""
+    anchors: tuple[str, ...] = ()
+    """Texts of links to it."""
+    language: str | None = None
+    """As declared; it is checked against the text."""
+    media_type: str = "text/html"
+    fetched_at: float = 0.0
+    modified_at: float | None = None
+    page_rank: float = 1.0
+    spam: float = 0.0
+    max_snippet: int | None = None
+    may_show_copy: bool = True
+
+
+class Index:
+    """Documents that can be searched. One process may change an index at a time, any number may search it."""
+
+    def __init__(self, folder: Path, engine: SearchEngine, documents: Documents, weights: Weights) -> None:
+        self.folder = folder
+        self.weights = weights
+        self._engine = engine
+        self._documents = documents
+        self._lock: int | None = None
+        self._added: list[Entry] = []
+        self._words: Counter[str] = Counter()
+        self._titles: Counter[str] = Counter()
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], *, engine: str | None = None, weights: Weights | None = None) -> Self:
+        """Open the index in a folder; an empty one is made if there is none.
+
+        `engine` is `tantivy` or `sqlite`; by default the one the index was made with, and for a new index tantivy where
+        it is installed.
+        """
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        documents = Documents(place / "documents.sqlite")
+        made_with = documents.fact("engine")
+        chosen = made_with.decode() if made_with else engine or ("tantivy" if find_spec("tantivy") else "sqlite")
+        if engine is not None and engine != chosen:
+            raise UsageError(
+                f"the index in {place} was made with {chosen}, not {engine}",
+                hint="Leave the engine out, or use another folder.",
+            )
+        made_by = documents.fact("analysis")
+        if made_by is not None and int(made_by) != analysis.VERSION:
+            raise UsageError(
+                f"the index in {place} was made by another version", hint="Delete the folder and index again."
+            )
+        return cls(place, _engine(chosen, place, weights or Weights()), documents, weights or Weights())
+
+    def add(self, documents: Iterable[Document | Mapping[str, Any]]) -> int:
+        """Add documents, or replace those with the same URL; the number of them. Searches find them after `commit`."""
+        self._begin()
+        number = 0
+        for given in documents:
+            document = given if isinstance(given, Document) else msgspec.convert(given, Document, strict=False)
+            self._add(document)
+            number += 1
+        return number
+
+    def delete(self, urls: Iterable[str]) -> None:
+        """Remove the documents with these URLs; others are ignored."""
+        self._begin()
+        self._flush()
+        ids = [id_of(url) for url in urls]
+        self._engine.delete(ids)
+        self._documents.delete(ids)
+
+    def commit(self) -> None:
+        """Make all changes durable and visible to searches."""
+        self._begin()
+        self._flush()
+        self._engine.commit()
+        self._documents.add_words(self._words, self._titles)
+        self._words, self._titles = Counter(), Counter()
+        self._documents.set_fact("engine", self._engine.name.encode())
+        self._documents.set_fact("analysis", str(analysis.VERSION).encode())
+        self._documents.commit()
+
+    def set_ranks(self, ranks: Iterable[tuple[str, float, float]]) -> None:
+        """Set PageRank times the number of pages and the probability of spam, by URL; no text is indexed again."""
+        self._begin()
+        self._documents.set_ranks(ranks)
+
+    def mark(self, name: str) -> bytes | None:
+        """What `set_mark` kept under a name."""
+        return self._documents.fact(f"mark {name}")
+
+    def set_mark(self, name: str, value: bytes) -> None:
+        """Keep a value with the next commit, such as how far a source has been read."""
+        self._begin()
+        self._documents.set_fact(f"mark {name}", value)
+
+    def search(self, query: str | Query, k: int = 10, *, skip: int = 0, by_time: bool = False) -> Results:
+        """The `k` best documents after the first `skip`."""
+        asked = parse_query(query) if isinstance(query, str) else query
+        if asked.is_empty:
+            return Results(asked.text, (), 0, notes=(*asked.notes, "Type at least one word."))
+        languages = [asked.language] if asked.language else self._languages()
+        question, found, ranked = self._ranked(asked, languages, by_time)
+        shown, more = grouped(ranked, skip + k)
+        terms = {term for word in question.words for term in word} | set(question.in_title)
+        hits = [self._hit(one.candidate, one.score, one.parts, terms) for one in shown[skip:]]
+        notes = list(asked.notes)
+        if hits and not found.total and len(question.words) > 1:
+            notes.append("No page has all of these words.")
+        return Results(
+            query=asked.text,
+            hits=tuple(_with_more(hits, more)),
+            total=found.total,
+            notes=tuple(notes),
+            suggestion=self._suggestion(asked, _looked_up(asked, languages), question),
+        )
+
+    def rank(self, query: str, k: int = 10) -> list[Candidate]:
+        """The `k` best documents in order of score, without grouping by site and without snippets."""
+        asked = parse_query(query)
+        if asked.is_empty:
+            return []
+        ranked = self._ranked(asked, [asked.language] if asked.language else self._languages(), by_time=False)[2]
+        return [one.candidate for one in ranked[:k]]
+
+    def suggest(self, beginning: str, count: int = 8) -> list[str]:
+        """Titles that begin with what has been typed so far."""
+        prefix = " ".join(beginning.lower().split())
+        return self._documents.titles_with_prefix(prefix, count) if prefix else []
+
+    def __len__(self) -> int:
+        return self._documents.count()
+
+    def __contains__(self, url: str) -> bool:
+        return bool(self._documents.get_many([id_of(url)]))
+
+    def close(self) -> None:
+        """Release files and locks; changes since the last commit are lost."""
+        self._engine.close()
+        self._documents.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        """Take the lock of the one who changes the index."""
+        if self._lock is not None:
+            return
+        lock = os.open(self.folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(lock, 32).decode("ascii", "replace").strip()
+            os.close(lock)
+            raise CollectionInUse(
+                f"process {holder} is writing the index in {self.folder}", hint="Wait for it to end, or stop it."
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        self._lock = lock
+
+    def _add(self, document: Document) -> None:
+        text, title = document.text[:MAX_TEXT], " ".join(document.title.split())
+        language = language_of(text or title, document.language)
+        site, anchors = site_of(Url(document.url)), document.anchors[:MAX_ANCHORS]
+        moment = int(document.modified_at or document.fetched_at)
+        record = Record(
+            id=id_of(document.url),
+            url=document.url,
+            site=site,
+            domain=domain_of(site) or site,
+            language=language,
+            media_type=document.media_type,
+            time=moment,
+            fetched_at=int(document.fetched_at),
+            modified_at=None if document.modified_at is None else int(document.modified_at),
+            title=title[:300],
+            description=document.description[:500],
+            is_home=_is_home(document.url),
+            is_hidden=not document.may_show_copy,
+            max_snippet=document.max_snippet,
+            page_rank=document.page_rank,
+            spam=document.spam,
+        )
+        words = words_of(text)
+        self._documents.put(record, anchors, text)
+        self._added.append(
+            Entry(
+                id=record.id,
+                title=" ".join(terms_of(title, language)),
+                anchors=" ".join(terms_of(" ".join(anchors), language)),
+                body=" ".join([term for word in words if (term := term_of(word, language))]),
+                url_words=" ".join(words_of(document.url)),
+                site=record.site,
+                domain=record.domain,
+                language=language,
+                media_type=document.media_type,
+                time=moment,
+            )
+        )
+        self._words.update(set(words))
+        if title:
+            self._titles[title.lower()[:100]] += 1
+        if len(self._added) >= _ADDED_AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._added:
+            self._engine.add(list({entry.id: entry for entry in self._added}.values()))
+            self._added = []
+
+    def _ranked(self, asked: Query, languages: list[str], by_time: bool) -> tuple[Question, Found, list[Ranked]]:
+        question = _question(asked, languages, self.weights)
+        found = self._engine.find(question, self.weights)
+        candidates = self._candidates(found)
+        return question, found, rank(candidates, asked.words, now=time.time(), weights=self.weights, by_time=by_time)
+
+    def _languages(self) -> list[str]:
+        """The languages that at least one document in a hundred has, the most frequent first."""
+        counted = self._documents.languages()
+        total = sum(number for _, number in counted)
+        return [language for language, number in counted if number * 100 >= total][:_LANGUAGES] or [UNKNOWN]
+
+    def _candidates(self, found: Found) -> list[Candidate]:
+        records = self._documents.get_many([match.id for match in found.matches])
+        return [
+            Candidate(match, record.url, record.site, record.page_rank, record.spam, record.time, record.is_home)
+            for match in found.matches
+            if (record := records.get(match.id)) is not None
+        ]
+
+    def _hit(self, candidate: Candidate, score: float, parts: Mapping[str, float], terms: set[str]) -> Hit:
+        record = self._documents.get_many([candidate.match.id])[candidate.match.id]
+        allowed = LENGTH if record.max_snippet is None else min(LENGTH, record.max_snippet)
+        snippet = (
+            snippet_of(self._documents.body_of(record.id), terms, record.language, allowed) if allowed > 0 else None
+        )
+        text = snippet.text if snippet is not None and snippet.text else record.description[: max(0, allowed)]
+        return Hit(
+            url=record.url,
+            title=record.title or record.url,
+            snippet=text,
+            score=score,
+            marks=snippet.marks if snippet is not None else (),
+            site=record.site,
+            language=record.language,
+            fetched_at=record.fetched_at,
+            modified_at=record.modified_at,
+            parts=parts,
+            may_show_copy=not record.is_hidden,
+        )
+
+    def _suggestion(self, asked: Query, words: Sequence[str], question: Question) -> str:
+        """The query with words that no document has replaced by words that some have."""
+        replaced = {}
+        for word, terms in zip(words, question.words, strict=True):
+            if not any(map(self._engine.count_with, terms)) and (
+                better := corrected(word, self._documents.documents_with)
+            ):
+                replaced[word] = better
+        if not replaced:
+            return ""
+        return " ".join(replaced.get(part.lower(), part) for part in asked.text.split())
+
+
+def _engine(name: str, folder: Path, weights: Weights) -> SearchEngine:
+    if name == "sqlite":
+        from .sqlite_engine import SqliteEngine
+
+        return SqliteEngine(folder)
+    try:
+        from .tantivy_engine import TantivyEngine
+    except ImportError:
+        raise UsageError(f"{name} is not installed", hint="Install it with: pip install 'periplus[search]'") from None
+    return TantivyEngine(folder / "tantivy", weights)
+
+
+def _looked_up(asked: Query, languages: list[str]) -> list[str]:
+    """The words of a query that say something; all of them if none does."""
+    words = [word for word in asked.words if len(word) <= MAX_WORD]
+    return [word for word in words if not is_stop_word(word, languages)] or words
+
+
+def _question(asked: Query, languages: list[str], weights: Weights) -> Question:
+    """The query in terms of the languages of the index."""
+    words = _looked_up(asked, languages)
+    first = languages[0]
+    terms = _terms(words, first)
+    return Question(
+        words=tuple(tuple(dict.fromkeys(term_of(word, language) for language in languages)) for word in words),
+        phrases=tuple(_terms(phrase, first) for phrase in asked.phrases),
+        joined=tuple(_terms(joined, first) for joined in asked.joined),
+        near=terms if 2 <= len(terms) <= weights.max_phrase else (),
+        without=tuple(_terms(phrase, first) for phrase in asked.without),
+        in_title=_terms(asked.in_title, first),
+        in_url=asked.in_url,
+        site=asked.site,
+        language=asked.language,
+        media_type=asked.media_type,
+        after=None if asked.after is None else int(asked.after),
+        before=None if asked.before is None else int(asked.before),
+    )
+
+
+def _terms(words: Sequence[str], language: str) -> tuple[str, ...]:
+    return tuple(term for word in words if (term := term_of(word, language)))
+
+
+def _is_home(url: str) -> bool:
+    _, _, rest = url.partition("://")
+    host, _, path = rest.partition("/")
+    return bool(host) and path in ("", "index.html", "index.htm", "index.php")
+
+
+def _with_more(hits: list[Hit], more: Mapping[str, int]) -> list[Hit]:
+    """Say on the last result of each site how many more the site has."""
+    last = {hit.site: place for place, hit in enumerate(hits)}
+    return [
+        msgspec.structs.replace(hit, more_from_site=more.get(hit.site, 0)) if last[hit.site] == place else hit
+        for place, hit in enumerate(hits)
+    ]

@@ -1,0 +1,88 @@
+"""The order of results: what the engine says of a match, and what is known of the page beside it. Pure.
+
+score = text + rank ln(1 + PageRank N) - spam s + fresh 2^(-age / days) + home
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log1p
+
+from msgspec import Struct
+
+from .engine import Match, Weights
+
+DAY = 86_400.0
+
+
+class Candidate(Struct, frozen=True):
+    """A page that matches, and what is known of it apart from its text."""
+
+    match: Match
+    url: str
+    site: str
+    page_rank: float = 1.0
+    """PageRank times the number of pages: 1 is the mean."""
+    spam: float = 0.0
+    """Probability."""
+    time: int = 0
+    """Seconds since 1970: modified, or fetched where that is unknown."""
+    is_home: bool = False
+
+
+class Ranked(Struct, frozen=True):
+    """A candidate with its score and the parts that add up to it."""
+
+    candidate: Candidate
+    score: float
+    parts: Mapping[str, float]
+
+
+def rank(
+    candidates: Sequence[Candidate], words: Sequence[str], *, now: float, weights: Weights, by_time: bool = False
+) -> list[Ranked]:
+    """The candidates, best first; of equals the one with the shorter URL, then by alphabet. `by_time`: newest first."""
+    name = "".join(words)
+    ranked = [_scored(candidate, name, now, weights) for candidate in candidates]
+    if by_time:
+        return sorted(ranked, key=lambda one: (-one.candidate.time, -one.score, one.candidate.url))
+    return sorted(ranked, key=lambda one: (-one.score, len(one.candidate.url), one.candidate.url))
+
+
+def _scored(candidate: Candidate, name: str, now: float, weights: Weights) -> Ranked:
+    age = max(0.0, now - candidate.time) / DAY
+    parts = {
+        "text": candidate.match.score,
+        "rank": weights.rank * log1p(max(0.0, candidate.page_rank)),
+        "spam": -weights.spam * candidate.spam,
+        "fresh": weights.fresh * 0.5 ** (age / weights.fresh_days) if candidate.time else 0.0,
+        "home": weights.home if candidate.is_home and is_name_of(name, candidate.site) else 0.0,
+    }
+    return Ranked(candidate, sum(parts.values()), parts)
+
+
+def is_name_of(name: str, site: str) -> bool:
+    """Whether a query, without blanks, is how people call a site: its host name, or a label of it but the last."""
+    host = site.partition(":")[0]
+    labels = [label.replace("-", "") for label in host.split(".")]
+    named = labels[:-1] if len(labels) > 1 else labels
+    return bool(name) and (name in (label for label in named if label != "www") or name == "".join(labels))
+
+
+def grouped(ranked: Sequence[Ranked], count: int, of_one_site: int = 2) -> tuple[list[Ranked], dict[str, int]]:
+    """The first `count` results with at most `of_one_site` of each site, and how many more each site has.
+
+    Where other sites have too few results, the rest of the same sites fill the page.
+    """
+    seen: dict[str, int] = {}
+    first: list[Ranked] = []
+    later: list[Ranked] = []
+    for one in ranked:
+        site = one.candidate.site
+        seen[site] = seen.get(site, 0) + 1
+        (first if seen[site] <= of_one_site else later).append(one)
+    shown = (first + later)[:count]
+    more = dict(seen)
+    for one in shown:
+        more[one.candidate.site] -= 1
+    return shown, {site: number for site, number in more.items() if number}

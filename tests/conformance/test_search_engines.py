@@ -1,0 +1,152 @@
+"""Every engine finds the same documents for the same questions, and keeps what was committed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from periplus.search import Document, Index
+
+PAGES = [
+    Document(url="https://a.test/", title="Harbour", text="The old harbour of the town.", modified_at=1_000_000),
+    Document(url="https://a.test/boats", title="Boats", text="Boats sail from the harbour. Sailing is slow."),
+    Document(
+        url="https://b.test/trains", title="Trains", text="Trains leave the town. They are not slow.", language="en"
+    ),
+    Document(
+        url="https://b.test/de",
+        title="Häfen",
+        text="Die Schiffe liegen im Hafen und die Häfen sind voll der Schiffe.",
+        language="de",
+    ),
+    Document(url="https://c.test/api", title="os.path.join", text="Use os.path.join to join a path. The module is os."),
+    Document(url="https://c.test/far", title="Far", text="path one two three four join one two three os"),
+]
+
+
+@pytest.fixture(params=["sqlite", "tantivy"])
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == "tantivy":
+        pytest.importorskip("tantivy", reason="an extra: pip install 'periplus[search]'")
+    return str(request.param)
+
+
+@pytest.fixture
+def index(tmp_path: Path, engine: str) -> Iterator[Index]:
+    with Index.open(tmp_path / "index", engine=engine) as made:
+        made.add(PAGES)
+        made.commit()
+        yield made
+
+
+def found(index: Index, query: str) -> set[str]:
+    return {hit.url for hit in index.search(query)}
+
+
+@pytest.mark.parametrize(
+    ("query", "urls"),
+    [
+        ("harbour", {"https://a.test/", "https://a.test/boats"}),
+        ("HARBOURS", {"https://a.test/", "https://a.test/boats"}),
+        ("harbour -sail", {"https://a.test/"}),
+        ('"leave the town"', {"https://b.test/trains"}),
+        ('"town the leave"', set()),
+        ("slow site:b.test", {"https://b.test/trains"}),
+        ("hafen", {"https://b.test/de"}),
+        ("hafen lang:en", set()),
+        ("intitle:boats", {"https://a.test/boats"}),
+        ("slow inurl:trains", {"https://b.test/trains"}),
+        ("harbour before:1970-02-01", {"https://a.test/", "https://a.test/boats"}),
+        ("harbour after:1970-01-05", {"https://a.test/"}),
+        ("zeppelin", set()),
+        ("", set()),
+        ('"', set()),
+        ("the of", {"https://a.test/", "https://b.test/trains", "https://a.test/boats", "https://c.test/api"}),
+        ("'; drop table documents; --", set()),
+    ],
+)
+def test_queries(index: Index, query: str, urls: set[str]) -> None:
+    """What each query finds."""
+    assert found(index, query) == urls
+
+
+def test_documents_with_every_word_come_first(index: Index) -> None:
+    """One word often does not outweigh all words once."""
+    hits = index.search("slow boats")
+    assert hits[0].url == "https://a.test/boats"
+    assert hits.total == 1
+    assert "https://b.test/trains" in {hit.url for hit in hits}
+
+
+def test_words_typed_together_are_wanted_together(index: Index) -> None:
+    """`os.path.join` ranks the page with the words beside each other above the one with them apart."""
+    assert [hit.url for hit in index.search("os.path.join")][:2] == ["https://c.test/api", "https://c.test/far"]
+
+
+def test_a_document_is_replaced_and_deleted(index: Index) -> None:
+    """By its URL, seen after a commit."""
+    index.add([{"url": "https://a.test/", "title": "Museum", "text": "Ships in bottles."}])
+    index.delete(["https://a.test/boats", "https://nowhere.test/"])
+    index.commit()
+    assert found(index, "harbour") == set()
+    assert found(index, "bottles") == {"https://a.test/"}
+    assert len(index) == len(PAGES) - 1
+
+
+def test_what_was_committed_is_there_when_opened_again(tmp_path: Path, engine: str) -> None:
+    """And what was not is not."""
+    folder = tmp_path / "index"
+    with Index.open(folder, engine=engine) as index:
+        index.add(PAGES[:1])
+        index.commit()
+        index.add(PAGES[1:])
+    with Index.open(folder) as index:
+        assert found(index, "harbour") == {"https://a.test/"}
+        assert len(index) == 1
+
+
+def test_a_reader_sees_the_commits_of_a_writer(index: Index, tmp_path: Path) -> None:
+    """Two who are open at once."""
+    with Index.open(tmp_path / "index") as reader:
+        index.add([{"url": "https://d.test/", "text": "A lighthouse."}])
+        index.commit()
+        assert found(reader, "lighthouse") == {"https://d.test/"}
+
+
+def test_a_second_writer_is_told_who_writes(index: Index, tmp_path: Path) -> None:
+    """With the number of the process."""
+    from periplus.model import CollectionInUse
+
+    with Index.open(tmp_path / "index") as other, pytest.raises(CollectionInUse, match=str(os.getpid())):
+        other.add(PAGES[:1])
+
+
+def test_a_killed_writer_leaves_a_commit(tmp_path: Path, engine: str) -> None:
+    """Killed while it adds and commits, the index opens with whole commits, and goes on."""
+    folder = tmp_path / "index"
+    program = f"""
+    from periplus.search import Index
+    index = Index.open({str(folder)!r}, engine={engine!r})
+    for number in range(1000):
+        index.add({{"url": f"https://k.test/{{number}}-{{part}}", "text": "ship " * 50}} for part in range(10))
+        index.commit()
+        print(number, flush=True)
+    """
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        committed = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.communicate()[0].split()
+        last = int(rest[-1]) if rest else committed
+        with Index.open(folder) as index:
+            assert len(index) % 10 == 0
+            assert len(index) >= 10 * (last + 1)
+            assert index.search("ship").total >= 10 * (last + 1)

@@ -1,0 +1,99 @@
+"""The order of results, from values alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from periplus.search.engine import Match, Weights
+from periplus.search.evaluation import Judged, average_precision, evaluate, ndcg
+from periplus.search.ranking import Candidate, grouped, is_name_of, rank
+from periplus.search.snippets import snippet_of
+from periplus.search.spelling import corrected
+
+DAY = 86_400
+
+
+def page(name: str, score: float, **facts: object) -> Candidate:
+    site = str(facts.pop("site", "a.test"))
+    return Candidate(Match(hash(name), score, True), f"https://{site}/{name}", site, **facts)  # type: ignore[arg-type]
+
+
+def order(*pages: Candidate, words: tuple[str, ...] = (), weights: Weights | None = None) -> list[str]:
+    found = rank(pages, words, now=100 * DAY, weights=weights or Weights())
+    return [one.candidate.url.rpartition("/")[2] for one in found]
+
+
+def test_links_spam_and_age_move_pages() -> None:
+    """Each in the direction its weight says."""
+    assert order(page("plain", 5.0), page("linked", 5.0, page_rank=400.0)) == ["linked", "plain"]
+    assert order(page("spam", 5.5, spam=0.9), page("plain", 5.0)) == ["plain", "spam"]
+    news = Weights(fresh=0.5)
+    assert order(page("old", 5.1, time=1), page("new", 5.0, time=99 * DAY), weights=news) == ["new", "old"]
+
+
+@pytest.mark.parametrize(("page_rank", "part"), [(0.15, 0.042), (1.0, 0.208), (10.0, 0.719), (400.0, 1.798)])
+def test_what_pagerank_adds(page_rank: float, part: float) -> None:
+    """Three tenths of the logarithm."""
+    one = rank([page("x", 0.0, page_rank=page_rank)], (), now=0, weights=Weights())[0]
+    assert one.parts["rank"] == pytest.approx(part, abs=5e-4)
+
+
+def test_of_equals_the_shorter_url_comes_first() -> None:
+    """Then the alphabet decides."""
+    assert order(page("bb", 1.0), page("c", 1.0), page("a", 1.0)) == ["a", "c", "bb"]
+
+
+def test_a_name_finds_the_home_page() -> None:
+    """A query that is the name of a site means its home page."""
+    home = page("", 4.0, site="www.example.org", is_home=True)
+    assert order(page("x", 5.0, site="b.test"), home, words=("example",)) == ["", "x"]
+    assert is_name_of("example", "www.example.org")
+    assert is_name_of("mysite", "my-site.test:8080")
+    assert not is_name_of("org", "www.example.org")
+    assert not is_name_of("www", "www.example.org")
+    assert not is_name_of("", "a.test")
+
+
+def test_a_site_has_two_places_until_others_run_out() -> None:
+    """And says how many more it has."""
+    pages = [page(str(number), 9.0 - number) for number in range(4)] + [page("b", 1.0, site="b.test")]
+    ranked = rank(pages, (), now=0, weights=Weights())
+    shown, more = grouped(ranked, 3)
+    assert [one.candidate.url for one in shown] == ["https://a.test/0", "https://a.test/1", "https://b.test/b"]
+    assert more == {"a.test": 2}
+    assert len(grouped(ranked, 10)[0]) == 5
+
+
+def test_a_snippet_shows_the_words() -> None:
+    """The stretch with the most of them, cut at words, with their places."""
+    text = "Nothing here. " * 50 + "The crawler visits a page and visits it again. " + "More follows. " * 50
+    snippet = snippet_of(text, {"crawler", "visit"}, "en")
+    assert "crawler visits a page and visits" in snippet.text
+    assert [snippet.text[start:end] for start, end in snippet.marks] == ["crawler", "visits", "visits"]
+    assert snippet.text.startswith("… ")
+    assert len(snippet.text) <= 204
+    assert snippet_of("Short text.", {"none"}, "en").text == "Short text."
+    assert snippet_of("", {"none"}, "en").text == ""
+    assert snippet_of("İstanbul crawl", {"crawl"}, "en").marks
+
+
+def test_spelling() -> None:
+    """The most frequent word one edit away, if it is much more frequent."""
+    known = {"crawler": 50, "crawlers": 9, "trawler": 3}
+    documents_with = lambda words: {word: known[word] for word in words if word in known}  # noqa: E731
+    assert corrected("crawlre", documents_with) == "crawler"
+    assert corrected("crawlr", documents_with) == "crawler"
+    assert corrected("crawlers", documents_with) == "crawler"
+    assert corrected("crawler", documents_with) is None
+    assert corrected("zebra", documents_with) is None
+
+
+def test_measures() -> None:
+    """Against values worked out by hand."""
+    assert average_precision([1, 3], 2) == pytest.approx((1 + 2 / 3) / 2)
+    assert average_precision([], 0) == 0
+    assert ndcg([0, 1], [1]) == pytest.approx(0.63093, abs=1e-5)
+    told = {"a": ["x", "y"], "b": ["z", "q"]}
+    found = evaluate([Judged("a", {"y": 1}), Judged("b", {"z": 1, "w": 1})], told.__getitem__)
+    assert (found.reciprocal_rank, found.success_1, found.success_10) == (0.75, 0.5, 1.0)
+    assert found.mean_average_precision == pytest.approx(0.5)
