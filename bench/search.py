@@ -14,13 +14,14 @@ import shutil
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from bench.harness import Group, Target
 from periplus.content import RawPage, read_pages
 from periplus.graph import pagerank
+from periplus.model import Page
 from periplus.search import Document, Index, Judged, Measures, Weights, evaluate
 
 DOCS = Path(__file__).parent / ".peers" / "docs"
@@ -65,7 +66,7 @@ def _engine_groups(engine: str, index: Index, rate: float, size: int, plain: Ind
             ("periplus", index, Weights()),
         ):
             asked.weights = weights
-            found = evaluate(judged, lambda query, asked=asked: _urls(asked, query))
+            found = evaluate(judged, partial(_urls, asked))
             rates[name] = found.reciprocal_rank * 1000
             shown[name] = _figures(found)
         targets = (Target("periplus", "plain BM25 of the text", 1.0), Target("periplus", "title × 3 + text", 1.0))
@@ -86,7 +87,7 @@ def _urls(index: Index, query: str) -> list[str]:
 
 def _times(index: Index, queries: Sequence[str]) -> dict[str, float]:
     """Seconds of ranking, and of a whole search with snippets."""
-    kinds = {"ranked": lambda query: index.rank(query, 10), "with snippets": index.search}
+    kinds: dict[str, Callable[[str], object]] = {"ranked": index.rank, "with snippets": index.search}
     times = {}
     for name, ask in kinds.items():
         taken = []
@@ -128,7 +129,10 @@ def _judged(quick: bool) -> dict[str, list[Judged]]:
 
 def _documents() -> list[Document]:
     """Every page with its text, the texts of links to it, and its PageRank."""
-    texts, anchors, edges, number = [], defaultdict(Counter), [], {}
+    texts: list[tuple[str, Page]] = []
+    anchors: dict[str, Counter[str]] = defaultdict(Counter)
+    edges: list[tuple[str, str]] = []
+    number: dict[str, int] = {}
     for url, body in _pages():
         page = read_pages([RawPage(body, url, "text/html; charset=utf-8")])[0]
         number[url] = len(texts)

@@ -1,4 +1,4 @@
-"""Sitemaps for programs: read them in any form while they arrive, and write them (https://www.sitemaps.org/protocol.html).
+"""Sitemaps for programs: read them in any form, while they arrive (https://www.sitemaps.org/protocol.html).
 
     for value in periplus.sitemap.read([body], "https://example.org/sitemap.xml"):
         if isinstance(value, periplus.sitemap.Entry):
@@ -20,7 +20,6 @@ from periplus.formats.sitemap import (
     Video,
     in_scope,
     read,
-    write,
 )
 from periplus.model import Problem
 
@@ -38,5 +37,4 @@ __all__ = [
     "Video",
     "in_scope",
     "read",
-    "write",
 ]

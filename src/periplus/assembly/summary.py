@@ -24,8 +24,8 @@ class Summary(Struct, frozen=True):
     """A crawl at its end. Counts are since the collection began, except `this_run`.
 
     `ended` is `complete` (nothing is left to fetch), `limit`, `time` or `interrupted`. `limit` (pages), `duration`
-    (seconds) and `max_depth` (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not counted
-    yet.
+    (seconds) and `max_depth` (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet
+    counted.
     """
 
     collection: str

@@ -140,7 +140,7 @@ def _of_site(site: str, wanted: Wanted, wire: dict[str, object], sitemaps: list[
     with TemporaryDirectory(prefix=_SCRATCH) as folder:
         collection = planned(Path(folder) / "map", seeds=[site], options=wire | asked_of)
         _fetched(collection, f"periplus ulinks {site}")
-        sample = _listed_in(collection, Path(folder), mends=not wanted.is_exact)
+        sample = _listed_in(collection, Path(folder), repairs=not wanted.is_exact)
         found = wanted.of(sample)
         if looks and found:
             found = _looked_at(Path(folder) / "pages", collection, sample, found, wanted, wire)
@@ -154,14 +154,15 @@ def _fetched(collection: Collection, title: str) -> None:
         run(collection, stderr_console(), title=title, view=FILES)
 
 
-def _listed_in(collection: Collection, folder: Path, *, mends: bool = True) -> Sample:
+def _listed_in(collection: Collection, folder: Path, *, repairs: bool = True) -> Sample:
     """A sample of what the sitemaps of a collection list and a crawl would fetch."""
     spooled = collection.layout.spooled
     with TemporaryDirectory(dir=folder) as scratch, states(collection.layout) as opened:
         judging = Judging(collection, opened)
         listed = listed_urls(collection.layout.tables, Path(scratch), judging.names, spooled=spooled)
         return Sample(
-            (Listed(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason), mends=mends
+            (Listed(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason),
+            repairs=repairs,
         )
 
 
@@ -192,7 +193,7 @@ def _looked_at(
 def _of_collection(collection: Collection, wanted: Wanted, site: str | None) -> list[SiteUlinks]:
     if collection.config.sitemaps.only:
         with TemporaryDirectory(prefix=_SCRATCH) as scratch:
-            sample = _listed_in(collection, Path(scratch), mends=not wanted.is_exact)
+            sample = _listed_in(collection, Path(scratch), repairs=not wanted.is_exact)
         name = str(site_of(collection.seeds[0]))
         tree = tree_statistics(one.url for one in sample.urls)
         return [SiteUlinks(name, "sitemaps", sample.total, wanted.of(sample), tree)]
@@ -201,7 +202,7 @@ def _of_collection(collection: Collection, wanted: Wanted, site: str | None) -> 
         chosen = [names_of(groups, site, collection.folder)] if site else list(groups.values())[:_SITES_SHOWN]
         found = []
         for names in chosen:
-            sample = Sample(pages_of(views, names), mends=not wanted.is_exact)
+            sample = Sample(pages_of(views, names), repairs=not wanted.is_exact)
             links = entitled(wanted.of(sample), views)
             tree = tree_statistics(one.url for one in sample.urls)
             found.append(SiteUlinks(names[0], "crawl", sample.total, links, tree))

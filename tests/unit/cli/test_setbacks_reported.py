@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from periplus.cli.crawl.progress import Meter
+from periplus.assembly.progress import Meter
 from periplus.cli.crawl.setbacks import MAX_WATCHED, SeedFailures, waiting_for, words_of
 from periplus.crawl.frontier import Setback
 from periplus.crawl.shard import Status
