@@ -109,7 +109,7 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
 def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
     from periplus.lab.simulate.plots import sparkline
 
-    from ..crawl.live import lasting
+    from ..live import lasting
 
     columns = (
         Column("k"),
