@@ -12,7 +12,7 @@ from tests.lab.crawling import by_proxy, standing
 
 from periplus.assembly.collection import held, planned
 from periplus.cli.crawl.command import run
-from periplus.cli.progress import Progress
+from periplus.cli.crawl.progress import Progress
 from periplus.lab.web import World
 from periplus.lab.web.running import RunningLab
 

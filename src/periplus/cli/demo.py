@@ -28,9 +28,9 @@ from periplus.lab.web.server import Server
 
 from .consoles import stderr_console, stdout_console
 from .crawl.command import exit_code, run
+from .crawl.live import counted, lasting, pace
 from .crawl.summary import Summary, say_places
 from .info.command import say_collection
-from .live import counted, lasting, pace
 from .report import written_report
 
 SEED, SITES, PAGES = 9, 30, 1000

@@ -19,7 +19,7 @@ from periplus.store.tables import Spooled
 
 from . import options
 from .consoles import stderr_console
-from .live import count, top
+from .crawl.live import count, top
 
 NOTHING_WRITTEN = 1
 _UNITS = {"parquet": "rows", "warc": "WARC files"}

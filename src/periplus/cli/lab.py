@@ -27,7 +27,7 @@ from periplus.lab.web.loopback import HOME
 from periplus.lab.web.server import Server
 
 from .consoles import stderr_console, stdout_console
-from .live import counted
+from .crawl.live import counted
 
 LARGEST_SHOWN = 12
 

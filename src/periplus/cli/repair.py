@@ -18,7 +18,7 @@ from periplus.model import CollectionDamaged
 
 from . import options
 from .consoles import stderr_console, stdout_console
-from .live import count
+from .crawl.live import count
 
 _NAMES = {"state": "state", "table": "tables", "spool": "tables", "archive": "archive", "index": "indexes"}
 """What the kinds of parts are called in the summary."""

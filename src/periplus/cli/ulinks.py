@@ -36,7 +36,7 @@ from periplus.urls import canonical, site_of
 from . import options
 from .consoles import stderr_console, stdout_console
 from .crawl.command import NOTHING_FETCHED, run, wire_settings
-from .live import count, counted
+from .crawl.live import count, counted
 from .survey.output import FILES
 
 if TYPE_CHECKING:

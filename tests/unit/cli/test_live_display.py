@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from periplus.cli.live import PLAIN_EVERY, Display, lasting, pace, plain, screen, size, top
-from periplus.cli.progress import Progress
+from periplus.cli.crawl.live import PLAIN_EVERY, Display, lasting, pace, plain, screen, size, top
+from periplus.cli.crawl.progress import Progress
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Site
 

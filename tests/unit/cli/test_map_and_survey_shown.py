@@ -11,9 +11,9 @@ from rich.console import Console
 from periplus.assembly.collection import Collection
 from periplus.assembly.facts.listed_urls import ALLOWED, Judging, Verdict
 from periplus.assembly.facts.sitemap_files import MapFiles
-from periplus.cli.live import screen
+from periplus.cli.crawl.live import screen
+from periplus.cli.crawl.progress import Progress
 from periplus.cli.map.output import MapSummary, say_files, say_rows, say_summary
-from periplus.cli.progress import Progress
 from periplus.cli.survey.domains import BadLine, DomainList
 from periplus.cli.survey.output import FILES, say_bad_lines
 from periplus.config import Config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.cli.progress import WINDOW, Meter
+from periplus.cli.crawl.progress import WINDOW, Meter
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import Site

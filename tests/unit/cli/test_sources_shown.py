@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from periplus.assembly.facts.sources import BalanceFacts, Brought, SourceFacts, balance_of, sources_of
+from periplus.cli.crawl.live import by_source
 from periplus.cli.info.sources import _WHY, balance_line, balance_table, source_lines
-from periplus.cli.live import by_source
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.policy.balance import BalanceSettings, Move, SiteBalance

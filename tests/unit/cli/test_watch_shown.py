@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from periplus.cli.live import PLAIN_EVERY, screen
-from periplus.cli.progress import Meter, Progress
+from periplus.cli.crawl.live import PLAIN_EVERY, screen
+from periplus.cli.crawl.progress import Meter, Progress
 from periplus.cli.watch.command import Teller
 from periplus.cli.watch.output import Foretold, WatchLine, line_of, plain_line, since, view_of
 from periplus.crawl.revisit import Freshness, NextVisit

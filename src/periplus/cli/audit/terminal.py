@@ -10,7 +10,7 @@ from rich.text import Text
 from periplus.insight.audit import Audit, Example, Finding
 from periplus.insight.audit.page import SIGNS, sized, summary
 
-from ..live import count, counted
+from ..crawl.live import count, counted
 
 _STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
 

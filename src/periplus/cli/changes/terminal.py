@@ -16,7 +16,7 @@ from rich.text import Text
 
 from periplus.insight.changes import Change, Detail, Difference, Kind, Mark, Passage
 
-from ..live import count, counted
+from ..crawl.live import count, counted
 from .wording import about
 
 _STYLES: Final = {Mark.KEPT: "dim", Mark.REMOVED: "red strike", Mark.ADDED: "green"}

@@ -28,9 +28,9 @@ from periplus.model import ConfigError, UsageError
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console
-from ..live import PAGES, Display, View
-from ..progress import Meter, Progress
+from .live import PAGES, Display, View
 from .on_cluster import gathering
+from .progress import Meter, Progress
 from .resizing import resized, until_asked
 from .summary import Summary, say_end, say_plan, summary_of
 

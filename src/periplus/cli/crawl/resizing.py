@@ -19,7 +19,7 @@ from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl
 from periplus.model import CollectionInUse
 
-from ..live import PLAIN_EVERY, counted, lasting
+from .live import PLAIN_EVERY, counted, lasting
 
 _PATIENCE = 15.0
 """Shards that were told to end may take so long to let go."""

@@ -15,8 +15,8 @@ from periplus.crawl.stats import CrawlStats
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console
-from ..live import by_source, count, counted, lasting, pace, size, top
-from ..progress import Progress
+from .live import by_source, count, counted, lasting, pace, size, top
+from .progress import Progress
 
 _SEEDS_SHOWN = 10
 _PRIVATE = "private-address"

@@ -30,7 +30,7 @@ from periplus.urls import canonical, site_of
 
 from .. import options
 from ..consoles import stdout_console
-from ..live import by_source, count, counted, size, top
+from ..crawl.live import by_source, count, counted, size, top
 from .duplicates import duplicate_lines
 from .freshness import fresh_words, page_lines, site_lines
 from .sources import balance_line, balance_table, source_lines

@@ -11,7 +11,7 @@ from periplus.assembly.facts.freshness import PageFreshness, SignalFacts, SiteFr
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.policy.refresh import DAY
 
-from ..live import count, lasting
+from ..crawl.live import count, lasting
 
 _CENTURY = 36_525.0
 

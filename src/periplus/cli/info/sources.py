@@ -8,7 +8,7 @@ from rich.text import Text
 from periplus.assembly.facts.sources import BalanceFacts, Brought, EpochFacts, SourceFacts
 from periplus.policy.balance import Move
 
-from ..live import count, counted
+from ..crawl.live import count, counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WHY = {

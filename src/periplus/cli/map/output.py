@@ -20,7 +20,7 @@ from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
 
-from ..live import count, counted, lasting, size, top
+from ..crawl.live import count, counted, lasting, size, top
 
 SHOWN = 50
 """Files, and URLs, shown on a terminal without `--all`."""

@@ -109,7 +109,7 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
 def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
     from periplus.lab.simulate.plots import sparkline
 
-    from ..live import lasting
+    from ..crawl.live import lasting
 
     columns = (
         Column("k"),

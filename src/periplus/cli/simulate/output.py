@@ -131,7 +131,7 @@ class Telling:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
-        from ..live import PLAIN_EVERY, lasting
+        from ..crawl.live import PLAIN_EVERY, lasting
 
         now = time.monotonic()
         if now - self._said_at >= PLAIN_EVERY:

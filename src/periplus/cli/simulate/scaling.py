@@ -165,7 +165,7 @@ def _sheet(settings: ScalingSettings, rows: Sequence[ScalingRow]) -> Sheet:
 
 
 def _cells(row: ScalingRow) -> list[str]:
-    from ..live import lasting
+    from ..crawl.live import lasting
 
     return [
         f"{row.shards:,}",

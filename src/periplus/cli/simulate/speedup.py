@@ -124,7 +124,7 @@ def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
 
 
 def _sheet(scenario: Scenario, policy: PolicyChoice, rows: Sequence[SpeedupRow]) -> Sheet:
-    from ..live import lasting
+    from ..crawl.live import lasting
 
     columns = (
         Column("bytes/s"),

@@ -15,10 +15,10 @@ from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
 from ..consoles import stdout_console
+from ..crawl.live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
+from ..crawl.progress import Progress
 from ..crawl.summary import Summary
 from ..figures import can_draw
-from ..live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
-from ..progress import Progress
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList
 

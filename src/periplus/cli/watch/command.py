@@ -30,9 +30,9 @@ from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
 from ..crawl.command import duration, run
+from ..crawl.live import PLAIN_EVERY
 from ..crawl.on_cluster import gathering
-from ..live import PLAIN_EVERY
-from ..progress import Progress
+from ..crawl.progress import Progress
 from .output import line_of, plain_line, since, view_of
 
 _BUDGET = re.compile(r"(\d{1,12})(?:/(?:d|day))?", re.ASCII)

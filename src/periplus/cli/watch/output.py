@@ -14,9 +14,9 @@ from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
+from ..crawl.live import Row, View, count, counted, host_rows, lasting, top
+from ..crawl.progress import Progress
 from ..info.freshness import share, when, why
-from ..live import Row, View, count, counted, host_rows, lasting, top
-from ..progress import Progress
 
 _WIDE = 124
 """Columns from which on a URL and the reason of a visit go on one line."""
