@@ -15,7 +15,7 @@ from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
-from ..crawl.live import Row, View, count, host_rows, lasting, top
+from ..crawl.live import Row, View, count, counted, host_rows, lasting, top
 from ..info.freshness import share, when, why
 
 _WIDE = 124
@@ -169,10 +169,10 @@ def plain_line(progress: Progress, done: Watched) -> str:
     if seen is not None:
         parts.append(f"visited {lasting(seen.age)} ago on average")
     needless = "" if done.needless is None else f", {share(done.needless)} needless"
-    parts.append(f"{count(done.visits)} visits{needless}")
+    parts.append(f"{counted(done.visits, 'visit')}{needless}")
     parts.append(f"{count(done.new)} new")
     if done.errors:
-        parts.append(f"{count(sum(done.errors.values()))} errors")
+        parts.append(counted(sum(done.errors.values()), "error"))
     if progress.next_visits:
         first = progress.next_visits[0]
         parts.append(f"next {when(first, progress.at)}: {first.url} ({why(first, progress.at)})")
