@@ -1,4 +1,4 @@
-"""`periplus export`: write a collection in formats that other programs read. The work is done by `store.export`."""
+"""`periplus export`: writes a collection in another format. The work is done by `store.export`."""
 
 from __future__ import annotations
 

@@ -39,12 +39,12 @@ _SITES = 50
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it; else {NAME} in the collection."),
+    typer.Option("--out", "-o", metavar="FILE", help=f"The file to write; by default {NAME} in the collection."),
 ]
 
 
 def report(collection: options.Collected, out: Out = None, json: options.Json = False, cluster: Cluster = None) -> None:
-    """Make one HTML file of a collection to look at: figures, tables, what they show and what to do.
+    """Write a report on a collection as one HTML file: figures, tables, what they show and what to do.
 
     Example: periplus report docs
     """

@@ -243,7 +243,7 @@ def web_options(
 def scenario_of(
     config: Path | None, options: dict[str, object], first_web: dict[str, object] | None = None
 ) -> Scenario:
-    """What a file says, and the options over it. `first_web` is generated where nobody says which web it is to be."""
+    """Return the settings of a file, overridden by options. `first_web` is generated if no web is given."""
     from periplus.lab.simulate.scenario import PAGES_A_SITE, Scenario
 
     names = ("input.graph", "input.collection", "web.pages", "web.sites")

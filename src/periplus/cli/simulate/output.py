@@ -127,7 +127,7 @@ class Telling:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        """So much is done."""
+        """Show how much is done."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
@@ -141,17 +141,17 @@ class Telling:
 
 
 class Files:
-    """What was written, for whoever wants to look at it."""
+    """The files that were written."""
 
     def __init__(self) -> None:
         self._paths: list[Path] = []
 
     def add(self, path: Path) -> None:
-        """One more is there."""
+        """Add a file."""
         self._paths.append(path)
 
     def say(self) -> None:
-        """Where everything is."""
+        """Print the paths of all files."""
         console = stderr_console()
         for path in self._paths:
             console.print(Text(f"wrote {path}"), soft_wrap=True)
@@ -177,7 +177,7 @@ def stoppable(files: Files) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        stderr_console().print(Text("interrupted: results come at the end, so none are kept but these files:"))
+        stderr_console().print(Text("interrupted: results are printed at the end, so only these files are kept:"))
         files.say()
         raise typer.Exit(INTERRUPTED) from None
     files.say()

@@ -14,7 +14,7 @@ from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
-from ..crawl.live import Row, View, count, host_rows, lasting, top
+from ..crawl.live import Row, View, count, counted, host_rows, lasting, top
 from ..crawl.progress import Progress
 from ..info.freshness import share, when, why
 
@@ -96,7 +96,7 @@ def since(before: CrawlStats, now: CrawlStats) -> Watched:
 
 
 def view_of(before: CrawlStats, budget: float) -> View:
-    """How a watch is shown that began with this tally and may make so many visits a day."""
+    """Return the display of a watch that began with this tally and may make `visits_a_day` visits."""
 
     def rows(progress: Progress) -> list[Row]:
         done = since(before, progress.tally)
@@ -114,7 +114,7 @@ def _fresh_row(progress: Progress) -> Row:
     if seen is None:
         return "fresh", "…", Text("not known yet"), Text()
     low, high = interval(progress)
-    fact = f"of {count(seen.pages)} pages (95 %: {100 * low:.1f} to {100 * high:.1f} %)"
+    fact = f"of {counted(seen.pages, 'page')} (95 %: {100 * low:.1f} to {100 * high:.1f} %)"
     return "fresh", f"{100 * seen.fresh:.1f} %", Text(fact), Text(f"seen {lasting(seen.age)} ago in the mean")
 
 
@@ -161,13 +161,13 @@ def plain_line(progress: Progress, done: Watched) -> str:
         parts.append("freshness not known yet")
     else:
         half = 100 * (interval(progress)[1] - interval(progress)[0]) / 2
-        parts.append(f"fresh {100 * seen.fresh:.1f} % (give or take {half:.1f}) of {count(seen.pages)} pages")
+        parts.append(f"fresh {100 * seen.fresh:.1f} % (give or take {half:.1f}) of {counted(seen.pages, 'page')}")
         parts.append(f"seen {lasting(seen.age)} ago in the mean")
     needless = "" if done.needless is None else f", {share(done.needless)} needless"
-    parts.append(f"{count(done.visits)} visits{needless}")
+    parts.append(f"{counted(done.visits, 'visit')}{needless}")
     parts.append(f"{count(done.new)} new")
     if done.errors:
-        parts.append(f"{count(sum(done.errors.values()))} errors")
+        parts.append(counted(sum(done.errors.values()), "error"))
     if progress.next_visits:
         first = progress.next_visits[0]
         parts.append(f"next {when(first, progress.at)}: {first.url} ({why(first, progress.at)})")
