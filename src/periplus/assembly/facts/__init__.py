@@ -5,12 +5,24 @@ Nothing here disturbs a crawl that is running. `lookup` answers for a collection
 sitemaps list: which file lists them, and whether a crawl would fetch them. `site_names` finds a site by its name.
 """
 
-from .lookup import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts, collection_facts, site_facts, url_facts
+from .lookup import (
+    CollectionFacts,
+    RobotsFacts,
+    SiteFacts,
+    SiteLine,
+    SiteTotals,
+    UrlFacts,
+    collection_facts,
+    site_facts,
+    url_facts,
+)
 
 __all__ = [
     "CollectionFacts",
     "RobotsFacts",
     "SiteFacts",
+    "SiteLine",
+    "SiteTotals",
     "UrlFacts",
     "collection_facts",
     "site_facts",
