@@ -11,13 +11,14 @@ TAGS = (
     b"a p div li ul ol table tr td th tbody span b i br h1 h2 form input label select option textarea button svg math "
     b"title script style noscript template iframe img nav main header footer article foreignobject desc dd dt dl font "
     b"image frame frameset meta link base html body head datalist optgroup hr pre xmp noembed noframes plaintext "
-    b"object caption"
+    b"object caption fieldset legend"
 ).split()
 """Tags that do something; each is as likely as another."""
 OTHER_TAGS = [*(name.encode() for name in NAMES if name), b"x-y", b"a\0", b"a" * 19, b"foo", b"li\xff", b"b<", b'i"']
 ATTRIBUTES = (
     b"href src alt title class id name content rel lang xml:lang http-equiv property xlink:href role hidden style type "
-    b"value color face size action method for list srcset poster start colspan rowspan charset aria-hidden itemprop"
+    b"value color face size action method for list srcset poster start colspan rowspan charset aria-hidden itemprop "
+    b"disabled"
 ).split()
 OTHER_ATTRIBUTES = [b"=", b"x" * 65, b"X\0", b'"', b"<", b"data-x", b"\xff", b"HREF", b"a\0", b"=b"]
 VALUES = [

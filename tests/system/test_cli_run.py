@@ -39,7 +39,7 @@ def test_an_unreachable_seed_is_reported_before_the_retry(tmp_path: Path, settin
     done = run("crawl", "http://a.test:9/", "-o", str(tmp_path / "c"), *arguments)
     assert done.returncode == 1
     (said,) = [line for line in done.stderr.splitlines() if "cannot reach" in line]
-    assert said.startswith("cannot reach http://a.test:9/: the host refuses connections on this port; check the port")
+    assert said.startswith("cannot reach http://a.test:9/: the server refused the connection; check the port")
     assert "; retrying " in said
 
 

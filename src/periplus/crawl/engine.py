@@ -299,8 +299,9 @@ class Engine:
 
     def stats(self) -> tuple[FrontierStats, CrawlStats]:
         """The frontier and the crawl in numbers."""
-        machine = self._machine
-        return frontier_stats(self._state, machine.frontier, has_unread=machine.sitemaps.has_unread), machine.stats
+        machine, frontier = self._machine, self._machine.frontier
+        unread = machine.sitemaps.has_unread
+        return frontier_stats(self._state, frontier, setbacks=frontier.setbacks, has_unread=unread), machine.stats
 
     def freshness(self) -> Freshness | None:
         """How fresh the collection is, if it is watched."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from msgspec import Struct, field
@@ -168,8 +168,13 @@ _LOOKED_AT = 200
 """Active sites among which the longest queue is looked for: a number for people, several times a second."""
 
 
-def frontier_stats(state: State, frontier: Frontier, *, has_unread: bool = False) -> FrontierStats:
-    """The numbers of a frontier now. `has_unread`: a sitemap is being read, or URLs of one are not queued yet."""
+def frontier_stats(
+    state: State, frontier: Frontier, *, setbacks: Iterable[Setback] = (), has_unread: bool = False
+) -> FrontierStats:
+    """The numbers of a frontier now. `has_unread`: a sitemap is being read, or URLs of one are not queued yet.
+
+    `setbacks` are those of the frontier where people see them: they are not committed, unlike the rest.
+    """
     schedule = frontier.schedule
     resting = [active for active in schedule if active.stage is Stage.RESTING]
     first = min(resting, key=lambda active: (active.ready_at, active.site), default=None)
@@ -185,7 +190,7 @@ def frontier_stats(state: State, frontier: Frontier, *, has_unread: bool = False
         next_site=first.site if first else None,
         next_at=first.ready_at if first else None,
         longest=_longest_queue(frontier),
-        setbacks=tuple(frontier.setbacks),
+        setbacks=tuple(setbacks),
         has_unread=has_unread or _has_files(frontier),
     )
 

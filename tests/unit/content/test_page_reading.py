@@ -204,6 +204,16 @@ def test_forms() -> None:
     assert [form.action for form in page("<form method=POST></form>").forms] == [URL]
 
 
+def test_controls_of_a_disabled_fieldset_send_nothing() -> None:
+    """But for those in its first legend, unless a fieldset around it is disabled, too (HTML Standard, 4.10.19.5)."""
+    (form,) = page(
+        """<form><fieldset disabled><legend><input name=a></legend><legend><input name=b></legend><input name=c>
+        <fieldset><legend><input name=d></legend></fieldset><select name=e><option>1</select></fieldset>
+        <fieldset><div><legend><input name=f></legend></div><textarea name=g></textarea></fieldset></form>"""
+    ).forms
+    assert [field.name for field in form.fields] == ["a", "f", "g"]
+
+
 def test_controls_belong_to_forms_wherever_they_stand() -> None:
     """In a table that closes the form's element, after it by a form attribute, or in a later block of the same form."""
     first, second = page(

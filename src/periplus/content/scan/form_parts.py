@@ -9,7 +9,7 @@ from .columns import MAX_ANCHOR, MAX_FORMS, FormElement
 from .markup import Tag
 from .references import decode_text
 from .state import NONE, Page
-from .tags import FLAGS_OF, FORM_PART, NUMBERS, numbers_of
+from .tags import FORM_PART, NUMBERS, numbers_of, numbers_with
 
 MAX_FORM_ELEMENTS: Final = 20_000
 """Elements of forms that are reported of a page."""
@@ -19,14 +19,24 @@ _OWNERS: Final = numbers_of("label", "option", "button")
 _HOLDERS: Final = numbers_of("select", "datalist")
 _OPTION: Final = NUMBERS["option"]
 _LABEL: Final = NUMBERS["label"]
+_FIELDSET: Final = NUMBERS["fieldset"]
+_LEGEND: Final = NUMBERS["legend"]
+TRACKED: Final = frozenset(numbers_with(FORM_PART)) | {_FIELDSET, _LEGEND}
+"""Elements that change what is known of forms where they begin and end."""
+_IS_DISABLED: Final = 1
+"""A flag of `Page.fieldset`: controls here are disabled."""
+_IS_DISABLED_OUTSIDE: Final = 2
+"""A flag of `Page.fieldset`: controls around the innermost fieldset are disabled."""
+_HAS_LEGEND: Final = 4
+"""A flag of `Page.fieldset`: the innermost fieldset has had its first legend."""
 
 
 def add_form_element(page: Page, tag: Tag) -> int:
-    """Report an element. Returns its position in the list."""
+    """Report an element, unless it is a control of a disabled fieldset. Returns its position in the list."""
     position = len(page.forms)
-    if position >= MAX_FORM_ELEMENTS:
-        return NONE
     number = tag.number
+    if position >= MAX_FORM_ELEMENTS or (number in _CONTROLS and page.fieldset & _IS_DISABLED):
+        return NONE
     inside = page.options if number == _OPTION else page.label if number in _CONTROLS else NONE
     page.forms.append(FormElement(tag.name, tag.attributes, page.form, inside, ""))
     return position
@@ -47,9 +57,10 @@ def end_form(page: Page) -> None:
     page.form = NONE
 
 
-def enter_form_part(page: Page, number: int, position: int) -> None:
+def enter_form_part(page: Page, tag: Tag, position: int) -> None:
     """A part of a form was put on the stack: text may be its own from here on, and what follows may be inside it."""
-    page.outer.append((page.text_owner, page.label, page.options))
+    number = tag.number
+    page.outer.append((page.text_owner, page.label, page.options, page.fieldset))
     if number in _OWNERS:
         page.text_owner = position
         if position != NONE:
@@ -59,13 +70,22 @@ def enter_form_part(page: Page, number: int, position: int) -> None:
         page.label = position
     elif number in _HOLDERS:
         page.options = position
+    elif number == _FIELDSET:
+        is_disabled = page.fieldset & _IS_DISABLED
+        page.fieldset = is_disabled and _IS_DISABLED_OUTSIDE
+        page.fieldset |= is_disabled or ("disabled" in tag.attributes and _IS_DISABLED)
+    elif number == _LEGEND and page.stack[-2] == _FIELDSET and not page.fieldset & _HAS_LEGEND:
+        is_outside = page.fieldset & _IS_DISABLED_OUTSIDE
+        page.fieldset = _HAS_LEGEND | (is_outside and _IS_DISABLED | _IS_DISABLED_OUTSIDE)
 
 
 def leave_form_parts(page: Page, closed: bytearray) -> None:
     """The elements with these tags are closed."""
-    count = sum(1 for number in closed if FLAGS_OF[number] & FORM_PART)
+    count = sum(1 for number in closed if number in TRACKED)
     if count:
-        page.text_owner, page.label, page.options = page.outer[-count]
+        page.text_owner, page.label, page.options, page.fieldset = page.outer[-count]
+        if closed[0] == _LEGEND and page.stack[-len(closed) - 1] == _FIELDSET:
+            page.fieldset |= _HAS_LEGEND
         del page.outer[-count:]
         find_sinks(page)
 

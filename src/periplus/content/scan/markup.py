@@ -55,6 +55,8 @@ _PLAIN_ANCHOR: Final = re.compile(rb'a(?>(?: (?:class|title|id|target)="[^"]*+")
 _A: Final = NUMBERS["a"]
 _OF_FOREIGN: Final = numbers_of("svg", "math", "foreignobject", "desc", "title")
 """Tags with which foreign content, or HTML in it, begins."""
+_NEVER_PLAIN: Final = _OF_FOREIGN + numbers_of("fieldset", "legend")
+"""Tags that are more than a block, whatever their attributes: also those that may disable controls."""
 _NAMES: Final = tuple("img" if name == "image" else name for name in NAMES)
 _NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
 
@@ -107,7 +109,7 @@ class Tag:
             self.is_self_closing = is_self_closing(source)
         if not self.is_end and (self.flags & PUSH or self.number in _OF_FOREIGN):
             self._read_hints()
-        self.is_plain = not self.region and not self.flags & FORM_PART and self.number not in _OF_FOREIGN
+        self.is_plain = not self.region and not self.flags & FORM_PART and self.number not in _NEVER_PLAIN
         if self.number == _A:
             self._read_anchor()
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from .anchors import close_anchor
 from .columns import EventKind
-from .form_parts import enter_form_part, leave_form_parts
+from .form_parts import TRACKED, enter_form_part, leave_form_parts
 from .markup import Tag
 from .state import HAS_EVENT, IS_FOREIGN, NONE, Page, WrittenEvent
-from .tags import BARRIER, FLAGS_OF, FORM_PART, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
+from .tags import BARRIER, FLAGS_OF, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
 
 MAX_OPEN: Final = 512
 """Elements on the stack, the body included; deeper ones are not put there: such pages are mistakes or attacks."""
@@ -85,8 +85,8 @@ def _enter(page: Page, tag: Tag, position: int) -> None:
     if region != page.region:
         cross_region(page, region)
     page.is_foreign = tag.number in _FOREIGN
-    if tag.flags & FORM_PART:
-        enter_form_part(page, tag.number, position)
+    if tag.number in TRACKED:
+        enter_form_part(page, tag, position)
     has_event = page.wants_events and add_open_event(page, tag)
     page.levels.append((region, page.element, page.is_foreign, has_event))
 

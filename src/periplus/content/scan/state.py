@@ -109,8 +109,10 @@ class Page:
         self.label = NONE
         self.options = NONE
         """The innermost open select or datalist."""
-        self.outer: list[tuple[int, int, int]] = []
-        """The three above as they were before each part of a form that is on the stack."""
+        self.fieldset = 0
+        """Whether controls here are disabled by a fieldset: flags of `form_parts`."""
+        self.outer: list[tuple[int, int, int, int]] = []
+        """The text owner, label, options and fieldset flags as they were before each part of a form on the stack."""
 
         self.sinks: tuple[list[bytes], ...] = ()
         """What gets text besides the page: the open link, and the text owner."""

@@ -96,7 +96,7 @@ typedef struct {
 typedef struct {
     u32 element;
     i32 outer_owner;  /* what `Forms.text_owner` was before */
-    i32 outer_holder; /* what `Forms.label` or `Forms.options` was before */
+    i32 outer_holder; /* what `Forms.label`, `Forms.options` or `Forms.fieldset` was before */
     u16 previous;     /* the place of the one before it with its tag */
     u16 barrier;      /* the place of the nearest element, itself included, that is a BARRIER... */
     u16 special;      /* ...that is SPECIAL... */
@@ -143,6 +143,13 @@ typedef struct {
     bool is_uncounted; /* the open link is beyond MAX_LINKS */
 } Links;
 
+/* Controls of a disabled fieldset are disabled, but for those in its first legend (HTML Standard, 4.10.19.5). */
+enum FieldsetState {
+    IS_DISABLED = 1,          /* controls here are */
+    IS_DISABLED_OUTSIDE = 2,  /* controls around the innermost fieldset are */
+    HAS_LEGEND = 4,           /* the innermost fieldset has had one */
+};
+
 typedef struct {
     LIST(FormElement) list;
     i32 count;      /* of forms */
@@ -152,6 +159,7 @@ typedef struct {
     i32 text_owner; /* the innermost open option, button or label */
     i32 label;      /* the innermost open label */
     i32 options;    /* the innermost open select or datalist */
+    i32 fieldset;   /* FieldsetState */
 } Forms;
 
 typedef struct {
