@@ -87,7 +87,7 @@ def audit(
     ca_file: options.CaFile = None,
     json: options.Json = False,
 ) -> None:
-    """Say what crawlers make of a site, for its owner: findings with examples, why they matter and what to do.
+    """Check a site for its owner as crawlers see it: findings with examples, why they matter and what to do.
 
     Example: periplus audit docs.example.org --html audit.html
     """
@@ -151,7 +151,7 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
 
 def audited(collection: Collection, site: str | None = None, *, slow: float = 2.0, examples: int = _SHOWN) -> Audit:
     """The audit of one site of a collection."""
-    from periplus.insight.audit import AuditSettings, audit  # DuckDB: not before a crawl, and not for who needs none
+    from periplus.insight.audit import AuditSettings, audit  # loads DuckDB: after the crawl, if there is one
     from periplus.insight.views import Views
 
     spooled = collection.layout.spooled

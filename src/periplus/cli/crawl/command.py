@@ -141,7 +141,7 @@ def run(
 
 
 def exit_code(summary: Summary) -> int:
-    """130 if somebody stopped it, 1 if nothing could be fetched, else 0."""
+    """Return 130 if it was interrupted, 1 if nothing could be fetched, else 0."""
     if summary.ended == "interrupted":
         return INTERRUPTED
     return 0 if summary.pages else NOTHING_FETCHED
@@ -176,7 +176,7 @@ def _end_at_once(console: Console) -> None:
 
 
 def title_of(verb: str, collection: Collection) -> str:
-    """What might have been typed."""
+    """Return the command line of a crawl, shortened."""
     first, *others = collection.seeds
     more = f" and {len(others):,} more" if others else ""
     return f"periplus {verb} {first}{more} -o {collection.folder}"
@@ -189,7 +189,7 @@ def _aside(collection: Collection) -> str:
 
 
 def duration(option: str, text: str | None) -> float | None:
-    """What was typed after an option as a length of time, in seconds."""
+    """Parse the value of an option as a duration, in seconds."""
     try:
         return None if text is None else parse_duration(text)
     except ConfigError as error:
@@ -216,13 +216,13 @@ def wire_settings(
 
 
 def addresses(pairs: list[str]) -> dict[str, str] | None:
-    """What was typed after `--resolve`, as a table of names."""
+    """Parse the values of `--resolve` into a table of names."""
     found = {}
     for pair in pairs:
         name, equals, address = pair.partition("=")
         if not (name and equals and address):
             raise UsageError(
-                f"--resolve {pair}: no name with an address", hint="write --resolve www.example.org=192.0.2.1"
+                f"--resolve must be NAME=ADDRESS, got {pair}", hint="write --resolve www.example.org=192.0.2.1"
             )
         found[name.lower()] = address
     return found or None
