@@ -95,7 +95,7 @@ def test_what_churns_is_learnt_and_what_changes_is_told(tmp_path: Path) -> None:
     assert 0 < max(len(record.blocks) for record in records) <= 8 * MAX_BLOCKS
 
 
-def test_nobody_pays_for_parts_who_does_not_come_back(tmp_path: Path) -> None:
+def test_crawl_without_revisits_keeps_no_parts(tmp_path: Path) -> None:
     """A crawl that sees each page once keeps nothing of its parts."""
     world = ChurningWorld(11, 12, pages=400)
     with standing(world) as lab:

@@ -55,7 +55,7 @@ def test_a_file_that_robots_forbid_is_not_asked_for_and_says_so(tmp_path: Path) 
     assert (node["url"], node["outcome"], node["failures"], node["entries"]) == (FILE, "robots", 1, 0)
 
 
-def test_nobody_is_led_from_host_to_host(tmp_path: Path) -> None:
+def test_redirects_between_hosts_are_bounded(tmp_path: Path) -> None:
     """Every URL of some hosts leads to another host: neither their files nor their robots.txt lead us on for ever."""
     world = World(3, 1, pages=10)
     host = REGISTRY["redirect-storm"].host

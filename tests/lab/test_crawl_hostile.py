@@ -194,7 +194,7 @@ def test_a_good_certificate_is_trusted(met: Met) -> None:
     assert secure(met.world) in {visit.url for visit in met.visits}
 
 
-def test_nobody_is_asked_too_often(met: Met) -> None:
+def test_no_host_is_requested_too_often(met: Met) -> None:
     """However a host behaves, there are few requests to it; a storm of hosts is a few hosts."""
     requests = Counter(visit.host for visit in met.visits if visit.host.endswith(DOMAIN))
     assert max(requests.values()) <= MOST_REQUESTS
@@ -202,14 +202,14 @@ def test_nobody_is_asked_too_often(met: Met) -> None:
     assert not {visit.target for visit in met.visits} & {"/stolen", "/dtd", "/late/"}
 
 
-def test_nobody_makes_us_download_much(met: Met) -> None:
+def test_downloads_are_bounded(met: Met) -> None:
     """A page is cut at its limit, and the server notices soon."""
     [most] = rows(met.folder, "select max(bytes) as most from fetches")
     assert most["most"] == LARGEST
     assert max(visit.sent for visit in met.visits) <= LARGEST + IN_BUFFERS
 
 
-def test_nobody_makes_us_grow(met: Met) -> None:
+def test_memory_is_bounded(met: Met) -> None:
     """Ten gibibytes in a bomb, endless bodies and heads, all at once; the lab's own memory is counted, too."""
     assert met.grown < MOST_MEMORY
 

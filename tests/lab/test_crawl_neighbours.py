@@ -56,7 +56,7 @@ def test_an_address_is_asked_no_more_often_than_by_one_shard(asked: Asked) -> No
                 assert more + 1 <= (end - begin) / IP_DELAY + spare
 
 
-def test_who_is_alone_at_an_address_waits_for_nobody(asked: Asked) -> None:
+def test_site_alone_at_an_address_waits_for_no_other(asked: Asked) -> None:
     """The largest of those sites is asked as often as it allows; as many times `ip_delay` as shards would be 8."""
     alone = {address: visits for address, visits in asked.items() if len({host for _, host, _ in visits}) == 1}
     times = [at for at, _, _ in max(alone.values(), key=len)]

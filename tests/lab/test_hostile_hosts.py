@@ -411,7 +411,7 @@ def test_time_on_a_hostile_host_is_bounded() -> None:
         assert time.monotonic() - started < 3.0
 
 
-def test_unknown_hostile_hosts_are_nobody() -> None:
+def test_unknown_hostile_host() -> None:
     """A name that is not in the list is misdirected."""
     assert perform(Request("GET", f"nobody.{DOMAIN}", "/", (), 0.0)) is None
 

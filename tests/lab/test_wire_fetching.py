@@ -430,7 +430,7 @@ def test_all_bodies_together_are_bounded(make_wire: MakeWire) -> None:
 # Where to.
 
 
-def test_finding_out_where_visits_nobody(make_wire: MakeWire) -> None:
+def test_dns_lookup_sends_no_request(make_wire: MakeWire) -> None:
     """A task without an address is only looked up."""
     with Scripted(OK) as server:
         wire = make_wire({"a.test": HOME})
@@ -518,7 +518,7 @@ def test_dns_rebinding_is_refused() -> None:
         assert server.connections == 0
 
 
-def test_nobody_listens(make_wire: MakeWire) -> None:
+def test_connection_refused(make_wire: MakeWire) -> None:
     """Refused at once."""
     with socket.create_server((HOME, 0)) as listener:
         port = listener.getsockname()[1]
@@ -527,7 +527,7 @@ def test_nobody_listens(make_wire: MakeWire) -> None:
     assert (outcome.reason, outcome.status) == ("connect-refused", None)
 
 
-def test_nobody_answers(make_wire: MakeWire) -> None:
+def test_no_response_times_out(make_wire: MakeWire) -> None:
     """A full backlog drops connections as a firewall does."""
     with socket.socket() as listener:
         listener.bind((HOME, 0))
@@ -608,7 +608,7 @@ def test_five_hundred_hosts_at_once(make_wire: MakeWire, lab: RunningLab) -> Non
     assert len({visit.connection for visit in lab.log.visits()}) == 500
 
 
-def test_a_slow_host_delays_nobody(make_wire: MakeWire, lab: RunningLab) -> None:
+def test_slow_host_delays_no_other(make_wire: MakeWire, lab: RunningLab) -> None:
     """While one server is silent, a hundred pages of another come and go."""
     with Scripted(OK, delay=30.0) as silent:
         wire = make_wire()

@@ -55,7 +55,7 @@ def test_a_bow_tie(world: World, walk: Walk) -> None:
             assert [world.is_orphan(url) for url in alive] == [not found for found in reached], site.host
 
 
-def test_inner_sites_reach_the_core_and_outer_ones_nobody(world: World) -> None:
+def test_inner_sites_link_to_the_core_and_outer_sites_to_none(world: World) -> None:
     """The wings of the bow-tie."""
     roles = Counter(site.role for site in world.sites())
     assert set(roles) == set(Role)

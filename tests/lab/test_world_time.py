@@ -49,11 +49,11 @@ def test_arrivals_are_what_a_look_at_every_slot_finds() -> None:
         assert arrivals.latest(soon, 1)[0][0] == soon
 
 
-def test_arrivals_of_nobody() -> None:
+def test_no_arrivals() -> None:
     """A hub of a tiny site may have nothing to tell."""
-    nobody = Arrivals(np.arange(0, dtype=np.int64), KEYS[:0])
-    assert nobody.latest(NOW, 10) == []
-    assert nobody.next_after(NOW) > NOW
+    none = Arrivals(np.arange(0, dtype=np.int64), KEYS[:0])
+    assert none.latest(NOW, 10) == []
+    assert none.next_after(NOW) > NOW
 
 
 @pytest.mark.parametrize("pattern", PROCESSES)

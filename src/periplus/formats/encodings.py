@@ -163,17 +163,17 @@ def _character(byte: int, codec: str) -> str:
     return chr(byte) if char == "\ufffd" and 0x80 <= byte <= 0x9F else char
 
 
-def _mended(body: bytes, codec: str, text: str, handler: str) -> str:
+def _repaired(body: bytes, codec: str, text: str, handler: str) -> str:
     """The text, with what Windows added where Python found errors."""
     return body.decode(codec, handler) if 0 < text.count("\ufffd") <= _MOST_MENDED else text
 
 
 def _with_rows(body: bytes, codec: str, text: str) -> str:
-    return _mended(body, codec, text, _ROWS).translate(_WIDE)
+    return _repaired(body, codec, text, _ROWS).translate(_WIDE)
 
 
 def _with_euro(body: bytes, codec: str, text: str) -> str:
-    return _mended(body, codec, text, _EURO).replace("\ue5e5", "\u3000")
+    return _repaired(body, codec, text, _EURO).replace("\ue5e5", "\u3000")
 
 
 _BY_WINDOWS: Final = {

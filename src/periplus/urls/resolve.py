@@ -37,7 +37,7 @@ def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> lis
         known[link] = None if _OTHER_SCHEME.match(link) else parsed(link, base, encoding)
     urls = [known[link] for link in links]
     ragged = {link for link in odd if link and link[-1] <= " "}
-    return _mended(urls, hrefs, base, encoding, ragged) if ragged else urls
+    return _repaired(urls, hrefs, base, encoding, ragged) if ragged else urls
 
 
 def _resolve_plain(known: dict[str, Url | None], page: Url) -> list[str]:
@@ -60,7 +60,7 @@ def _resolve_plain(known: dict[str, Url | None], page: Url) -> list[str]:
     return odd
 
 
-def _mended(urls: list[Url | None], hrefs: list[str], base: str, encoding: str, ragged: set[str]) -> list[Url | None]:
+def _repaired(urls: list[Url | None], hrefs: list[str], base: str, encoding: str, ragged: set[str]) -> list[Url | None]:
     """Resolve again what ended in white space once its fragment was cut, and so would have lost it to the parser."""
     return [
         canonical(href, base, encoding) if "#" in href and href.partition("#")[0] in ragged else url

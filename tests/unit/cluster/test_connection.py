@@ -39,8 +39,8 @@ def test_somebody_else_at_the_address(words: bytes, scheme: str) -> None:
         pass
 
 
-def test_nobody_at_the_address() -> None:
+def test_no_cluster_at_the_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-    with pytest.raises(UsageError, match="nobody answers"), connected(address):
+    with pytest.raises(UsageError, match="no cluster answers"), connected(address):
         pass

@@ -186,7 +186,7 @@ def test_a_holder_that_ray_has_given_up_is_deposed() -> None:
     assert cluster.begun(0) == old + 1
 
 
-def test_somebody_who_asked_long_ago_deposes_nobody() -> None:
+def test_old_request_deposes_no_holder() -> None:
     """Only who still asks."""
     cluster = Cluster(shards=1)
     epoch = cluster.begun(0)
@@ -196,7 +196,7 @@ def test_somebody_who_asked_long_ago_deposes_nobody() -> None:
         assert cluster.report(epoch, status(0)) is not None
 
 
-def test_the_trouble_of_one_that_was_deposed_is_nobodys() -> None:
+def test_error_of_a_deposed_holder_is_ignored() -> None:
     """It finds its state taken over, and that is as it should be."""
     cluster = Cluster(shards=1)
     old = cluster.begun(0)
@@ -233,7 +233,7 @@ def test_all_is_done_when_what_was_sent_was_taken() -> None:
 
 
 @pytest.mark.parametrize("state", [{"is_idle": False}, {"is_quiet": False}])
-def test_nobody_is_done_who_is_busy_or_has_something_to_say(state: dict[str, bool]) -> None:
+def test_busy_shard_is_not_done(state: dict[str, bool]) -> None:
     """Nor one who began a new life and has not spoken yet."""
     cluster = Cluster(shards=1)
     epoch = cluster.begun(0)

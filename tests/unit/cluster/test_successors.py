@@ -40,7 +40,7 @@ def test_a_coordinator_that_was_replaced_prolongs_nothing(tmp_path: Path) -> Non
     assert load_memory(asked.memory).epochs == [later.epoch, 0]
 
 
-def test_a_coordinator_of_another_run_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coordinator_of_another_run_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It writes nothing into what is not its own."""
     monkeypatch.setattr(actors, "_CLAIM_TIMEOUT", 0.0)
     asked = plan(tmp_path, "two")

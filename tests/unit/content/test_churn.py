@@ -98,7 +98,7 @@ def front(first: int, items: int = 12) -> bytes:
     return page(story("welcome", 200), "", tuple(titles))
 
 
-def test_a_list_that_moves_on_is_no_churn_and_one_that_is_drawn_anew_is() -> None:
+def test_moving_list_is_not_churn_but_a_reshuffled_one_is() -> None:
     """News of which some were there at the last visit are what a page is about; nothing lasts of what is by chance."""
     moving, drawn = Churn(), Churn()
     for number in range(20):

@@ -238,7 +238,7 @@ def test_items_within_items() -> None:
         "<item><a:b><![CDATA[</item><item>]]><!-- <item> --><link>https://e.com/no</link></item><link>https://e.com/no",
     ],
 )
-def test_what_nobody_ended_ends_with_its_item(item: str) -> None:
+def test_unclosed_element_ends_with_its_item(item: str) -> None:
     """Naked HTML or a forgotten end tag in hundreds of items costs none of them, nor their order."""
     read = feed.read(rss("".join(item.format(number) for number in range(400))))
     urls = [found.url for found in read.items if found.url != "https://e.com/no"]

@@ -60,7 +60,7 @@ def test_agents_without_rules_are_a_group() -> None:
     assert not robots.allows("b", "http://h/x")
 
 
-def test_an_agent_line_that_names_nobody_still_begins_a_group() -> None:
+def test_empty_agent_line_begins_a_group() -> None:
     """The rules below `User-agent:` with no name are not those of the group above."""
     robots = parse(b"User-agent: a\nDisallow: /a\nUser-agent:\nDisallow: /\n")
     assert robots.allows("a", "http://h/b")

@@ -96,7 +96,7 @@ def test_cycles_and_chains(n: int) -> None:
     assert np.abs(pagerank(pages[:-1], pages[1:], n) - chain / chain.sum()).max() < 1e-10
 
 
-def test_many_sites_that_link_to_nobody_else() -> None:
+def test_many_sites_without_outlinks() -> None:
     """Closed groups converge no faster than d; their answer is as exact as any."""
     pages = np.arange(3000)
     sources, targets = np.concatenate([pages, pages]), np.concatenate([pages ^ 1, pages - pages % 30])

@@ -107,7 +107,7 @@ def test_the_page_to_know_a_cluster_by(tmp_path: Path) -> None:
     assert found == [{"url": f"{A}/x/long-and-loved", "pages": 2}, {"url": f"{A}/y/a", "pages": 3}]
 
 
-def test_what_was_refused_for_its_kind_is_noise_and_what_nobody_asked_for_is_nothing(tmp_path: Path) -> None:
+def test_low_yield_urls_are_noise_and_out_of_scope_urls_are_not_seen(tmp_path: Path) -> None:
     """A sitemap of a thousand URLs that are all the same is as noisy as it is; the rest of the web is not its fault."""
     made = Made(tmp_path)
     made.told(f"{A}/", "sitemap")

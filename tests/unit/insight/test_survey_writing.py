@@ -118,7 +118,7 @@ def test_the_summary_is_json(survey: Survey, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "summary.json").read_bytes()) == summary_of(survey)
 
 
-def test_figures_are_drawn_by_whoever_can(survey: Survey, tmp_path: Path) -> None:
+def test_figures_are_drawn_by_the_given_function(survey: Survey, tmp_path: Path) -> None:
     """Each figure becomes a file that the report shows; without a drawer there are none."""
     drawn: list[Figure] = []
 

@@ -66,7 +66,7 @@ def test_hosts_never_fold() -> None:
     assert weights(ulinks(["http://a.com/x", "http://a.com/y"], 8, 1, exact=True)) == [("x", 1), ("y", 1)]
 
 
-def test_a_large_site_is_drawn_by_lot_and_its_heavy_prefixes_are_found() -> None:
+def test_heavy_prefixes_of_a_large_site_are_found_in_a_sample() -> None:
     """20,000 of 60,000 URLs make the tree, the same with the same seed, and shares are those of the whole."""
     urls = [f"http://a.com/{'books' if number % 3 else 'music'}/{number}" for number in range(40_000)]
     first, second = (ulinks(iter(urls), 2, 2, exact=True, seed=5) for _ in range(2))

@@ -58,7 +58,7 @@ def test_rows_that_are_in_no_file_yet_count_too(tmp_path: Path) -> None:
         assert views.rows("select url, by_discovery from urls") == [{"url": f"{A}/1", "by_discovery": True}]
 
 
-def test_what_was_reckoned_is_kept_until_the_tables_grow(tmp_path: Path) -> None:
+def test_results_are_kept_until_the_tables_grow(tmp_path: Path) -> None:
     """The second question finds it; after new rows it is reckoned again, and says so."""
     made = small(tmp_path)
     made.write()
@@ -92,7 +92,7 @@ def test_a_collection_that_cannot_be_written_can_be_asked(tmp_path: Path) -> Non
     assert (tmp_path / "insight").read_text() == "in the way"
 
 
-def test_a_question_about_tables_reckons_nothing(tmp_path: Path) -> None:
+def test_query_of_tables_computes_nothing(tmp_path: Path) -> None:
     """Who counts fetches need not wait for PageRank."""
     with small(tmp_path).views() as views:
         assert list(views.select("select count(*) from fetches").rows()) == [(2,)]

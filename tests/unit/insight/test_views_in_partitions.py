@@ -58,7 +58,7 @@ def test_an_executor_that_is_given_does_the_work(tmp_path: Path) -> None:
     assert kept == {path.name for path in (tmp_path / "one" / "insight").iterdir()}
 
 
-def test_what_is_more_than_allowed_is_reckoned_in_partitions(tmp_path: Path) -> None:
+def test_more_than_allowed_is_computed_in_partitions(tmp_path: Path) -> None:
     """By processes of this machine, if nobody else is named: with the same result."""
     one, other = reckoned(tmp_path / "one"), reckoned(tmp_path / "other", ViewSettings(memory_bytes=2_000))
     assert [row["same_as"] for row in one[0]] == [row["same_as"] for row in other[0]]

@@ -124,7 +124,7 @@ def test_results_that_never_come_are_not_waited_for() -> None:
     assert balance.history[0].sitemaps_known + balance.history[0].discovery_known == 10
 
 
-def test_waiting_for_results_favours_nobody() -> None:
+def test_waiting_for_results_favours_neither_source() -> None:
     """Pages taken before the last results are in are shared out like others."""
     balance = SiteBalance(FULL)
     for page in range(100):

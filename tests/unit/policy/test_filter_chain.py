@@ -65,7 +65,7 @@ def test_a_new_name_is_judged_by_all_filters_from_the_first() -> None:
     assert Chain([Refuses("y"), Renames("x", "y")]).judge(link("http://h.net/x")) == Reject("word", "y")
 
 
-def test_names_that_change_for_ever_are_refused() -> None:
+def test_endless_renaming_is_refused() -> None:
     """Two filters that undo each other's work do not hold the crawl."""
     verdict = Chain([Renames("x", "yy"), Renames("y", "xx")]).judge(link("http://h.net/x"))
     assert isinstance(verdict, Reject)

@@ -47,7 +47,7 @@ def test_ranks_are_those_of_the_graph(tmp_path: Path) -> None:
     assert ranks(url("9")) == ranks(Url("https://elsewhere.test/")) == 0.0
 
 
-def test_what_is_kept_is_what_was_reckoned(tmp_path: Path) -> None:
+def test_kept_ranks_are_those_computed(tmp_path: Path) -> None:
     """From a file, which is mapped; what is none of ours is damage, with what to do."""
     write(tmp_path, "links", [link(str(number), str(number * 7 % 100)) for number in range(100)])
     ranks = known_ranks(tmp_path)

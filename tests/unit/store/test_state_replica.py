@@ -137,7 +137,7 @@ def test_who_was_deposed_cannot_commit(home: Path) -> None:
     assert read(home) == b"3"
 
 
-def test_an_image_that_a_deposed_holder_was_writing_deposes_nobody(home: Path) -> None:
+def test_image_of_a_deposed_holder_deposes_no_other(home: Path) -> None:
     """It is of a commit before the takeover, so it is as good as ours: whoever holds the shard goes on from it."""
     stale = opened(home, epoch=1)
     set_to(stale, b"1")

@@ -251,7 +251,7 @@ def test_a_cut_body_says_so(tmp_path: Path) -> None:
     assert response[2].headers == [("X-Archive-Orig-Content-Length", "8"), ("Content-Length", "4")]
 
 
-def test_a_request_that_nobody_kept_is_left_out(tmp_path: Path) -> None:
+def test_missing_request_is_left_out(tmp_path: Path) -> None:
     """Without bytes there is no request record; the other two are there."""
     archive = open_archive(tmp_path)
     archive.write(page(), b"")
