@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tests.lab.scripted_web import ScriptedWeb
@@ -28,3 +29,10 @@ def shop(products: int = 12) -> ScriptedWeb:
 def quick(web: ScriptedWeb) -> dict[str, Any]:
     """Keywords of a crawl that finds the site and does not wait between requests."""
     return {"proxy": web.base, "delay": 0, "sitemaps": False}
+
+
+def attentive(folder: Path) -> Path:
+    """Settings under which two visits a moment apart are compared like others: a test cannot wait between them."""
+    settings = folder / "attentive.toml"
+    settings.write_text("[churn]\ninstant = 0.0\n")
+    return settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb
-from tests.library.small_web import SEED, quick, shop
+from tests.library.small_web import SEED, attentive, quick, shop
 
 import periplus
 
@@ -23,7 +23,8 @@ def web() -> Iterator[ScriptedWeb]:
 def collection(web: ScriptedWeb, tmp_path: Path) -> periplus.Collection:
     """A crawl of the shop, and a page of another site."""
     web.said["http://other.test/"] = "<title>Other</title><p>Something else."
-    periplus.crawl([SEED, "http://other.test/"], out=tmp_path / "c", **quick(web)).run()
+    seeds = [SEED, "http://other.test/"]
+    periplus.crawl(seeds, out=tmp_path / "c", config=attentive(tmp_path), **quick(web)).run()
     return periplus.open(tmp_path / "c")
 
 

@@ -57,6 +57,7 @@ def test_examples_run(
     assert f"{HOME}guide/1 Guide 1" in said
     assert "('http://docs.example.org/guide/2', 'How to do 2'" in said
     assert (tmp_path / "docs.jsonl").is_file()
+    assert "docs.example.org" in (tmp_path / "report.html").read_text()
     assert names["crawl"].summary.ended == "complete"
 
 

@@ -6,10 +6,8 @@ and its robots.txt come from the committed state of the shards, read as `periplu
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,12 +15,9 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing, states
-from periplus.assembly.facts import freshness
-from periplus.assembly.facts.sources import balance_of
-from periplus.insight.reasons import explained
-from periplus.model import Lane, RobotsFile, UsageError
-from periplus.store import DiskState, SiteState
+from periplus.assembly.collection import Collection, existing
+from periplus.assembly.facts.freshness import SignalFacts
+from periplus.assembly.reporting import report_of, write_report
 
 from . import options
 from .cluster_option import Cluster, executor_at
@@ -30,17 +25,12 @@ from .consoles import stderr_console, stdout_console
 from .info.freshness import TELLERS, trust
 
 if TYPE_CHECKING:
-    from periplus.insight.report import CrawlState, Report
+    from periplus.insight.report import Report
 
 NAME = "report.html"
 """The default file, in the folder of the collection."""
 _STEP = "report: "
 """How the progress lines of single questions begin: they are shown on a terminal only."""
-_SITES = 50
-"""Sites whose state is shown, those with the most pages: as many rows as a table of the report has."""
-
-_LINK_LANES = (Lane.DISCOVERY, Lane.SITEMAPS)
-"""Queues of URLs that were never fetched."""
 
 Out = Annotated[
     Path | None,
@@ -66,34 +56,23 @@ def report(collection: options.Collected, out: Out = None, json: options.Json = 
 
 def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
     """The report of a collection, and the file that it was written to."""
-    from periplus.insight.report import page
-
     file = out or collection.folder / NAME
     made = reported(collection, cluster)
-    draft = file.with_name(file.name + ".part")
-    try:
-        draft.write_text(page(made), encoding="utf-8")
-        draft.replace(file)
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}", hint="name a file that can be written: -o FILE") from error
+    write_report(made, file)
     return made, file
 
 
 def reported(collection: Collection, cluster: str | None = None) -> Report:
     """The report of a collection as data."""
-    from periplus.insight.report import gather_report  # imports DuckDB: only where it is used
-    from periplus.insight.views import Views
-
-    name = collection.folder.resolve().name
-    folder, spooled = collection.folder, collection.layout.spooled
-    with (
-        executor_at(cluster) as executor,
-        _progress() as say,
-        Views(folder, spooled=spooled, say=say, executor=executor) as views,
-    ):
-        return gather_report(
-            views, name, time.time(), crawl_state_of(collection), say=lambda what: say(f"{_STEP}{what}")
+    with executor_at(cluster) as executor, _progress() as say:
+        return report_of(
+            collection, _described, say=say, say_step=lambda what: say(f"{_STEP}{what}"), executor=executor
         )
+
+
+def _described(facts: SignalFacts) -> tuple[str, str]:
+    """The name of a signal, and how far it can be trusted, as `periplus info` says it."""
+    return TELLERS[facts.kind], trust(facts)
 
 
 @contextmanager
@@ -105,39 +84,3 @@ def _progress() -> Iterator[Callable[[str], None]]:
         return
     with console.status("writing the report") as status:
         yield lambda what: status.update(Text(what, style="dim"))
-
-
-# from the state of the shards
-
-
-def crawl_state_of(collection: Collection) -> CrawlState:
-    """Freshness of all copies; budgets, signals, robots.txt and queued URLs of the largest sites."""
-    from periplus.insight.report import Budget, CrawlState, KnownFreshness, Trust
-
-    budgets: list[Budget] = []
-    trusts: list[Trust] = []
-    robots: dict[str, RobotsFile] = {}
-    waiting: dict[str, int] = {}
-    with states(collection.layout) as opened:
-        fresh = freshness.of_collection(opened.values(), time.time())
-        for state, kept in _largest(opened.values()):
-            balance = balance_of(kept, collection.config.balance)
-            if balance is not None:
-                budgets.append(Budget(str(kept.site), balance.sitemaps, balance.links, balance.epochs))
-            known = freshness.of_site(kept, state, collection.config.churn)
-            file = state.robots.get(kept.site)
-            if file is not None:
-                robots[str(kept.site)] = file
-            waiting[str(kept.site)] = sum(state.queues.length(kept.site, lane) for lane in _LINK_LANES)
-            signals = () if known is None else known.signals
-            trusts += [Trust(str(kept.site), TELLERS[each.kind], each.verdict, trust(each)) for each in signals]
-    known_fresh = None
-    if fresh is not None and fresh.checked:
-        known_fresh = KnownFreshness(fresh.pages, fresh.fresh, fresh.low, fresh.high, fresh.age)
-    return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting)
-
-
-def _largest(opened: Iterable[DiskState]) -> list[tuple[DiskState, SiteState]]:
-    """The sites with the most pages, each with the state of its shard."""
-    sites = ((state, kept) for state in opened for kept in state.sites)
-    return nlargest(_SITES, sites, key=lambda each: (each[1].pages, each[1].site))

@@ -24,6 +24,7 @@ from periplus.assembly.facts import UrlFacts, url_facts
 from periplus.assembly.options import duration, moment_of
 from periplus.assembly.parts import OwnParts
 from periplus.assembly.refreshing import refresh
+from periplus.assembly.reporting import described, report_of, write_report
 from periplus.config import Config
 from periplus.insight.changes import (
     Change,
@@ -212,6 +213,13 @@ class Collection:
 
         self._check_not_running("audit")
         return audited(self._found, site, AuditSettings(slow=slow, examples=examples))
+
+    def report(self, path: str | PathLike[str] | None = None) -> Path:
+        """Write the report of the collection as one HTML file, by default `report.html` in its folder; the file."""
+        self._check_not_running("report")
+        file = self.folder / "report.html" if path is None else Path(path)
+        write_report(report_of(self._found, described, say=log.info), file)
+        return file
 
     # tables
 
