@@ -4,8 +4,7 @@ The rooms, from the foundations up: `model` (the words), `urls` (what a URL is),
 web), `content` (what a page says). Each room's own page of prose is the docstring of its `__init__.py`.
 """
 
-from importlib.metadata import version
-
-__version__ = version("periplus")
+__version__ = "0.1.0"
+"""The version. The build reads it from here, so that importing it needs no package metadata."""
 
 __all__ = ["__version__"]

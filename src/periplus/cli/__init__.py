@@ -1,10 +1,45 @@
-"""What a person types: one file a verb, joined by `app` into one program.
+"""The command line: one package or file per command, joined by `app` into one program.
 
-A command finds its inputs, asks the rooms below, and shows what they answer: tables for people, JSON lines on stdout
-for programs (`--json`), everything else on stderr. It decides nothing about the web. What we did wrong ends as one
-clear line with the next step and a documented exit code; `--debug` shows the traceback instead.
+A command parses options, calls the rooms below, and prints what they return: tables for people, JSON lines on stdout
+for programs (`--json`), everything else on stderr. It makes no decision about the web. An error of the user ends as
+one clear line with the next step and a documented exit code; `--debug` shows the traceback instead.
+
+`main` imports nothing until it runs, so that `--version` is immediate and Ctrl-C ends the program quietly at any time.
 """
 
-from .app import app, main
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .app import app
 
 __all__ = ["app", "main"]
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of the signal, as in a shell."""
+
+
+def main() -> None:
+    """Run the program and exit with its code."""
+    try:
+        if sys.argv[1:] == ["--version"]:
+            from .version import version_line
+
+            sys.stdout.write(f"{version_line()}\n")
+            return
+        from .app import run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def __getattr__(name: str) -> Any:
+    """Load the Typer application on first use."""
+    if name == "app":
+        from .app import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,83 +1,99 @@
-"""The program itself: its name, its options before any verb, and how it ends.
+"""The program itself: its name, the options before a command, and how it ends.
 
 Exit codes: 0 done; 1 finished, but nothing could be done or read; 2 wrong usage or configuration; 3 the collection is
-in use or damaged; 4 an audit found what it was told to fail on; 130 interrupted.
+in use or damaged; 4 an audit found a problem that `--fail-on` names; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import sys
-from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
-from importlib.machinery import PathFinder
 from io import TextIOWrapper
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from periplus import __version__
-from periplus.model import CollectionError, PeriplusError
+from . import INTERRUPTED
+from .closed_pipe import unless_closed
+from .version import version_line
 
-INTERRUPTED = 130
-VERBS = (
-    "crawl",
-    "map",
-    "survey",
-    "watch",
-    "refresh",
-    "changes",
-    "info",
-    "export",
-    "repair",
-    "query",
-    "report",
-    "audit",
-    "ulinks",
-    "read",
-    "cluster",
-    "simulate",
-    "lab",
-    "demo",
-)
-"""Each is a function of that name in a file of that name, or a group of verbs."""
+if TYPE_CHECKING:
+    from periplus.model import PeriplusError
 
+__all__ = ["INTERRUPTED", "VERBS", "app", "run", "say_error"]
 
-class NoPandas(MetaPathFinder):
-    """Hides pandas from pyarrow, which imports it for its first array if it is installed.
+VERBS = {
+    "crawl": "Crawl sites into a collection, or continue a crawl.",
+    "map": "List every URL a site publishes, without fetching pages.",
+    "survey": "Fetch robots.txt and sitemaps of many domains, with statistics.",
+    "watch": "Keep a collection fresh within a budget of visits.",
+    "refresh": "Ask every page again once, and show what changed.",
+    "changes": "Show what appeared, changed and vanished.",
+    "info": "Show what is known of a collection, a site or a URL.",
+    "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",
+    "repair": "Check a collection and rebuild damaged parts.",
+    "query": "Query a collection in SQL.",
+    "report": "Write a report on a collection: one HTML file.",
+    "audit": "Check a site's metadata for its owner: findings and what to do.",
+    "ulinks": "List the most useful links of a site.",
+    "read": "Show what is read from a sitemap, robots.txt, feed, page or log.",
+    "cluster": "Change the number of shards of a collection.",
+    "simulate": "Compare policies in virtual time; reproduce published experiments.",
+    "lab": "Serve a small test web on this machine.",
+    "demo": "Crawl the test web and write a report: a minute, no network.",
+}
+"""The commands with the line that `--help` prints, in the order in which a newcomer needs them.
 
-    The program never uses pandas, which takes 50 MB and a third of a second.
-    """
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:  # noqa: ARG002
-        """Not found, if it is pandas; otherwise for other finders to say."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError("periplus does not use pandas", name=fullname)
+Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py`, imported when it is used, and not
+to print this line.
+"""
 
 
 class Verbs(TyperGroup):
-    """Loads a verb when it is typed: who reads a sitemap need not wait for the crawl to be imported."""
+    """Imports a command when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the interface has it
-        """In the order in which a newcomer wants to see them."""
+        """List the commands in the order of `VERBS`."""
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
-        """The verb of that name; `None` if there is none."""
+        """Import and return a command; `None` if there is no such command."""
         if cmd_name not in VERBS:
             return None
-        found = getattr(import_module(f"periplus.cli.{cmd_name}"), cmd_name)
+        module = import_module(f"periplus.cli.{cmd_name}")
+        if not hasattr(module, cmd_name):  # a package, which other commands may use without loading this one
+            module = import_module(f"periplus.cli.{cmd_name}.command")
+        found = getattr(module, cmd_name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
         alone = typer.Typer(add_completion=False)
         alone.command(name=cmd_name)(found)
         return typer.main.get_command(alone)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the list of commands without importing any."""
+        listed = _ListedVerbs(name=self.name, help=self.help, params=self.params, callback=self.callback)
+        listed.rich_markup_mode = self.rich_markup_mode
+        listed.format_help(ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; end quietly if the program that reads stdout has ended."""
+        with unless_closed():
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        return result
+
+
+class _ListedVerbs(TyperGroup):
+    """The names and help lines of the commands, for `--help`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the interface has it
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
+        return TyperCommand(name=cmd_name, help=VERBS[cmd_name])
 
 
 app = typer.Typer(
@@ -92,15 +108,8 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"periplus {__version__}, pages read by the {_scanner()} scanner")
+        typer.echo(version_line())
         raise typer.Exit
-
-
-def _scanner() -> str:
-    """What `content.scan.READER` would be, without the imports that reading pages needs."""
-    folder = Path(__file__).parents[1] / "content" / "scan"
-    is_built = PathFinder.find_spec("_native", [str(folder)]) is not None
-    return "native" if is_built and os.environ.get("PERIPLUS_PURE") != "1" else "python"
 
 
 @app.callback()
@@ -111,50 +120,53 @@ def _before_any_verb(
             "--version", callback=_show_version, is_eager=True, help="Print the version and which page scanner is used."
         ),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something of ours fails.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when the program fails.")] = False,
 ) -> None:
-    """Options that stand before the verb; `main` looks for `--debug` itself, because it outlives the verb."""
+    """Define the options before the command; `run` looks for `--debug` itself, after the command has failed."""
 
 
-def main() -> None:
-    """Run the program, and end it with one line and the right exit code when something of ours fails."""
+def run() -> None:
+    """Run the program, and end with one line and the right exit code when it fails."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal may not know all letters of the web
+            stream.reconfigure(errors="replace")  # a terminal may not have every character of the web
     warnings = logging.StreamHandler(sys.stderr)
     warnings.setFormatter(logging.Formatter("warning: %(message)s"))
     logging.getLogger("periplus").addHandler(warnings)
-    no_pandas = NoPandas()
-    sys.meta_path.insert(0, no_pandas)
     try:
         app()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
     except Exception as error:
         if "--debug" in sys.argv[1:]:
             raise
-        known = error if isinstance(error, PeriplusError) else _bug(error)
+        known = _known(error)
         say_error(known)
         sys.exit(known.exit_code)
     finally:
-        sys.meta_path.remove(no_pandas)
         logging.getLogger("periplus").removeHandler(warnings)
 
 
-def _bug(error: Exception) -> PeriplusError:
-    """What nobody foresaw: a bug, or a disk or machine in trouble."""
+def _known(error: Exception) -> PeriplusError:
+    """Return the error itself if it is one of ours; else a bug, or trouble with the disk or the machine."""
+    from periplus.model import CollectionError, PeriplusError
+
+    if isinstance(error, PeriplusError):
+        return error
     if isinstance(error, OSError):
         what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        return CollectionError(what, hint="mend that and type the same again: what was kept is safe")
+        return CollectionError(what, hint="Fix this and run the same command again: everything stored is safe")
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return PeriplusError(
-        f"a bug of ours: {said}", hint="periplus --debug and the same again shows where; please tell us"
+        f"internal error: {said}", hint="Run the same command with periplus --debug and report the traceback"
     )
 
 
 def say_error(error: PeriplusError) -> None:
-    """What is wrong and what to type next, on stderr."""
-    console = Console(stderr=True)
+    """Print what is wrong and the next step on stderr."""
+    from rich.text import Text
+
+    from .consoles import stderr_console
+
+    console = stderr_console()
     console.print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
     if error.hint:
         console.print(Text(f"  {error.hint}"), soft_wrap=True)

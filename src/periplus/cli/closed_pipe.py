@@ -1,4 +1,4 @@
-"""Who reads what a command says may stop: `periplus query DIR "..." | head`."""
+"""Ends a command quietly when the program that reads its output has ended: `periplus query DIR "..." | head`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ import typer
 
 @contextmanager
 def unless_closed() -> Iterator[None]:
-    """End in peace when whoever reads has seen enough; nothing is left that could complain at the exit."""
+    """Exit with code 0 on a broken pipe; what is still buffered is discarded."""
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout.fileno())
         raise typer.Exit from None
+
+
+def discard(descriptor: int) -> None:
+    """Send everything written to a file descriptor from now on to the null device."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

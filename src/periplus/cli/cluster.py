@@ -1,6 +1,6 @@
 """`periplus cluster`: what is done to a collection with several shards, here or on many machines.
 
-`resize` changes their number. Where nobody crawls into the collection that is done here; else the crawl is asked to,
+`resize` changes their number. Without a running crawl this is done here; otherwise the crawl is asked to do it,
 which stops for it and goes on, and this command waits until it has.
 """
 
@@ -21,6 +21,7 @@ from periplus.assembly.collection import Collection, existing, held
 from periplus.model import CollectionInUse, UsageError
 
 from . import options
+from .consoles import stderr_console, stdout_console
 from .crawl.command import duration
 from .crawl.resizing import Teller, line_of, resize_patiently, say
 
@@ -60,20 +61,20 @@ def _group() -> None:
 def resize(
     collection: options.Collected,
     shards: Annotated[
-        int, typer.Argument(metavar="N", min=1, max=MAX_SHARDS, show_default=False, help="How many shards.")
+        int, typer.Argument(metavar="N", min=1, max=MAX_SHARDS, show_default=False, help="Number of shards.")
     ],
     wait: Annotated[
-        str, typer.Option("--wait", metavar="TIME", help="How long to wait for a crawl that runs to do it.")
+        str, typer.Option("--wait", metavar="TIME", help="How long to wait for a running crawl to do it.")
     ] = "10m",
     json: options.Json = False,
 ) -> None:
-    """Give a collection another number of shards, with the crawl stopped or running; only sites that must move do.
+    """Change the number of shards of a collection, stopped or running; only sites that must move are moved.
 
     Example: periplus cluster resize docs 4
     """
     asked = existing(collection)
     patience = duration("--wait", wait) or 0.0
-    console = Console(stderr=True)
+    console = stderr_console()
     began, before = time.monotonic(), asked.layout.shards
     done, by = _resize(asked, shards, patience, console)
     seconds = time.monotonic() - began
@@ -83,13 +84,13 @@ def resize(
         )
         typer.echo(msgspec.json.encode(summary))
     elif by == "crawl":
-        say(Console(), f"from {before} to {done.after} shards: the crawl that runs has done it, and goes on")
+        say(stdout_console(), f"from {before} to {done.after} shards: the crawl that runs has done it, and goes on")
     else:
-        say(Console(), line_of(done, seconds))
+        say(stdout_console(), line_of(done, seconds))
 
 
 def _resize(asked: Collection, shards: int, patience: float, console: Console) -> tuple[Resized, str]:
-    """Here if the collection is free; else by whoever has it. And who did it."""
+    """Resize here if no crawl is running, else let the running crawl do it; return the result and which did it."""
     teller, until = Teller(console), time.monotonic() + patience
     found = _here(asked, shards, teller)
     if found is not None:
@@ -100,13 +101,13 @@ def _resize(asked: Collection, shards: int, patience: float, console: Console) -
         if time.monotonic() > until:
             raise CollectionInUse(
                 f"{asked.folder} is in use, and who uses it has not changed its shards yet",
-                hint="it stays asked: a crawl does it as soon as it can, or the next that begins",
+                hint="the request is kept: the running crawl, or the next one, does it as soon as it can",
             )
         time.sleep(_LOOK_AGAIN)
         if _is_refused(asked, shards):
             raise UsageError(
                 f"the crawl that runs into {asked.folder} cannot have {shards} shards",
-                hint="it says why where it runs: a cluster has as many as it has processors, at most",
+                hint="the crawl prints the reason: a cluster has at most one shard per processor",
             )
         found = None if _is_done(asked, shards) else _here(asked, shards, teller)
         if found is not None:
@@ -125,7 +126,7 @@ def _here(asked: Collection, shards: int, tell: Callable[[Step], None]) -> Resiz
 
 
 def _is_refused(asked: Collection, shards: int) -> bool:
-    """Whether the request is gone, and nothing came of it."""
+    """Whether the request is gone without a result."""
     layout = asked.layout
     return not layout.resize_request.exists() and plan_of(layout) is None and layout.shards != shards
 

@@ -1,7 +1,7 @@
 """`periplus demo`: a small web that comes with Periplus, served on this machine, crawled by the real crawl, and judged.
 
 The web is the lab's: some thirty sites that link to each other, duplicate each other and ask crawlers to stay out here
-and there, and hosts that attack whoever visits them. No network is touched. At the end the servers themselves are asked
+and there, and hosts that attack their visitors. No network is touched. At the end the servers themselves are asked
 whether the crawl was polite, and a report of everything is made, to be looked at in a browser.
 """
 
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, held, planned
-from periplus.assembly.facts.lookup import of_collection
+from periplus.assembly.facts import collection_facts
 from periplus.lab.web import World
 from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
@@ -26,8 +26,9 @@ from periplus.lab.web.log import RequestLog
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 
+from .consoles import stderr_console, stdout_console
 from .crawl.command import exit_code, run
-from .crawl.live import count, lasting, pace
+from .crawl.live import counted, lasting, pace
 from .crawl.summary import Summary, say_places
 from .info.command import say_collection
 from .report import written_report
@@ -58,14 +59,15 @@ OPTIONS: dict[str, object] = {
 
 def demo(
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to put the collection; else a new folder.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder of the collection; by default a new one."),
     ] = None,
 ) -> None:
-    """Crawl a small web that comes with Periplus, say what was found and make a report of it: a minute, no network.
+    """Crawl a small web that comes with Periplus, print what was found and write a report: a minute, no network.
 
     Example: periplus demo
     """
-    console = Console()
+    console = stdout_console()
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # that a client hung up is what hostile hosts are for
     folder = out or Path(tempfile.mkdtemp(prefix="periplus-demo-")) / "web"
     world = World(SEED, SITES, pages=PAGES)
@@ -77,7 +79,7 @@ def demo(
         )
         with held(folder):
             collection.save()
-            summary = run(collection, Console(stderr=True))
+            summary = run(collection, stderr_console())
         console.print()
         _say_found(console, collection, summary, lab.log)
     say_places(console, summary)
@@ -85,17 +87,17 @@ def demo(
         collection
     )  # after the crawl: a crawl freezes what is loaded, and DuckDB complains of that
     _say(console, "to look at:", "bold")
-    _say(console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} makes it anew)")
+    _say(console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} writes it again)")
     raise typer.Exit(exit_code(summary))
 
 
 def _say_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
-    say_collection(console, of_collection(collection))
+    say_collection(console, collection_facts(collection), is_whole=True)
     done = summary.this_run
     _say(console, "politeness", "bold")
     rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"
     _say(console, f"  {rested}; that makes {pace(done.pages_per_second)} over all sites")
-    _say(console, f"  the servers saw {count(log.total)} requests: {_seen(log)}\n")
+    _say(console, f"  the servers saw {counted(log.total, 'request')}: {_seen(log)}\n")
 
 
 def _seen(log: RequestLog) -> str:

@@ -1,4 +1,4 @@
-"""`periplus export`: a collection in the form that somebody else wants. The work is done by `store.export`."""
+"""`periplus export`: writes a collection in another format. The work is done by `store.export`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing
@@ -19,6 +18,7 @@ from periplus.store.export import STREAMS, Committed, Exported, export_folder, e
 from periplus.store.tables import Spooled
 
 from . import options
+from .consoles import stderr_console
 from .crawl.live import count, top
 
 NOTHING_WRITTEN = 1
@@ -119,6 +119,6 @@ def _say(form: Form, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
     line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')} to {where}{aside}"
-    Console(stderr=True).print(Text(line), soft_wrap=True)
+    stderr_console().print(Text(line), soft_wrap=True)
     if not exported.written:
         raise typer.Exit(NOTHING_WRITTEN)

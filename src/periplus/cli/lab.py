@@ -16,7 +16,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +25,9 @@ from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import DEFAULT_CAPACITY, RequestLog
 from periplus.lab.web.loopback import HOME
 from periplus.lab.web.server import Server
+
+from .consoles import stderr_console, stdout_console
+from .crawl.live import counted
 
 LARGEST_SHOWN = 12
 
@@ -42,21 +44,21 @@ class Listening(msgspec.Struct, frozen=True):
 
 
 def lab(
-    sites: Annotated[int, typer.Option(min=1, help="How many sites.")] = 200,
+    sites: Annotated[int, typer.Option(min=1, help="Number of sites.")] = 200,
     speed: Annotated[
         float, typer.Option(min=0, help="Virtual seconds for each real one; 86400: a day a second.")
     ] = 3600,
     seed: Annotated[int, typer.Option(help="The same seed gives the same web, byte for byte.")] = 7,
     pages: Annotated[
-        int | None, typer.Option(min=1, help="About how many pages in all; else it follows from --sites.")
+        int | None, typer.Option(min=1, help="Approximate number of pages in all; by default it follows from --sites.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen on 127.0.0.1; 0: any free port.")] = 0,
-    tls: Annotated[bool, typer.Option("--tls", help="Also speak TLS, on a port of its own.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on at 127.0.0.1; 0: any free port.")] = 0,
+    tls: Annotated[bool, typer.Option("--tls", help="Also serve TLS, on a port of its own.")] = False,
     tls_port: Annotated[int, typer.Option(min=0, max=65535, help="The port for TLS; 0: any free one.")] = 0,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds that every answer waits before its first byte.")] = 0,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds before the first byte of every answer.")] = 0,
     log: Annotated[Path | None, typer.Option(help="Write every request to this file, as JSON lines.")] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Say where it listens as one JSON object, and nothing else.")
+        bool, typer.Option("--json", help="Print where it listens as one JSON object, and nothing else.")
     ] = False,
 ) -> None:
     """Serve the living web: a small web on loopback whose every fact is known.
@@ -77,7 +79,7 @@ def lab(
     asyncio.run(_serve(server, is_for_programs=json))
     server.log.close()
     if not json:
-        Console(stderr=True).print(f"{server.log.total:,} requests served.")
+        stderr_console().print(f"{counted(server.log.total, 'request')} served.")
 
 
 async def _serve(server: Server, *, is_for_programs: bool) -> None:
@@ -100,7 +102,7 @@ def _listening(server: Server) -> Listening:
 
 
 def _tell(server: Server) -> None:
-    console = Console()
+    console = stdout_console()
     said = _listening(server)
     console.print(_site_table(server.world))
     console.print(Text(f"The living web is at {said.url}", style="bold"))
@@ -123,7 +125,9 @@ def _tell(server: Server) -> None:
 def _site_table(world: World) -> Table:
     """The largest sites in full, the others counted by profile."""
     sites = sorted(world.sites(), key=lambda site: -site.size)
-    table = Table(title=f"{len(sites):,} sites, {sum(site.size for site in sites):,} pages, seed {world.seed}")
+    table = Table(
+        title=f"{counted(len(sites), 'site')}, {counted(sum(site.size for site in sites), 'page')}, seed {world.seed}"
+    )
     table.add_column("host", no_wrap=True)
     for name in ("profile", "changes", "validators"):
         table.add_column(name)

@@ -17,6 +17,7 @@ from periplus.assembly.collection import Collection, existing, held
 from periplus.model import CollectionDamaged
 
 from . import options
+from .consoles import stderr_console, stdout_console
 from .crawl.live import count
 
 _NAMES = {"state": "state", "table": "tables", "spool": "tables", "archive": "archive", "index": "indexes"}
@@ -32,7 +33,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
     """
     found = existing(collection)
     check_whole(found.layout)
-    console = Console(stderr=True)
+    console = stderr_console()
     with held(found.folder):
         repaired = repair_collection(
             found.config,
@@ -45,7 +46,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
     if json:
         typer.echo(msgspec.json.encode(repaired))
     else:
-        _show(Console(), collection, repaired, is_dry=dry_run)
+        _show(stdout_console(), collection, repaired, is_dry=dry_run)
     if repaired.remaining:
         raise typer.Exit(CollectionDamaged.exit_code)
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing, states
@@ -27,6 +26,7 @@ from periplus.store import DiskState, SiteState
 
 from . import options
 from .cluster_option import Cluster, executor_at
+from .consoles import stderr_console, stdout_console
 from .info.freshness import TELLERS, trust
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ _SITES = 50
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it; else {NAME} in the collection."),
+    typer.Option("--out", "-o", metavar="FILE", help=f"The file to write; by default {NAME} in the collection."),
 ]
 
 
 def report(collection: options.Collected, out: Out = None, json: options.Json = False, cluster: Cluster = None) -> None:
-    """Make one HTML file of a collection to look at: figures, tables, what they show and what to do.
+    """Write a report on a collection as one HTML file: figures, tables, what they show and what to do.
 
     Example: periplus report docs
     """
@@ -56,7 +56,7 @@ def report(collection: options.Collected, out: Out = None, json: options.Json = 
     if json:
         typer.echo(msgspec.json.encode(made))
         return
-    Console().print(Text(f"{file}"), soft_wrap=True)
+    stdout_console().print(Text(f"{file}"), soft_wrap=True)
 
 
 def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
@@ -92,7 +92,7 @@ def reported(collection: Collection, cluster: str | None = None) -> Report:
 @contextmanager
 def _telling() -> Iterator[Callable[[str], None]]:
     """What is being done, on stderr: in one line that changes on a terminal, in a few elsewhere."""
-    console = Console(stderr=True)
+    console = stderr_console()
     if not console.is_terminal:
         yield lambda what: None if what.startswith("asking") else console.print(Text(what), soft_wrap=True)
         return

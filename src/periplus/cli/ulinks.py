@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 from msgspec import Struct
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -35,8 +34,9 @@ from periplus.insight.ulinks.titles import entitled
 from periplus.urls import canonical, site_of
 
 from . import options
+from .consoles import stderr_console, stdout_console
 from .crawl.command import NOTHING_FETCHED, run, wire_settings
-from .crawl.live import count
+from .crawl.live import count, counted
 from .survey.output import FILES
 
 if TYPE_CHECKING:
@@ -53,17 +53,20 @@ select distinct url from pages where text_digest not in (select text_digest from
 What = Annotated[
     str, typer.Argument(metavar="SITE|DIR", show_default=False, help="A site, or the folder of a collection.")
 ]
-Number = Annotated[int, typer.Option("--number", "-k", metavar="K", min=1, max=1000, help="How many links.")]
+Number = Annotated[int, typer.Option("--number", "-k", metavar="K", min=1, max=1000, help="Number of links.")]
 Parts = Annotated[
     int | None,
-    typer.Option("-m", metavar="M", min=1, max=100_000, help="Fold the tree to no fewer leaves than this; else K."),
+    typer.Option(
+        "-m", metavar="M", min=1, max=100_000, help="Minimum number of leaves of the folded tree; by default K."
+    ),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="The Berkeley report's algorithm as it is, with its faults.")]
-Pages = Annotated[
-    bool, typer.Option("--pages", help="Of a site: look at the pages chosen, too, for what they are called.")
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Use the Berkeley report's algorithm unchanged, including its faults.")
 ]
+Pages = Annotated[bool, typer.Option("--pages", help="Of a site: also fetch the chosen pages, for their titles.")]
 OfSite = Annotated[
-    str | None, typer.Option("--site", metavar="SITE", help="Of a collection: only this site; else the largest ones.")
+    str | None,
+    typer.Option("--site", metavar="SITE", help="Of a collection: only this site; by default the largest ones."),
 ]
 
 
@@ -107,7 +110,7 @@ def ulinks(
     ca_file: options.CaFile = None,
     json: options.Json = False,
 ) -> None:
-    """Say the most useful links of a site, from its sitemaps alone or from a crawl.
+    """List the most useful links of a site, from its sitemaps alone or from a crawl.
 
     Example: periplus ulinks docs.example.org -k 8
     """
@@ -147,7 +150,7 @@ def _of_site(site: str, wanted: Wanted, wire: dict[str, object], sitemaps: list[
 def _fetched(collection: Collection, title: str) -> None:
     with held(collection.folder):
         collection.save()
-        run(collection, Console(stderr=True), title=title, view=FILES)
+        run(collection, stderr_console(), title=title, view=FILES)
 
 
 def _listed_in(collection: Collection, folder: Path, *, mends: bool = True) -> Sample:
@@ -219,7 +222,7 @@ def _say(found: list[SiteUlinks], *, is_json: bool) -> None:
         for each in found:
             typer.echo(msgspec.json.encode(each))
         return
-    console = Console()
+    console = stdout_console()
     for each in found:
         what = "URLs listed" if each.source == "sitemaps" else "pages"
         console.print(
@@ -234,8 +237,8 @@ def _say(found: list[SiteUlinks], *, is_json: bool) -> None:
 def _shape(each: SiteUlinks) -> str:
     tree = each.tree
     levels = f"{tree.depth} levels deep" if tree.depth != 1 else "one level deep"
-    sampled = f" (of {count(tree.urls)} URLs drawn by lot)" if tree.urls < each.urls else ""
-    return f"a tree of {count(tree.nodes)} nodes and {count(tree.leaves)} leaves, {levels}{sampled}"
+    sampled = f" (of {counted(tree.urls, 'URL')}, sampled)" if tree.urls < each.urls else ""
+    return f"a tree of {counted(tree.nodes, 'node')} and {counted(tree.leaves, 'leaf', 'leaves')}, {levels}{sampled}"
 
 
 def _table(each: SiteUlinks) -> Table:

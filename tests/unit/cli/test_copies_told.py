@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from periplus.assembly.facts.duplicates import BELIEFS, lines, of_page
+from periplus.assembly.facts.duplicates import page_duplicates
+from periplus.cli.info.duplicates import BELIEFS, duplicate_lines
 from periplus.content import sketch_of
 from periplus.model import FirstSeen, Sketched, Source, Url, UrlRecord
 from periplus.policy.duplicates import hints
@@ -28,7 +29,7 @@ def shard(*pages: Sketched, records: tuple[UrlRecord, ...] = ()) -> dict[int, St
 
 
 def told(opened: dict[int, State], url: Url = PAGE, shards: int = 1) -> dict[str, str]:
-    return dict(lines(of_page(opened, shards, url), url))
+    return dict(duplicate_lines(page_duplicates(opened, shards, url), url))
 
 
 def test_a_copy_and_its_original_name_each_other() -> None:

@@ -4,3 +4,15 @@ Nothing here disturbs a crawl that is running. `lookup` answers for a collection
 `sources` and `duplicates` hold the parts of its answers. `sitemap_files` and `listed_urls` are for URLs that a site's
 sitemaps list: which file lists them, and whether a crawl would fetch them. `site_names` finds a site by its name.
 """
+
+from .lookup import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts, collection_facts, site_facts, url_facts
+
+__all__ = [
+    "CollectionFacts",
+    "RobotsFacts",
+    "SiteFacts",
+    "UrlFacts",
+    "collection_facts",
+    "site_facts",
+    "url_facts",
+]

@@ -1,6 +1,6 @@
-"""What is known of a page beside others that say the same, for `periplus info`: the facts, and how they are said.
+"""What is known of the near-duplicates of a page, and whether the canonical URL that it declares is accepted.
 
-Each shard knows the copies among its own pages. What is told here is what the shard of the page knows; clusters over
+Each shard knows the near-duplicates among its own pages, and this is what the shard of the page knows; clusters over
 all shards come from the tables (`insight.duplicates.clusters`).
 """
 
@@ -18,25 +18,14 @@ from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.store import State
 from periplus.urls import site_of
 
-BELIEFS: Final = {
-    "names-itself": "it is this page",
-    "same-text": "it says the same",
-    "not-read-yet": "it was not read yet, and nothing speaks against it",
-    "other-text": "it says something else",
-    "target-is-gone": "there is no page",
-    "target-points-on": "it names another URL itself",
-    "names-home-page": "it was not read yet, and naming the home page is mostly a template's mistake",
-    "elsewhere": "it was not read yet, and is of another site, which would have to agree",
-}
-"""Why what a page says of its own name is believed or not; `policy.duplicates.hints` has the rules."""
 _PAGE_STATUSES: Final = frozenset({200, 203, 304})
 
 
 class CopyFacts(Struct, frozen=True):
-    """Of a page among those that say the same: `pages` of them, itself included, best known by `canonical`.
+    """A page among its near-duplicates: `pages` of them, itself included, of which `canonical` is preferred.
 
-    `names` is the URL by which the page says it should be known. Whether that is believed, and why, is not known
-    (`None`) where another shard has that URL.
+    `names` is the canonical URL that the page declares. Whether that is accepted, and why, is not known (`None`) where
+    another shard has that URL.
     """
 
     canonical: Url
@@ -48,8 +37,8 @@ class CopyFacts(Struct, frozen=True):
     why: str = ""
 
 
-def of_page(opened: Mapping[int, State], shards: int, url: Url) -> CopyFacts | None:
-    """Of one URL; `None` if no page was read there, or one that says too little to be compared."""
+def page_duplicates(opened: Mapping[int, State], shards: int, url: Url) -> CopyFacts | None:
+    """Return what is known of a URL; `None` if no page was read there, or one with too little text to compare."""
     number = owner_of(site_of(url), shards)
     placement = opened[number].sketches.get([url])[0] if number in opened else None
     if placement is None:
@@ -76,25 +65,3 @@ def _belief(state: State, url: Url, placement: Placement, names: Url) -> Belief:
 
 def _is_page(record: UrlRecord | None) -> bool:
     return record is not None and not record.reason and record.status in _PAGE_STATUSES
-
-
-def lines(facts: CopyFacts | None, url: Url) -> list[tuple[str, str]]:
-    """The same in words."""
-    if facts is None:
-        return []
-    said = []
-    if facts.pages > 1:
-        others = "another page" if facts.pages == 2 else f"{facts.pages - 1:,} other pages"
-        name = "this URL" if facts.canonical == url else facts.canonical
-        said.append(("says the same", f"as {others}; all are best known by {name}"))
-    if facts.is_copy:
-        said.append(("copy", f"yes: another said it before ({facts.likeness:.0%} alike)"))
-    if facts.names is not None:
-        said.append(("canonical", f"names {facts.names}{_judgement(facts)}"))
-    return said
-
-
-def _judgement(facts: CopyFacts) -> str:
-    if facts.is_believed is None:
-        return ", which another shard knows"
-    return f": {'believed' if facts.is_believed else 'not believed'}, because {BELIEFS[facts.why]}"

@@ -1,7 +1,7 @@
 """What is known of freshness: how far a site's signals can be trusted, and how likely a copy of a page is fresh.
 
-Gathered from what the shards have committed; how it is said is in `freshness_words`. The values here are part of what
-`periplus info --json` prints.
+Read from what the shards have committed; `cli.info.freshness` phrases it. The values here are part of what `periplus
+info --json` prints.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from periplus.urls import site_of
 
 DAY = 86_400.0
 _LOOKED_AT = 10_000
-"""Waiting revisits of a site among which a page is looked for, at most."""
+"""Maximum waiting URLs of a site that are searched for a page."""
 
 
 class SignalFacts(Struct, frozen=True):
@@ -129,7 +129,7 @@ def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings
 
 
 def _header(kept: SiteState) -> Iterable[SignalFacts]:
-    """`Last-Modified`: it is seen only on a visit, so it causes none; but a 304 says no more than it."""
+    """Return the trust in `Last-Modified`, which is seen only on a visit; a 304 relies on it."""
     gains = kept.gains or NO_SITE_GAINS
     if gains.moved or gains.changed:
         yield _signal("header", gains.header, gains.header_recall)

@@ -1,7 +1,6 @@
-"""What is known of a collection, of a site in it, and of a URL, gathered from what the shards have committed.
+"""What is known of a collection, a site in it, and a URL, read from what the shards have committed.
 
-Everything is read without disturbing a crawl that runs. The values here are what `periplus info --json` prints; how
-they are said in words is in `info`.
+The values here are what `periplus info --json` prints.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from periplus.urls import canonical, site_of
 
 from ..collection import Collection, states
 from . import freshness
-from .duplicates import CopyFacts, of_page
+from .duplicates import CopyFacts, page_duplicates
 from .freshness import PageFreshness, SiteFreshness
 from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
 
 LARGEST = 20
-"""Sites that are named one by one."""
+"""Sites listed in `CollectionFacts.largest`: more than a person reads."""
 
 
 class SiteLine(Struct, frozen=True):
-    """A site in a list."""
+    """A site in the list of the largest."""
 
     site: Site
     pages: int
@@ -48,7 +47,7 @@ class SiteLine(Struct, frozen=True):
 
 
 class CollectionFacts(Struct, frozen=True):
-    """Of the whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
+    """A whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
 
     `freshness` is what is known of its copies, as of now.
     """
@@ -66,7 +65,7 @@ class CollectionFacts(Struct, frozen=True):
 
 
 class RobotsFacts(Struct, frozen=True):
-    """Of the robots.txt of a site. `access` is `rules`, `all` or `none`."""
+    """The robots.txt of a site. `access` is `rules`, `all` or `none`."""
 
     access: str
     status: int | None
@@ -78,10 +77,10 @@ class RobotsFacts(Struct, frozen=True):
 
 
 class SiteFacts(Struct, frozen=True):
-    """Of one site. `delay` is what it is left alone for, in seconds, by our settings and its own wish.
+    """A site. `delay` is the politeness delay in seconds: the longer of our setting and its Crawl-delay.
 
-    `balance` is how its budget moved between links and sitemaps, if it has both; `sources` what each of them brought,
-    where the site itself is asked about; `freshness` how often its pages change and how far it is believed.
+    `balance` is how its budget moved between links and sitemaps, if it has both; `sources` how many URLs each of them
+    found (only in `site_facts`); `freshness` how often its pages change and how far its signals are trusted.
     """
 
     site: Site
@@ -102,9 +101,9 @@ class SiteFacts(Struct, frozen=True):
 
 
 class UrlFacts(Struct, frozen=True):
-    """Of one URL. `robots` and `filtered`: why it may not or shall not be fetched; empty if nothing is in the way.
+    """A URL. `robots` and `filtered`: why robots.txt or the filters refuse it; empty if they do not.
 
-    `copies` is of the page there, among those that say the same; `freshness` says when it is visited again, and why.
+    `copies` are the near-duplicates of the page; `freshness` holds when it is visited again, and why.
     """
 
     url: Url
@@ -120,8 +119,8 @@ class UrlFacts(Struct, frozen=True):
     freshness: PageFreshness | None = None
 
 
-def of_collection(collection: Collection) -> CollectionFacts:
-    """All shards as one."""
+def collection_facts(collection: Collection) -> CollectionFacts:
+    """Return what is known of a whole collection."""
     tally, known, queued, sites = CrawlStats(), 0, 0, 0
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
@@ -155,8 +154,8 @@ def _ranked(state: DiskState, sites: Iterable[SiteState]) -> Iterable[tuple[int,
         yield each.pages, each.site, line
 
 
-def of_site(collection: Collection, site: Site) -> SiteFacts | None:
-    """One site; `None` if nobody has heard of it."""
+def site_facts(collection: Collection, site: Site) -> SiteFacts | None:
+    """Return what is known of a site; `None` if the collection has no such site."""
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
         facts = _site_facts(collection.config, opened[number], site, number) if number in opened else None
@@ -200,12 +199,12 @@ def _queued(state: DiskState, site: Site) -> dict[str, int]:
     return {lane: length for lane, length in lengths.items() if length}
 
 
-def of_url(collection: Collection, text: str) -> UrlFacts:
-    """One URL, as it was typed; without a scheme the one that is known is meant."""
+def url_facts(collection: Collection, text: str) -> UrlFacts:
+    """Return what is known of a URL; without a scheme, of the known one of http and https."""
     forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
     urls = [url for form in forms if (url := canonical(form)) is not None]
     if not urls:
-        raise UsageError(f"{text!r} is no URL", hint="write it as https://example.org/page")
+        raise UsageError(f"{text!r} is not a URL", hint="write it as https://example.org/page")
     known = [facts for url in urls if (facts := _url_facts(collection, url)).is_known]
     return known[0] if known else _url_facts(collection, urls[0])
 
@@ -231,7 +230,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             )
             known = state.sites.get([site])[0]
             kept = None if known is None else known.traps
-            copies = of_page(opened, collection.layout.shards, url)
+            copies = page_duplicates(opened, collection.layout.shards, url)
             if record is not None:
                 fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
     reason, rule, other = _judged(collection, url, record, kept)
@@ -242,7 +241,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
 def _judged(
     collection: Collection, url: Url, record: UrlRecord | None, lessons: SiteLessons | None
 ) -> tuple[str, str, Url | None]:
-    """What the filters would say of the URL if it was found now."""
+    """Return what the filters would decide if the URL was found now."""
     chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: lessons)
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
     verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 
 from periplus.assembly.collection import Collection, existing, held, planned, states
 from periplus.assembly.facts.site_names import is_collection, key_of, names_of
@@ -26,6 +25,7 @@ from periplus.policy.names import nearest
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console, stdout_console
 from ..crawl.command import NOTHING_FETCHED, duration, run, wire_settings
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def audit(
     ca_file: options.CaFile = None,
     json: options.Json = False,
 ) -> None:
-    """Say what crawlers make of a site, for its owner: findings with examples, why they matter and what to do.
+    """Check a site for its owner as crawlers see it: findings with examples, why they matter and what to do.
 
     Example: periplus audit docs.example.org --html audit.html
     """
@@ -143,7 +143,7 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
         with held(place):
             collection.save()
             title = f"periplus audit {what}" + (f" -o {out}" if out else "")
-            summary = run(collection, Console(stderr=True), title=title)
+            summary = run(collection, stderr_console(), title=title)
         if summary.ended == "interrupted" and not summary.pages:
             raise typer.Exit(INTERRUPTED)
         yield collection
@@ -151,7 +151,7 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
 
 def audited(collection: Collection, site: str | None = None, *, slow: float = 2.0, examples: int = _SHOWN) -> Audit:
     """The audit of one site of a collection."""
-    from periplus.insight.audit import AuditSettings, audit  # DuckDB: not before a crawl, and not for who needs none
+    from periplus.insight.audit import AuditSettings, audit  # loads DuckDB: after the crawl, if there is one
     from periplus.insight.views import Views
 
     spooled = collection.layout.spooled
@@ -169,7 +169,7 @@ def audited(collection: Collection, site: str | None = None, *, slow: float = 2.
 
 
 def _said(line: str) -> None:
-    Console(stderr=True).print(line, style="dim", highlight=False)
+    stderr_console().print(line, style="dim", highlight=False)
 
 
 def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
@@ -212,4 +212,4 @@ def _say(found: Audit, failed: list[str], html: Path | None, *, is_json: bool) -
     if is_json:
         typer.echo(msgspec.json.encode({**msgspec.structs.asdict(found), "failed_on": failed}))
         return
-    say_audit(Console(), found, failed, str(html) if html else "")
+    say_audit(stdout_console(), found, failed, str(html) if html else "")

@@ -10,7 +10,7 @@ from rich.text import Text
 from periplus.insight.audit import Audit, Example, Finding
 from periplus.insight.audit.page import SIGNS, sized, summary
 
-from ..crawl.live import count
+from ..crawl.live import count, counted
 
 _STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
 
@@ -33,9 +33,8 @@ def say_audit(console: Console, audit: Audit, failed: list[str], html: str) -> N
 
 def _facts(audit: Audit) -> str:
     cost = audit.cost
-    listed = f"{count(audit.listed)} URLs listed, {count(audit.visited)} of them visited"
-    asked = "1 request" if cost.requests == 1 else f"{count(cost.requests)} requests"
-    return f"{count(audit.pages)} pages; {listed}; {asked}, {sized(cost.bytes)}"
+    listed = f"{counted(audit.listed, 'URL')} listed, {count(audit.visited)} of them visited"
+    return f"{counted(audit.pages, 'page')}; {listed}; {counted(cost.requests, 'request')}, {sized(cost.bytes)}"
 
 
 def _marks(audit: Audit) -> Table:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from periplus.assembly.collection import Collection, existing
 from periplus.insight.changes import Change, Detail, Kind, changes_since, detail_of, usual_beginning
@@ -22,6 +21,7 @@ from periplus.model import UsageError
 
 from .. import options
 from ..closed_pipe import unless_closed
+from ..consoles import stderr_console, stdout_console
 from .feed import write_feed
 from .json_lines import say_json
 from .page import say_page
@@ -29,7 +29,7 @@ from .request import Asked, moment_of, nothing_of, share_of
 from .terminal import say_changes, say_since
 
 SHOWN = 50
-"""Changes that are shown on a terminal if nobody says how many."""
+"""Changes shown on a terminal without `--limit`."""
 FED = 500
 """Entries of a feed."""
 _WHICH = "Which changes"
@@ -37,7 +37,7 @@ _HOW = "How they are told"
 
 Page = Annotated[
     str | None,
-    typer.Argument(metavar="[URL]", show_default=False, help="Tell of this page alone: its versions, and a diff."),
+    typer.Argument(metavar="[URL]", show_default=False, help="Show only this page: its versions, and a diff."),
 ]
 Since = Annotated[
     str | None,
@@ -49,11 +49,16 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", rich_help_panel=_WHICH, help="Likewise; by default now.")
+    str | None,
+    typer.Option(
+        "--until", metavar="TIME", rich_help_panel=_WHICH, help="Until when, written likewise; by default now."
+    ),
 ]
 Sites = Annotated[
     list[str] | None,
-    typer.Option("--site", metavar="SITE", rich_help_panel=_WHICH, help="Of this host or below it. May be repeated."),
+    typer.Option(
+        "--site", metavar="SITE", rich_help_panel=_WHICH, help="Only this host and its subdomains. May be repeated."
+    ),
 ]
 Paths = Annotated[
     list[str] | None,
@@ -61,7 +66,7 @@ Paths = Annotated[
         "--path",
         metavar="PATTERN",
         rich_help_panel=_WHICH,
-        help="Of URLs like /docs/*, */docs/* or re:REGEX. May be repeated.",
+        help="Only URLs like /docs/*, */docs/* or re:REGEX. May be repeated.",
     ),
 ]
 Kinds = Annotated[
@@ -70,17 +75,24 @@ Kinds = Annotated[
 Least = Annotated[
     str | None,
     typer.Option(
-        "--least", metavar="SHARE", rich_help_panel=_WHICH, help="Of what changed, where so much of the text did: 5%."
+        "--least",
+        metavar="SHARE",
+        rich_help_panel=_WHICH,
+        help="Only pages of which at least this share of the text changed: 5%.",
     ),
 ]
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit", metavar="N", min=1, rich_help_panel=_WHICH, help="The newest so many; 50 for people, 500 in a feed."
+        "--limit",
+        metavar="N",
+        min=1,
+        rich_help_panel=_WHICH,
+        help="Maximum number, newest first; by default 50, in a feed 500.",
     ),
 ]
 Diff = Annotated[
-    bool, typer.Option("--diff/--no-diff", rich_help_panel=_HOW, help="Say what differs; without, it is faster.")
+    bool, typer.Option("--diff/--no-diff", rich_help_panel=_HOW, help="Show what differs; --no-diff is faster.")
 ]
 Atom = Annotated[
     str | None,
@@ -119,17 +131,20 @@ def changes(
     json: options.Json = False,
     atom: Atom = None,
 ) -> None:
-    """Say what appeared, changed and vanished, and what is different. Works while a crawl runs.
+    """Show what appeared, changed and vanished, with diffs. Works while a crawl runs.
 
     Example: periplus changes docs --since 2d --path '/docs/*'
     """
     found = existing(collection)
     now = time.time()
     if json and atom is not None:
-        raise UsageError("--json and --atom are two answers", hint="ask for one at a time")
+        raise UsageError("--json and --atom exclude each other", hint="use one of them")
     if url is not None:
         if site or path or kind or least or atom is not None:
-            raise UsageError("one page is asked about", hint="leave out --site, --path, --kind, --least and --atom")
+            raise UsageError(
+                "these options do not apply to a single page",
+                hint="leave out --site, --path, --kind, --least and --atom",
+            )
         with unless_closed():
             say_page(found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff)
         return
@@ -143,13 +158,13 @@ def changes(
         share_of(least),
         diff,
     )
-    say_since(Console(stderr=True), begin, why)
+    say_since(stderr_console(), begin, why)
     with unless_closed():
         _say(found, asked, now, limit=limit, is_json=json, atom=atom)
 
 
 def _beginning(found: Collection, since: str | None, now: float) -> tuple[float, str]:
-    """Since when to tell; and why, if nobody has said."""
+    """Return since when to show changes, and why if it was not given."""
     begin = moment_of(since, now)
     if begin is not None:
         return begin, ""
@@ -166,7 +181,9 @@ def _say(found: Collection, asked: Asked, now: float, *, limit: int | None, is_j
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
         shown = list(_told(found, asked, limit or SHOWN, counts))
-        say_changes(Console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed)
+        say_changes(
+            stdout_console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed
+        )
 
 
 def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[Told]:
@@ -192,7 +209,7 @@ def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) ->
 
 
 def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[Told]:
-    """What changed at least so much, and all that did not change but come or go."""
+    """Keep pages that appeared or vanished, and those of which at least a share of the text changed."""
     for change in stream:
         if not least or change.kind is not Kind.CHANGED:
             yield change, None

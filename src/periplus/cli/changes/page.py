@@ -16,6 +16,7 @@ from periplus.insight.changes import Detail, PageVisit, Passage, Version, compar
 from periplus.model import Url, UsageError
 from periplus.urls import canonical
 
+from ..consoles import stdout_console
 from .json_lines import VersionPlace, iso, place_of
 from .terminal import clean, moment, say_difference
 from .wording import counted_links, percent
@@ -76,7 +77,7 @@ def say_page(
         sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
         sys.stdout.buffer.flush()
     else:
-        console = Console()
+        console = stdout_console()
         _say_visits(console, url, visits, limit or _SHOWN)
         if before is not None and after is not None and detail is not None:
             _say_difference(console, before, after, detail)

@@ -1,4 +1,4 @@
-"""Which changes are asked for, and times and shares as people write them."""
+"""Which changes are wanted, and times and shares as people write them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def moment_of(text: str | None, now: float) -> float | None:
         try:
             return now - parse_duration(text)
         except ConfigError as error:
-            raise UsageError(f"{text!r} is no time", hint="write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m") from error
+            raise UsageError(
+                f"{text!r} is not a time", hint="write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m"
+            ) from error
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
@@ -46,7 +48,7 @@ def share_of(text: str | None) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise UsageError(f"{text!r} is no share", hint="write 5% or 0.05")
+        raise UsageError(f"{text!r} is not a share", hint="write 5% or 0.05")
     return share
 
 

@@ -27,6 +27,7 @@ from periplus.model import ConfigError, UsageError
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console
 from .live import PAGES, Display, View
 from .on_cluster import gathering
 from .progress import Meter, Progress
@@ -90,7 +91,7 @@ def crawl(
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection.save()
-        summary = run(collection, Console(stderr=True), gather=gather, most=most)
+        summary = run(collection, stderr_console(), gather=gather, most=most)
     say_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 
@@ -117,7 +118,7 @@ def run(
     clock = SystemClock()
     began_at = clock.now()
     meter = Meter(began_at, limit=config.crawl.limit, work=view.work)
-    progress = Progress(before, shards=collection.workers)
+    progress = Progress(before, shards=collection.workers, limit=config.crawl.limit)
     tune_garbage_collection()
     title = title or title_of("crawl", collection)
     asked: Collection | None = collection
@@ -147,7 +148,7 @@ def run(
 
 
 def exit_code(summary: Summary) -> int:
-    """130 if somebody stopped it, 1 if nothing could be fetched, else 0."""
+    """Return 130 if it was interrupted, 1 if nothing could be fetched, else 0."""
     if summary.ended == "interrupted":
         return INTERRUPTED
     return 0 if summary.pages else NOTHING_FETCHED
@@ -182,7 +183,7 @@ def _end_at_once(console: Console) -> None:
 
 
 def title_of(verb: str, collection: Collection) -> str:
-    """What might have been typed."""
+    """Return the command line of a crawl, shortened."""
     first, *others = collection.seeds
     more = f" and {len(others):,} more" if others else ""
     return f"periplus {verb} {first}{more} -o {collection.folder}"
@@ -195,7 +196,7 @@ def _aside(collection: Collection) -> str:
 
 
 def duration(option: str, text: str | None) -> float | None:
-    """What was typed after an option as a length of time, in seconds."""
+    """Parse the value of an option as a duration, in seconds."""
     try:
         return None if text is None else parse_duration(text)
     except ConfigError as error:
@@ -222,13 +223,13 @@ def wire_settings(
 
 
 def addresses(pairs: list[str]) -> dict[str, str] | None:
-    """What was typed after `--resolve`, as a table of names."""
+    """Parse the values of `--resolve` into a table of names."""
     found = {}
     for pair in pairs:
         name, equals, address = pair.partition("=")
         if not (name and equals and address):
             raise UsageError(
-                f"--resolve {pair}: no name with an address", hint="write --resolve www.example.org=192.0.2.1"
+                f"--resolve must be NAME=ADDRESS, got {pair}", hint="write --resolve www.example.org=192.0.2.1"
             )
         found[name.lower()] = address
     return found or None

@@ -1,6 +1,6 @@
-"""What a person sees while a crawl runs: five lines that stay in place on a terminal, one line now and then elsewhere.
+"""The display of a running crawl: a few lines that stay in place on a terminal, one line every 10 s elsewhere.
 
-Everything shown is in a `Progress`; here it is only said in words. All of it goes to stderr.
+Everything shown is in a `Progress`. All of it goes to stderr.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Self
 from msgspec import Struct
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -22,8 +24,11 @@ from .progress import Progress
 PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 WIDE = 100
-"""Columns from which on there are two facts a line, if nobody says otherwise."""
+"""Minimum columns for two facts a line, unless a view has its own."""
 _REASONS = 3
+"""Reasons named in a line."""
+_BAR_WIDTH = 40
+"""Columns of the progress bar, at most."""
 _SOURCES = {"sitemap": "sitemaps", "link": "links", "seed": "seeds", "redirect": "redirects", "feed": "feeds"}
 
 
@@ -59,7 +64,7 @@ class Display:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """What there is now."""
+        """Show the progress."""
         self._last = progress
         if self._live is not None:
             self._draw(self._live)
@@ -68,11 +73,11 @@ class Display:
             self._console.print(Text(self._view.plain(progress)), soft_wrap=True)
 
     def name_aside(self, aside: str) -> None:
-        """What stands beside the title from now on."""
+        """Set the text beside the title."""
         self._aside = aside
 
     def stopping(self) -> None:
-        """Somebody wants it to end. Called by a signal handler, perhaps in the middle of a drawing."""
+        """Show that the crawl is stopping. Called by a signal handler, perhaps while a frame is drawn."""
         self._is_stopping = True
         if self._live is None:
             self._console.print(Text(STOPPING), soft_wrap=True)
@@ -80,7 +85,7 @@ class Display:
             self._draw(self._live)
 
     def _draw(self, live: Live) -> None:
-        """Once, and again if somebody wanted it to end meanwhile."""
+        """Draw a frame, and another if the crawl was stopped meanwhile."""
         is_stopping = not self._is_stopping
         while is_stopping != self._is_stopping:
             is_stopping = self._is_stopping
@@ -92,7 +97,8 @@ class Display:
             self._is_drawing = False
 
 
-STOPPING = "stopping: what is under way comes to its end (Ctrl-C again: at once)"
+STOPPING = "stopping: requests under way are finished (Ctrl-C again ends at once)"
+STOPS = "Ctrl-C stops and keeps everything"
 
 
 Row = tuple[str, str, Text, Text]
@@ -101,8 +107,7 @@ Row = tuple[str, str, Text, Text]
 class View(Struct, frozen=True):
     """What is shown of a crawl: rows on a terminal, each with a name, a number and two facts; a plain line elsewhere.
 
-    `work` is what the rate is of. The last fact of the last row is left to the display. From `wide` columns on both
-    facts are on one line.
+    `work` counts what the rate measures. With at least `wide` columns both facts are on one line.
     """
 
     rows: Callable[[Progress], list[Row]]
@@ -114,16 +119,29 @@ class View(Struct, frozen=True):
 def screen(
     progress: Progress, title: str, aside: str, width: int, *, is_stopping: bool = False, view: View | None = None
 ) -> RenderableType:
-    """The lines on a terminal, as wide as it is."""
+    """Return the lines on a terminal: the title, the rows of the view, a bar towards the limit, and how to stop."""
     head = Table.grid(expand=True, padding=(0, 1, 0, 0))
     head.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     head.add_column(justify="right", no_wrap=True)
     head.add_row(Text(title, style="bold"), Text(aside, style="dim"))
-    last = Text(STOPPING, style="yellow") if is_stopping else Text("Ctrl-C stops and keeps everything", style="dim")
+    last = Text(f"  {STOPPING}", style="yellow") if is_stopping else Text(f"  {STOPS}", style="dim")
+    last.no_wrap, last.overflow = True, "ellipsis"
     view = view or PAGES
-    *rows, (name, number, fact, _) = view.rows(progress)
-    rows.append((name, number, fact, last))
-    return Group(head, _wide(rows) if width >= view.wide else _narrow(rows))
+    rows = view.rows(progress)
+    return Group(head, _wide(rows) if width >= view.wide else _narrow(rows), *_bar(progress), last)
+
+
+def _bar(progress: Progress) -> list[RenderableType]:
+    """Return a progress bar if the number of pages is limited."""
+    if not progress.limit:
+        return []
+    pages = min(progress.tally.pages, progress.limit)
+    line = Table.grid(padding=(0, 1, 0, 0))
+    line.add_column(width=_BAR_WIDTH + 2)
+    line.add_column(no_wrap=True, overflow="ellipsis")
+    bar = ProgressBar(total=progress.limit, completed=pages, width=_BAR_WIDTH)
+    line.add_row(Padding(bar, (0, 0, 0, 2)), Text(f"{pages / progress.limit:.0%} of {counted(progress.limit, 'page')}"))
+    return [line]
 
 
 def _page_rows(progress: Progress) -> list[Row]:
@@ -140,7 +158,7 @@ def _page_rows(progress: Progress) -> list[Row]:
 
 
 def host_rows(progress: Progress) -> list[Row]:
-    """Who is asked, and how long all of it takes: the last two rows of any crawl."""
+    """Return the last two rows of any crawl: hosts, and bytes with the time left."""
     return [
         ("hosts", count(progress.sites), Text(hosts(progress)), Text(_next(progress))),
         ("bytes", size(progress.tally.downloaded), Text(_time(progress)), Text()),
@@ -187,14 +205,14 @@ def _errors(tally: CrawlStats) -> Text:
 
 
 def top(reasons: Mapping[str, int], most: int = _REASONS) -> str:
-    """The commonest reasons, with how often each was given."""
+    """Return the most frequent reasons with their counts."""
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     said = [f"{reason.removeprefix('http-')} {count(number)}" for reason, number in ranked[:most]]
     return " · ".join([*said, "…"] if len(ranked) > most else said)
 
 
 def by_source(told: Mapping[str, int], known: int) -> str:
-    """Who told us of the URLs; what several told us of is counted for each, and once more at the end."""
+    """Return how many URLs each source has found; `several` counts those found by more than one."""
     ranked = sorted(told.items(), key=lambda item: (-item[1], item[0]))
     said = [f"{_SOURCES.get(source, source)} {count(number)}" for source, number in ranked]
     several = sum(told.values()) - known
@@ -202,7 +220,7 @@ def by_source(told: Mapping[str, int], known: int) -> str:
 
 
 def hosts(progress: Progress) -> str:
-    """Who may be asked, who rests, and who is left alone because something went wrong."""
+    """Return how many hosts are ready, rest between visits, or back off after errors."""
     resting = progress.resting - progress.backing_off
     said = f"ready {count(progress.ready + progress.visited)} · resting {count(resting)}"
     return f"{said} · backing off {count(progress.backing_off)}"
@@ -221,11 +239,13 @@ def _time(progress: Progress) -> str:
 
 
 def plain(progress: Progress) -> str:
-    """All that matters on one line."""
+    """Return everything that matters on one line."""
     tally = progress.tally
+    limit = f" of {count(progress.limit)}" if progress.limit else ""
+    pages = f"{count(tally.pages)}{limit} pages" if limit else counted(tally.pages, "page")
     parts = [
-        f"{lasting(progress.elapsed)}: {count(tally.pages)} pages, {pace(progress.rate)}",
-        f"{count(sum(tally.errors.values()))} errors",
+        f"{lasting(progress.elapsed)}: {pages}, {pace(progress.rate)}",
+        counted(sum(tally.errors.values()), "error"),
         f"known {count(progress.known)}",
         f"queue {count(progress.queued)}",
         f"hosts {count(progress.sites)} ({hosts(progress)})",
@@ -237,21 +257,26 @@ def plain(progress: Progress) -> str:
 
 
 PAGES = View(_page_rows, plain, lambda tally: tally.pages)
-"""What is shown of a crawl for pages."""
+"""The display of a crawl for pages."""
 
 
 def count(number: int) -> str:
-    """12,431."""
+    """Return a number as 12,431."""
     return f"{number:,}"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: 1 page, 2 pages."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def pace(rate: float) -> str:
-    """Pages a second, as exact as one can tell."""
+    """Return a rate as 512/s, with a decimal below 10."""
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def size(number: float) -> str:
-    """340 MB: powers of 1000, three figures."""
+    """Return a size as 340 MB: powers of 1000, three figures."""
     for unit in ("B", "kB", "MB", "GB"):
         if number < 999.5:
             return f"{number:.0f} {unit}" if unit == "B" or number >= 99.5 else f"{number:.1f} {unit}"
@@ -260,7 +285,7 @@ def size(number: float) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """1 h 12 m: two units are enough."""
+    """Return a duration as 1 h 12 m: two units."""
     whole = max(int(seconds + 0.5), 0)
     units = (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1))
     for (unit, length), below in zip(units, (*units[1:], None), strict=True):

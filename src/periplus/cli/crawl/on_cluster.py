@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
-from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS
 from periplus.assembly.collection import Collection
 from periplus.crawl.sharding import Gather
+
+from ..consoles import stderr_console
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Col
     from periplus.cluster import gathered
 
     words = "Ray begins on this machine ..." if address == "local" else f"connecting to Ray at {address} ..."
-    Console(stderr=True).print(words, style="dim", highlight=False)
+    stderr_console().print(words, style="dim", highlight=False)
     asked = collection.config.crawl.workers
     lease = collection.config.cluster.lease
     with gathered(address, collection.layout.coordinator.resolve(), asked or collection.workers, lease) as (

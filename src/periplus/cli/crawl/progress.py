@@ -49,6 +49,8 @@ class Progress(Struct, frozen=True):
     elapsed: float = 0.0
     waited: float = 0.0
     shards: int = 1
+    limit: int = 0
+    """Pages that may be fetched in all; 0 if there is no limit."""
     at: float = 0.0
     freshness: Freshness | None = None
     next_visits: tuple[NextVisit, ...] = ()
@@ -99,6 +101,7 @@ class Meter:
             elapsed=elapsed,
             waited=self._waited,
             shards=len(statuses),
+            limit=self._limit,
             at=now,
             freshness=_freshness(statuses),
             next_visits=_next_visits(statuses),

@@ -1,7 +1,7 @@
-"""A collection gets another number of shards, as commands do it: now, or in the middle of a crawl that runs.
+"""Changes the number of shards of a collection: at once, or in the middle of a running crawl.
 
-Whoever runs a crawl looks for a request between two words of the shards (`until_asked`), lets the crawl end as if its
-time were over, resizes, and goes on.
+The command that runs a crawl looks for a request between two status reports of the shards (`until_asked`), lets the
+crawl end as if its time were over, resizes, and continues.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl
 from periplus.model import CollectionInUse
 
-from .live import PLAIN_EVERY, count, lasting
+from .live import PLAIN_EVERY, counted, lasting
 
 _PATIENCE = 15.0
 """Shards that were told to end may take so long to let go."""
@@ -27,7 +27,7 @@ _LOOK_AGAIN = 0.1
 
 
 def until_asked(crawl: Crawl, layout: Layout, most: int, console: Console) -> Iterator[list[Status]]:
-    """How a crawl is going, until it is over; or until somebody wants another number of shards, which ends it.
+    """Yield the status of a crawl until it is over, or until another number of shards is requested, which ends it.
 
     A request for more than `most`, or for as many as there are, is dropped.
     """
@@ -77,7 +77,7 @@ def resize_patiently(collection: Collection, shards: int, tell: Callable[[Step],
 
 
 class Teller:
-    """Says now and then how far it is; on a terminal, more often."""
+    """Reports progress every few seconds; on a terminal, more often."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -95,7 +95,8 @@ def words_of(step: Step) -> str:
     """How far it is."""
     if step.doing == "rest":
         return f"shard {step.shard} of {step.shards} comes to rest"
-    moved = f"{count(step.moved.sites)} sites, {count(step.moved.urls)} URLs, {count(step.moved.rows)} rows moved"
+    sites, urls, rows = step.moved.sites, step.moved.urls, step.moved.rows
+    moved = f"{counted(sites, 'site')}, {counted(urls, 'URL')}, {counted(rows, 'row')} moved"
     return f"shard {step.shard} of {step.shards} gives: {moved}" if step.doing == "move" else f"finishing: {moved}"
 
 
@@ -104,8 +105,8 @@ def line_of(done: Resized, seconds: float) -> str:
     if done.before == done.after:
         return f"there are {done.after} shards already"
     return (
-        f"from {done.before} to {done.after} shards: {count(done.sites)} sites with {count(done.urls)} URLs moved, "
-        f"in {lasting(seconds)}"
+        f"from {done.before} to {counted(done.after, 'shard')}: {counted(done.sites, 'site')} with "
+        f"{counted(done.urls, 'URL')} moved, in {lasting(seconds)}"
     )
 
 

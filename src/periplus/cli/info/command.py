@@ -1,4 +1,4 @@
-"""`periplus info`: what is known of a collection, a site or a URL, in words, with the reasons."""
+"""`periplus info`: prints what is known of a collection, a site or a URL, with the reasons."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.assembly.collection import existing
-from periplus.assembly.facts import duplicates as copies
-from periplus.assembly.facts.lookup import (
+from periplus.assembly.facts import (
     CollectionFacts,
     RobotsFacts,
     SiteFacts,
     UrlFacts,
-    of_collection,
-    of_site,
-    of_url,
+    collection_facts,
+    site_facts,
+    url_facts,
 )
 from periplus.insight.reasons import explained
 from periplus.model import UrlRecord, UsageError
 from periplus.urls import canonical, site_of
 
 from .. import options
-from ..crawl.live import count, size
+from ..consoles import stdout_console
+from ..crawl.live import by_source, count, counted, size, top
+from .duplicates import duplicate_lines
 from .freshness import fresh_words, page_lines, site_lines
 from .sources import balance_line, balance_table, source_lines
 
@@ -40,40 +41,49 @@ def info(
     what: Annotated[
         str | None, typer.Argument(metavar="[SITE|URL]", show_default=False, help="A site or a URL of it.")
     ] = None,
+    all_: Annotated[
+        bool,
+        typer.Option("--all", help="Explain every reason, list more sites, and show each step of a site's budget."),
+    ] = False,
     json: options.Json = False,
 ) -> None:
-    """Say what is known of a collection, of a site, or of a URL, and why. Works while a crawl runs.
+    """Show what is known of a collection, a site or a URL, and why. Works while a crawl runs.
 
     Example: periplus info docs docs.example.org
     """
     found = existing(collection)
     facts: CollectionFacts | SiteFacts | UrlFacts | None
     if what is None:
-        facts = of_collection(found)
+        facts = collection_facts(found)
     elif "/" in what or "?" in what:
-        facts = of_url(found, what)
+        facts = url_facts(found, what)
     else:
         url = canonical(f"http://{what}/")
-        facts = of_site(found, site_of(url)) if url is not None else None
+        facts = site_facts(found, site_of(url)) if url is not None else None
         if facts is None:
-            raise UsageError(f"{collection} knows no site {what}", hint=f"periplus info {collection} lists the largest")
+            raise UsageError(
+                f"{collection} has no site {what}", hint=f"periplus info {collection} lists the largest sites"
+            )
     if json:
         typer.echo(msgspec.json.encode(facts))
         return
-    console = Console()
+    console = stdout_console()
     match facts:
         case CollectionFacts():
-            say_collection(console, facts)
+            say_collection(console, facts, is_whole=all_)
         case SiteFacts():
             _say(console, f"{facts.site}", _site_lines(facts))
-            if facts.balance is not None and facts.balance.history:
+            if all_ and facts.balance is not None and facts.balance.history:
                 console.print(balance_table(facts.balance))
         case UrlFacts():
             _say(console, facts.url, _url_lines(facts, str(collection)))
 
 
 Lines = list[tuple[str, str]]
-_SITES_SHOWN = 12
+_SITES_SHOWN = 5
+"""Sites listed without `--all`."""
+_REASONS_SHOWN = 4
+"""Reasons named in a line without `--all`."""
 
 
 def _say(console: Console, title: str, lines: Lines) -> None:
@@ -90,37 +100,54 @@ def _say(console: Console, title: str, lines: Lines) -> None:
 # a collection
 
 
-def say_collection(console: Console, facts: CollectionFacts) -> None:
-    """The whole in words: numbers, reasons, sites."""
-    tally = facts.tally
-    told = ", ".join(f"{name} {count(number)}" for name, number in _ranked(tally.sources))
-    seen = f"{count(tally.new)} new, {count(tally.changed)} changed, {count(tally.same)} the same again"
-    _say(
-        console,
-        facts.collection,
-        [
-            ("pages", f"{count(tally.pages)}: {seen}; {count(tally.copies)} with the text of another"),
-            ("fresh", fresh_words(facts.freshness)),
-            ("requests", f"{count(tally.fetches)}, {size(tally.downloaded)}; {count(tally.redirects)} were redirects"),
-            ("known", f"{count(facts.known)} URLs (told by {told})" if told else count(facts.known)),
-            ("queue", f"{count(facts.queued)} wait"),
-            ("sites", f"{count(facts.sites)}, from {_some(facts.seeds, 'seed')}, in {_some(facts.shards, 'shard')}"),
-        ],
-    )
-    for title, reasons in (
-        ("errors", tally.errors),
-        ("excluded", tally.excluded),
-        ("refused by filters", tally.refused),
-        ("sites given up", facts.retired),
-    ):
+def say_collection(console: Console, facts: CollectionFacts, *, is_whole: bool = False) -> None:
+    """Print a collection: totals and the largest sites; if `is_whole`, also every reason with its explanation."""
+    _say(console, facts.collection, _collection_lines(facts, is_whole=is_whole))
+    for title, reasons in _reasons(facts) if is_whole else ():
         if reasons:
             console.print(reason_table(title, reasons))
     if facts.largest:
-        console.print(_site_table(facts))
+        console.print(_site_table(facts, len(facts.largest) if is_whole else _SITES_SHOWN))
+    if not is_whole and (facts.sites > _SITES_SHOWN or any(reasons for _, reasons in _reasons(facts))):
+        more = f"periplus info {shlex.quote(facts.collection)} --all explains every reason and lists more sites"
+        console.print(Text(more, style="dim"), soft_wrap=True)
+
+
+def _collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
+    tally = facts.tally
+    seen = f"{count(tally.new)} new, {count(tally.changed)} changed, {count(tally.same)} unchanged"
+    sources = by_source(tally.sources, facts.known)
+    lines = [
+        ("pages", f"{count(tally.pages)}: {seen}; {counted(tally.copies, 'near-duplicate')}"),
+        ("fresh", fresh_words(facts.freshness)),
+        ("requests", f"{count(tally.fetches)}, {size(tally.downloaded)}; {counted(tally.redirects, 'redirect')}"),
+        ("known", counted(facts.known, "URL") + (f" ({sources})" if sources else "")),
+        ("queue", counted(facts.queued, "URL")),
+        ("sites", f"{count(facts.sites)}, from {counted(facts.seeds, 'seed')}, in {counted(facts.shards, 'shard')}"),
+    ]
+    if is_whole:
+        return lines
+    return [
+        *lines,
+        *(
+            (title, f"{count(sum(reasons.values()))} ({top(reasons, _REASONS_SHOWN)})")
+            for title, reasons in _reasons(facts)
+            if reasons
+        ),
+    ]
+
+
+def _reasons(facts: CollectionFacts) -> tuple[tuple[str, Mapping[str, int]], ...]:
+    return (
+        ("errors", facts.tally.errors),
+        ("excluded", facts.tally.excluded),
+        ("filtered out", facts.tally.refused),
+        ("sites given up", facts.retired),
+    )
 
 
 def reason_table(title: str, reasons: Mapping[str, int]) -> Table:
-    """Reasons, the commonest first, each explained."""
+    """Return a table of reasons with explanations, the most frequent first."""
     table = Table(
         title=title, title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 2, 0, 0)
     )
@@ -132,8 +159,8 @@ def reason_table(title: str, reasons: Mapping[str, int]) -> Table:
     return table
 
 
-def _site_table(facts: CollectionFacts) -> Table:
-    shown = facts.largest[:_SITES_SHOWN]
+def _site_table(facts: CollectionFacts, most: int) -> Table:
+    shown = facts.largest[:most]
     title = "sites" if len(shown) == facts.sites else f"the {len(shown)} largest of {count(facts.sites)} sites"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     table.add_column("  site", style="cyan", overflow="fold")
@@ -143,7 +170,7 @@ def _site_table(facts: CollectionFacts) -> Table:
     for line in shown:
         note = f"given up: {line.retired}" if line.retired else ""
         if not note and line.failures:
-            note = f"{line.failures} failures in a row"
+            note = f"{counted(line.failures, 'failure')} in a row"
         table.add_row(f"  {line.site}", count(line.pages), count(line.queued), size(line.bytes), note)
     return table
 
@@ -156,17 +183,17 @@ def _ranked(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _site_lines(facts: SiteFacts) -> Lines:
-    waits = ", ".join(f"{number:,} by {lane}" for lane, number in facts.queued.items()) or "nothing"
+    waiting = ", ".join(f"{number:,} by {lane}" for lane, number in facts.queued.items()) or "nothing"
     return [
         ("pages", f"{count(facts.pages)}, {size(facts.bytes)}"),
-        ("queue", waits),
+        ("queue", waiting),
         *(source_lines(facts.sources) if facts.sources else ()),
         ("budget", balance_line(facts.balance)),
         *site_lines(facts.freshness),
-        ("address", facts.ip or "not asked for yet"),
+        ("address", facts.ip or "not looked up yet"),
         ("robots.txt", _robots(facts.robots)),
         ("home page", f"may not be fetched: {facts.home_refused}" if facts.home_refused else ""),
-        ("rests", f"{facts.delay:g} s after each visit"),
+        ("politeness", f"{facts.delay:g} s after each visit"),
         ("failures", f"{facts.failures} in a row" if facts.failures else ""),
         ("given up", _reason(facts.retired)),
         ("next visit", f"not before {moment(facts.ready_at)}" if facts.queued and not facts.retired else ""),
@@ -176,26 +203,22 @@ def _site_lines(facts: SiteFacts) -> Lines:
 
 def _robots(facts: RobotsFacts | None) -> str:
     if facts is None:
-        return "not asked for yet"
+        return "not fetched yet"
     said = {
-        "rules": f"{count(facts.bytes)} bytes, obeyed",
+        "rules": f"{counted(facts.bytes, 'byte')}, obeyed",
         "all": "there is none: everything is allowed",
-        "none": "cannot be asked for: nothing is fetched",
+        "none": "cannot be fetched: no page is requested",
     }[facts.access]
     why = f" ({_reason(facts.reason)})" if facts.reason else ""
     asks = f"; asks for {facts.crawl_delay:g} s between requests" if facts.crawl_delay else ""
-    return f"{said}{why}{asks}; read {moment(facts.fetched_at)}, asked for again after {moment(facts.expires_at)}"
-
-
-def _some(number: int, what: str) -> str:
-    return f"{count(number)} {what}{'s' if number != 1 else ''}"
+    return f"{said}{why}{asks}; read {moment(facts.fetched_at)}, fetched again after {moment(facts.expires_at)}"
 
 
 # a URL
 
 
 def _url_lines(facts: UrlFacts, folder: str) -> Lines:
-    lines = _record_lines(facts.record) if facts.record else [("known", "no: nobody has told us of it")]
+    lines = _record_lines(facts.record) if facts.record else [("known", "no: not discovered yet")]
     robots = "allows it" if facts.site and facts.site.robots and not facts.robots else ""
     rule = f" by the rule {facts.robots_rule}" if facts.robots_rule and facts.robots == "robots" else ""
     says = "forbids it" if facts.robots == "robots" else "cannot be read"
@@ -203,7 +226,7 @@ def _url_lines(facts: UrlFacts, folder: str) -> Lines:
     return [
         *lines,
         *page_lines(facts.freshness, time.time(), shlex.quote(folder)),
-        *copies.lines(facts.copies, facts.url),
+        *duplicate_lines(facts.copies, facts.url),
         ("robots.txt", f"{says}{rule}: {explained(facts.robots)}" if facts.robots else robots),
         ("filters", filtered if facts.filtered else "accept it"),
         ("known as", facts.known_as or ""),
@@ -213,14 +236,15 @@ def _url_lines(facts: UrlFacts, folder: str) -> Lines:
 
 def _record_lines(record: UrlRecord) -> Lines:
     first = min(record.first_seen, key=lambda seen: seen.at)
-    told = ", ".join(f"{seen.source.value} ({moment(seen.at)})" for seen in record.first_seen)
+    sources = ", ".join(f"{seen.source.value} ({moment(seen.at)})" for seen in record.first_seen)
     return [
-        ("known", f"since {moment(first.at)}, told by {told}"),
+        ("known", f"since {moment(first.at)}, discovered by {sources}"),
         (
             "distance",
-            f"{record.depth} links from a seed" + (f", {record.redirects} redirects" if record.redirects else ""),
+            f"{counted(record.depth, 'link')} from a seed"
+            + (f", {counted(record.redirects, 'redirect')}" if record.redirects else ""),
         ),
-        ("visits", f"{record.visits}, {record.changes} changes" if record.visits else "none yet"),
+        ("visits", f"{record.visits}, {counted(record.changes, 'change')}" if record.visits else "none yet"),
         ("last visit", moment(record.fetched_at) if record.fetched_at is not None else ""),
         ("status", str(record.status) if record.status is not None else ""),
         ("reason", _reason(record.reason)),
@@ -230,7 +254,7 @@ def _record_lines(record: UrlRecord) -> Lines:
 
 
 def _next(record: UrlRecord) -> str:
-    """Of a page that was never seen."""
+    """Return when a page that was never fetched is next visited."""
     if record.due_at is not None:
         return moment(record.due_at)
     return "when its turn comes" if not record.visits and not record.reason else ""
@@ -242,5 +266,5 @@ def _reason(reason: str) -> str:
 
 
 def moment(at: float) -> str:
-    """A time, in UTC."""
+    """Return a time in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if at > 0 else "now"

@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from enum import Enum
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from periplus.model import Granularity, Lastmod, Problem
+
+from ..consoles import stdout_console
 
 ROWS = 12
 CELL = 72
@@ -53,7 +54,7 @@ def show(title: str, values: Iterable[object]) -> Digest:
     digest = Digest()
     for value in values:
         digest.add(value)
-    console = Console()
+    console = stdout_console()
     console.print(Text(title, style="bold"))
     for name, kept in digest.first.items():
         console.print(_rows(name, kept, digest.counts[name]) if digest.counts[name] > 1 else _sheet(name, kept[0]))

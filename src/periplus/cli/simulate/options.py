@@ -14,6 +14,8 @@ import typer
 
 from periplus.model import UsageError
 
+from ..figures import checked_plot
+
 if TYPE_CHECKING:
     from periplus.lab.simulate.scenario import Scenario
 
@@ -189,7 +191,14 @@ Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=_OUT, help="For programs: a JSON line a result on stdout.")
 ]
 PlotFile = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE.svg", rich_help_panel=_OUT, help="Draw the curves as SVG.")
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE.svg",
+        rich_help_panel=_OUT,
+        callback=checked_plot,
+        help="Draw the curves as SVG; needs the extra periplus[plots].",
+    ),
 ]
 CsvFile = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", rich_help_panel=_OUT, help="The results as a table.")
@@ -234,7 +243,7 @@ def web_options(
 def scenario_of(
     config: Path | None, options: dict[str, object], first_web: dict[str, object] | None = None
 ) -> Scenario:
-    """What a file says, and the options over it. `first_web` is generated where nobody says which web it is to be."""
+    """Return the settings of a file, overridden by options. `first_web` is generated if no web is given."""
     from periplus.lab.simulate.scenario import PAGES_A_SITE, Scenario
 
     names = ("input.graph", "input.collection", "web.pages", "web.sites")

@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..app import INTERRUPTED
+from ..consoles import stderr_console, stdout_console
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -50,7 +51,7 @@ class Sheet(Struct, frozen=True):
 
 def say(sheet: Sheet, console: Console | None = None) -> None:
     """To a person: as wide as the terminal is; elsewhere as wide as need be."""
-    console = console or Console()
+    console = console or stdout_console()
     console.print(Text(sheet.title, style="bold"), soft_wrap=True)
     if console.is_terminal:
         console.print(_table(sheet))
@@ -98,7 +99,7 @@ class Telling:
 
     def __init__(self, what: str, console: Console | None = None) -> None:
         self._what = what
-        self._console = console or Console(stderr=True)
+        self._console = console or stderr_console()
         self._began_at = self._said_at = time.monotonic()
         self._bar = (
             Progress(
@@ -126,7 +127,7 @@ class Telling:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        """So much is done."""
+        """Show how much is done."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
@@ -140,18 +141,18 @@ class Telling:
 
 
 class Files:
-    """What was written, for whoever wants to look at it."""
+    """The files that were written."""
 
     def __init__(self) -> None:
         self._paths: list[Path] = []
 
     def add(self, path: Path) -> None:
-        """One more is there."""
+        """Add a file."""
         self._paths.append(path)
 
     def say(self) -> None:
-        """Where everything is."""
-        console = Console(stderr=True)
+        """Print the paths of all files."""
+        console = stderr_console()
         for path in self._paths:
             console.print(Text(f"wrote {path}"), soft_wrap=True)
 
@@ -176,7 +177,7 @@ def stoppable(files: Files) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        Console(stderr=True).print(Text("interrupted: results come at the end, so none are kept but these files:"))
+        stderr_console().print(Text("interrupted: results are printed at the end, so only these files are kept:"))
         files.say()
         raise typer.Exit(INTERRUPTED) from None
     files.say()

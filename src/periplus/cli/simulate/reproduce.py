@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from rich.console import Console
 from rich.text import Text
 
 from periplus.model import UsageError
 
+from ..consoles import stderr_console
+from ..figures import can_draw, say_left_out
 from .options import Paper
 from .output import Column, Files, Sheet, Telling, say, say_json, stoppable
 
@@ -139,6 +140,9 @@ def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
     for name, rows in (("findings", finding_rows(outcome.findings, paper.value)), ("measured", outcome.rows)):
         write_whole(folder / f"{name}.csv", csv_text(rows))
         files.add(folder / f"{name}.csv")
+    if not can_draw():
+        say_left_out()
+        return
     for plot in outcome.plots:
         path = folder / f"{file_name(plot.title)}.svg"
         write_whole(path, draw(plot))
@@ -153,7 +157,7 @@ def file_name(title: str) -> str:
 def _record(folder: Path, paper: Paper, asked: Asked) -> None:
     """The tables of one run."""
     said = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
-    Console(stderr=True).print(Text(said), soft_wrap=True)
+    stderr_console().print(Text(said), soft_wrap=True)
 
 
 def _record_castillo(folder: Path, asked: Asked) -> str:

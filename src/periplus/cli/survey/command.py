@@ -24,7 +24,9 @@ from periplus.urls import site_of
 
 from .. import options
 from ..app import INTERRUPTED
+from ..consoles import stderr_console
 from ..crawl.command import NOTHING_FETCHED, duration, run, title_of, wire_settings
+from ..figures import can_draw, say_left_out
 from .domains import DomainList, read_domains
 from .output import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey
 
@@ -42,13 +44,19 @@ Domains = Annotated[
 WellKnown = Annotated[
     bool,
     typer.Option(
-        "--well-known", rich_help_panel=_FAR, help="Look for sitemaps in the usual places, too, where none is named."
+        "--well-known",
+        rich_help_panel=_FAR,
+        help="Also look for sitemaps in the usual places if robots.txt names none.",
     ),
 ]
 SampleLeast = Annotated[
     int | None,
     typer.Option(
-        "--sample-least", metavar="N", min=0, rich_help_panel=_FAR, help="Of an index, read so many files at least..."
+        "--sample-least",
+        metavar="N",
+        min=0,
+        rich_help_panel=_FAR,
+        help="Minimum number of files read of a sitemap index...",
     ),
 ]
 SampleShare = Annotated[
@@ -65,11 +73,11 @@ SampleShare = Annotated[
 Rate = Annotated[
     float | None,
     typer.Option(
-        "--rate", metavar="N", min=0, rich_help_panel=_GENTLE, help="Requests a second over all sites, at most."
+        "--rate", metavar="N", min=0, rich_help_panel=_GENTLE, help="Maximum requests a second over all sites."
     ),
 ]
 TablesOnly = Annotated[
-    bool, typer.Option("--tables-only", help="Fetch nothing: count what is there, also while a survey runs.")
+    bool, typer.Option("--tables-only", help="Fetch nothing: count what was fetched, also while a survey runs.")
 ]
 
 
@@ -92,11 +100,11 @@ def survey(
     tables_only: TablesOnly = False,
     json: options.Json = False,
 ) -> None:
-    """Ask many domains for their robots.txt and sitemaps, and count what they say. The same command goes on.
+    """Fetch robots.txt and sitemaps of many domains, with statistics. The same command continues a survey.
 
     Example: periplus survey domains.txt -o my-survey
     """
-    console = Console(stderr=True)
+    console = stderr_console()
     if tables_only:
         _say_counted(existing(out), console, is_json=json)
         return
@@ -133,7 +141,7 @@ def _survey_settings(out: Path, well_known: bool) -> dict[str, object]:
     if is_begun and not Config.load(path).sitemaps.only:
         raise UsageError(
             f"{out} is a crawl of pages, not a survey",
-            hint=f"name another folder, or count what is there: periplus survey -o {out} --tables-only",
+            hint=f"name another folder, or count what was fetched: periplus survey -o {out} --tables-only",
         )
     return {
         "sitemaps.only": True,
@@ -152,7 +160,9 @@ def counted(collection: Collection, console: Console) -> Survey:
         domains = map(site_of, collection.seeds)
         spooled = collection.layout.spooled
         surveyed = Survey().extend(facts_of_collection(collection.folder, domains, spooled=spooled))
-        write_survey(surveyed, collection.folder / FOLDER, draw=drawn)
+        write_survey(surveyed, collection.folder / FOLDER, draw=drawn if can_draw() else None)
+    if not can_draw():
+        say_left_out()
     return surveyed
 
 
@@ -163,5 +173,5 @@ def _say_counted(collection: Collection, console: Console, *, is_json: bool) -> 
 
 
 def has_answers(surveyed: Survey) -> bool:
-    """Whether any domain said anything."""
+    """Whether any domain answered."""
     return any(row.status is not None for row in surveyed.domains.values())

@@ -14,9 +14,11 @@ from periplus.assembly.collection import Collection, states, tally_of
 from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
-from ..crawl.live import Row, View, count, host_rows, hosts, lasting, pace, size
+from ..consoles import stdout_console
+from ..crawl.live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
 from ..crawl.progress import Progress
 from ..crawl.summary import Summary
+from ..figures import can_draw
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList
 
@@ -66,7 +68,7 @@ def summary_of_survey(collection: Collection, crawled: Summary, *, bad_lines: in
 
 
 def counts_of(collection: Collection) -> SurveySummary:
-    """What was done by now, by whoever did it."""
+    """Return what was done so far, in this run and earlier ones."""
     tally = tally_of(collection.layout)
     with states(collection.layout) as opened:
         queued = sum(len(state.queues) for state in opened.values())
@@ -102,7 +104,7 @@ def _rows(progress: Progress) -> list[Row]:
 
 def _plain(progress: Progress) -> str:
     parts = [
-        f"{lasting(progress.elapsed)}: {count(progress.tally.fetches)} requests, {pace(progress.rate)}",
+        f"{lasting(progress.elapsed)}: {counted(progress.tally.fetches, 'request')}, {pace(progress.rate)}",
         f"robots.txt {count(progress.tally.robots)}",
         f"sitemaps {count(progress.tally.files)}",
         f"queue {count(progress.queued)}",
@@ -136,7 +138,7 @@ def say_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_jso
     if is_json:
         typer.echo(msgspec.json.encode(summary))
         return
-    console = Console()
+    console = stdout_console()
     for line, style in _end_lines(summary):
         console.print(Text(line, style=style), soft_wrap=True)
     if surveyed is not None:
@@ -157,7 +159,7 @@ _WORDS = {
 
 def _end_lines(summary: SurveySummary) -> list[tuple[str, str]]:
     files = f"{count(summary.files)} sitemap files came"
-    facts = f"{count(summary.domains)} domains, {files}, {count(summary.fetches)} requests"
+    facts = f"{counted(summary.domains, 'domain')}, {files}, {counted(summary.fetches, 'request')}"
     took = f" in {lasting(summary.seconds)}" if summary.seconds else ""
     lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}{took}, {size(summary.bytes)}", "")]
     if summary.bad_lines:
@@ -174,8 +176,9 @@ def _places(summary: SurveySummary, *, is_counted: bool) -> list[str]:
     lines = [
         f"  {folder}/{FOLDER}/report.md    all tables and figures, to read",
         f"  {folder}/{FOLDER}/tables/      every table as CSV and Parquet",
-        f"  {folder}/{FOLDER}/figures/     every figure as SVG",
     ]
+    if can_draw():
+        lines.append(f"  {folder}/{FOLDER}/figures/     every figure as SVG")
     return [*lines, "next:", f"  periplus survey -o {folder}"] if summary.queued else lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -14,6 +15,8 @@ LISTS: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
 """Purposes whose answers may be long lists of URLs: they have more time than pages."""
 
 _MIB = 1 << 20
+_PROXY: Final = re.compile(r"(?:(?:https?|socks4a?|socks5h?)://[^\s/]+|[^\s/:]+:\d{1,5})/?")
+"""What libcurl takes for a proxy: a URL of a scheme it supports, or host:port."""
 
 
 class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,6 +79,11 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ConfigError(f"{name} must be at least 1", hint=f"Leave {name} out for the default")
         if min(self.timeout, self.connect_timeout, self.sitemap_timeout) <= 0:
             raise ConfigError("a time limit must be more than 0 seconds", hint="The defaults are 10, 30 and 120")
+        if self.proxy and not _PROXY.fullmatch(self.proxy):
+            raise ConfigError(
+                f"proxy must be a URL or host:port, got {self.proxy!r}",
+                hint="Write it as http://127.0.0.1:3128 or socks5h://127.0.0.1:1080",
+            )
         for entry in self.allow_private:
             private_entry(entry)
 

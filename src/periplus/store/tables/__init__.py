@@ -11,8 +11,10 @@ checkpoint they become record batches (`columns`, and `links` for the most numer
 there are enough of them, row groups of a Parquet file (`parquet`). `table` and `writer` move them along so that a
 crash anywhere leaves exactly the rows of the last committed mark. `manifest` lists the finished files; `reader` gives
 rows back, those still in a spool too, and names files that are missing; `salvage` saves what it can of damaged ones.
+`pandas_import` keeps pyarrow from importing pandas.
 """
 
+from . import pandas_import  # noqa: F401 - before the first array is made
 from .reader import Spooled, count_rows, read, scan
 from .schemas import SCHEMAS
 from .table import TableSettings

@@ -18,6 +18,8 @@ from xml.sax.saxutils import escape
 
 from msgspec.structs import replace
 
+from periplus.model import UsageError
+
 from .figure import figure_of
 from .plot import Plot
 from .style import DRAWING
@@ -42,8 +44,12 @@ def draw(plot: Plot) -> str:
     plot.check()
     plot = _writable(plot)
     with _quiet():
-        import matplotlib
-
+        try:
+            import matplotlib
+        except ImportError as error:
+            raise UsageError(
+                "figures need matplotlib, which is not installed", hint="pip install 'periplus[plots]'"
+            ) from error
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(DRAWING)

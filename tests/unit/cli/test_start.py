@@ -1,0 +1,63 @@
+"""What the program imports before it prints its first line, and what it never imports by accident."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import atexit, sys
+atexit.register(lambda: print("\\n".join(sys.modules), file=sys.stderr))
+from periplus.cli import main
+main()
+"""
+HEAVY = {"numpy", "scipy", "pyarrow", "pandas", "duckdb", "lmdb", "lxml", "matplotlib", "pycurl", "ray", "asyncio"}
+
+
+def imported(*args: str) -> set[str]:
+    """The modules in memory when the program ends."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *args], capture_output=True, timeout=120, check=True)
+    assert done.stdout.startswith((b"periplus", b"\n", b" "))
+    return set(done.stderr.decode().split())
+
+
+def ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.split(".")[0] == "periplus"}
+
+
+def test_version_imports_next_to_nothing() -> None:
+    """Neither the option parser nor any other room of the house."""
+    modules = imported("--version")
+    assert ours(modules) == {"periplus", "periplus.cli", "periplus.cli.version"}
+    assert not modules & (HEAVY | {"typer", "rich", "msgspec", "importlib.metadata"})
+
+
+def test_help_imports_no_command() -> None:
+    """The list of commands is printed without importing one of them."""
+    modules = imported("--help")
+    assert ours(modules) == {"periplus", *(f"periplus.cli{name}" for name in ("", ".app", ".closed_pipe", ".version"))}
+    assert not modules & HEAVY
+
+
+@pytest.mark.parametrize("room", ["periplus.store.tables", "periplus.insight.views", "periplus.insight.changes"])
+def test_arrow_does_not_import_pandas(room: str) -> None:
+    """As a library, too; and pandas still works with pyarrow in the same process afterwards."""
+    assert importlib.util.find_spec("pandas") is not None
+    code = (
+        f"import sys, {room}, pyarrow\npyarrow.array(['a'])\nassert 'pandas' not in sys.modules\n"
+        "frame = pyarrow.table({'a': [1, 2]}).to_pandas()\nassert frame['a'].sum() == 3\n"
+        "assert pyarrow.Table.from_pandas(frame).num_rows == 2\n"
+    )
+    subprocess.run([sys.executable, "-c", code], timeout=120, check=True)
+
+
+def test_pandas_that_is_loaded_already_is_recognised() -> None:
+    """A notebook that uses pandas keeps all of what pyarrow does for it."""
+    code = (
+        "import pandas, periplus.store.tables, pyarrow\n"
+        "assert pyarrow.array(pandas.Series([1.0, float('nan')])).null_count == 1\n"
+    )
+    subprocess.run([sys.executable, "-c", code], timeout=120, check=True)
