@@ -51,7 +51,7 @@ def test_a_sample_says_less_than_all_pages() -> None:
 
 
 def test_dates_tell_of_pages_that_were_seen_once() -> None:
-    """Who had not changed for a year will hardly today; where dates are false nobody knows that."""
+    """A page that had not changed for a year will hardly change today; where dates are false that is not known."""
     fast = [visited(2.0, [0.5] * 4, np.random.default_rng(page)) for page in range(50)]
     old = [PageEvidence().first_visited(NOW, 365 * DAY) for _ in range(50)]
     site = [0] * 100
@@ -60,7 +60,7 @@ def test_dates_tell_of_pages_that_were_seen_once() -> None:
         for doubt in (0.0, 1.0)
     )
     assert true > 0.95
-    assert false < 0.6
+    assert false < 0.75
 
 
 def test_signals_deny_freshness() -> None:

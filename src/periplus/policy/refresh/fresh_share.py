@@ -136,12 +136,15 @@ class _Evidence(Struct, frozen=True):
 
     def sums(self, common: Floats, factor: Floats | None = None) -> Floats:
         """The likelihood of each page in each replicate, whose distributions of rates are the columns of `common`."""
-        tables = (self.visits, self.changed, self.born)
-        shares = (self.of_visits, self.of_changed, self.of_born)
-        sums = np.full_like(self.weights, 1e-300)
-        for table, share in zip(tables, shares, strict=True):
+        sums: Floats = np.full_like(self.weights, 1e-300)
+        for table, share in self._used():
             sums += share * ((table if factor is None else table * factor) @ common)
         return sums
+
+    def _used(self) -> list[tuple[Floats, Floats]]:
+        """The tables with their shares: of pages without dates the first alone."""
+        tables = [(self.visits, self.of_visits), (self.changed, self.of_changed), (self.born, self.of_born)]
+        return tables if self.of_changed.any() else tables[:1]
 
     def with_births(self, first: Floats) -> _Evidence:
         """With another share of births among the dates, in each replicate."""
@@ -160,9 +163,10 @@ class _Evidence(Struct, frozen=True):
         """The distribution of rates in each replicate. `prior` sums to the weight of the prior."""
         common = prior / prior.sum(axis=0)
         for _ in range(_ITERATIONS if len(self.visits) else 0):
-            share = self.weights / self.sums(common)
-            expected = self.visits.T @ (share * self.of_visits)
-            expected += self.changed.T @ (share * self.of_changed) + self.born.T @ (share * self.of_born)
+            weights = self.weights / self.sums(common)
+            expected = np.zeros_like(prior)
+            for table, share in self._used():
+                expected += table.T @ (weights * share)
             common = common * expected + prior
             common = common / common.sum(axis=0)
         return common
