@@ -179,10 +179,10 @@ def test_one_page_with_its_versions(run: Run, crawled: Crawled) -> None:
 @pytest.mark.parametrize(
     ("args", "what"),
     [
-        (("--since", "yesterday"), "is no time"),
-        (("--least", "much"), "is no share"),
-        (("--least", "120%"), "is no share"),
-        (("--json", "--atom", "-"), "two answers"),
+        (("--since", "yesterday"), "is not a time"),
+        (("--least", "much"), "is not a share"),
+        (("--least", "120%"), "is not a share"),
+        (("--json", "--atom", "-"), "exclude each other"),
         (("http://site.test/nowhere",), "no version"),
         (("http://site.test/story", "--kind", "changed"), "one page"),
         (("--atom", "/nowhere/at/all.xml"), "No such file"),

@@ -76,7 +76,7 @@ def test_what_cannot_be_is_said_before_anything_is_done(run: Run, tmp_path: Path
         (("--order", "optimal"), "--order-by"),
         (("--order", "opic", "--order-by", str(tmp_path)), "optimal"),
         (("--config", str(tmp_path / "every.toml")), "every"),
-        (("--order", "optimal", "--order-by", str(tmp_path)), "is no collection"),
+        (("--order", "optimal", "--order-by", str(tmp_path)), "is not a collection"),
     ):
         said = run(*out, *args)
         assert said.code == 2, said

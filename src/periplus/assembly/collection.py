@@ -1,8 +1,8 @@
-"""The folder of a collection, as commands find it: begun, continued, in use, or something else altogether.
+"""The folder of a collection: planned, begun, continued, locked, or not a collection.
 
 What was asked is in its `periplus.toml`, over which the options of the command line go; seeds that are given again are
 known by their canonical form, new ones are added. While a command crawls into a folder it holds a lock on it, so that
-two do not write there at once; whoever only reads needs none.
+two do not write there at once; reading needs no lock.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def planned(
     settings: Path | None = None,
     options: Mapping[str, object],
 ) -> Collection:
-    """What a command on a folder would do; nothing is written yet."""
+    """Return the collection that a crawl into a folder would make or continue; nothing is written yet."""
     path = Layout(folder).settings
     check_whole(Layout(folder))
     is_new = not path.is_file()
@@ -109,18 +109,18 @@ def planned(
     texts, credentials = seeds_and_credentials([*texts, *seeds, *_seeds_in(seed_lines)])
     found = seeds_from(texts)
     if not found:
-        raise UsageError("nowhere to begin", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
+        raise UsageError("no seeds", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
     if credentials and config.crawl.seeds:  # the settings of a run are logged
         config = config.with_options({"crawl.seeds": [split_userinfo(seed)[0] for seed in config.crawl.seeds]})
     return Collection(folder, config, found, is_new, credentials)
 
 
 def existing(folder: Path) -> Collection:
-    """A collection that is there, for commands that read it."""
+    """Return an existing collection, for reading."""
     layout = Layout(folder)
     if not layout.settings.is_file():
-        hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} makes one"
-        raise UsageError(f"{folder} is no collection: it has no {layout.settings.name}", hint=hint)
+        hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} creates one"
+        raise UsageError(f"{folder} is not a collection: it has no {layout.settings.name}", hint=hint)
     config = Config.load(layout.settings)
     seeds = seeds_from(_seeds_of(config, folder))
     return Collection(folder, config, seeds, is_new=False)
@@ -128,7 +128,7 @@ def existing(folder: Path) -> Collection:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold the folder against other crawls. The lock is on the folder itself, and ends with the process."""
+    """Lock the folder against other crawls. The lock is on the folder itself, and ends with the process."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         lock = FolderLock(folder, _LOCK)
@@ -144,7 +144,7 @@ def held(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
-    """What every shard that has begun has committed, without disturbing a crawl that runs."""
+    """Open what every shard has committed, without disturbing a running crawl."""
     opened: dict[int, DiskState] = {}
     try:
         for number in range(layout.shards):
@@ -159,7 +159,7 @@ def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
 
 
 def tally_of(layout: Layout) -> CrawlStats:
-    """Everything counted so far, as of the last commit."""
+    """Return the statistics of all shards, as of the last commit."""
     total = CrawlStats()
     with states(layout) as opened:
         for state in opened.values():
@@ -169,7 +169,7 @@ def tally_of(layout: Layout) -> CrawlStats:
 
 
 def _with_workers(config: Config, before: int, folder: Path) -> Config:
-    """Sites were dealt out among so many shards before, and stay there."""
+    """Keep the number of shards that the collection was begun with: sites stay in their shards."""
     asked = config.crawl.workers
     if before and asked not in (0, before):
         raise ConfigError(
@@ -190,7 +190,7 @@ def _refuse_strangers(folder: Path) -> None:
     strangers = sorted(path.name for path in islice(folder.iterdir(), 1000) if path.name not in _INNOCENT)
     if strangers:
         raise UsageError(
-            f"{folder} is no collection: it holds {strangers[0]} and no periplus.toml",
+            f"{folder} is not a collection: it holds {strangers[0]} and no periplus.toml",
             hint="give a folder that is empty or not there yet: -o DIR",
         )
 

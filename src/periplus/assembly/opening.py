@@ -114,7 +114,9 @@ def check_ordering(config: Config, layout: Layout) -> None:
     """
     earlier = Layout(Path(config.ordering.by).resolve())
     if config.ordering.by and not earlier.shards and not layout.ranks(earlier.folder).is_file():
-        raise ConfigError(f"{earlier.folder} is no collection", hint="name an earlier collection with --order-by DIR")
+        raise ConfigError(
+            f"{earlier.folder} is not a collection", hint="name an earlier collection with --order-by DIR"
+        )
     asked = learning_name(config)
     for number in range(layout.shards):
         folder = layout.shard(number)

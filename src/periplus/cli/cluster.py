@@ -1,6 +1,6 @@
 """`periplus cluster`: what is done to a collection with several shards, here or on many machines.
 
-`resize` changes their number. Where nobody crawls into the collection that is done here; else the crawl is asked to,
+`resize` changes their number. Without a running crawl this is done here; otherwise the crawl is asked to do it,
 which stops for it and goes on, and this command waits until it has.
 """
 
@@ -61,14 +61,14 @@ def _group() -> None:
 def resize(
     collection: options.Collected,
     shards: Annotated[
-        int, typer.Argument(metavar="N", min=1, max=MAX_SHARDS, show_default=False, help="How many shards.")
+        int, typer.Argument(metavar="N", min=1, max=MAX_SHARDS, show_default=False, help="Number of shards.")
     ],
     wait: Annotated[
-        str, typer.Option("--wait", metavar="TIME", help="How long to wait for a crawl that runs to do it.")
+        str, typer.Option("--wait", metavar="TIME", help="How long to wait for a running crawl to do it.")
     ] = "10m",
     json: options.Json = False,
 ) -> None:
-    """Give a collection another number of shards, with the crawl stopped or running; only sites that must move do.
+    """Change the number of shards of a collection, stopped or running; only sites that must move are moved.
 
     Example: periplus cluster resize docs 4
     """
@@ -90,7 +90,7 @@ def resize(
 
 
 def _resize(asked: Collection, shards: int, patience: float, console: Console) -> tuple[Resized, str]:
-    """Here if the collection is free; else by whoever has it. And who did it."""
+    """Resize here if no crawl is running, else let the running crawl do it; return the result and which did it."""
     teller, until = Teller(console), time.monotonic() + patience
     found = _here(asked, shards, teller)
     if found is not None:
@@ -101,13 +101,13 @@ def _resize(asked: Collection, shards: int, patience: float, console: Console) -
         if time.monotonic() > until:
             raise CollectionInUse(
                 f"{asked.folder} is in use, and who uses it has not changed its shards yet",
-                hint="it stays asked: a crawl does it as soon as it can, or the next that begins",
+                hint="the request is kept: the running crawl, or the next one, does it as soon as it can",
             )
         time.sleep(_LOOK_AGAIN)
         if _is_refused(asked, shards):
             raise UsageError(
                 f"the crawl that runs into {asked.folder} cannot have {shards} shards",
-                hint="it says why where it runs: a cluster has as many as it has processors, at most",
+                hint="the crawl prints the reason: a cluster has at most one shard per processor",
             )
         found = None if _is_done(asked, shards) else _here(asked, shards, teller)
         if found is not None:
@@ -126,7 +126,7 @@ def _here(asked: Collection, shards: int, tell: Callable[[Step], None]) -> Resiz
 
 
 def _is_refused(asked: Collection, shards: int) -> bool:
-    """Whether the request is gone, and nothing came of it."""
+    """Whether the request is gone without a result."""
     layout = asked.layout
     return not layout.resize_request.exists() and plan_of(layout) is None and layout.shards != shards
 

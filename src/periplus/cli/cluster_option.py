@@ -1,4 +1,4 @@
-"""`--cluster` of the commands that ask a collection: who reckons PageRank and near-duplicates, if not this machine."""
+"""`--cluster` of the commands that read a collection: computes PageRank and near-duplicates on Ray."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Reckon PageRank and near-duplicates on Ray: auto, local, or the address of a cluster.",
+        help="Compute PageRank and near-duplicates on Ray: auto, local, or the address of a cluster.",
     ),
 ]
 
 
 @contextmanager
 def executor_at(address: str | None) -> Iterator[Executor | None]:
-    """Whoever reckons there; `None` if no address was given: then this machine does."""
+    """Connect to Ray and return its executor; `None` without an address: this machine computes."""
     if address is None:
         yield None
         return
-    from periplus.cluster import RayExecutor  # Ray: only for who asks for it
+    from periplus.cluster import RayExecutor  # Ray, only if it is wanted
     from periplus.cluster.connection import connected
 
     with connected(address):

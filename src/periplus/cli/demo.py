@@ -1,7 +1,7 @@
 """`periplus demo`: a small web that comes with Periplus, served on this machine, crawled by the real crawl, and judged.
 
 The web is the lab's: some thirty sites that link to each other, duplicate each other and ask crawlers to stay out here
-and there, and hosts that attack whoever visits them. No network is touched. At the end the servers themselves are asked
+and there, and hosts that attack their visitors. No network is touched. At the end the servers themselves are asked
 whether the crawl was polite, and a report of everything is made, to be looked at in a browser.
 """
 
@@ -60,10 +60,11 @@ OPTIONS: dict[str, object] = {
 
 def demo(
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to put the collection; else a new folder.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder of the collection; by default a new one."),
     ] = None,
 ) -> None:
-    """Crawl a small web that comes with Periplus, say what was found and make a report of it: a minute, no network.
+    """Crawl a small web that comes with Periplus, print what was found and write a report: a minute, no network.
 
     Example: periplus demo
     """
@@ -87,12 +88,12 @@ def demo(
         collection
     )  # after the crawl: a crawl freezes what is loaded, and DuckDB complains of that
     _say(console, "to look at:", "bold")
-    _say(console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} makes it anew)")
+    _say(console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} writes it again)")
     raise typer.Exit(exit_code(summary))
 
 
 def _say_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
-    say_collection(console, collection_facts(collection))
+    say_collection(console, collection_facts(collection), is_whole=True)
     done = summary.this_run
     _say(console, "politeness", "bold")
     rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"

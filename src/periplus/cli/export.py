@@ -1,4 +1,4 @@
-"""`periplus export`: a collection in the form that somebody else wants. The work is done by `store.export`."""
+"""`periplus export`: writes a collection in another format. The work is done by `store.export`."""
 
 from __future__ import annotations
 

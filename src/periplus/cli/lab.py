@@ -43,21 +43,21 @@ class Listening(msgspec.Struct, frozen=True):
 
 
 def lab(
-    sites: Annotated[int, typer.Option(min=1, help="How many sites.")] = 200,
+    sites: Annotated[int, typer.Option(min=1, help="Number of sites.")] = 200,
     speed: Annotated[
         float, typer.Option(min=0, help="Virtual seconds for each real one; 86400: a day a second.")
     ] = 3600,
     seed: Annotated[int, typer.Option(help="The same seed gives the same web, byte for byte.")] = 7,
     pages: Annotated[
-        int | None, typer.Option(min=1, help="About how many pages in all; else it follows from --sites.")
+        int | None, typer.Option(min=1, help="Approximate number of pages in all; by default it follows from --sites.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen on 127.0.0.1; 0: any free port.")] = 0,
-    tls: Annotated[bool, typer.Option("--tls", help="Also speak TLS, on a port of its own.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on at 127.0.0.1; 0: any free port.")] = 0,
+    tls: Annotated[bool, typer.Option("--tls", help="Also serve TLS, on a port of its own.")] = False,
     tls_port: Annotated[int, typer.Option(min=0, max=65535, help="The port for TLS; 0: any free one.")] = 0,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds that every answer waits before its first byte.")] = 0,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds before the first byte of every answer.")] = 0,
     log: Annotated[Path | None, typer.Option(help="Write every request to this file, as JSON lines.")] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Say where it listens as one JSON object, and nothing else.")
+        bool, typer.Option("--json", help="Print where it listens as one JSON object, and nothing else.")
     ] = False,
 ) -> None:
     """Serve the living web: a small web on loopback whose every fact is known.

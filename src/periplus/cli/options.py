@@ -26,22 +26,23 @@ _HOW = "How it is done and shown"
 
 Seeds = Annotated[
     list[str] | None,
-    typer.Argument(metavar="SEED", show_default=False, help="Where to begin; https:// need not be typed."),
+    typer.Argument(metavar="SEED", show_default=False, help="URL or host to begin with; https:// may be left out."),
 ]
 Out = Annotated[
     Path,
-    typer.Option("--out", "-o", metavar="DIR", help="The collection: made if it is not there, continued if it is."),
+    typer.Option("--out", "-o", metavar="DIR", help="The collection: created if it does not exist, else continued."),
 ]
 Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="PAGES", min=1, rich_help_panel=_FAR, help="Pages to fetch in all.")
+    int | None,
+    typer.Option("--limit", metavar="PAGES", min=1, rich_help_panel=_FAR, help="Maximum pages to fetch in all."),
 ]
 Depth = Annotated[
     int | None,
-    typer.Option("--depth", metavar="LINKS", min=0, rich_help_panel=_FAR, help="Links away from a seed, at most."),
+    typer.Option("--depth", metavar="LINKS", min=0, rich_help_panel=_FAR, help="Maximum number of links from a seed."),
 ]
 Scope = Annotated[
     ScopeKind | None,
-    typer.Option("--scope", rich_help_panel=_FAR, help="How far from the seeds; by default their domains."),
+    typer.Option("--scope", rich_help_panel=_FAR, help="How far to go from the seeds; by default their domains."),
 ]
 Include = Annotated[
     list[str] | None,
@@ -58,7 +59,7 @@ Exclude = Annotated[
         "--exclude",
         metavar="PATTERN",
         rich_help_panel=_FAR,
-        help="No URLs like this, whatever --include says. May be repeated.",
+        help="Skip URLs like this, even if --include matches. May be repeated.",
     ),
 ]
 For = Annotated[
@@ -67,7 +68,9 @@ For = Annotated[
 ]
 SeedFile = Annotated[
     str | None,
-    typer.Option("--seeds", metavar="FILE", rich_help_panel=_FAR, help="More seeds, one a line; - is standard input."),
+    typer.Option(
+        "--seeds", metavar="FILE", rich_help_panel=_FAR, help="Read more seeds, one a line; - reads standard input."
+    ),
 ]
 Order = Annotated[
     str | None,
@@ -104,7 +107,7 @@ OrderBy = Annotated[
         exists=True,
         file_okay=False,
         rich_help_panel=_FAR,
-        help="For --order optimal: an earlier collection of the same web, by whose PageRank to go.",
+        help="For --order optimal: an earlier collection of the same web, whose PageRank is used.",
     ),
 ]
 Sitemap = Annotated[
@@ -116,7 +119,7 @@ Sitemaps = Annotated[
     typer.Option(
         "--sitemaps/--no-sitemaps",
         rich_help_panel=_FAR,
-        help="Read what sites publish about themselves, as by default; with no- follow links alone.",
+        help="Read robots.txt sitemaps and feeds (the default), or follow links alone.",
     ),
 ]
 Delay = Annotated[
@@ -125,13 +128,13 @@ Delay = Annotated[
         "--delay",
         metavar="TIME",
         rich_help_panel=_GENTLE,
-        help="Between two requests to a site: 2s, 250ms. robots.txt may ask for more.",
+        help="Delay between two requests to a site: 2s, 250ms. robots.txt may ask for more.",
     ),
 ]
 Rate = Annotated[
     float | None,
     typer.Option(
-        "--rate", metavar="PAGES", min=0, rich_help_panel=_GENTLE, help="Pages a second over all sites, at most."
+        "--rate", metavar="PAGES", min=0, rich_help_panel=_GENTLE, help="Maximum pages a second over all sites."
     ),
 ]
 Contact = Annotated[
@@ -140,13 +143,18 @@ Contact = Annotated[
         "--contact",
         metavar="WHO",
         rich_help_panel=_GENTLE,
-        help="Your mailbox or page, for owners of sites; goes into the User-Agent.",
+        help="Your mail address or page, for site owners; sent in the User-Agent.",
     ),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", metavar="N", min=1, max=256, rich_help_panel=_HOW, help="Processes; by default one a core."
+        "--workers",
+        metavar="N",
+        min=1,
+        max=256,
+        rich_help_panel=_HOW,
+        help="Number of processes; by default one per core.",
     ),
 ]
 Cluster = Annotated[
@@ -161,7 +169,7 @@ Cluster = Annotated[
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
-        "--config", metavar="FILE", rich_help_panel=_HOW, help="Settings in place of those of the collection."
+        "--config", metavar="FILE", rich_help_panel=_HOW, help="Use these settings instead of those of the collection."
     ),
 ]
 Resolve = Annotated[
@@ -170,7 +178,7 @@ Resolve = Annotated[
         "--resolve",
         metavar="NAME=IP",
         rich_help_panel=_HOW,
-        help="Where a name is, whatever DNS says; *.NAME: all below it. May be repeated.",
+        help="Use this address for a host instead of DNS; *.NAME: all subdomains. May be repeated.",
     ),
 ]
 AllowPrivate = Annotated[
@@ -183,7 +191,13 @@ AllowPrivate = Annotated[
     ),
 ]
 Proxy = Annotated[
-    str | None, typer.Option("--proxy", metavar="URL", rich_help_panel=_HOW, help="Fetch through this proxy.")
+    str | None,
+    typer.Option(
+        "--proxy",
+        metavar="URL",
+        rich_help_panel=_HOW,
+        help="Fetch through this proxy: http://127.0.0.1:3128, socks5h://127.0.0.1:1080.",
+    ),
 ]
 CaFile = Annotated[
     Path | None,
@@ -193,12 +207,12 @@ CaFile = Annotated[
         exists=True,
         dir_okay=False,
         rich_help_panel=_HOW,
-        help="Authorities to trust (PEM) in place of the system's.",
+        help="Certificate authorities to trust (PEM) instead of the system's.",
     ),
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", rich_help_panel=_HOW, help="Say what would be done; fetch and write nothing."),
+    typer.Option("--dry-run", rich_help_panel=_HOW, help="Print what would be done; fetch and write nothing."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Collected = Annotated[Path, typer.Argument(metavar="DIR", show_default=False, help="The folder of a collection.")]

@@ -1,7 +1,7 @@
 """`periplus query`: a collection, asked in SQL. What can be asked is in `insight.views`; how it is shown, here.
 
 People get an aligned table of the first rows, programs all of them: as JSON lines, or as CSV. The question reads the
-collection and nothing else, and writes nothing (`Views.select` says how); what had to be reckoned first is kept in the
+collection and nothing else, and writes nothing (`Views.select` says how); what had to be computed first is kept in the
 folder `insight` of the collection.
 """
 
@@ -41,11 +41,13 @@ _LONGEST_QUESTION = 1 << 20
 Question = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SQL]", show_default=False, help="A question; - is standard input. Without: what there is."
+        metavar="[SQL]", show_default=False, help="A query; - reads standard input. Without it, the tables are listed."
     ),
 ]
-Rows = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Rows to show people; programs get all.")]
-Csv = Annotated[bool, typer.Option("--csv", help="All rows as CSV on stdout.")]
+Rows = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, help="Rows to print as a table; --json and --csv print all.")
+]
+Csv = Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")]
 Row = Sequence[Any]
 
 
@@ -57,14 +59,14 @@ def query(
     csv: Csv = False,
     cluster: Cluster = None,
 ) -> None:
-    """Ask a collection in SQL: its tables, every URL that is known, and every measure. Works while a crawl runs.
+    """Query a collection in SQL: its tables, every known URL, and every measure. Works while a crawl runs.
 
     Example: periplus query docs "select site, seen, unique_coverage from site_measures order by seen desc"
     """
     from periplus.insight.views import Views  # loads DuckDB, which takes a moment
 
     if json and csv:
-        raise UsageError("--json and --csv are two answers", hint="ask for one at a time")
+        raise UsageError("--json and --csv exclude each other", hint="use one of them")
     found = existing(collection)
     if sql is None:
         _list(collection, is_json=json)
@@ -106,7 +108,7 @@ def _list(folder: Path, *, is_json: bool) -> None:
 
     groups = (
         ("tables, as the crawl wrote them", TABLES),
-        ("reckoned once, kept until the tables grow", MADE),
+        ("computed once, kept until the tables grow", MADE),
         ("views", DERIVED),
     )
     if is_json:

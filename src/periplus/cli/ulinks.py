@@ -54,17 +54,20 @@ select distinct url from pages where text_digest not in (select text_digest from
 What = Annotated[
     str, typer.Argument(metavar="SITE|DIR", show_default=False, help="A site, or the folder of a collection.")
 ]
-Number = Annotated[int, typer.Option("--number", "-k", metavar="K", min=1, max=1000, help="How many links.")]
+Number = Annotated[int, typer.Option("--number", "-k", metavar="K", min=1, max=1000, help="Number of links.")]
 Parts = Annotated[
     int | None,
-    typer.Option("-m", metavar="M", min=1, max=100_000, help="Fold the tree to no fewer leaves than this; else K."),
+    typer.Option(
+        "-m", metavar="M", min=1, max=100_000, help="Minimum number of leaves of the folded tree; by default K."
+    ),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="The Berkeley report's algorithm as it is, with its faults.")]
-Pages = Annotated[
-    bool, typer.Option("--pages", help="Of a site: look at the pages chosen, too, for what they are called.")
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Use the Berkeley report's algorithm unchanged, including its faults.")
 ]
+Pages = Annotated[bool, typer.Option("--pages", help="Of a site: also fetch the chosen pages, for their titles.")]
 OfSite = Annotated[
-    str | None, typer.Option("--site", metavar="SITE", help="Of a collection: only this site; else the largest ones.")
+    str | None,
+    typer.Option("--site", metavar="SITE", help="Of a collection: only this site; by default the largest ones."),
 ]
 
 
@@ -108,7 +111,7 @@ def ulinks(
     ca_file: options.CaFile = None,
     json: options.Json = False,
 ) -> None:
-    """Say the most useful links of a site, from its sitemaps alone or from a crawl.
+    """List the most useful links of a site, from its sitemaps alone or from a crawl.
 
     Example: periplus ulinks docs.example.org -k 8
     """
@@ -235,7 +238,7 @@ def _say(found: list[SiteUlinks], *, is_json: bool) -> None:
 def _shape(each: SiteUlinks) -> str:
     tree = each.tree
     levels = f"{tree.depth} levels deep" if tree.depth != 1 else "one level deep"
-    sampled = f" (of {count(tree.urls)} URLs drawn by lot)" if tree.urls < each.urls else ""
+    sampled = f" (of {count(tree.urls)} URLs, sampled)" if tree.urls < each.urls else ""
     return f"a tree of {count(tree.nodes)} nodes and {count(tree.leaves)} leaves, {levels}{sampled}"
 
 

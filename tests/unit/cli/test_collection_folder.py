@@ -96,7 +96,7 @@ def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> None:
         planned(tmp_path, seeds=["a.example"], options={})
     with pytest.raises(UsageError, match="is a file"):
         planned(tmp_path / "thesis.tex", seeds=["a.example"], options={})
-    with pytest.raises(UsageError, match="is no collection"):
+    with pytest.raises(UsageError, match="is not a collection"):
         existing(tmp_path)
 
 
@@ -116,7 +116,7 @@ def test_a_collection_without_its_settings_is_damaged(tmp_path: Path) -> None:
 
 def test_no_seed_and_no_url_are_mistakes(tmp_path: Path) -> None:
     """Both say what to type."""
-    with pytest.raises(UsageError, match="nowhere to begin") as nowhere:
+    with pytest.raises(UsageError, match="no seeds") as nowhere:
         planned(tmp_path, seeds=[], options={})
     assert "periplus crawl" in nowhere.value.hint
     with pytest.raises(ConfigError):

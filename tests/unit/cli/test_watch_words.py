@@ -127,8 +127,8 @@ def test_every_kind_has_a_name() -> None:
 
 def test_signals_since_the_last_visit_are_counted() -> None:
     """As far as they are kept: to seven."""
-    assert told({"sitemap": 1, "feed": 3}) == "the sitemap's lastmod moved, the feed lists it anew 3 times"
-    assert told({"ping": 7}) == "somebody told us 7 times or more"
+    assert told({"sitemap": 1, "feed": 3}) == "the sitemap's lastmod moved, the feed lists it again 3 times"
+    assert told({"ping": 7}) == "a ping reported it 7 times or more"
     assert told({}) == ""
 
 

@@ -40,8 +40,8 @@ def test_balance_moves_the_budget_to_the_better_source(rows: dict[tuple[str, str
         assert rows[kind, "balance"].unique > 1.05 * rows[kind, "half and half"].unique
     assert rows["forgotten sitemap", "balance"].sitemaps < 0.3
     assert rows["cluttered links", "balance"].sitemaps > 0.7
-    for kind in KINDS:
-        assert rows[kind.name, "balance"].of_best > 0.85
+    for each in KINDS:
+        assert rows[each.name, "balance"].of_best > 0.85
 
 
 def test_a_fixed_balance_is_half_and_half() -> None:

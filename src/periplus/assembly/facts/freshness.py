@@ -1,7 +1,7 @@
 """What is known of freshness: how far a site's signals can be trusted, and how likely a copy of a page is fresh.
 
-Gathered from what the shards have committed; how it is said is in `freshness_words`. The values here are part of what
-`periplus info --json` prints.
+Read from what the shards have committed; `cli.info.freshness` phrases it. The values here are part of what `periplus
+info --json` prints.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from periplus.urls import site_of
 
 DAY = 86_400.0
 _LOOKED_AT = 10_000
-"""So many that wait with a site are looked through for a page."""
+"""Maximum waiting URLs of a site that are searched for a page."""
 
 
 class SignalFacts(Struct, frozen=True):
@@ -77,7 +77,7 @@ class PageFreshness(Struct, frozen=True):
 
     `age` is in seconds; `visits` is how many could be compared with the one before, `changes` how many differed, and
     `signals` how many of each kind came since the last. The first two are null after a visit that failed. `next` is
-    null if nobody will come back.
+    null if no visit is planned.
     """
 
     rate: float | None
@@ -129,7 +129,7 @@ def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings
 
 
 def _header(kept: SiteState) -> Iterable[SignalFacts]:
-    """`Last-Modified`: it is heard only on a visit, so that it brings nobody there; but 304 says no more than it."""
+    """Return the trust in `Last-Modified`, which is seen only on a visit; a 304 relies on it."""
     gains = kept.gains or NO_SITE_GAINS
     if gains.moved or gains.changed:
         yield _signal("header", gains.header, gains.header_recall)

@@ -37,7 +37,7 @@ class MapFile(Struct, frozen=True):
 
 
 class MapFiles:
-    """The files of a map, those that nobody leads to first, then theirs, as a tree is read. There may be 100,000."""
+    """The files of a map in the order of their tree: each root, then the files it names. There may be 100,000."""
 
     def __init__(self, opened: Iterable[State]) -> None:
         nodes = sorted((_decode(row) for state in opened for row in state.forest), key=lambda node: node.first_seen_at)

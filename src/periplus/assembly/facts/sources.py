@@ -20,9 +20,9 @@ from periplus.policy.sitemaps import twin_key
 from periplus.store import DiskState, SiteState
 
 MOST_COUNTED = 500_000
-"""So many URLs of a site are counted, so that the answer comes within seconds."""
+"""Maximum URLs of a site that are counted, so that the result is there within seconds."""
 _TOGETHER = 1000
-"""Places of pages are looked up so many at a time."""
+"""Sketches looked up in one batch."""
 
 
 class Brought(Struct):

@@ -136,7 +136,7 @@ def audit(
     ca_file: options.CaFile = None,
     json: options.Json = False,
 ) -> None:
-    """Audit a site for its owner: findings with examples, why they matter and what to do.
+    """Check a site for its owner as crawlers see it: findings with examples, why they matter and what to do.
 
     Example: periplus audit docs.example.org --html audit.html
     """

@@ -30,7 +30,7 @@ from .request import Asked, nothing_of, share_of
 from .terminal import say_changes, say_since
 
 SHOWN = 50
-"""Changes that are shown on a terminal if nobody says how many."""
+"""Changes shown on a terminal without `--limit`."""
 FED = 500
 """Entries of a feed."""
 _WHICH = "Which changes"
@@ -38,7 +38,7 @@ _HOW = "How they are told"
 
 Page = Annotated[
     str | None,
-    typer.Argument(metavar="[URL]", show_default=False, help="Tell of this page alone: its versions, and a diff."),
+    typer.Argument(metavar="[URL]", show_default=False, help="Show only this page: its versions, and a diff."),
 ]
 Since = Annotated[
     str | None,
@@ -50,11 +50,16 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", rich_help_panel=_WHICH, help="Likewise; by default now.")
+    str | None,
+    typer.Option(
+        "--until", metavar="TIME", rich_help_panel=_WHICH, help="Until when, written likewise; by default now."
+    ),
 ]
 Sites = Annotated[
     list[str] | None,
-    typer.Option("--site", metavar="SITE", rich_help_panel=_WHICH, help="Of this host or below it. May be repeated."),
+    typer.Option(
+        "--site", metavar="SITE", rich_help_panel=_WHICH, help="Only this host and its subdomains. May be repeated."
+    ),
 ]
 Paths = Annotated[
     list[str] | None,
@@ -62,7 +67,7 @@ Paths = Annotated[
         "--path",
         metavar="PATTERN",
         rich_help_panel=_WHICH,
-        help="Of URLs like /docs/*, */docs/* or re:REGEX. May be repeated.",
+        help="Only URLs like /docs/*, */docs/* or re:REGEX. May be repeated.",
     ),
 ]
 Kinds = Annotated[
@@ -71,17 +76,24 @@ Kinds = Annotated[
 Least = Annotated[
     str | None,
     typer.Option(
-        "--least", metavar="SHARE", rich_help_panel=_WHICH, help="Of what changed, where so much of the text did: 5%."
+        "--least",
+        metavar="SHARE",
+        rich_help_panel=_WHICH,
+        help="Only pages of which at least this share of the text changed: 5%.",
     ),
 ]
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit", metavar="N", min=1, rich_help_panel=_WHICH, help="The newest so many; 50 for people, 500 in a feed."
+        "--limit",
+        metavar="N",
+        min=1,
+        rich_help_panel=_WHICH,
+        help="Maximum number, newest first; by default 50, in a feed 500.",
     ),
 ]
 Diff = Annotated[
-    bool, typer.Option("--diff/--no-diff", rich_help_panel=_HOW, help="Say what differs; without, it is faster.")
+    bool, typer.Option("--diff/--no-diff", rich_help_panel=_HOW, help="Show what differs; --no-diff is faster.")
 ]
 Atom = Annotated[
     str | None,
@@ -120,17 +132,20 @@ def changes(
     json: options.Json = False,
     atom: Atom = None,
 ) -> None:
-    """Say what appeared, changed and vanished, and what is different. Works while a crawl runs.
+    """Show what appeared, changed and vanished, with diffs. Works while a crawl runs.
 
     Example: periplus changes docs --since 2d --path '/docs/*'
     """
     found = existing(collection)
     now = time.time()
     if json and atom is not None:
-        raise UsageError("--json and --atom are two answers", hint="ask for one at a time")
+        raise UsageError("--json and --atom exclude each other", hint="use one of them")
     if url is not None:
         if site or path or kind or least or atom is not None:
-            raise UsageError("one page is asked about", hint="leave out --site, --path, --kind, --least and --atom")
+            raise UsageError(
+                "these options do not apply to a single page",
+                hint="leave out --site, --path, --kind, --least and --atom",
+            )
         with unless_closed():
             say_page(found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff)
         return
@@ -150,7 +165,7 @@ def changes(
 
 
 def _beginning(found: Collection, since: str | None, now: float) -> tuple[float, str]:
-    """Since when to tell; and why, if nobody has said."""
+    """Return since when to show changes, and why if it was not given."""
     begin = moment_of(since, now)
     if begin is not None:
         return begin, ""
@@ -195,7 +210,7 @@ def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) ->
 
 
 def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[Told]:
-    """What changed at least so much, and all that did not change but come or go."""
+    """Keep pages that appeared or vanished, and those of which at least a share of the text changed."""
     for change in stream:
         if not least or change.kind is not Kind.CHANGED:
             yield change, None

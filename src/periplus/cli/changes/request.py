@@ -1,4 +1,4 @@
-"""Which changes are asked for, and times and shares as people write them."""
+"""Which changes are wanted, and times and shares as people write them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def share_of(text: str | None) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise UsageError(f"{text!r} is no share", hint="write 5% or 0.05")
+        raise UsageError(f"{text!r} is not a share", hint="write 5% or 0.05")
     return share
 
 

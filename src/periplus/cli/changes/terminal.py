@@ -34,7 +34,7 @@ _WHY: Final = {
 
 
 def say_since(console: Console, since: float, why: str) -> None:
-    """Since when, and why if nobody has said."""
+    """Print since when changes are shown, and why if it was not given."""
     said = f"since {moment(since)} UTC" + (f", {_WHY[why]}; --since TIME asks for another" if why else "")
     console.print(Text(said, style="dim"), soft_wrap=True)
 

@@ -144,7 +144,7 @@ def run(
 
 
 def exit_code(summary: Summary) -> int:
-    """130 if somebody stopped it, 1 if nothing could be fetched, else 0."""
+    """Return 130 if it was interrupted, 1 if nothing could be fetched, else 0."""
     if summary.ended == "interrupted":
         return INTERRUPTED
     return 0 if summary.pages else NOTHING_FETCHED
@@ -179,7 +179,7 @@ def _end_at_once(console: Console) -> None:
 
 
 def title_of(verb: str, collection: Collection) -> str:
-    """What might have been typed."""
+    """Return the command line of a crawl, shortened."""
     first, *others = collection.seeds
     more = f" and {len(others):,} more" if others else ""
     return f"periplus {verb} {first}{more} -o {collection.folder}"

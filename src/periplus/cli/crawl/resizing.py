@@ -1,7 +1,7 @@
-"""A collection gets another number of shards, as commands do it: now, or in the middle of a crawl that runs.
+"""Changes the number of shards of a collection: at once, or in the middle of a running crawl.
 
-Whoever runs a crawl looks for a request between two words of the shards (`until_asked`), lets the crawl end as if its
-time were over, resizes, and goes on.
+The command that runs a crawl looks for a request between two status reports of the shards (`until_asked`), lets the
+crawl end as if its time were over, resizes, and continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOK_AGAIN = 0.1
 
 
 def until_asked(crawl: Crawl, layout: Layout, most: int, console: Console) -> Iterator[list[Status]]:
-    """How a crawl is going, until it is over; or until somebody wants another number of shards, which ends it.
+    """Yield the status of a crawl until it is over, or until another number of shards is requested, which ends it.
 
     A request for more than `most`, or for as many as there are, is dropped.
     """
@@ -77,7 +77,7 @@ def resize_patiently(collection: Collection, shards: int, tell: Callable[[Step],
 
 
 class Teller:
-    """Says now and then how far it is; on a terminal, more often."""
+    """Reports progress every few seconds; on a terminal, more often."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

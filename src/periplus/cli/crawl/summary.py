@@ -163,7 +163,7 @@ def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     why, folder = top(reasons, 5), shlex.quote(summary.collection)
     said = [(f"  {reason}: {explained(reason)}", "") for reason in reasons if explained(reason)]
     return [
-        ("nothing could be fetched" + (f": {why}" if why else ", nor was anybody's answer heard in time"), "bold red"),
+        ("nothing could be fetched" + (f": {why}" if why else ": no server answered in time"), "bold red"),
         *said[:5],
         (f"  periplus info {folder} says more; a seed typed without http:// is taken for https://", ""),
     ]

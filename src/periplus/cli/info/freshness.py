@@ -19,17 +19,17 @@ TELLERS = {
     "sitemap": "its sitemap's lastmod",
     "index": "its sitemap index's lastmod",
     "feed": "its feed",
-    "ping": "whoever pings",
+    "ping": "its pings",
     "header": "its Last-Modified",
-    "hub": "what its pages lead to anew",
+    "hub": "new links on its pages",
 }
-"""Who says that pages changed, by the name of the kind."""
+"""Where a signal of change comes from, by its kind."""
 
 _TOLD = {
     "sitemap": "the sitemap's lastmod moved",
-    "feed": "the feed lists it anew",
-    "ping": "somebody told us",
-    "hub": "a page leads to it anew",
+    "feed": "the feed lists it again",
+    "ping": "a ping reported it",
+    "hub": "a page links to it again",
 }
 
 
@@ -44,7 +44,7 @@ def share(part: float) -> str:
 
 
 def every(rate: float) -> str:
-    """How often something happens that happens so many times a day."""
+    """Return how often something happens, given its rate per day."""
     if rate <= 1.0 / _CENTURY:
         return "hardly ever"
     return f"about every {lasting(DAY / rate)}" if rate <= DAY else "all the time"
@@ -68,7 +68,7 @@ def why(visit: NextVisit, now: float) -> str:
     return f"changes {every(visit.rate)}: {_BY_RATE[visit.reason] or then}"
 
 
-_BY_RATE = {"worth": "", "soonest": "as often as settings allow", "latest": "looked at all the same"}
+_BY_RATE = {"worth": "", "soonest": "as often as settings allow", "latest": "visited in any case"}
 
 
 def reason(visit: NextVisit, now: float) -> str:
@@ -76,12 +76,12 @@ def reason(visit: NextVisit, now: float) -> str:
     words = {
         "told": told(visit.signals),
         "worth": f"a visit {'is' if is_now(visit, now) else 'will then be'} worth its price",
-        "leads": "it leads to new pages from time to time",
+        "leads": "it links to new pages from time to time",
         "soonest": "as often as settings allow",
-        "latest": "looked at once in a while all the same",
-        "chance": "drawn by lot, to stay unbiased",
+        "latest": "visited once in a while in any case",
+        "chance": "sampled at random, to stay unbiased",
         "failed": "the last visit failed, and is tried again",
-        "moved": "it led elsewhere, and is looked at again",
+        "moved": "it redirected elsewhere, and is checked again",
         "worthless": "it weighs nothing",
     }
     return words[visit.reason]
@@ -210,7 +210,7 @@ def _polls(facts: SignalFacts) -> str:
 
 
 def page_lines(facts: PageFreshness | None, now: float, folder: str) -> Lines:
-    """How likely the copy is fresh, and when somebody comes back."""
+    """Return how likely the copy is fresh, and when it is visited next."""
     if facts is None:
         return []
     return [("changes", _changes(facts)), ("fresh", _fresh(facts)), ("next visit", _next(facts, now, folder))]

@@ -1,8 +1,8 @@
-"""`periplus map`: every URL that a site lists, where it is known from, who would refuse it, and how long a crawl takes.
+"""`periplus map`: lists every URL a site publishes, its source, what would refuse it, and how long a crawl takes.
 
 A map is a crawl that fetches no pages (`sitemaps.only`) of one site: its robots.txt, the sitemaps and feeds that this
-names or that lie in the usual places, and what these lead to. They go to a folder of their own, which is thrown away
-unless it was named. Then every URL is judged as a crawl would judge it.
+names or that are in the usual places, and the files these name. They go to a folder of their own, which is deleted
+unless `-o` names it. Then every URL is judged as a crawl would judge it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from .output import SHOWN, Counts, MapSummary, say_files, say_json, say_lines, s
 
 _SCRATCH = "map.scratch"
 
-Site = Annotated[str, typer.Argument(metavar="SITE", show_default=False, help="A site; https:// need not be typed.")]
+Site = Annotated[str, typer.Argument(metavar="SITE", show_default=False, help="A site; https:// may be left out.")]
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="DIR", help="Keep what was fetched in this collection; else it is thrown away."
+        "--out", "-o", metavar="DIR", help="Keep what was fetched in this collection; by default it is deleted."
     ),
 ]
-All = Annotated[bool, typer.Option("--all", help="Show every file and URL on a terminal, too.")]
+All = Annotated[bool, typer.Option("--all", help="Show every file and URL, also on a terminal.")]
 
 
 def map(  # noqa: A001 - the verb
@@ -63,7 +63,7 @@ def map(  # noqa: A001 - the verb
     ca_file: options.CaFile = None,
     json: options.Json = False,
 ) -> None:
-    """Say every URL that a site lists, where it is known from, and who would refuse it, without fetching pages.
+    """List every URL a site publishes, with its source and what would refuse it, without fetching pages.
 
     Example: periplus map docs.example.org
     """
@@ -85,7 +85,7 @@ def map(  # noqa: A001 - the verb
 
 
 def _say(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
-    """Everything, on stdout."""
+    """Print everything on stdout."""
     console = stdout_console()
     scratch = Path(mkdtemp(prefix=_SCRATCH, dir=collection.folder))
     spooled = collection.layout.spooled
@@ -119,7 +119,7 @@ def _judged(listed: Iterator[Listed], judging: Judging, counts: Counts) -> Itera
 
 
 def _say_end(summary: MapSummary, console: Console, *, is_json: bool) -> None:
-    """The summary: with the rows, or beside them where they are for a program."""
+    """Print the summary: after the rows, or on stderr if the rows are for a program."""
     if is_json:
         sys.stdout.buffer.write(msgspec.json.encode({"summary": summary}) + b"\n")
         sys.stdout.buffer.flush()

@@ -23,7 +23,7 @@ from periplus.urls import site_of
 from ..crawl.live import count, lasting, size, top
 
 SHOWN = 50
-"""Files, and URLs, that are shown on a terminal if nobody asks for all."""
+"""Files, and URLs, shown on a terminal without `--all`."""
 _FORMS = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}
 _FOUND_BY = {"robots": "robots.txt", "well-known": "usual place", "page": "a page"}
 _REASONS = 8

@@ -56,20 +56,20 @@ class Fields(msgspec.Struct, frozen=True):
 
 
 def read(
-    file: Annotated[str, typer.Argument(help="The file to read; - is standard input.")],
-    as_: Annotated[Kind | None, typer.Option("--as", help="Read it as this, whatever it looks like.")] = None,
-    url: Annotated[str, typer.Option(help="Where it came from: relative URLs are resolved against it.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="Every value as a JSON line on stdout.")] = False,
+    file: Annotated[str, typer.Argument(help="The file to read; - reads standard input.")],
+    as_: Annotated[Kind | None, typer.Option("--as", help="Read it as this kind, without guessing.")] = None,
+    url: Annotated[str, typer.Option(help="Its address: relative URLs are resolved against it.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print every value as a JSON line.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
 ) -> None:
-    """Say what Periplus understands of a file: sitemap, robots.txt, feed, page, access log or metadata archive.
+    """Show what Periplus reads from a file: sitemap, robots.txt, feed, page, access log or metadata archive.
 
     Example: periplus read sitemap.xml.gz
     """
     chunks, head = _opened(file)
     kind = as_ or guess(Path(file).name, head)
     if kind is None:
-        raise UsageError(f"{file}: cannot tell what this is", hint=f"say it: --as {'|'.join(k.value for k in Kind)}")
+        raise UsageError(f"{file}: cannot tell what this is", hint=f"name it: --as {'|'.join(k.value for k in Kind)}")
     url = url or f"https://{Path(file).name}.invalid/"
     if markdown:
         _print_markdown(kind, chunks, url)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from periplus.lab.simulate.scenario import Scenario
 
 FIRST_WEB: dict[str, object] = {"web.pages": 20_000, "web.sites": 1_000, "web.largest_site": 200}
-"""Sites: large enough that some have many pages of a batch, and enough of them that most robots find one."""
+"""Sites large enough to have several pages in a batch, and numerous enough to keep most robots busy."""
 _TENTH = 10
 _WIDTH = 16
 

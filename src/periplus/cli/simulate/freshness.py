@@ -32,7 +32,7 @@ def freshness(
     plot: options.PlotFile = None,
     csv: options.CsvFile = None,
 ) -> None:
-    """Compare refresh policies on histories of change: how fresh each keeps a collection within a daily budget.
+    """Compare refresh policies on histories of change: how fresh each keeps a collection at a given budget.
 
     Example: periplus simulate freshness --policy conventional,metadata --budget 0.05,0.1,0.2
     """
@@ -129,7 +129,7 @@ def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow], known: tuple[str, .
     title = f"{scenario.history_name}; {first.pages:,} pages in {first.days} days{signals}; {seeds_words(scenario)}"
     what = f"how much fresher than {against}, in per cent of that" if against else "fresh copies, in per cent"
     notes = (
-        f"{what}, mean over time, by the share of the collection fetched a day",
+        f"{what}, mean over time, by the share of the collection that may be fetched a day",
         f"needless: fetches of pages that had not changed, in per cent, at {share_name(budgets[-1])}",
         *known,
     )

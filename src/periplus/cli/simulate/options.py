@@ -251,7 +251,7 @@ def web_options(
 def scenario_of(
     config: Path | None, options: dict[str, object], first_web: dict[str, object] | None = None
 ) -> Scenario:
-    """The settings of a file, overridden by options. `first_web` is generated where neither names a web."""
+    """Return the settings of a file, overridden by options. `first_web` is generated if no web is given."""
     from periplus.lab.simulate.scenario import PAGES_A_SITE, Scenario
 
     names = ("input.graph", "input.collection", "web.pages", "web.sites")

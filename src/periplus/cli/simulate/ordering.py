@@ -58,7 +58,7 @@ def ordering(
     csv: options.CsvFile = None,
     tables: options.TablesFolder = None,
 ) -> None:
-    """Compare orderings: how much of all PageRank each has after a share of the pages, and how long its crawl takes.
+    """Compare orderings: the share of all PageRank each has fetched after n pages, and how long its crawl takes.
 
     Example: periplus simulate ordering --policy breadth_first,opic,batch:every=5000 --budget 0.01,0.05
     """
@@ -155,7 +155,7 @@ def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Cur
         Column("virtual time"),
     )
     title = f"{scenario.web_name}; {network_words(scenario.network)}; {seeds_words(scenario)}"
-    return Sheet(title, columns, lines, ("share of all PageRank, in per cent, after that share of the pages",))
+    return Sheet(title, columns, lines, ("share of all PageRank, in per cent, by share of the pages fetched",))
 
 
 def _record(scenario: Scenario, folder: Path, files: Files) -> None:

@@ -146,7 +146,7 @@ class ExperimentProgress:
 
 
 class Files:
-    """The files that were written, to be listed at the end."""
+    """The files that were written."""
 
     def __init__(self) -> None:
         self._paths: list[Path] = []
@@ -156,7 +156,7 @@ class Files:
         self._paths.append(path)
 
     def say(self) -> None:
-        """Print the paths on stderr."""
+        """Print the paths of all files."""
         console = stderr_console()
         for path in self._paths:
             console.print(Text(f"wrote {path}"), soft_wrap=True)
@@ -182,7 +182,7 @@ def stoppable(files: Files) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        stderr_console().print(Text("interrupted: results come at the end, so none are kept but these files:"))
+        stderr_console().print(Text("interrupted: results are printed at the end, so only these files are kept:"))
         files.say()
         raise typer.Exit(INTERRUPTED) from None
     files.say()

@@ -45,13 +45,19 @@ Domains = Annotated[
 WellKnown = Annotated[
     bool,
     typer.Option(
-        "--well-known", rich_help_panel=_FAR, help="Look for sitemaps in the usual places, too, where none is named."
+        "--well-known",
+        rich_help_panel=_FAR,
+        help="Also look for sitemaps in the usual places if robots.txt names none.",
     ),
 ]
 SampleLeast = Annotated[
     int | None,
     typer.Option(
-        "--sample-least", metavar="N", min=0, rich_help_panel=_FAR, help="Of an index, read so many files at least..."
+        "--sample-least",
+        metavar="N",
+        min=0,
+        rich_help_panel=_FAR,
+        help="Minimum number of files read of a sitemap index...",
     ),
 ]
 SampleShare = Annotated[
@@ -68,11 +74,11 @@ SampleShare = Annotated[
 Rate = Annotated[
     float | None,
     typer.Option(
-        "--rate", metavar="N", min=0, rich_help_panel=_GENTLE, help="Requests a second over all sites, at most."
+        "--rate", metavar="N", min=0, rich_help_panel=_GENTLE, help="Maximum requests a second over all sites."
     ),
 ]
 TablesOnly = Annotated[
-    bool, typer.Option("--tables-only", help="Fetch nothing: count what is there, also while a survey runs.")
+    bool, typer.Option("--tables-only", help="Fetch nothing: count what was fetched, also while a survey runs.")
 ]
 
 
@@ -95,7 +101,7 @@ def survey(
     tables_only: TablesOnly = False,
     json: options.Json = False,
 ) -> None:
-    """Ask many domains for their robots.txt and sitemaps, and count what they say. The same command goes on.
+    """Fetch robots.txt and sitemaps of many domains, with statistics. The same command continues a survey.
 
     Example: periplus survey domains.txt -o my-survey
     """
@@ -136,7 +142,7 @@ def _survey_settings(out: Path, well_known: bool) -> dict[str, object]:
     if is_begun and not Config.load(path).sitemaps.only:
         raise UsageError(
             f"{out} is a crawl of pages, not a survey",
-            hint=f"name another folder, or count what is there: periplus survey -o {out} --tables-only",
+            hint=f"name another folder, or count what was fetched: periplus survey -o {out} --tables-only",
         )
     return {
         "sitemaps.only": True,
@@ -168,5 +174,5 @@ def _say_counted(collection: Collection, console: Console, *, is_json: bool) -> 
 
 
 def has_answers(surveyed: Survey) -> bool:
-    """Whether any domain said anything."""
+    """Whether any domain answered."""
     return any(row.status is not None for row in surveyed.domains.values())

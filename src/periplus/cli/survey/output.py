@@ -68,7 +68,7 @@ def summary_of_survey(collection: Collection, crawled: Summary, *, bad_lines: in
 
 
 def counts_of(collection: Collection) -> SurveySummary:
-    """What was done by now, by whoever did it."""
+    """Return what was done so far, in this run and earlier ones."""
     tally = tally_of(collection.layout)
     with states(collection.layout) as opened:
         queued = sum(len(state.queues) for state in opened.values())

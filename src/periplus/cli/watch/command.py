@@ -1,4 +1,4 @@
-"""`periplus watch`: keep a collection fresh for ever, within a budget.
+"""`periplus watch`: keeps a collection fresh within a budget of visits, until it is stopped.
 
 This file turns what was typed into settings and lets `crawl` run what `assembly` makes of them; `watch_show` says how
 it goes. The budget, of all sites and of one, and what is wanted are written down with the collection's settings, so
@@ -47,30 +47,32 @@ def watch(
     ] = None,
     per_site: Annotated[
         int | None,
-        typer.Option("--per-site", metavar="VISITS", min=0, help="Requests a day of one site, at most; 0: any."),
+        typer.Option("--per-site", metavar="VISITS", min=0, help="Maximum requests a day to one site; 0: no limit."),
     ] = None,
     objective: Annotated[
         str | None,
         typer.Option(
             "--objective",
             metavar="NAME",
-            help="What is wanted: mixed (the default), binary, harmonic, longevity, age, capture.",
+            help="What to optimise: mixed (the default), binary, harmonic, longevity, age, capture.",
         ),
     ] = None,
     for_: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="How long to watch now; by default for ever.")
+        str | None, typer.Option("--for", metavar="TIME", help="How long to watch; by default until Ctrl-C.")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", min=1, max=256, help="Processes; as many as the collection has."),
+        typer.Option(
+            "--workers", metavar="N", min=1, max=256, help="Number of processes: that of the shards of the collection."
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="For programs: a JSON line now and then on stdout.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="For programs: a JSON line every 10 s on stdout.")] = False,
 ) -> None:
-    """Keep a collection fresh for ever: come back to pages when it pays, within a budget. Ctrl-C keeps everything.
+    """Keep a collection fresh: visit pages again when it is worth it, within a budget. Ctrl-C keeps everything.
 
     Example: periplus watch docs --budget 10000
     """
@@ -83,7 +85,9 @@ def watch(
     watched = _watched(collection, asked)
     seconds = duration("--for", for_)
     if seconds is not None and not seconds:
-        raise UsageError("--for 0: no time to watch in", hint="write --for 12h, or nothing to watch until Ctrl-C")
+        raise UsageError(
+            "--for must be more than 0, got 0", hint="write --for 12h, or leave --for out to watch until Ctrl-C"
+        )
     now = for_this_run(watched, seconds)
     with held(collection), gathering(cluster, now) as (now, gather, most):
         watched.save()
@@ -96,7 +100,9 @@ def visits_a_day(text: str) -> int:
     """What was typed after `--budget`."""
     found = _BUDGET.fullmatch(text.strip().replace(",", "").replace("_", ""))
     if found is None or not int(found[1]):
-        raise UsageError(f"--budget {text}: no number of visits a day", hint="write --budget 10000 or 10000/day")
+        raise UsageError(
+            f"--budget must be a number of visits a day, got {text}", hint="write --budget 10000 or 10000/day"
+        )
     return int(found[1])
 
 
@@ -150,7 +156,7 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
 
 
 class Teller:
-    """Tells of progress as soon as freshness is known, and then now and then."""
+    """Reports progress as soon as freshness is known, and then every `PLAIN_EVERY` seconds."""
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self.last: Progress | None = None
