@@ -131,17 +131,25 @@ def test_what_cannot_be_failed_on_is_refused(run: Run, web: ScriptedWeb) -> None
 
 
 def test_a_site_without_pages_ends_with_1(run: Run, web: ScriptedWeb) -> None:
-    """Whether its URLs are missing, or its robots.txt fails; the message says why."""
+    """Whether its URLs are missing, or robots.txt forbids them all; the message says why."""
     web.said = {}
     said = run(*typed(web, "--json"))
     assert said.returncode == 1
     assert {mark["verdict"] for mark in json.loads(said.stdout)["marks"]} == {"unknown"}
     assert "error: site.test: no page could be read (404)" in said.stderr
-    web.said, web.failing = clean(), {f"{HOME}/robots.txt"}
-    failing = run(*typed(web, "--json", "--for", "20s"))
-    assert [found["name"] for found in json.loads(failing.stdout)["findings"]] == ["robots-unreachable"]
-    assert failing.returncode == 1
-    assert "no page could be read" in failing.stderr
+    web.said = {f"{HOME}/robots.txt": "User-agent: *\nDisallow: /\n"}
+    closed = run(*typed(web, "--json"))
+    assert [found["name"] for found in json.loads(closed.stdout)["findings"]] == ["robots-closed"]
+    assert closed.returncode == 1
+    assert "no page could be read" in closed.stderr
+
+
+def test_a_server_that_does_not_listen_ends_with_1(run: Run) -> None:
+    """The message says why."""
+    args = ("audit", "http://127.0.0.1:9/", "--delay", "0", "--allow-private", "127.0.0.1:9", "--for", "5s")
+    said = run(*args)
+    assert said.returncode == 1
+    assert "no page could be read (connect-refused)" in said.stderr
 
 
 def test_a_site_that_stopped_answering_ends_with_1(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

@@ -96,9 +96,8 @@ def crawl_state_of(collection: Collection, describe: Describe) -> CrawlState:
                 name, says = describe(each)
                 trusts.append(Trust(str(kept.site), name, each.verdict, says))
     known_fresh = None
-    if fresh is not None:
-        low, high = max(fresh.fresh - fresh.half, 0.0), min(fresh.fresh + fresh.half, 1.0)
-        known_fresh = KnownFreshness(fresh.pages, fresh.fresh, low, high, fresh.age)
+    if fresh is not None and fresh.checked:
+        known_fresh = KnownFreshness(fresh.pages, fresh.fresh, fresh.low, fresh.high, fresh.age)
     return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting)
 
 

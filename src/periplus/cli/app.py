@@ -29,7 +29,7 @@ VERBS = {
     "map": "List every URL a site publishes, without fetching pages.",
     "survey": "Fetch robots.txt and sitemaps of many domains, with statistics.",
     "watch": "Keep a collection fresh within a budget of visits.",
-    "refresh": "Ask every page again, once, and show what changed.",
+    "refresh": "Ask every page of a collection again, once; show what changed.",
     "changes": "Show what appeared, changed and vanished.",
     "info": "Show what is known of a collection, a site or a URL.",
     "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",

@@ -205,7 +205,7 @@ class Machine:
             rows=self._state.recent_links,
             saved=links,
         )
-        comparer = PageComparer(self._records, self._settings.churn)
+        comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
         return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth)
 
     # inputs

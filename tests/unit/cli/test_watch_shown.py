@@ -35,7 +35,7 @@ PROGRESS = Progress(
     elapsed=75.0,
     left=99.0,
     at=NOW,
-    freshness=Freshness(1_000, 0.812, 0.017, 90_000.0, 0.0142),
+    freshness=Freshness(1_000, 0.812, 0.795, 0.829, 90_000.0, 0.0142, 300),
     next_visits=VISITS,
 )
 CENSUS = FrontierStats(0, 0, 0, 0, 0, 0, 0, 0)
@@ -57,7 +57,7 @@ def test_every_fact_of_a_watch_is_shown_at_every_width(width: int) -> None:
     for fact in (
         "81.2 %",
         "of 1,000 pages (95 %: 79.5 to 82.9 %)",
-        "seen 1 d 1 h ago",
+        "visited 1 d 1 h ago",
         "changed 20 · same 20: needless 50 %",
         "10,000 a day allowed",
         "errors 2 (404 2)",
@@ -83,7 +83,7 @@ def test_the_first_moment_can_be_shown() -> None:
 def test_a_plain_line_says_it_all() -> None:
     """Where there is no terminal."""
     assert plain_line(PROGRESS, since(BEFORE, AFTER)) == (
-        "1 m 15 s: fresh 81.2 % (give or take 1.7) of 1,000 pages, seen 1 d 1 h ago in the mean, "
+        "1 m 15 s: fresh 81.2 % (95 %: 79.5 to 82.9 %) of 1,000 pages, visited 1 d 1 h ago on average, "
         "40 visits, 50 % needless, 2 new, 2 errors, next now: http://a.test/w (the sitemap's lastmod moved)"
     )
 
@@ -107,23 +107,28 @@ def test_every_key_of_a_line_is_documented(kind: type[msgspec.Struct]) -> None:
     assert [name for name in kind.__struct_fields__ if f"`{name}`" not in section[0]] == []
 
 
-def test_freshness_never_leaves_its_bounds() -> None:
-    """A share is between nothing and all, whatever its interval."""
-    sure = msgspec.structs.replace(PROGRESS, freshness=Freshness(10, 0.99, 0.3, 1.0, 1.0))
-    line = line_of("docs", sure, BEFORE, 1.0)
-    assert (line.fresh_low, line.fresh_high) == (0.69, 1.0)
+def test_a_freshness_that_no_visit_has_checked_is_not_stated() -> None:
+    """Without a revisit there is no number, on a terminal, on a line and for programs."""
+    guess = msgspec.structs.replace(PROGRESS, freshness=Freshness(731, 1.0, 0.999, 1.0, 60.0, 1.0, 0))
+    assert "not checked yet: none of 731 pages was visited twice" in "\n".join(drawn(124, guess))
+    assert plain_line(guess, since(BEFORE, BEFORE)).startswith("1 m 15 s: freshness of 731 pages not checked yet, ")
+    line = line_of("docs", guess, BEFORE, 1.0)
+    assert (line.fresh, line.fresh_low, line.fresh_high, line.checked) == (None, None, None, 0)
+    assert line.pages == 731
 
 
 def test_shards_are_one_collection() -> None:
     """Freshness is the mean over pages; who waits comes first, then who is due first, as many as one shard tells."""
     later = NextVisit(Url("http://b.test/"), NOW + 5, "worth")
     parts = [
-        Status(0, CENSUS, CrawlStats(), False, False, Freshness(100, 0.9, 0.01, 10.0, 1.0), VISITS),
-        Status(1, CENSUS, CrawlStats(), False, False, Freshness(300, 0.5, 0.01, 30.0, 2.0), (later,)),
+        Status(0, CENSUS, CrawlStats(), False, False, Freshness(100, 0.9, 0.88, 0.91, 10.0, 1.0, 5), VISITS),
+        Status(1, CENSUS, CrawlStats(), False, False, Freshness(300, 0.5, 0.3, 0.6, 30.0, 2.0, 0), (later,)),
     ]
     progress = Meter(NOW).read(parts, NOW)
     assert progress.freshness is not None
     assert progress.freshness.fresh == pytest.approx(0.6)
+    assert 0.3 < progress.freshness.low < 0.5 < 0.65 < progress.freshness.high < 0.7
+    assert progress.freshness.checked == 5
     assert [visit.url for visit in progress.next_visits] == ["http://a.test/w", "http://b.test/"]
     none = Meter(NOW).read([Status(0, CENSUS, CrawlStats(), False, False)], NOW)
     assert (none.freshness, none.next_visits) == (None, ())

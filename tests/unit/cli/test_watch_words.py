@@ -164,9 +164,12 @@ def test_headers_and_indexes_are_told_in_their_own_words() -> None:
 
 def test_a_collection_is_fresh_in_a_line() -> None:
     """With its interval, which stays between nothing and all."""
-    said = fresh_words(Freshness(12_431, 0.992, 0.017, 198_000.0, 0.01))
-    assert said == "99.2 % of 12,431 pages, most likely (95 %: 98 % to 100 %); seen 2 d 7 h ago in the mean"
+    said = fresh_words(Freshness(12_431, 0.992, 0.975, 1.0, 198_000.0, 0.01, 40))
+    assert said == "99.2 % of 12,431 pages, most likely (95 %: 98 % to 100 %); last visited 2 d 7 h ago on average"
     assert fresh_words(None) == ""
+    unchecked = fresh_words(Freshness(12_431, 0.999, 0.99, 1.0, 198_000.0, 0.01, 0))
+    assert unchecked.startswith("not checked yet: none of 12,431 pages was visited twice")
+    assert "99" not in unchecked
 
 
 # from what is kept

@@ -78,6 +78,15 @@ def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
     assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
 
 
+def test_a_scheduled_revisit_is_not_a_visit_in_a_row() -> None:
+    """Where pages may be revisited after five seconds, what differs then is a change."""
+    edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
+    sites = SiteRecords(MemoryState().sites)
+    often = PageComparer(sites, ChurnSettings(instant=60.0), shortest=5.0)
+    assert often.compare(kept(edited[0], 1000.0), edited[1], 1005.0).level is ChangeLevel.MAJOR
+    assert often.compare(kept(edited[0], 1000.0), edited[1], 1001.0).level is ChangeLevel.RAW_ONLY
+
+
 def test_304_right_after_a_visit_counts_for_the_sample() -> None:
     """Otherwise such a site would be fetched twice in a row forever. Later ones teach that content stayed."""
     site = Memory()

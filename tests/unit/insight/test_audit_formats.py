@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from typing import Any
 from xml.etree import ElementTree
 
 from tests.unit.insight.test_audit_catalogue import audit_of
@@ -21,7 +22,7 @@ def finding(name: str, *urls: str, note: str = "", count: int = 0) -> Finding:
     return Finding(name, kind.area, kind.severity, count or len(urls) or 1, 9, "a title", "why", "do", examples)
 
 
-def sarif(audit: Audit, before: Audit | None = None) -> dict[str, object]:
+def sarif(audit: Audit, before: Audit | None = None) -> dict[str, Any]:
     log = json.loads(to_sarif(audit, compare(before, audit) if before else None))
     assert isinstance(log, dict)
     return log
@@ -33,7 +34,7 @@ def test_sarif_has_the_required_properties() -> None:
         audit_of(finding("broken-links", EVIL, note="404"), finding("no-sitemap"), finding("orphans", "http://x/"))
     )
     assert (log["version"], log["$schema"]) == ("2.1.0", "https://json.schemastore.org/sarif-2.1.0.json")
-    [run] = log["runs"]  # type: ignore[misc]
+    [run] = log["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert run["tool"]["driver"]["name"]
     assert len({rule["id"] for rule in rules}) == len(rules) == len(KINDS)
@@ -55,7 +56,7 @@ def test_sarif_of_a_comparison_has_baseline_states() -> None:
     """New, unchanged and absent: every result has one of them."""
     before = audit_of(finding("orphans", "http://a.test/1", "http://a.test/2"))
     log = sarif(audit_of(finding("orphans", "http://a.test/2", "http://a.test/3")), before)
-    results = log["runs"][0]["results"]  # type: ignore[index]
+    results = log["runs"][0]["results"]
     places = {
         result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]: result["baselineState"]
         for result in results

@@ -14,7 +14,6 @@ from time import time
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from rich.console import Console
 
 from periplus.assembly.collection import Collection, held
 from periplus.model import Url
@@ -23,6 +22,8 @@ from periplus.urls import site_of
 from ..crawl.command import run
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from periplus.insight.audit import Checks, SitemapLook, UrlCheck
 
 _MAX_REDIRECTS = 10

@@ -107,9 +107,11 @@ def fresh_words(known: Freshness | None) -> str:
     """How fresh all copies are now; nothing if there is none."""
     if known is None:
         return ""
-    low, high = max(known.fresh - known.half, 0.0), min(known.fresh + known.half, 1.0)
-    likely = f"{share(known.fresh)} of {count(known.pages)} pages, most likely (95 %: {share(low)} to {share(high)})"
-    return f"{likely}; seen {lasting(known.age)} ago in the mean"
+    seen = f"last visited {lasting(known.age)} ago on average"
+    if not known.checked:
+        return f"not checked yet: none of {count(known.pages)} pages was visited twice; {seen}"
+    between = f"95 %: {share(known.low)} to {share(known.high)}"
+    return f"{share(known.fresh)} of {count(known.pages)} pages, most likely ({between}); {seen}"
 
 
 # a site

@@ -1,7 +1,7 @@
-"""What a person sees while a collection is watched, and what a program is told: the same numbers, from a `Progress`.
+"""Prints the progress of a watch: rows on a terminal, plain lines elsewhere, JSON lines for programs.
 
-On a terminal: freshness, visits, what a visit must be worth, the next visits and why each. Elsewhere one plain line now
-and then. docs/freshness.md explains the numbers.
+All have the same numbers, from a `Progress`: freshness, visits, the price of a visit, and the next visits with the
+reason of each. docs/freshness.md explains them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..crawl.live import Row, View, count, host_rows, lasting, top
 from ..info.freshness import share, when, why
 
 _WIDE = 124
-"""Columns from which on a URL and the reason of a visit go on one line."""
+"""Width in columns from which a URL and the reason of its visit share a line."""
 
 
 class Foretold(Struct, frozen=True):
-    """A visit to come, for programs: `due_in` seconds (0: now), with the `reason` as a word and `why` in words."""
+    """A visit to come, for programs: due in `due_in` seconds (0: now), the `reason` as a key and `why` as text."""
 
     url: Url
     due_in: float
@@ -32,13 +32,15 @@ class Foretold(Struct, frozen=True):
 
 
 class WatchLine(Struct, frozen=True):
-    """What `--json` says, every few seconds and at the end.
+    """What `--json` prints, every few seconds and at the end.
 
     `at` is POSIX time by the clock of the crawl, `seconds` how long the command has run; neither jumps when the
-    machine's clock is set. `fresh` is the share of `pages` that are likely what they say now, between `fresh_low` and
-    `fresh_high` with 95 % probability; `age` the mean seconds since pages were last seen; `price` what a visit must be
-    worth. All of these are null until they are known. `visits`, `changed`, `same`, `new`, `errors` and `fetches` are of
-    this run, `needless` is the share of `visits` that found nothing changed. `ended` is empty until the last line.
+    machine's clock is set. `fresh` is the estimated share of `pages` whose copies are what the pages say now, between
+    `fresh_low` and `fresh_high` with 95 % probability; these three are null as long as `checked`, the number of pages
+    that were visited more than once, is 0. `age` is the mean of the seconds since pages were last visited, `price` what
+    a visit must be worth; both are null until they are known. `visits`, `changed`, `same`, `new`, `errors` and
+    `fetches` are of this run, `needless` is the share of `visits` that found no change. `ended` is empty until the last
+    line.
     """
 
     collection: str
@@ -50,6 +52,7 @@ class WatchLine(Struct, frozen=True):
     fresh_high: float | None
     age: float | None
     price: float | None
+    checked: int
     budget: float
     visits: int
     changed: int
@@ -64,7 +67,7 @@ class WatchLine(Struct, frozen=True):
 
 
 class Watched(Struct, frozen=True):
-    """What was done since the command was typed, from what there was before."""
+    """What was done since the command began."""
 
     changed: int
     same: int
@@ -74,17 +77,17 @@ class Watched(Struct, frozen=True):
 
     @property
     def visits(self) -> int:
-        """Second visits that could be compared with the one before."""
+        """Revisits that could be compared with the visit before."""
         return self.changed + self.same
 
     @property
     def needless(self) -> float | None:
-        """The share of visits that found what was known."""
+        """The share of visits that found no change."""
         return self.same / self.visits if self.visits else None
 
 
 def since(before: CrawlStats, now: CrawlStats) -> Watched:
-    """The difference; never less than nothing, while some shards have not spoken yet."""
+    """The difference of two counts; not negative, even while some shards have not reported yet."""
     errors = {reason: number - before.errors.get(reason, 0) for reason, number in now.errors.items()}
     return Watched(
         max(now.changed - before.changed, 0),
@@ -113,9 +116,11 @@ def _fresh_row(progress: Progress) -> Row:
     seen = _known(progress)
     if seen is None:
         return "fresh", "…", Text("not known yet"), Text()
-    low, high = interval(progress)
-    fact = f"of {count(seen.pages)} pages (95 %: {100 * low:.1f} to {100 * high:.1f} %)"
-    return "fresh", f"{100 * seen.fresh:.1f} %", Text(fact), Text(f"seen {lasting(seen.age)} ago in the mean")
+    age = Text(f"visited {lasting(seen.age)} ago on average")
+    if not seen.checked:
+        return "fresh", "…", Text(f"not checked yet: none of {count(seen.pages)} pages was visited twice"), age
+    fact = f"of {count(seen.pages)} pages (95 %: {_interval(seen)})"
+    return "fresh", f"{100 * seen.fresh:.1f} %", Text(fact), age
 
 
 def _known(progress: Progress) -> Freshness | None:
@@ -123,10 +128,8 @@ def _known(progress: Progress) -> Freshness | None:
     return progress.freshness if progress.freshness is not None and progress.freshness.pages else None
 
 
-def interval(progress: Progress) -> tuple[float, float]:
-    """Where freshness lies with 95 % probability."""
-    seen = _known(progress)
-    return (0.0, 1.0) if seen is None else (max(seen.fresh - seen.half, 0.0), min(seen.fresh + seen.half, 1.0))
+def _interval(seen: Freshness) -> str:
+    return f"{100 * seen.low:.1f} to {100 * seen.high:.1f} %"
 
 
 def _visit_rows(done: Watched, budget: float) -> list[Row]:
@@ -137,7 +140,7 @@ def _visit_rows(done: Watched, budget: float) -> list[Row]:
     wrong = Text(f"errors {count(errors)} ({top(done.errors)})", style="yellow") if errors else Text("no errors", "dim")
     return [
         ("visits", count(done.visits), Text(fact), Text(f"{count(round(budget))} a day allowed")),
-        ("new", count(done.new), Text("pages that were never seen before"), wrong),
+        ("new", count(done.new), Text("pages fetched for the first time"), wrong),
     ]
 
 
@@ -154,15 +157,17 @@ def _next_rows(progress: Progress) -> list[Row]:
 
 
 def plain_line(progress: Progress, done: Watched) -> str:
-    """All that matters on one line."""
+    """The progress on one line."""
     seen = _known(progress)
     parts = []
     if seen is None:
         parts.append("freshness not known yet")
+    elif not seen.checked:
+        parts.append(f"freshness of {count(seen.pages)} pages not checked yet")
     else:
-        half = 100 * (interval(progress)[1] - interval(progress)[0]) / 2
-        parts.append(f"fresh {100 * seen.fresh:.1f} % (give or take {half:.1f}) of {count(seen.pages)} pages")
-        parts.append(f"seen {lasting(seen.age)} ago in the mean")
+        parts.append(f"fresh {100 * seen.fresh:.1f} % (95 %: {_interval(seen)}) of {count(seen.pages)} pages")
+    if seen is not None:
+        parts.append(f"visited {lasting(seen.age)} ago on average")
     needless = "" if done.needless is None else f", {share(done.needless)} needless"
     parts.append(f"{count(done.visits)} visits{needless}")
     parts.append(f"{count(done.new)} new")
@@ -175,19 +180,20 @@ def plain_line(progress: Progress, done: Watched) -> str:
 
 
 def line_of(collection: str, progress: Progress, before: CrawlStats, budget: float, ended: str = "") -> WatchLine:
-    """The same for programs."""
+    """The progress for programs."""
     done, seen = since(before, progress.tally), _known(progress)
-    low, high = interval(progress)
+    checked = seen if seen is not None and seen.checked else None
     return WatchLine(
         collection=collection,
         at=round(progress.at, 3),
         seconds=round(progress.elapsed, 3),
         pages=seen.pages if seen else 0,
-        fresh=round(seen.fresh, 5) if seen else None,
-        fresh_low=round(low, 5) if seen else None,
-        fresh_high=round(high, 5) if seen else None,
+        fresh=round(checked.fresh, 5) if checked else None,
+        fresh_low=round(checked.low, 5) if checked else None,
+        fresh_high=round(checked.high, 5) if checked else None,
         age=round(seen.age, 1) if seen else None,
         price=seen.price if seen else None,
+        checked=seen.checked if seen else 0,
         budget=round(budget, 1),
         visits=done.visits,
         changed=done.changed,

@@ -12,6 +12,7 @@ text and its parts.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from periplus.content import Churn, ChurnSettings, change_since, has_text_rule, is_heading_same, settled_level
@@ -33,11 +34,18 @@ class Compared(NamedTuple):
 
 
 class PageComparer:
-    """Compares pages with their last version, and learns which parts of a site's pages are noise."""
+    """Compares pages with their last version, and learns which parts of a site's pages are noise.
 
-    def __init__(self, sites: SiteRecords, settings: ChurnSettings | None = None) -> None:
+    `shortest` is the shortest time in seconds after which a page is visited again for its changes: such a revisit must
+    not count as a visit in a row, or its changes would be taken for noise.
+    """
+
+    def __init__(
+        self, sites: SiteRecords, settings: ChurnSettings | None = None, *, shortest: float = math.inf
+    ) -> None:
         self._sites = sites
         self._settings = settings or ChurnSettings()
+        self._instant = min(self._settings.instant, shortest / 2)
 
     def compare(self, record: UrlRecord | None, page: Page, at: float) -> Compared:
         """Compare a page fetched at a time with what is known of its URL from before."""
@@ -78,7 +86,7 @@ class PageComparer:
     def _is_instant(self, record: UrlRecord, at: float) -> bool:
         """Whether the last version was seen a moment ago: it was fetched then, or the server answered 304."""
         seen_at = record.fetched_at if record.status == _NOT_MODIFIED else record.kept_at
-        return seen_at is not None and 0.0 <= at - seen_at <= self._settings.instant
+        return seen_at is not None and 0.0 <= at - seen_at <= self._instant
 
 
 def _blocks(record: UrlRecord) -> bytes:

@@ -73,8 +73,9 @@ _LOOKED_AHEAD = 20
 """Calendar entries that are looked at before their time while slots are idle."""
 _MIN_ROOM = 20
 """Revisits that may wait with their sites, if that is more than the visits of an hour."""
-_MAX_INTERVAL = 600.0
-"""Seconds between two measurements of freshness, at most: each reads up to 2,000 records."""
+_MAX_INTERVAL, _INTERVAL_PER_PAGE = 600.0, 0.01
+"""Seconds between two measurements of freshness, at most; and at least, for each page in the sample: measuring 2,000
+pages takes half a second."""
 _WITHOUT_CONDITION = 0.1
 """Share of revisits that are sent without validators, to find servers that answer 304 whatever has changed."""
 _REVISED_AT_ONCE = 1_000
@@ -424,7 +425,8 @@ class Revisits:
         """How fresh the collection is, from a sample of its pages; `waiting` of them are queued to be visited again."""
         if self._estimator is None:
             return None
-        interval = min(10 * DAY / max(self.visits_per_day, 1.0), _MAX_INTERVAL)
+        least = _INTERVAL_PER_PAGE * len(self._estimator.urls)
+        interval = min(max(10 * DAY / max(self.visits_per_day, 1.0), least), _MAX_INTERVAL)
         return self._estimator.read(len(self._state.calendar) + waiting, self.price, now, interval)
 
     def upcoming(self, now: float, limit: int) -> list[NextVisit]:

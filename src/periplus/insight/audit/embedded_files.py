@@ -42,7 +42,7 @@ _UNCHECKED: Final = "not requested: an audit of a site requests them, an audit o
 _EXTERNAL: Final = "not requested: add --external"
 
 _FILES: Final = """
-create or replace temp table audited_files as
+create or replace temp table audited_embeds as
 select url, kind, min(page) as page, count(distinct page) as pages from audited_embedded
 semi join (select url as page from audited where is_page) using (page) group by url, kind
 """
@@ -155,7 +155,7 @@ def check_embedded(table: SiteTable, embedded: Embedded, checks: Checks) -> Embe
     findings: list[Finding] = []
     unjudged: dict[str, str] = {}
     for kind, name in _NAMES.items():
-        files = f"(select * from audited_files where kind = '{kind}')"
+        files = f"(select * from audited_embeds where kind = '{kind}')"
         findings += finding(name, table.found(_DEAD.format(files=files)), table.number(_CHECKED.format(files=files)))
         unjudged |= _unchecked(table, name, files, _UNCHECKED)
     for name, files, why in (
@@ -168,7 +168,7 @@ def check_embedded(table: SiteTable, embedded: Embedded, checks: Checks) -> Embe
     findings += finding("hreflang-no-return", table.found(_ONE_WAY), pairs)
     if not embedded.read and table.count("is_page"):
         unjudged |= dict.fromkeys((*_NAMES.values(), "hreflang-no-return"), _UNREAD)
-    wanted = [*_wanted(table, "audited_files"), *_wanted(table, _DOCUMENTS)]
+    wanted = [*_wanted(table, "audited_embeds"), *_wanted(table, _DOCUMENTS)]
     return EmbeddedChecks(findings, unjudged, wanted, _wanted(table, _OUTSIDE))
 
 

@@ -40,8 +40,8 @@ from .change_rate import ByChance, RunningRate, from_dates, improved, likeliest,
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
+from .fresh_share import FreshShare, fresh_chances, fresh_share
 from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-from .gauging import fresh_chances
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
 from .hearsay import believed, deafened
 from .ledger import Ledger
@@ -73,6 +73,7 @@ __all__ = [
     "CrawlValue",
     "Estimates",
     "EstimationSettings",
+    "FreshShare",
     "GroupPrior",
     "Hub",
     "KindEvidence",
@@ -110,6 +111,7 @@ __all__ = [
     "fit_prior",
     "fragment_index",
     "fresh_chances",
+    "fresh_share",
     "from_dates",
     "group_rates",
     "hub_ripe_age",

@@ -33,9 +33,12 @@ Floats = NDArray[np.float64]
 _RATES: Floats = np.geomspace(1e-4, 1e4, 81)
 """Changes a day: from once in 27 years to every nine seconds, ten steps for each power of ten."""
 _PRIOR_RANGE = (1e-3, 30.0)
-"""Changes a day between which the rates of the prior lie, all powers of ten alike. Pages beyond are found by visits."""
+"""Changes a day between which the rates of the prior lie, all powers of ten alike."""
+_PRIOR_PER_AGE = 3.0
+"""The prior goes on to this number of changes in the mean age of the copies: before visits have shown it, no copy,
+however young, is taken for fresh."""
 _PRIOR_PAGES, _PRIOR_DRAWS = 1.5, 3
-"""Weight of the prior, in visited pages, and the rates that a replicate draws from it: few, so that replicates differ."""
+"""Weight of the prior, in visited pages, and rates that a replicate draws from it: few, so that replicates differ."""
 _COMMON_PAGES, _COMMON_DRAWS = 5.0, 5
 """The same for what all sites have in common, of which a site's own distribution is a variation."""
 _REPLICATES = 48
@@ -87,8 +90,10 @@ def fresh_share(
     spread = np.sqrt((known + drawn) / count)
     possible = np.clip(shares + _NOISE[:, None] * spread, 0.0, 1.0)
     low, high = np.quantile(possible, (0.025, 0.975))
-    mean = float(shares.mean())
-    return FreshShare(mean, float(min(low, mean)), float(max(high, mean)))
+    mean, half_a_page = float(shares.mean()), 0.5 / count * sampled
+    return FreshShare(
+        mean, max(min(float(low), mean) - half_a_page, 0.0), min(max(float(high), mean) + half_a_page, 1.0)
+    )
 
 
 def fresh_chances(
@@ -147,8 +152,8 @@ def _replicates(
     number = np.asarray(site, np.int64)
     kept = pages_of(b"".join(page.pack() for page in pages))
     seen = _evidence(kept, number, sites, random)
-    common = seen.fit(_drawn_prior(random))
     ages = np.maximum(now - kept["visited_at"], 0.0) / DAY
+    common = seen.fit(_drawn_prior(random, _PRIOR_PER_AGE / max(float(ages.mean()), 1e-6)))
     chances = np.empty_like(seen.weights)
     for group in range(int(seen.owner.max()) + 1):
         rows = seen.owner == group
@@ -211,9 +216,10 @@ def _false_dates(site: SiteEvidence, random: Generator) -> Floats:
     return random.beta(checked * share, checked * (1.0 - share), _REPLICATES)
 
 
-def _drawn_prior(random: Generator) -> Floats:
-    """For each replicate a few rates from the prior."""
-    logs = random.uniform(*np.log(_PRIOR_RANGE), (_PRIOR_DRAWS, _REPLICATES))
+def _drawn_prior(random: Generator, highest: float) -> Floats:
+    """For each replicate a few rates from the prior, which goes to `highest` or further."""
+    slowest, fastest = _PRIOR_RANGE
+    logs = random.uniform(np.log(slowest), np.log(max(fastest, highest)), (_PRIOR_DRAWS, _REPLICATES))
     places = np.abs(np.log(_RATES)[:, None, None] - logs).argmin(axis=0)
     return _weighted(places, _PRIOR_PAGES, random)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fresh_chances, reckoned
+from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fresh_chances, fresh_share, reckoned
 from periplus.policy.refresh.appraisal import certainty, is_disproved, learnt, nothing_unheard, rate_of
 from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
 from periplus.policy.refresh.reckoning import pages_of
@@ -25,20 +25,29 @@ def visited(rate: float, intervals: list[float], random: np.random.Generator) ->
 
 
 @pytest.mark.parametrize("visits", [3, 8])
-def test_what_is_told_is_true(visits: int) -> None:
-    """Two sites, one of pages that change all the time or never, one of all kinds: within two points.
+def test_the_interval_holds_the_share_of_each_site(visits: int) -> None:
+    """Two sites, one of pages that change all the time or never, one of all kinds.
 
-    Of copies much younger than visits are apart less is known: who changes daily looks like who changes by the minute.
+    Of copies much younger than the time between visits less is known: a page that changes daily looks like one that
+    changes by the minute.
     """
     random = np.random.default_rng(visits)
     rates = np.concatenate((np.repeat((5.0, 0.01), 600), np.exp(random.uniform(np.log(0.01), np.log(3.0), 1200))))
-    site = np.repeat((0, 1), 1200)
     pages = [visited(rate, list(random.uniform(0.3, 3.0, visits)), random) for rate in rates]
-    for days, within in ((0.2, 0.07), (1.0, 0.02), (5.0, 0.02)):
-        told = fresh_chances(pages, site.tolist(), [SiteEvidence(), SiteEvidence()], NOW + days * DAY)
-        true = np.exp(-rates * days)
-        for number in (0, 1):
-            assert told[site == number].mean() == pytest.approx(true[site == number].mean(), abs=within)
+    for days, widest in ((0.2, 0.25), (1.0, 0.12), (5.0, 0.12)):
+        for first in (0, 1200):
+            told = fresh_share(pages[first : first + 1200], [0] * 1200, [SiteEvidence()], NOW + days * DAY)
+            true = float(np.exp(-rates[first : first + 1200] * days).mean())
+            assert told.low <= true <= told.high
+            assert told.high - told.low < widest
+
+
+def test_a_sample_says_less_than_all_pages() -> None:
+    """The interval of a large collection is wider than that of a collection of the sampled pages alone."""
+    pages = [visited((20.0, 0.001)[page % 2], [1.0] * 8, np.random.default_rng(page)) for page in range(200)]
+    whole, part = (fresh_share(pages, [0] * 200, [SiteEvidence()], NOW + DAY, n) for n in (200, 10**6))
+    assert part.high - part.low > whole.high - whole.low
+    assert whole.mean == part.mean
 
 
 def test_dates_tell_of_pages_that_were_seen_once() -> None:
@@ -62,6 +71,8 @@ def test_signals_deny_freshness() -> None:
     assert quiet > 0.9
     assert told < 0.02
     assert len(fresh_chances([], [], [], NOW)) == 0
+    nothing = fresh_share([], [], [], NOW)
+    assert (nothing.low, nothing.high) == (0.0, 1.0)
 
 
 def test_changes_may_be_told_and_not_heard_yet() -> None:
