@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 """The version. The build reads it from here, so that importing it needs no package metadata."""
 
+TYPE_CHECKING = False  # as a type checker knows it; importing typing would cost more than all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from periplus import robots as robots
     from periplus import sitemap as sitemap
     from periplus import urls as urls

@@ -156,6 +156,16 @@ def test_seed_that_is_not_a_url_is_shown_without_its_password(tmp_path: Path) ->
     assert "hunter2" not in str(refused.value) + refused.value.hint
 
 
+def test_password_in_a_file_of_settings(web: Recorder, tmp_path: Path) -> None:
+    """A seed in the user's own settings file is a login, too, and the collection's copy does not have it."""
+    settings = tmp_path / "mine.toml"
+    settings.write_text(f'[crawl]\nseeds = ["http://ann:{SECRETS[0]}@private.test/"]\n')
+    with periplus.crawl(out=tmp_path / "c", config=settings, **options(web)) as crawl:
+        for page in crawl:
+            assert SECRETS[0].encode() not in everything_written(tmp_path / "c"), page.url
+    assert web.sent_to("private.test")[0]["authorization"] == LOGIN
+
+
 def test_each_site_has_its_own(web: Recorder, tmp_path: Path) -> None:
     """A dict by site gives each site its own, whichever are seeds."""
     periplus.crawl(

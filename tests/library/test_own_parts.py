@@ -151,19 +151,26 @@ def test_no_items_yet(tmp_path: Path) -> None:
     assert periplus.open(tmp_path / "c").query("select url, fetched_at from items").fetchall() == []
 
 
-def test_entry_points_are_known_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package that is installed offers parts by name, to programs and to the command line's settings."""
+def install_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a package on the path that offers a filter, an ordering and an extractor."""
     package = tmp_path / "site" / "plugged-1.0.dist-info"
     package.mkdir(parents=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
     (package / "entry_points.txt").write_text(
-        "[periplus.filters]\nproducts = plugged:products\n[periplus.extractors]\ntitles = plugged:titles\n"
+        "[periplus.filters]\nproducts = plugged:products\n[periplus.orderings]\nlast_first = plugged:last_first\n"
+        "[periplus.extractors]\ntitles = plugged:titles\n"
     )
     (tmp_path / "site" / "plugged.py").write_text(
         "def products(url, found):\n    return '/product/' in url\n"
+        "def last_first(url, found):\n    return int(url[-1]) / 10 if url[-1].isdigit() else 0\n"
         "def titles(page):\n    return {'title': page.title}\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
+
+
+def test_entry_points_are_known_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that is installed offers parts by name; an unknown name is refused, with the nearest one."""
+    install_parts(tmp_path, monkeypatch)
     with shop(3) as web:
         periplus.crawl(SEED, out=tmp_path / "c", want="products", extract="titles", **quick(web)).run()
         with pytest.raises(periplus.ConfigError, match="no entry point 'product'") as refused:
@@ -171,3 +178,19 @@ def test_entry_points_are_known_by_name(tmp_path: Path, monkeypatch: pytest.Monk
     assert "did you mean 'products'?" in refused.value.hint
     titles = periplus.open(tmp_path / "c").query("select title from items").fetchall()
     assert sorted(titles) == [("Product 0",), ("Product 1",), ("Product 2",), ("The shop",)]
+
+
+def test_entry_points_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--want` and `--score` name the same parts."""
+    from periplus.cli import main
+
+    install_parts(tmp_path, monkeypatch)
+    with shop(4) as web:
+        options = ["--proxy", web.base, "--delay", "0", "--workers", "1", "--no-sitemaps"]
+        command = ["periplus", "crawl", SEED, "-o", str(tmp_path / "c"), "--want", "products", "--score", "last_first"]
+        monkeypatch.setattr("sys.argv", [*command, *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        asked = [url for url in web.asked if not url.endswith("robots.txt")]
+    assert not ended.value.code
+    assert asked == [SEED, *(f"{SEED}product/{number}" for number in (3, 2, 1, 0))]

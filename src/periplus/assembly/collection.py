@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
-from periplus.assembly.seeds import seeds_and_credentials
+from periplus.assembly.seeds import seeds_and_credentials, split_userinfo
 from periplus.config import Config
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
 from periplus.crawl.machine import ShardMeta
@@ -110,6 +110,8 @@ def planned(
     found = seeds_from(texts)
     if not found:
         raise UsageError("no seeds", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
+    if credentials and config.crawl.seeds:  # the settings of a run are logged
+        config = config.with_options({"crawl.seeds": [split_userinfo(seed)[0] for seed in config.crawl.seeds]})
     return Collection(folder, config, found, is_new, credentials)
 
 

@@ -84,7 +84,7 @@ def addresses(pairs: Iterable[str] | Mapping[str, str]) -> dict[str, str] | None
         name, equals, address = pair.partition("=")
         if not (name and equals and address):
             raise UsageError(
-                f"--resolve {pair}: expected a name and an address", hint="write --resolve www.example.org=192.0.2.1"
+                f"--resolve must be NAME=ADDRESS, got {pair}", hint="write --resolve www.example.org=192.0.2.1"
             )
         found[name.lower()] = address
     return found or None

@@ -54,6 +54,21 @@ class OwnParts(Struct, frozen=True):
 NO_PARTS: Final = OwnParts()
 
 
+def own_parts(
+    want: Want | str | None,
+    score: Score | str | None,
+    order: str | None,
+    credentials: Credentials = NO_CREDENTIALS,
+) -> OwnParts:
+    """The parts that were asked for, checked: names exist, and there is one ordering."""
+    if score is not None and order is not None:
+        raise UsageError(f"score and order ({order}) are two orderings", hint="give one of them")
+    parts = OwnParts(want, score, credentials)
+    load_part(FILTERS, want)
+    load_part(ORDERINGS, score)
+    return parts
+
+
 def load_part(group: str, part: Callable[..., Any] | str | None) -> Callable[..., Any] | None:
     """A function as it is, or the one that an entry point of this name offers."""
     if not isinstance(part, str):

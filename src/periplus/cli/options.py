@@ -81,6 +81,24 @@ Order = Annotated[
         help=f"Which URLs first: {', '.join(orderings())}; by default breadth_first.",
     ),
 ]
+Want = Annotated[
+    str | None,
+    typer.Option(
+        "--want",
+        metavar="NAME",
+        rich_help_panel=_FAR,
+        help="Fetch only URLs that this filter of an installed package wants (entry points: periplus.filters).",
+    ),
+]
+Score = Annotated[
+    str | None,
+    typer.Option(
+        "--score",
+        metavar="NAME",
+        rich_help_panel=_FAR,
+        help="In place of --order: an ordering of an installed package (entry points: periplus.orderings).",
+    ),
+]
 OrderBy = Annotated[
     Path | None,
     typer.Option(

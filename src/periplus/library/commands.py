@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from periplus.assembly import Layout
 from periplus.assembly import collection as plans
 from periplus.assembly.options import crawl_settings, wire_settings
-from periplus.assembly.parts import EXTRACTORS, OwnParts, load_part
+from periplus.assembly.parts import EXTRACTORS, load_part, own_parts
 from periplus.crawl.sharding import Gather
-from periplus.model import UsageError
 from periplus.policy.found import Score, Want
 
 from .collection import Collection
@@ -65,8 +64,6 @@ def crawl(
     are sent to the origins of the seeds only, or to the sites that they name (`docs/library.md`).
     """
     folder = Path(out)
-    if score is not None and order is not None:
-        raise UsageError(f"score= and order={order!r} are two orderings", hint="give one of them")
     asked = {
         **crawl_settings(
             limit=limit,
@@ -92,7 +89,7 @@ def crawl(
         options=asked,
     )
     given = credentials_for(plan.seeds, headers=headers, cookies=cookies, auth=auth)
-    parts = OwnParts(want, score, plan.credentials.merged(given))
+    parts = own_parts(want, score, order, plan.credentials.merged(given))
     made = cast("Extract | None", load_part(EXTRACTORS, extract))
     return Crawl(replace(plan, credentials=parts.credentials), parts, extract=made, gathering=_gathering(cluster))
 

@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import typer
+from msgspec.structs import replace
 from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS
 from periplus.assembly.collection import Collection, held, planned, read_lines
 from periplus.assembly.options import crawl_settings, wire_settings
-from periplus.assembly.parts import OwnParts
+from periplus.assembly.parts import NO_PARTS, OwnParts, own_parts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
 from periplus.assembly.summary import Summary
@@ -51,6 +52,8 @@ def crawl(
     seed_file: options.SeedFile = None,
     order: options.Order = None,
     order_by: options.OrderBy = None,
+    want: options.Want = None,
+    score: options.Score = None,
     sitemap: options.Sitemap = None,
     sitemaps: options.Sitemaps = None,
     delay: options.Delay = None,
@@ -87,6 +90,7 @@ def crawl(
         ),
         **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
+    parts = own_parts(want, score, order)
     collection = planned(
         out, seeds=seeds or [], seed_lines=_lines(seed_file) if seed_file else (), settings=config, options=asked
     )
@@ -95,7 +99,7 @@ def crawl(
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection.save()
-        summary = run(collection, stderr_console(), gather=gather, most=most)
+        summary = run(collection, stderr_console(), gather=gather, most=most, parts=parts)
     say_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 
@@ -110,13 +114,14 @@ def run(
     revisits_only: bool = False,
     gather: Gather | None = None,
     most: int = MAX_SHARDS,
+    parts: OwnParts = NO_PARTS,
     tell: Callable[[Progress], None] = lambda _progress: None,
 ) -> Summary:
     """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called with all progress.
 
     `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards.
     """
-    parts = OwnParts(credentials=collection.credentials)
+    parts = replace(parts, credentials=collection.credentials)
     running = CrawlRun(
         collection, watches=watches, revisits_only=revisits_only, gather=gather, parts=parts, work=view.work
     )

@@ -99,7 +99,7 @@ def since(before: CrawlStats, now: CrawlStats) -> Watched:
 
 
 def view_of(before: CrawlStats, budget: float) -> View:
-    """How a watch is shown that began with the counts `before` and may make `budget` visits a day."""
+    """Return the display of a watch that began with this tally and may make `visits_a_day` visits."""
 
     def rows(progress: Progress) -> list[Row]:
         done = since(before, progress.tally)
