@@ -69,7 +69,7 @@ def ulinks(
     URLs may come in any number; 20,000 of them, sampled, make the tree. `as_of`: the time from which the age of a page
     is computed; (nearly) the newest lastmod, if not given.
     """
-    sample = Sample(urls, size=SAMPLE, seed=seed, mends=not exact)
+    sample = Sample(urls, size=SAMPLE, seed=seed, repairs=not exact)
     if exact:
         return exact_ulinks(sample, k, k if m is None else m)
     return chosen_ulinks(sample, k, k if m is None else m, is_page=is_page, as_of=as_of)

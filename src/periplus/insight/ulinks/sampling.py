@@ -44,13 +44,13 @@ class Sample:
     `total` is how many there were, `unreadable` how many more were no URLs, or longer than the protocol lets them be.
     """
 
-    def __init__(self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, mends: bool = True) -> None:
+    def __init__(self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, repairs: bool = True) -> None:
         self.total = 0
         self.unreadable = 0
         self._prints = array("Q")
         self._drawn: list[Listed] = []
         random = Random(seed)  # noqa: S311 - chance, not secrets
-        for url, listed in self._read(urls, mends):
+        for url, listed in self._read(urls, repairs):
             self.total += 1
             drawn = Listed(url, listed.priority, listed.lastmod, listed.title)
             if len(self._drawn) < size:
@@ -59,12 +59,12 @@ class Sample:
                 self._drawn[place] = drawn
         self._known = np.unique(np.frombuffer(self._prints, np.uint64))
 
-    def _read(self, urls: Iterable[str | Listed], mends: bool) -> Iterator[tuple[Url, Listed]]:
+    def _read(self, urls: Iterable[str | Listed], repairs: bool) -> Iterator[tuple[Url, Listed]]:
         """Every URL in canonical form, a few thousand at a time."""
         each = iter(urls)
         while some := list(islice(each, _AT_ONCE)):
             listed = [one if isinstance(one, Listed) else Listed(one) for one in some]
-            found = [repaired(one.url) if mends else canonical(one.url) for one in listed]
+            found = [repaired(one.url) if repairs else canonical(one.url) for one in listed]
             pairs = [
                 (url, one) for url, one in zip(found, listed, strict=True) if url is not None and len(url) < _LONGEST
             ]
