@@ -75,7 +75,7 @@ static inline PyObject *string_of(const State *state, Span bytes) {
     return bytes.size ? PyUnicode_DecodeUTF8((const char *)bytes.at, bytes.size, "replace") : held(state->empty);
 }
 
-/* At most so many characters of a string, which is taken over. */
+/* At most `limit` characters of a string, which is taken over. */
 static PyObject *first_characters(PyObject *string, Py_ssize_t limit) {
     if (!string || PyUnicode_GetLength(string) <= limit) {
         return string;

@@ -140,7 +140,7 @@ static bool has_scheme(const u8 *at, const u8 *end) {
     return at < end && *at == ':';
 }
 
-/* How a link is put together: so many bytes of the page's URL, the link without its first bytes, and perhaps a "/". */
+/* How a link is put together: a number of bytes of the page's URL, the link without its first bytes, and perhaps a "/". */
 typedef struct {
     u32 kept;
     u32 skipped;

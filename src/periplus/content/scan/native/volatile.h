@@ -9,7 +9,7 @@
 
 #define MASK '#'
 #define LEAST_TOKEN 16  /* characters of a token that no person wrote... */
-#define LEAST_DIGITS 6  /* ...of which at least one in so many is a digit */
+#define LEAST_DIGITS 6  /* ...of which at least one in this many is a digit */
 #define LONGEST_WORD 12
 
 static const char MONTHS[] =
@@ -75,7 +75,7 @@ static u32 word_end(Span text, u32 place) {
     return place;
 }
 
-/* Exactly so many digits, whatever follows. */
+/* Exactly `count` digits, whatever follows. */
 static u32 digits(Span text, u32 place, u32 count) {
     for (u32 i = 0; i < count; i++) {
         if (!is_digit_at(text, place + i)) {

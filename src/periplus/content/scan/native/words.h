@@ -1,5 +1,5 @@
 /* The words of a link, a label or an option: white space folded as `str.split` and `" ".join` do, cut after MAX_WORDS
-   characters by whoever makes a string of them. */
+   characters by the code that makes a string of them. */
 #ifndef PERIPLUS_WORDS_H
 #define PERIPLUS_WORDS_H
 
