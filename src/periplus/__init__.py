@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from periplus import robots as robots
+    from periplus import search as search
     from periplus import sitemap as sitemap
     from periplus import urls as urls
     from periplus.library import Collection as Collection
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from periplus.model import UsageError as UsageError
 
 _ERRORS = ("PeriplusError", "UsageError", "ConfigError", "CollectionError", "CollectionInUse", "CollectionDamaged")
-_SUBJECTS = ("crawl", "robots", "sitemap", "urls")
+_SUBJECTS = ("crawl", "robots", "search", "sitemap", "urls")
 """Modules of this package that are public. `crawl` is one of them because it is called through its package."""
 _LIBRARY = ("Collection", "Page", "map", "open")
 
@@ -56,6 +57,7 @@ __all__ = [  # noqa: RUF022 - first what a script begins with
     "Collection",
     "Page",
     "robots",
+    "search",
     "sitemap",
     "urls",
     "PeriplusError",

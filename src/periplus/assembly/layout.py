@@ -46,6 +46,11 @@ class Layout(Struct, frozen=True):
         """What happened, as Parquet."""
         return self.folder / "tables"
 
+    @property
+    def search(self) -> Path:
+        """The index that is searched."""
+        return self.folder / "search"
+
     def shard(self, number: int) -> Path:
         """What a shard remembers."""
         return self.folder / "state" / f"shard-{number:02d}"

@@ -34,6 +34,8 @@ VERBS = {
     "info": "Show what is known of a collection, a site or a URL.",
     "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",
     "repair": "Check a collection and rebuild damaged parts.",
+    "index": "Index a collection for searching, or update the index.",
+    "search": "Search an indexed collection.",
     "query": "Query a collection in SQL.",
     "report": "Write a report on a collection: one HTML file.",
     "audit": "Check a site's metadata for its owner: findings and what to do.",

@@ -21,6 +21,7 @@ from periplus.assembly import collection as plans
 from periplus.assembly.auditing import audited
 from periplus.assembly.exporting import committed_of, export_file
 from periplus.assembly.facts import UrlFacts, url_facts
+from periplus.assembly.indexing import Indexed, open_index, update_index
 from periplus.assembly.options import duration, moment_of
 from periplus.assembly.parts import OwnParts
 from periplus.assembly.refreshing import refresh
@@ -48,6 +49,7 @@ from .running_here import running_crawl
 
 if TYPE_CHECKING:
     from periplus.insight.audit import Audit
+    from periplus.search import Results
 
     from .answer import Answer
 
@@ -180,6 +182,15 @@ class Collection:
         )
         for change in found:
             yield PageChange(change, detail_of(self.folder, change) if diff else None)
+
+    def index(self) -> Indexed:
+        """Make the search index of the collection, or bring it up to date: `periplus index`."""
+        return update_index(self._found)
+
+    def search(self, query: str, k: int = 10) -> Results:
+        """The `k` best pages for a query, as `periplus search` shows them; `index` makes what is searched."""
+        with open_index(self._found) as index:
+            return index.search(query, k)
 
     def refresh(
         self,

@@ -6,6 +6,7 @@ find candidates; `ranking` orders them; `documents` keeps what is shown, `snippe
 that were meant. `evaluation` measures all of it against judgements.
 """
 
+from .documents import id_of
 from .engine import Weights
 from .evaluation import Judged, Measures, evaluate
 from .index import Document, Index
@@ -22,5 +23,6 @@ __all__ = [
     "Results",
     "Weights",
     "evaluate",
+    "id_of",
     "parse_query",
 ]

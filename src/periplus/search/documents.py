@@ -113,6 +113,15 @@ class Documents:
         row = self._database.execute("select body from texts where id = ?", (id_,)).fetchone()
         return zstandard.ZstdDecompressor().decompress(row[0]).decode() if row else ""
 
+    def fetch_times(self) -> dict[int, int]:
+        """When each document was fetched, by id."""
+        return dict(self._database.execute("select id, fetched_at from documents"))
+
+    def urls_of(self, ids: Iterable[int]) -> list[str]:
+        """The URLs with these ids, as far as they are there."""
+        rows = (self._database.execute("select url from documents where id = ?", (id_,)).fetchone() for id_ in ids)
+        return [row[0] for row in rows if row is not None]
+
     def count(self) -> int:
         """The number of documents."""
         return int(self._database.execute("select count(*) from documents").fetchone()[0])

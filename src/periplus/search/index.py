@@ -140,14 +140,13 @@ class Index:
         self._begin()
         self._documents.set_ranks(ranks)
 
-    def mark(self, name: str) -> bytes | None:
-        """What `set_mark` kept under a name."""
-        return self._documents.fact(f"mark {name}")
+    def fetch_times(self) -> dict[int, int]:
+        """When each document was fetched (seconds since 1970), by `id_of` its URL: what a source need not add again."""
+        return self._documents.fetch_times()
 
-    def set_mark(self, name: str, value: bytes) -> None:
-        """Keep a value with the next commit, such as how far a source has been read."""
-        self._begin()
-        self._documents.set_fact(f"mark {name}", value)
+    def urls_of(self, ids: Iterable[int]) -> list[str]:
+        """The URLs of documents."""
+        return self._documents.urls_of(ids)
 
     def search(self, query: str | Query, k: int = 10, *, skip: int = 0, by_time: bool = False) -> Results:
         """The `k` best documents after the first `skip`."""

@@ -44,7 +44,9 @@ class Sample:
     `total` is how many there were, `unreadable` how many more were no URLs, or longer than the protocol lets them be.
     """
 
-    def __init__(self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, repairs: bool = True) -> None:
+    def __init__(
+        self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, repairs: bool = True
+    ) -> None:
         self.total = 0
         self.unreadable = 0
         self._prints = array("Q")

@@ -1,0 +1,70 @@
+"""`periplus index`: makes the search index of a collection, or brings it up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.text import Text
+
+from periplus.assembly.collection import Collection, existing
+from periplus.assembly.indexing import Indexed, update_index
+
+from . import options
+from .consoles import stderr_console, stdout_console
+from .crawl.live import count, counted, lasting
+
+FOLLOW_EVERY = 20.0
+"""Seconds between two updates with `--follow`: a page that changed is found within a minute."""
+
+
+def index(
+    collection: options.Collected,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Keep the index up to date while a crawl or watch runs, until Ctrl-C.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Index the pages of a collection for `periplus search`. Run it again after a crawl: only what changed is read.
+
+    Example: periplus index docs
+    """
+    found = existing(collection)
+    while True:
+        began = time.monotonic()
+        with _progress() as (say, tell):
+            done = update_index(found, say=say, tell=tell)
+        _say(found, done, time.monotonic() - began, is_json=json)
+        if not follow:
+            return
+        time.sleep(FOLLOW_EVERY)
+
+
+def _say(collection: Collection, done: Indexed, seconds: float, *, is_json: bool) -> None:
+    if is_json:
+        typer.echo(msgspec.json.encode(done))
+        return
+    facts = f"{count(done.added)} added, {count(done.deleted)} deleted, {count(done.unchanged)} unchanged"
+    if done.unreadable:
+        facts += f", {count(done.unreadable)} without text"
+    console = stdout_console()
+    console.print(Text(f"{counted(done.total, 'page')} in the index: {facts} in {lasting(seconds)}"), soft_wrap=True)
+    console.print(Text(f"  periplus search {collection.folder} WORDS"), soft_wrap=True)
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Callable[[str], None], Callable[[int, int], None]]]:
+    """Show on a terminal what is being done."""
+    console = stderr_console()
+    if not console.is_terminal:
+        yield (lambda _: None), (lambda _done, _of: None)
+        return
+    with console.status("indexing") as status:
+        yield (
+            lambda what: status.update(Text(what, style="dim")),
+            lambda done, of: status.update(Text(f"{count(done)} of {counted(of, 'page')}", style="dim")),
+        )
