@@ -36,8 +36,39 @@ select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
 where place <= 16 group by target"""
 _EMPTY_ANCHORS = frozenset(
-    "here|click here|more|read more|next|previous|prev|back|home|link|this|up|top|hier|weiter|zurück|mehr|ici|suite|"
-    "suivant|précédent|aquí|más|siguiente|anterior|qui|avanti|indietro|permalink|edit|download".split("|")
+    {
+        "anterior",
+        "aquí",
+        "avanti",
+        "back",
+        "click here",
+        "download",
+        "edit",
+        "here",
+        "hier",
+        "home",
+        "ici",
+        "indietro",
+        "link",
+        "mehr",
+        "more",
+        "más",
+        "next",
+        "permalink",
+        "prev",
+        "previous",
+        "précédent",
+        "qui",
+        "read more",
+        "siguiente",
+        "suite",
+        "suivant",
+        "this",
+        "top",
+        "up",
+        "weiter",
+        "zurück",
+    }
 )
 """Texts of links that say nothing about their target."""
 
