@@ -235,6 +235,15 @@ def test_everything_of_one_run_is_the_first(tmp_path: Path) -> None:
     assert (usual.at, usual.why) == (T, "first-run")
 
 
+def test_a_second_run_in_the_same_second_is_not_the_first(tmp_path: Path) -> None:
+    """Runs are told apart by their files, not by the second in which they began."""
+    with KeptVersions(tmp_path) as kept:
+        kept.page(A, article("One."), T)
+        kept.end_run()
+        kept.page(A, article("Two."), T + 0.3)
+    assert usual_beginning(tmp_path, T + 100).why == "run"
+
+
 def test_a_run_that_still_goes_on_is_one_too(tmp_path: Path) -> None:
     """What it wrote is in no file yet."""
     with KeptVersions(tmp_path) as kept:

@@ -140,9 +140,8 @@ class Frontier:
             politeness=self._politeness,
         )
         self.setbacks = Setbacks(self._retries, random)
-        wait = self.setbacks.wait
         self._preflight = SitePreflight(
-            self.schedule, self._gate, politeness=self._politeness, retries=self._retries, back_off=wait
+            self.schedule, self._gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
         )
         self._selector = CandidateSelector(
             state,
@@ -167,7 +166,7 @@ class Frontier:
             guard=guard,
             politeness=self._politeness,
             retries=self._retries,
-            back_off=wait,
+            back_off=self.setbacks.wait,
             pages_done=saved.pages_done,
         )
         self._adoption = Adoption(

@@ -81,12 +81,13 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     last = visits.told_at
     if not last:
         return Beginning(now - DAY, "day")
-    begun = [at for at in (*_after_pauses(visits.firsts), *runs_of(pieces)) if at <= last]
-    first = max(begun) // _SECOND  # as it is shown: the same time can be typed
+    pauses = [at for at in _after_pauses(visits.firsts) if at <= last]
+    runs = [at for at in runs_of(pieces) if at <= last]
+    first = max([*pauses, *runs]) // _SECOND  # as it is shown: the same time can be typed
     day_before = last / _SECOND - DAY
     if first < day_before:
         return Beginning(day_before, "day-of-run")
-    return Beginning(float(first), "first-run" if min(begun) // _SECOND == first else "run")
+    return Beginning(float(first), "first-run" if max(len(pauses), len(runs)) == 1 else "run")
 
 
 def runs_of(pieces: Iterable[Piece]) -> list[int]:
