@@ -161,7 +161,7 @@ class _Evidence(Struct, frozen=True):
 
     def fit(self, prior: Floats) -> Floats:
         """The distribution of rates in each replicate. `prior` sums to the weight of the prior."""
-        common = prior / prior.sum(axis=0)
+        common: Floats = prior / prior.sum(axis=0)
         for _ in range(_ITERATIONS if len(self.visits) else 0):
             weights = self.weights / self.sums(common)
             expected = np.zeros_like(prior)
