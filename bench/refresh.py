@@ -29,7 +29,7 @@ from periplus.policy.refresh import (
     estimate_pages,
     parts,
 )
-from periplus.policy.refresh.hearsay import believed, deafened
+from periplus.policy.refresh.signal_trust import believed, without_signals
 
 DAY = 86_400.0
 NOW = 1.7e9
@@ -76,7 +76,7 @@ def _reckon(kept: NDArray[np.void], site: NDArray[np.int64]) -> tuple[float, flo
     started, total = time.process_time(), 0.0
     for pages, sites in parts(site):
         own, beliefs, part = site[pages] - sites.start, SiteBeliefs.none(sites.stop - sites.start), kept[pages]
-        heard, deaf = (estimate_pages(each, own, NOW, beliefs) for each in (part, deafened(part)))
+        heard, deaf = (estimate_pages(each, own, NOW, beliefs) for each in (part, without_signals(part)))
         total += float(believed(part, own, heard, deaf).alpha.sum())
     return time.process_time() - started, total / len(site)
 

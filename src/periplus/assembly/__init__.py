@@ -1,9 +1,10 @@
 """From settings to objects: the only place that knows which class plays which part.
 
-A collection is a folder (`layout` says what lies where). `shards` puts one shard of it together, and brings it to where
-the last process left it; `opening` makes a crawl of as many of them as the collection has. `seeds` reads what people
-write to begin with. `resizing` gives a collection another number of shards, after `resting` has brought them to rest;
-`resize_plan` is what the folder says of that.
+A collection is a folder: `collection` plans, finds and locks it, and `layout` says what lies where; `facts` looks up
+what is known of it. `shards` puts one shard of it together, and brings it to where the last process left it; `opening`
+makes a crawl of as many of them as the collection has. `seeds` reads what people write to begin with. `resizing` gives
+a collection another number of shards, after `resting` has brought them to rest; `resize_plan` is what the folder says
+of that.
 
 `refreshing` asks the pages of a collection again.
 

@@ -24,7 +24,7 @@ from periplus.crawl.sitemaps import SitemapRules
 from periplus.model import CollectionError, Learning, Ordering, Ranking, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
-from periplus.policy.refresh import DAY, Weigher
+from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import Archive, DiskState, KnownRanks, Replica, State, bring_home
 from periplus.store.tables import Tables
@@ -218,14 +218,14 @@ def _ordering(asked: ShardMaker, layout: Layout) -> Ordering:
     return asked.config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
 
 
-def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None) -> Weigher:
+def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None) -> PageWeights:
     """How much pages matter; measured by the mean weight of the last watch, if there was one."""
     name = config.refresh.weight
     kept = layout.weights(name)
     ranks = KnownRanks.load(kept).get if name != "equal" and kept.is_file() else None
     mean = 1.0 if saved is None else saved.mean_weight
     # a page without a priority is like others of its site; one that no link leads to is not
-    return Weigher(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
+    return PageWeights(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
 
 
 def learning_name(config: Config) -> str:

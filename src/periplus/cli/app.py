@@ -46,8 +46,8 @@ VERBS = {
 }
 """The commands with the line that `--help` prints, in the order in which a newcomer needs them.
 
-Each is a function or a group of that name in the package or file of that name. It is imported when it is used, not to
-print this line.
+Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py`, imported when it is used, and not
+to print this line.
 """
 
 
@@ -62,7 +62,10 @@ class Verbs(TyperGroup):
         """Import and return a command; `None` if there is no such command."""
         if cmd_name not in VERBS:
             return None
-        found = getattr(import_module(f"periplus.cli.{cmd_name}"), cmd_name)
+        module = import_module(f"periplus.cli.{cmd_name}")
+        if not hasattr(module, cmd_name):  # a package, which other commands may use without loading this one
+            module = import_module(f"periplus.cli.{cmd_name}.command")
+        found = getattr(module, cmd_name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
         alone = typer.Typer(add_completion=False)

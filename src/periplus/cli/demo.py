@@ -29,7 +29,7 @@ from periplus.lab.web.server import Server
 
 from .consoles import stderr_console, stdout_console
 from .crawl.command import exit_code, run
-from .crawl.live import count, lasting, pace
+from .crawl.live import counted, lasting, pace
 from .crawl.summary import say_places
 from .info.command import say_collection
 from .report import written_report
@@ -98,7 +98,7 @@ def _say_found(console: Console, collection: Collection, summary: Summary, log: 
     _say(console, "politeness", "bold")
     rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"
     _say(console, f"  {rested}; that makes {pace(done.pages_per_second)} over all sites")
-    _say(console, f"  the servers saw {count(log.total)} requests: {_seen(log)}\n")
+    _say(console, f"  the servers saw {counted(log.total, 'request')}: {_seen(log)}\n")
 
 
 def _seen(log: RequestLog) -> str:

@@ -27,6 +27,7 @@ from periplus.lab.web.loopback import HOME
 from periplus.lab.web.server import Server
 
 from .consoles import stderr_console, stdout_console
+from .crawl.live import counted
 
 LARGEST_SHOWN = 12
 
@@ -78,7 +79,7 @@ def lab(
     asyncio.run(_serve(server, is_for_programs=json))
     server.log.close()
     if not json:
-        stderr_console().print(f"{server.log.total:,} requests served.")
+        stderr_console().print(f"{counted(server.log.total, 'request')} served.")
 
 
 async def _serve(server: Server, *, is_for_programs: bool) -> None:
@@ -124,7 +125,9 @@ def _tell(server: Server) -> None:
 def _site_table(world: World) -> Table:
     """The largest sites in full, the others counted by profile."""
     sites = sorted(world.sites(), key=lambda site: -site.size)
-    table = Table(title=f"{len(sites):,} sites, {sum(site.size for site in sites):,} pages, seed {world.seed}")
+    table = Table(
+        title=f"{counted(len(sites), 'site')}, {counted(sum(site.size for site in sites), 'page')}, seed {world.seed}"
+    )
     table.add_column("host", no_wrap=True)
     for name in ("profile", "changes", "validators"):
         table.add_column(name)

@@ -12,7 +12,6 @@ import msgspec
 import typer
 from msgspec import Struct
 from msgspec.structs import replace
-from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly import (
@@ -32,6 +31,7 @@ from periplus.model import UsageError
 
 from . import options
 from .app import INTERRUPTED
+from .consoles import stderr_console, stdout_console
 from .crawl.command import run
 from .crawl.live import Row, View, count, host_rows, lasting, pace, top
 from .crawl.on_cluster import gathering
@@ -101,7 +101,7 @@ def refresh(
     with held(collection), gathering(cluster, asked) as (now, gather, most):
         plan = begin_refresh(now.config, now.layout, now.seeds, selection, fetches_new=new)
         title = f"periplus refresh {shlex.quote(str(collection))}"
-        console = Console(stderr=True)
+        console = stderr_console()
         first = replace(now, config=for_revisits(now.config))
         summary = run(first, console, title=title, view=view_of(plan), revisits_only=True, gather=gather, most=most)
         is_complete = summary.ended != "interrupted"
@@ -181,7 +181,7 @@ def _print_result(collection: Collection, found: Refreshed, *, is_json: bool) ->
     if is_json:
         typer.echo(msgspec.json.encode(result_of(str(collection.folder), found)))
         return
-    console = Console()
+    console = stdout_console()
     for line, style in _lines(shlex.quote(str(collection.folder)), found):
         console.print(Text(line, style=style), soft_wrap=True)
 

@@ -37,7 +37,7 @@ from periplus.urls import canonical, site_of
 from . import options
 from .consoles import stderr_console, stdout_console
 from .crawl.command import NOTHING_FETCHED, run
-from .crawl.live import count
+from .crawl.live import count, counted
 from .survey.output import FILES
 
 if TYPE_CHECKING:
@@ -238,8 +238,8 @@ def _say(found: list[SiteUlinks], *, is_json: bool) -> None:
 def _shape(each: SiteUlinks) -> str:
     tree = each.tree
     levels = f"{tree.depth} levels deep" if tree.depth != 1 else "one level deep"
-    sampled = f" (of {count(tree.urls)} URLs, sampled)" if tree.urls < each.urls else ""
-    return f"a tree of {count(tree.nodes)} nodes and {count(tree.leaves)} leaves, {levels}{sampled}"
+    sampled = f" (of {counted(tree.urls, 'URL')}, sampled)" if tree.urls < each.urls else ""
+    return f"a tree of {counted(tree.nodes, 'node')} and {counted(tree.leaves, 'leaf', 'leaves')}, {levels}{sampled}"
 
 
 def _table(each: SiteUlinks) -> Table:

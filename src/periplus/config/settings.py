@@ -39,7 +39,7 @@ from periplus.policy.filters import (
     TrapSettings,
 )
 from periplus.policy.ordering import ALIASES, ordering
-from periplus.policy.refresh import RefreshSettings, Weigher, check_importance, objective
+from periplus.policy.refresh import PageWeights, RefreshSettings, check_importance, objective
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
@@ -213,7 +213,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     def _check_refresh(self) -> None:
         objective(self.refresh.objective)
         check_importance(self.refresh.weight)
-        Weigher(self.refresh.weights)
+        PageWeights(self.refresh.weights)
 
     def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
         """The ordering that was asked for. `oracle`: what URLs are worth to the one who asks an earlier collection."""

@@ -31,7 +31,7 @@ from periplus.model import (
 )
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard, Scope, SiteLessons
-from periplus.policy.refresh import RefreshSettings, Weigher
+from periplus.policy.refresh import PageWeights, RefreshSettings
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State, WarcEnd
 from periplus.urls import site_of
@@ -123,7 +123,7 @@ class Machine:
         scope: Scope,
         make_guard: Callable[[Callable[[Site], SiteLessons | None]], Guard],
         screen: Filter,
-        weights: Weigher | None = None,
+        weights: PageWeights | None = None,
         rank_of: RankOf = lambda _url: None,
         pipeline: Pipeline | None = None,
         load_body: LoadBody = lambda outcome, _stored: outcome,

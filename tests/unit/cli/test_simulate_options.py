@@ -83,7 +83,7 @@ def test_every_setting_of_a_scenario_is_documented() -> None:
 def test_help_does_not_wait_for_the_simulator() -> None:
     """Neither scipy nor matplotlib nor the simulator is imported to show what there is."""
     code = (
-        "import sys; from periplus.cli import simulate; "
+        "import sys; from periplus.cli.simulate import command; "
         "print([name for name in ('scipy', 'matplotlib', 'pyarrow', 'periplus.lab.simulate') "
         "if name in sys.modules])"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from email.utils import formatdate
 from random import Random
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from periplus.crawl.revisit import Freshness
 from periplus.model import ChangeLevel, Digests, Fetched, FetchOutcome, FetchTask, Lane, Reading
 from periplus.policy.refresh import RefreshSettings
 
+_BORN = (10.0, 2000.0)
+"""Days before the first visit at which pages with dates were born."""
 _SPARE = 600.0
 """Seconds that changes go on after the days asked for: the first visits take one second each."""
 
@@ -38,7 +41,10 @@ class Moment(NamedTuple):
 
 
 class PoissonWeb(RevisitedWeb):
-    """Pages on `sites` sites that change `rates` times a day, each independently of its past."""
+    """Pages on `sites` sites that change `rates` times a day, each independently of its past.
+
+    `dated`: answers have a `Last-Modified`, that of the last change or, of pages that never changed, of the birth.
+    """
 
     def __init__(
         self,
@@ -47,6 +53,7 @@ class PoissonWeb(RevisitedWeb):
         *,
         seed: int,
         sites: int = 1,
+        dated: bool = False,
         visits_per_day: float,
         settings: RefreshSettings | None = None,
     ) -> None:
@@ -56,6 +63,11 @@ class PoissonWeb(RevisitedWeb):
         self.changes = {
             url: np.sort(random.uniform(0.0, days, random.poisson(rate * days))).tolist()
             for url, rate in self.rates.items()
+        }
+        self.before = {
+            url: -min(random.exponential(1.0 / rate), random.uniform(*_BORN))
+            for url, rate in self.rates.items()
+            if dated
         }
         pages = {url: ChangingPage() for url in self.rates}
         super().__init__(pages, visits_per_day=visits_per_day, settings=settings)
@@ -87,4 +99,10 @@ class PoissonWeb(RevisitedWeb):
         if before is not None:
             level = ChangeLevel.SAME if before.raw == version else ChangeLevel.MAJOR
         reading = Reading(Digests(version, 0, 0, 0), False, True, level, b"", b"")
-        return Fetched(task, 200, (), b"", self.now, 0.0), reading
+        return Fetched(task, 200, self._headers(task.url, version), b"", self.now, 0.0), reading
+
+    def _headers(self, url: str, version: int) -> tuple[tuple[str, str], ...]:
+        if not self.before:
+            return ()
+        changed = self.changes[url][version - 1] if version else self.before[url]
+        return (("Last-Modified", formatdate(START + changed * DAY, usegmt=True)),)

@@ -44,7 +44,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.refresh import RefreshSettings, Weigher
+from periplus.policy.refresh import PageWeights, RefreshSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
@@ -88,7 +88,7 @@ class RevisitedWeb:
         visits_per_day: float = 24.0,
         parts: int = 1,
         settings: RefreshSettings | None = None,
-        weights: Callable[[], Weigher] = Weigher,
+        weights: Callable[[], PageWeights] = PageWeights,
     ) -> None:
         self.pages = pages
         self.state = MemoryState()

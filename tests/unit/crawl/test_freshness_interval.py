@@ -26,13 +26,22 @@ HOURS = (1, 3, 12, 24, 48)
 
 
 def moments(
-    rates: Rates, seed: int, hours: tuple[float, ...] = HOURS, *, speed: float = 1.0, shortest: float = 3600.0
+    rates: Rates,
+    seed: int,
+    hours: tuple[float, ...] = HOURS,
+    *,
+    speed: float = 1.0,
+    shortest: float = 3600.0,
+    sites: int = 1,
+    dated: bool = False,
 ) -> list[Moment]:
-    """A site of 50 pages with a visit a page and day. `speed`: how much faster than that all of it happens."""
+    """50 pages with a visit a page and day. `speed`: how much faster than that all of it happens."""
     drawn = rates(np.random.default_rng(1000 + seed), PAGES) * speed
     days = max(hours) / 24 / speed
     settings = RefreshSettings(shortest=shortest)
-    web = PoissonWeb(drawn.tolist(), days, seed=seed, visits_per_day=PAGES * speed, settings=settings)
+    web = PoissonWeb(
+        drawn.tolist(), days, seed=seed, sites=sites, dated=dated, visits_per_day=PAGES * speed, settings=settings
+    )
     web.crawl(*web.rates)
     began_at = web.now
     return [web.until(began_at + hour * 3600.0 / speed) for hour in hours]
@@ -50,6 +59,12 @@ def test_the_interval_holds_the_truth_from_the_first_hour_on(seeds: range) -> No
         assert np.mean([of_site[place].is_held for of_site in found]) >= 0.8
     later = [of_site[-1] for of_site in found]
     assert np.mean([moment.width for moment in later]) < 2.5 * np.mean([2 * moment.known for moment in later])
+
+
+def test_dates_of_pages_do_not_mislead() -> None:
+    """The dates of pages say something of their rates, but less than it seems: those of the last hour are dropped."""
+    found = [moment for n, rates in enumerate(RATES.values()) for moment in moments(rates, n, sites=4, dated=True)]
+    assert np.mean([moment.is_held for moment in found]) >= 0.85
 
 
 def test_nothing_is_checked_until_a_page_was_visited_twice() -> None:

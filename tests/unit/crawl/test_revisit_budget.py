@@ -6,7 +6,7 @@ import pytest
 from tests.unit.crawl.revisited_pages import DAY, HOME, ChangingPage, RevisitedWeb, unchanging
 
 from periplus.crawl.revisit import RevisitQuota, Watching
-from periplus.policy.refresh import Bid, Market, Weigher
+from periplus.policy.refresh import Bid, Market, PageWeights
 
 
 def web_of(every: float, pages: int = 60, visits_per_day: float = 24.0, **how: object) -> RevisitedWeb:
@@ -73,7 +73,7 @@ def test_price_goes_with_the_budget() -> None:
 def test_bids_are_in_weights_as_given() -> None:
     """Where all pages of a shard weigh ten times as much, a visit is worth ten times as much."""
     plain = web_of(3.0)
-    heavy = web_of(3.0, weights=lambda: Weigher({f"{HOME}/*": 10.0}))
+    heavy = web_of(3.0, weights=lambda: PageWeights({f"{HOME}/*": 10.0}))
     assert bid_of(heavy).forecast == pytest.approx(10.0 * bid_of(plain).forecast)
 
 

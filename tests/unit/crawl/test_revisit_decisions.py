@@ -16,10 +16,10 @@ from periplus.policy.refresh import (
     NO_EVIDENCE,
     NO_SITE_GAINS,
     KindEvidence,
+    PageWeights,
     RefreshSettings,
     SignalKind,
     SiteEvidence,
-    Weigher,
     unpack_page_gains,
 )
 from periplus.store import MemoryState, SiteState
@@ -104,7 +104,7 @@ def test_weights_shift_visits_within_the_budget() -> None:
         {"/": ChangingPage(links=lambda _: list(pages)), **pages},
         visits_per_day=12.0,
         settings=settings,
-        weights=lambda: Weigher(settings.weights),
+        weights=lambda: PageWeights(settings.weights),
     )
     web.crawl("/")
     before = web.visits.copy()

@@ -11,7 +11,7 @@ from tests.unit.crawl.revisited_pages import DAY, ChangingPage, RevisitedWeb
 
 from periplus.crawl.revisit import FreshnessEstimator, Watching
 from periplus.model import Site, Source, Url
-from periplus.policy.refresh import RefreshSettings, SiteEvidence, Weigher
+from periplus.policy.refresh import PageWeights, RefreshSettings, SiteEvidence
 from periplus.store import MemoryState
 
 Input = Callable[[RevisitedWeb], object]
@@ -30,7 +30,9 @@ def new_web() -> RevisitedWeb:
     others = [f"http://b.test/q{n}" for n in range(8)]
     home = ChangingPage(links=lambda _: [*pages, *others])
     refresh = RefreshSettings("longevity", unchanged_cost=0.1, weights=WEIGHTS, explore_share=0.3)
-    web = RevisitedWeb({"/": home, **pages}, settings=refresh, weights=lambda: Weigher(WEIGHTS), visits_per_day=40.0)
+    web = RevisitedWeb(
+        {"/": home, **pages}, settings=refresh, weights=lambda: PageWeights(WEIGHTS), visits_per_day=40.0
+    )
     web.crawl("/")
     return web
 

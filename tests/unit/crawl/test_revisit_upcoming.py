@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from periplus.crawl.frontier.site_records import SiteRecords
 from periplus.crawl.revisit import NextVisit, UpcomingVisits
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
-from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, Weigher
+from periplus.policy.refresh import KindEvidence, PageEvidence, PageWeights, RefreshSettings, SignalKind, SiteEvidence
 from periplus.store import MemoryState, SiteState
 
 DAY = 86_400.0
@@ -38,7 +38,7 @@ def kept(*records: UrlRecord, waiting: tuple[UrlRecord, ...] = (), site: SiteEvi
     return state
 
 
-def visits_of(state: MemoryState, weights: Weigher | None = None) -> UpcomingVisits:
+def visits_of(state: MemoryState, weights: PageWeights | None = None) -> UpcomingVisits:
     return UpcomingVisits(state, SiteRecords(state.sites), SETTINGS, weights)
 
 
@@ -123,13 +123,13 @@ def test_calendar_entry_without_a_record_is_skipped() -> None:
 def test_page_of_weight_0_is_worthless() -> None:
     """It is not listed; asked for by itself, it has its reason."""
     state = kept(record("/a"), record("/b"))
-    visits = visits_of(state, Weigher({"/a": 0.0}))
+    visits = visits_of(state, PageWeights({"/a": 0.0}))
     assert [visit.url for visit in visits.list(0.05, NOW, 5)] == [f"{HOME}/b"]
     assert visits.of(record("/a"), 0.05, NOW).reason == "worthless"
 
 
 def test_weight_moves_a_visit() -> None:
     """A page with three times the weight is due sooner."""
-    plain, heavy = (visits_of(kept(record("/a")), Weigher(weights)) for weights in ({}, {"/a": 3.0}))
+    plain, heavy = (visits_of(kept(record("/a")), PageWeights(weights)) for weights in ({}, {"/a": 3.0}))
     early = record("/a", due_at=NOW - 3 * DAY, age=0.1)
     assert heavy.of(early, 0.5, NOW).due_at < plain.of(early, 0.5, NOW).due_at

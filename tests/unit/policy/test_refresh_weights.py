@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from periplus.model import ConfigError, Url
-from periplus.policy.refresh import Weigher, check_importance
+from periplus.policy.refresh import PageWeights, check_importance
 
 NEWS, OLD, ELSE = (Url(f"http://a.test/{path}") for path in ("news/1", "old/1", "x"))
 
 
 def test_without_settings_all_pages_weigh_one() -> None:
     """And no time is spent on it."""
-    weigher = Weigher()
+    weigher = PageWeights()
     assert weigher.is_equal
     weigher.settle([NEWS, OLD])
     assert weigher(NEWS) == 1.0
@@ -20,14 +20,14 @@ def test_without_settings_all_pages_weigh_one() -> None:
 
 def test_the_first_pattern_that_fits_counts() -> None:
     """Patterns are those of the filters; what none fits weighs 1."""
-    weigher = Weigher({"/news/*": 3.0, "re:a\\.test": 0.5})
+    weigher = PageWeights({"/news/*": 3.0, "re:a\\.test": 0.5})
     assert [weigher(url) for url in (NEWS, OLD)] == [3.0, 0.5]
-    assert Weigher({"/news/*": 3.0})(ELSE) == 1.0
+    assert PageWeights({"/news/*": 3.0})(ELSE) == 1.0
 
 
 def test_the_mean_over_the_pages_is_one() -> None:
     """So the price of a visit means what it meant."""
-    weigher = Weigher({"/news/*": 9.0, "/old/*": 0.0}, {NEWS: 2.0, ELSE: 1.0}.get)
+    weigher = PageWeights({"/news/*": 9.0, "/old/*": 0.0}, {NEWS: 2.0, ELSE: 1.0}.get)
     pages = [NEWS, OLD, ELSE]
     weigher.settle(pages)
     assert sum(map(weigher, pages)) / 3 == pytest.approx(1.0)
@@ -38,7 +38,7 @@ def test_the_mean_over_the_pages_is_one() -> None:
 
 def test_importance_is_bounded_both_ways() -> None:
     """A page that nobody links to is worth something, and the most linked one not everything."""
-    weigher = Weigher(None, {NEWS: 1e9, OLD: 0.0}.get)
+    weigher = PageWeights(None, {NEWS: 1e9, OLD: 0.0}.get)
     assert weigher(NEWS) == 100.0
     assert weigher(OLD) == weigher(ELSE) == 0.1
 
@@ -47,7 +47,7 @@ def test_importance_is_bounded_both_ways() -> None:
 def test_weights_that_cannot_be_are_refused(weight: float) -> None:
     """With what can be, as a hint."""
     with pytest.raises(ConfigError) as error:
-        Weigher({"/x": weight})
+        PageWeights({"/x": weight})
     assert "1 is the mean" in (error.value.hint or "")
 
 
@@ -58,4 +58,4 @@ def test_names_and_patterns_are_checked() -> None:
         check_importance("pagernak")
     assert "pagerank" in (error.value.hint or "")
     with pytest.raises(ConfigError):
-        Weigher({"re:(a+)+": 2.0})
+        PageWeights({"re:(a+)+": 2.0})

@@ -21,10 +21,10 @@ from periplus.policy.refresh import (
     NO_EVIDENCE,
     NO_SITE_GAINS,
     KindEvidence,
+    PageWeights,
     RefreshSettings,
     SignalKind,
     SiteEvidence,
-    Weigher,
     unpack_page,
 )
 from periplus.policy.sitemaps import IndexTrust
@@ -163,7 +163,7 @@ def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:
 
 
 def of_page(
-    state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: Weigher | None = None
+    state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: PageWeights | None = None
 ) -> PageFreshness | None:
     """Of a page; `None` if it was never seen."""
     if not record.evidence:

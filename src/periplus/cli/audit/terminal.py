@@ -10,7 +10,7 @@ from rich.text import Text
 from periplus.insight.audit import Audit, Comparison, Example, Finding
 from periplus.insight.audit.html_page import SIGNS, limits, seen, sized, summary
 
-from ..crawl.live import count
+from ..crawl.live import count, counted
 
 _STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
 _CHANGES = 10
@@ -54,9 +54,9 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
 
 def _facts(audit: Audit) -> str:
     cost = audit.cost
-    listed = f"{count(audit.listed)} URLs listed, {count(audit.visited)} of them fetched"
-    asked = "1 request" if cost.requests == 1 else f"{count(cost.requests)} requests"
-    return f"{count(audit.pages)} pages; {listed}; {asked}, {sized(cost.bytes)}{seen(audit)}"
+    listed = f"{counted(audit.listed, 'URL')} listed, {count(audit.visited)} of them fetched"
+    asked = counted(cost.requests, "request")
+    return f"{counted(audit.pages, 'page')}; {listed}; {asked}, {sized(cost.bytes)}{seen(audit)}"
 
 
 def _marks(audit: Audit) -> Table:

@@ -3,7 +3,3 @@
 What is printed: on a terminal by `terminal` (`page` for a single page, `wording` for short phrases), as JSON lines by
 `json_lines`, as an Atom feed by `feed`.
 """
-
-from .command import changes
-
-__all__ = ["changes"]

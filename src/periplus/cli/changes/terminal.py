@@ -16,7 +16,7 @@ from rich.text import Text
 
 from periplus.insight.changes import Change, Detail, Difference, Kind, Mark, Passage
 
-from ..crawl.live import count
+from ..crawl.live import count, counted
 from .wording import about
 
 _STYLES: Final = {Mark.KEPT: "dim", Mark.REMOVED: "red strike", Mark.ADDED: "green"}
@@ -67,7 +67,7 @@ def say_changes(
 def _say_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites: int) -> None:
     total = sum(kinds.values())
     said = ", ".join(f"{count(kinds[kind])} {kind.value}" for kind in Kind if kinds.get(kind))
-    where = f" on {count(sites)} sites" if sites > 1 else ""
+    where = f" on {counted(sites, 'site')}" if sites > 1 else ""
     console.print(Text(f"{said}{where}", style="bold"))
     if total > shown:
         console.print(Text(f"the newest {count(shown)} are shown: --limit N shows more, --json all", style="dim"))

@@ -19,7 +19,7 @@ from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl
 from periplus.model import CollectionInUse
 
-from .live import PLAIN_EVERY, count, lasting
+from .live import PLAIN_EVERY, counted, lasting
 
 _PATIENCE = 15.0
 """Shards that were told to end may take so long to let go."""
@@ -95,7 +95,8 @@ def words_of(step: Step) -> str:
     """How far it is."""
     if step.doing == "rest":
         return f"shard {step.shard} of {step.shards} comes to rest"
-    moved = f"{count(step.moved.sites)} sites, {count(step.moved.urls)} URLs, {count(step.moved.rows)} rows moved"
+    sites, urls, rows = step.moved.sites, step.moved.urls, step.moved.rows
+    moved = f"{counted(sites, 'site')}, {counted(urls, 'URL')}, {counted(rows, 'row')} moved"
     return f"shard {step.shard} of {step.shards} gives: {moved}" if step.doing == "move" else f"finishing: {moved}"
 
 
@@ -104,8 +105,8 @@ def line_of(done: Resized, seconds: float) -> str:
     if done.before == done.after:
         return f"there are {done.after} shards already"
     return (
-        f"from {done.before} to {done.after} shards: {count(done.sites)} sites with {count(done.urls)} URLs moved, "
-        f"in {lasting(seconds)}"
+        f"from {done.before} to {counted(done.after, 'shard')}: {counted(done.sites, 'site')} with "
+        f"{counted(done.urls, 'URL')} moved, in {lasting(seconds)}"
     )
 
 

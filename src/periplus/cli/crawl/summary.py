@@ -15,7 +15,7 @@ from periplus.assembly.summary import Summary
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console
-from .live import by_source, count, lasting, pace, size, top
+from .live import by_source, count, counted, lasting, pace, size, top
 
 _SEEDS_SHOWN = 10
 _PRIVATE = "private-address"
@@ -76,10 +76,10 @@ def _plan_lines(plan: Plan) -> list[str]:
     lines = [f"{what} the collection {plan.collection}; nothing was fetched or written"]
     lines += [f"  {'seeds' if not index else '':12}{seed}" for index, seed in enumerate(plan.seeds[:_SEEDS_SHOWN])]
     lines += [f"  {'':12}and {more:,} more"] if more > 0 else []
-    lines.append(f"  {'scope':12}{plan.scope}, at most {plan.max_depth:,} links from a seed")
+    lines.append(f"  {'scope':12}{plan.scope}, at most {counted(plan.max_depth, 'link')} from a seed")
     lines += [f"  {'include':12}{pattern}" for pattern in plan.include]
     lines += [f"  {'exclude':12}{pattern}" for pattern in plan.exclude]
-    bounds = [f"{plan.limit:,} pages"] if plan.limit else []
+    bounds = [counted(plan.limit, "page")] if plan.limit else []
     bounds += [lasting(plan.seconds)] if plan.seconds else []
     lines.append(f"  {'until':12}{' or '.join([*bounds, 'nothing is left'])}")
     rate = f", at most {plan.rate:g} pages a second in all" if plan.rate else ""
@@ -135,17 +135,17 @@ _WORDS = {
 def _end_lines(summary: Summary) -> list[tuple[str, str]]:
     run = summary.this_run
     errors = sum(summary.errors.values())
-    facts = f"{count(run.pages)} pages in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
+    facts = f"{counted(run.pages, 'page')} in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
     if run.pages != summary.pages:
         facts += f", {count(summary.pages)} in all"
-    facts += f"; {count(summary.sites)} sites, {size(summary.bytes)}"
+    facts += f"; {counted(summary.sites, 'site')}, {size(summary.bytes)}"
     lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}", "")]
     if summary.sources:
-        lines.append((f"  {count(summary.known)} URLs known: {by_source(summary.sources, summary.known)}", ""))
+        lines.append((f"  {counted(summary.known, 'URL')} known: {by_source(summary.sources, summary.known)}", ""))
     if errors:
-        lines.append((f"  {count(errors)} errors: {top(summary.errors, 5)}", "yellow"))
+        lines.append((f"  {counted(errors, 'error')}: {top(summary.errors, 5)}", "yellow"))
     if private := summary.excluded.get(_PRIVATE):
-        lines.append((f"  {count(private)} URLs not fetched: {_PRIVATE}, {explained(_PRIVATE)}", "yellow"))
+        lines.append((f"  {counted(private, 'URL')} not fetched: {_PRIVATE}, {explained(_PRIVATE)}", "yellow"))
     if summary.queued:
         lines.append((f"  {count(summary.queued)} URLs wait in the queue", ""))
     return lines

@@ -1,5 +1,1 @@
 """`periplus info`: `command` parses options and prints; `freshness` and `sources` phrase what is known of each."""
-
-from .command import info
-
-__all__ = ["info"]

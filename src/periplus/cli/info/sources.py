@@ -8,7 +8,7 @@ from rich.text import Text
 from periplus.assembly.facts.sources import BalanceFacts, Brought, EpochFacts, SourceFacts
 from periplus.policy.balance import Move
 
-from ..crawl.live import count
+from ..crawl.live import count, counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WHY = {
@@ -31,9 +31,9 @@ def source_lines(facts: SourceFacts) -> list[tuple[str, str]]:
         return []
     by_links, by_sitemaps = count(facts.first_by_links), count(facts.first_by_sitemaps)
     first = f"; {by_sitemaps} first seen in sitemaps, {by_links} by links" if facts.both.known else ""
-    more = f" (of the first {count(_known(facts))} URLs)" if facts.is_partial else ""
+    more = f" (of the first {counted(_known(facts), 'URL')})" if facts.is_partial else ""
     return [
-        ("sitemap files", f"{count(facts.files)} read, {count(facts.listed)} entries"),
+        ("sitemap files", f"{count(facts.files)} read, {counted(facts.listed, 'entry', 'entries')}"),
         ("by links only", f"{_brought(facts.links_only)}{more}"),
         ("by sitemaps only", _brought(facts.sitemaps_only)),
         ("by both", f"{_brought(facts.both)}{first}"),
@@ -55,12 +55,11 @@ def balance_line(facts: BalanceFacts | None) -> str:
     if facts is None:
         return ""
     pages = facts.sitemaps + facts.links
-    moved = f", after {count(facts.epochs)} epochs" if facts.epochs else ", and nothing was judged yet"
+    moved = f", after {counted(facts.epochs, 'epoch')}" if facts.epochs else ", and nothing was judged yet"
     shares = [*((epoch.sitemaps, epoch.links) for epoch in facts.history), (facts.sitemaps, facts.links)]
     picture = "".join(_BARS[min(8 * sitemaps // max(sitemaps + links, 1), 7)] for sitemaps, links in shares)
-    return (
-        f"of {count(pages)} pages {count(facts.sitemaps)} to sitemaps, {count(facts.links)} to links{moved}  {picture}"
-    )
+    shared = f"{count(facts.sitemaps)} to sitemaps, {count(facts.links)} to links"
+    return f"of {counted(pages, 'page')} {shared}{moved}  {picture}"
 
 
 def balance_table(facts: BalanceFacts) -> Table:

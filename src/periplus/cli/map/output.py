@@ -20,7 +20,7 @@ from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
 
-from ..crawl.live import count, lasting, size, top
+from ..crawl.live import count, counted, lasting, size, top
 
 SHOWN = 50
 """Files, and URLs, shown on a terminal without `--all`."""
@@ -187,7 +187,7 @@ def say_summary(console: Console, summary: MapSummary) -> None:
         )
         return
     lines = [
-        (f"{count(summary.urls)} URLs in {count(summary.files_read)} files, each URL once", "bold"),
+        (f"{counted(summary.urls, 'URL')} in {counted(summary.files_read, 'file')}, each URL once", "bold"),
         (f"  {count(summary.allowed)} may be fetched, from {count(summary.hosts)} {_hosts(summary.hosts)}", ""),
     ]
     lines += [
@@ -202,7 +202,7 @@ def say_summary(console: Console, summary: MapSummary) -> None:
     if summary.unasked:
         whose = f"{count(summary.unasked)} {_hosts(summary.unasked)}"
         lines.append((f"  robots.txt of {whose} was not asked for: no file lies there", "dim"))
-    lines.append((f"  {count(summary.fetches)} requests, {size(summary.bytes)}; no page was fetched", "dim"))
+    lines.append((f"  {counted(summary.fetches, 'request')}, {size(summary.bytes)}; no page was fetched", "dim"))
     for line, style in lines:
         console.print(Text(line, style=style), soft_wrap=True)
 

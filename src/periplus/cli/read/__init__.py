@@ -1,5 +1,1 @@
 """`periplus read`: `command` chooses a reader; `value_table` prints a bounded sample of what it returned."""
-
-from .command import read
-
-__all__ = ["read"]

@@ -3,7 +3,3 @@
 One file an experiment: `ordering`, `freshness`, `signals`, `batch`, `speedup`, `scaling`; `reproduce` runs those of a
 paper. Nothing of `lab.simulate` is imported before an experiment starts.
 """
-
-from .command import simulate
-
-__all__ = ["simulate"]

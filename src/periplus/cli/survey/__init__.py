@@ -1,5 +1,1 @@
 """`periplus survey`: `command` parses options and runs it; `domains` reads the list; `output` prints the result."""
-
-from .command import survey
-
-__all__ = ["survey"]

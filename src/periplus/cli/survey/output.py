@@ -17,7 +17,7 @@ from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
 from ..consoles import stdout_console
-from ..crawl.live import Row, View, count, host_rows, hosts, lasting, pace, size
+from ..crawl.live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
 from ..figures import can_draw
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList
@@ -104,7 +104,7 @@ def _rows(progress: Progress) -> list[Row]:
 
 def _plain(progress: Progress) -> str:
     parts = [
-        f"{lasting(progress.elapsed)}: {count(progress.tally.fetches)} requests, {pace(progress.rate)}",
+        f"{lasting(progress.elapsed)}: {counted(progress.tally.fetches, 'request')}, {pace(progress.rate)}",
         f"robots.txt {count(progress.tally.robots)}",
         f"sitemaps {count(progress.tally.files)}",
         f"queue {count(progress.queued)}",
@@ -159,7 +159,7 @@ _WORDS = {
 
 def _end_lines(summary: SurveySummary) -> list[tuple[str, str]]:
     files = f"{count(summary.files)} sitemap files came"
-    facts = f"{count(summary.domains)} domains, {files}, {count(summary.fetches)} requests"
+    facts = f"{counted(summary.domains, 'domain')}, {files}, {counted(summary.fetches, 'request')}"
     took = f" in {lasting(summary.seconds)}" if summary.seconds else ""
     lines = [(_WORDS[summary.ended], "bold"), (f"  {facts}{took}, {size(summary.bytes)}", "")]
     if summary.bad_lines:

@@ -1,8 +1,8 @@
 """`periplus watch`: keeps a collection fresh within a budget of visits, until it is stopped.
 
-This file turns what was typed into settings and lets `crawl` run what `assembly` makes of them; `watch_show` says how
-it goes. The budget, of all sites and of one, and what is wanted are written down with the collection's settings, so
-that the same command without options goes on; how long holds for this run.
+This file turns options into settings and runs the crawl; `output` prints the progress. The budgets and the objective
+are saved with the collection's settings, so that the same command without options continues; `--for` holds for this
+run.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Teller:
         self._next = 0.0
 
     def hear(self, progress: Progress) -> None:
-        """It goes on."""
+        """Take the next progress."""
         self.last = progress
         is_known = progress.freshness is not None and progress.freshness.pages > 0
         if is_known and progress.elapsed >= self._next:

@@ -15,7 +15,7 @@ from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
-from ..crawl.live import Row, View, count, host_rows, lasting, top
+from ..crawl.live import Row, View, count, counted, host_rows, lasting, top
 from ..info.freshness import share, when, why
 
 _WIDE = 124
@@ -99,7 +99,7 @@ def since(before: CrawlStats, now: CrawlStats) -> Watched:
 
 
 def view_of(before: CrawlStats, budget: float) -> View:
-    """Return the display of a watch that began with this tally and may make `visits_a_day` visits."""
+    """How a watch is shown that began with the counts `before` and may make `budget` visits a day."""
 
     def rows(progress: Progress) -> list[Row]:
         done = since(before, progress.tally)
@@ -118,8 +118,8 @@ def _fresh_row(progress: Progress) -> Row:
         return "fresh", "…", Text("not known yet"), Text()
     age = Text(f"visited {lasting(seen.age)} ago on average")
     if not seen.checked:
-        return "fresh", "…", Text(f"not checked yet: none of {count(seen.pages)} pages was visited twice"), age
-    fact = f"of {count(seen.pages)} pages (95 %: {_interval(seen)})"
+        return "fresh", "…", Text(f"not checked yet: none of {counted(seen.pages, 'page')} was visited twice"), age
+    fact = f"of {counted(seen.pages, 'page')} (95 %: {_interval(seen)})"
     return "fresh", f"{100 * seen.fresh:.1f} %", Text(fact), age
 
 
@@ -163,16 +163,16 @@ def plain_line(progress: Progress, done: Watched) -> str:
     if seen is None:
         parts.append("freshness not known yet")
     elif not seen.checked:
-        parts.append(f"freshness of {count(seen.pages)} pages not checked yet")
+        parts.append(f"freshness of {counted(seen.pages, 'page')} not checked yet")
     else:
-        parts.append(f"fresh {100 * seen.fresh:.1f} % (95 %: {_interval(seen)}) of {count(seen.pages)} pages")
+        parts.append(f"fresh {100 * seen.fresh:.1f} % (95 %: {_interval(seen)}) of {counted(seen.pages, 'page')}")
     if seen is not None:
         parts.append(f"visited {lasting(seen.age)} ago on average")
     needless = "" if done.needless is None else f", {share(done.needless)} needless"
-    parts.append(f"{count(done.visits)} visits{needless}")
+    parts.append(f"{counted(done.visits, 'visit')}{needless}")
     parts.append(f"{count(done.new)} new")
     if done.errors:
-        parts.append(f"{count(sum(done.errors.values()))} errors")
+        parts.append(counted(sum(done.errors.values()), "error"))
     if progress.next_visits:
         first = progress.next_visits[0]
         parts.append(f"next {when(first, progress.at)}: {first.url} ({why(first, progress.at)})")

@@ -34,10 +34,10 @@ from periplus.policy.refresh import (
     PageEvidence,
     SignalKind,
     SiteEvidence,
+    fit_site,
     learnt,
     pages_of,
     rate_of,
-    reckoned,
     unpack_page,
 )
 from periplus.policy.sitemaps import SignalSettings, is_signal
@@ -158,7 +158,7 @@ class ChangeHistory:
         if not some:  # all of its pages failed or redirect
             return known, {}
         urls, packed = zip(*some, strict=True)
-        after, rates = reckoned(known, pages_of(b"".join(packed)), now)
+        after, rates = fit_site(known, pages_of(b"".join(packed)), now)
         if not self._is_watching:
             return after, {}
         before = np.array([rate_of(unpack_page(each), known) for each in packed])

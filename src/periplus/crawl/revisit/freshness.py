@@ -24,7 +24,7 @@ from .records import SampleRows
 _MEASURED = 2_000
 """Pages in the sample that is measured: sampling alone is off by at most 2.2 percentage points in 95 of 100 cases."""
 _EXPLORED = 1_000
-"""Pages in the sample from which visits by chance are drawn."""
+"""Pages in the sample from which random visits are chosen."""
 _MAX_ADDED = 256
 """Pages that every commit lists until both samples, about 200 KB, are written in full: at most about 25 KB."""
 _ALL_BITS = (1 << 64) - 1

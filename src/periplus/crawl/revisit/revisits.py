@@ -40,10 +40,10 @@ from periplus.policy.refresh import (
     NO_EVIDENCE,
     Appraisal,
     Bid,
+    PageWeights,
     RefreshRetirementSettings,
     RefreshSettings,
     SignalKind,
-    Weigher,
     after_setback,
     unpack_page,
     why_worthless,
@@ -75,7 +75,7 @@ _MIN_ROOM = 20
 """Revisits that may wait with their sites, if that is more than the visits of an hour."""
 _MAX_INTERVAL, _INTERVAL_PER_PAGE = 600.0, 0.01
 """Seconds between two measurements of freshness, at most; and at least, for each page in the sample: measuring 2,000
-pages takes half a second."""
+pages takes up to a second."""
 _WITHOUT_CONDITION = 0.1
 """Share of revisits that are sent without validators, to find servers that answer 304 whatever has changed."""
 _REVISED_AT_ONCE = 1_000
@@ -93,7 +93,7 @@ class Revisits:
         retirement: RefreshRetirementSettings | None = None,
         *,
         watching: Watching | None = None,
-        weights: Weigher | None = None,
+        weights: PageWeights | None = None,
         churn: ChurnSettings | None = None,
         random: Random,
         saved: RevisitState | None = None,

@@ -27,11 +27,11 @@ from periplus.policy.refresh import (
     WORTHLESS,
     Appraisal,
     PageEvidence,
+    PageWeights,
     Price,
     RefreshSettings,
     SignalKind,
     SiteEvidence,
-    Weigher,
     unpack_page,
     why_worthless,
 )
@@ -78,7 +78,11 @@ class UpcomingVisits:
     """Lists the next visits of one shard. It has a valuer of its own: nothing it does changes a decision."""
 
     def __init__(
-        self, state: State, sites: SiteReader, settings: RefreshSettings | None = None, weights: Weigher | None = None
+        self,
+        state: State,
+        sites: SiteReader,
+        settings: RefreshSettings | None = None,
+        weights: PageWeights | None = None,
     ) -> None:
         self._state = state
         self._sites = sites

@@ -13,8 +13,8 @@ from periplus.policy.refresh import (
     Appraisal,
     Appraiser,
     Hub,
+    PageWeights,
     RefreshSettings,
-    Weigher,
     new_page_worth,
     objective,
     unpack_page,
@@ -30,10 +30,10 @@ _UNKNOWN_SHARE = 0.5
 class VisitValuer:
     """Values visits under one price. `weights` says how much each page matters; a page of weight 0 is not revisited."""
 
-    def __init__(self, settings: RefreshSettings | None = None, weights: Weigher | None = None) -> None:
+    def __init__(self, settings: RefreshSettings | None = None, weights: PageWeights | None = None) -> None:
         self.settings = settings or RefreshSettings()
         self.appraiser = Appraiser(self.settings)
-        self.weights = weights or Weigher()
+        self.weights = weights or PageWeights()
         self._objective = objective(self.settings.objective)
         self._uses_plain_weights = not self._objective.is_by_share and self.settings.unchanged_cost >= 1.0
 

@@ -52,7 +52,7 @@ class Learned:
         self._visits += len(chosen)
         if self._visits * _UPDATED_AFTER >= np.count_nonzero(today.here):
             self._visits = 0
-            self._ledger.reckon(now)
+            self._ledger.estimate_all(now)
             self._kind, self._rate = self._ledger.outlooks(self._tables)
         return chosen
 

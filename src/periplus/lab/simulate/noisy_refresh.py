@@ -174,7 +174,7 @@ class _Crawler:
     def reckon(self, now: float) -> None:
         """Learn from what was seen."""
         if self._learns:
-            self.ledger.reckon(now)
+            self.ledger.estimate_all(now)
             self._kind, self._rate = self.ledger.outlooks(self._tables)
 
     def choose(self, limit: int, now: float) -> Ints:

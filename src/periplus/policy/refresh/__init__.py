@@ -6,8 +6,8 @@ and says from that what a visit is worth now, and when it will be worth its pric
 
 *Estimation.* `change_rate` has what one page's visits say, `group_prior` what pages of a kind share. `evidence` is what
 is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes rates and trust of all of them at
-once, `hearsay` asks whether signals explain anything, `reckoning` does both for a site, and `gauging` says how fresh
-copies are.
+once, `signal_trust` tests whether signals explain anything, `site_fit` does both for a site, and `fresh_share`
+estimates how many copies are fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price. `noisy_signals` is the model behind them in closed form;
@@ -16,7 +16,7 @@ what a visit is worth now, and at what age it is worth a price. `noisy_signals` 
 What else visits bring is in `gains` (new pages, answers that cost little), and who matters more in `weights`.
 
 *Queues.* `wake_queue` is the whole policy over pages by number: they sleep in a `wheel`, wake when a visit is nearly
-worth its `price`, and wait with their host by worth; new pages and hubs are reckoned in the same currency (`worth`),
+worth its `price`, and wait with their host by worth; new pages and hubs are valued in the same currency (`worth`),
 and who is dead retires (`retirement`). `appraisal` says the same of one page from what a store keeps of it, for crawls
 whose queues lie on disk. Where a crawl has parts, `market` moves the budget between them until they have one price.
 
@@ -43,17 +43,17 @@ from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observa
 from .fresh_share import FreshShare, fresh_chances, fresh_share
 from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
 from .group_prior import SAID_RATE, GroupPrior, first_prior, fit_prior, group_rates
-from .hearsay import believed, deafened
 from .ledger import Ledger
 from .market import Bid, Market, shared_out
 from .noisy_signals import SignalModel
 from .objectives import Objective, fragment_index, objective, objectives, profile_index
 from .price import Price, PriceSettings, price_for
-from .reckoning import pages_of, reckoned
 from .retirement import WORTHLESS, RefreshRetirementSettings, Setback, after_setback, why_worthless
+from .signal_trust import believed, without_signals
 from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence
+from .site_fit import fit_site, pages_of
 from .wake_queue import QueueSettings, WakeQueue
-from .weights import Weigher, check_importance
+from .weights import PageWeights, check_importance
 from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cost
 
 __all__ = [
@@ -84,6 +84,7 @@ __all__ = [
     "Outlook",
     "PageEvidence",
     "PageGains",
+    "PageWeights",
     "Price",
     "PriceSettings",
     "QueueSettings",
@@ -97,18 +98,17 @@ __all__ = [
     "SiteEvidence",
     "SiteGains",
     "WakeQueue",
-    "Weigher",
     "Yield",
     "adapted",
     "after_setback",
     "believed",
     "certainty",
     "check_importance",
-    "deafened",
     "estimate",
     "estimate_pages",
     "first_prior",
     "fit_prior",
+    "fit_site",
     "fragment_index",
     "fresh_chances",
     "fresh_share",
@@ -131,12 +131,12 @@ __all__ = [
     "price_for",
     "profile_index",
     "rate_of",
-    "reckoned",
     "running_rate",
     "shared_out",
     "signals_heard",
     "unpack_page",
     "unpack_page_gains",
     "why_worthless",
+    "without_signals",
     "worth_its_cost",
 ]

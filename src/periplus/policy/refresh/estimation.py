@@ -4,20 +4,20 @@ A page changes at a rate `alpha` without anybody telling, and signals come, of w
 change-indicating signals of Busa-Fekete et al., WWW 2025, arXiv 2502.02430). A visit after a time t with n signals
 finds no change with probability e^(-alpha t) (1-p)^n = e^-H, since every one of the reasons must be absent. Where it
 does find one, alpha t/(1 - e^-H) untold changes and n p/(1 - e^-H) right signals are expected: none but these two sums
-is needed to reckon alpha and p anew. Sixty rounds of that from a cold start are enough; good signals are underrated
+is needed to estimate alpha and p again. Sixty rounds of that from a cold start are enough; good signals are underrated
 after twelve.
 
 Rates of a site's pages are Gamma with one mean and one shape, which is fitted: where some pages change every day and
 most hardly ever, a page is believed sooner to be one or the other than where all are alike (empirical Bayes; Minka's
-step for the shape of a Gamma). p is one number a site and kind of signal, drawn towards what is believed of such a site
-at first. How often signals come needs no visit. The mean of a site is that of its pages' rates, not changes over days
-of all together: slow pages are known for longer, and would pull the others down.
+step for the shape of a Gamma). p is one number a site and kind of signal, shrunk towards what is believed of such a
+site at first. How often signals come needs no visit. The mean of a site is that of its pages' rates, not changes over
+days of all together: slow pages are known for longer, and would pull the others down.
 
 Kinds of signals that turn out to be right less than one time in ten are noise: after two thirds of the rounds they are
 taken for silent on that site, and what they told counts as untold. So they can do no harm.
 
 A version that goes from visit to visit without what sites share was tried, and loses most of what signals are worth.
-Pages of different sites have nothing to do with each other here: many may be reckoned in `parts`, as memory allows.
+Pages of different sites have nothing to do with each other here: many may be estimated in `parts`, as memory allows.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ Ints = NDArray[np.int64]
 
 
 class EstimationSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How rates of change are reckoned."""
+    """How change rates are estimated."""
 
     rounds: int = 60
     """rounds of EM"""
     strength: float = 0.5
-    """how much a page is drawn towards its site, before it is known how much its pages are alike: as if it had been
-    seen to change so often at the site's mean rate"""
+    """how much a page is shrunk towards its site before it is known how much its pages are alike: as if this number of
+    changes had been seen at the site's mean rate"""
     usual: float = 0.2
     """changes a day of a page anywhere: what is believed of a site until its own pages say more"""
     fastest: float = 2.0
-    """no more changes a day are believed of a site's pages in the mean; of each that was seen to change they may be"""
+    """maximum of a site's mean changes a day; a page that was seen to change may have more"""
     least_precision: float = 0.1
     """a kind of signal that is right less often is not heard at all"""
     most_precision: float = 0.995
@@ -56,11 +56,11 @@ class EstimationSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 DEFAULTS = EstimationSettings()
 _REFIT = 5
-"""Rounds after which it is reckoned anew how much pages are alike."""
+"""Rounds after which the likeness of pages is estimated again."""
 _ALIKE = 10.0
 """Pages for which the usual counts in that."""
 _ELSEWHERE = 3.0
-"""Pages for which the usual counts in the mean of a site."""
+"""Weight of the usual rate in the mean of a site, in pages."""
 _SHAPES = 0.1, 4.0
 _HASTE = 1.8
 """EM creeps where signals say little; steps that are longer, by less than twice, still converge, and sooner."""
@@ -90,14 +90,14 @@ class Estimates(Struct, frozen=True):
     site_alpha: Floats
     site_gamma: Floats
     site_shape: Floats
-    """how much a site's pages are alike: the shape of the Gamma that their rates are drawn from"""
+    """how much a site's pages are alike: the shape of the Gamma distribution of their rates"""
     precision: Floats
     right: Floats
     judged: Floats
     untold: Floats
     """changes that no signal told, by site"""
     shape: Floats
-    """how much is known of `alpha`, by page: as much as so many changes would tell"""
+    """how much is known of `alpha`, by page: the number of changes that would say as much"""
 
     @property
     def kappa(self) -> Floats:
@@ -105,7 +105,7 @@ class Estimates(Struct, frozen=True):
         return -np.log1p(-self.precision)
 
     def heard(self, site: Ints) -> tuple[Floats, Floats]:
-        """Per page: the rate of those of its signals that are heard, and what one of them is worth in the mean."""
+        """Per page: the rate of those of its signals that are heard, and what one of them is worth on average."""
         judged = self.judged * (self.precision > 0.0)
         total = judged.sum(axis=1)
         share = total / np.maximum(self.judged.sum(axis=1), 1e-12)
@@ -158,7 +158,7 @@ def estimate(
     doubt: Floats | float = 0.0,
     settings: EstimationSettings = DEFAULTS,
 ) -> Estimates:
-    """What these visits say, of pages on the sites `site`, which were `heard` of so often in `watched` days.
+    """What these visits say, of pages on the sites `site`, of which `heard` signals came in `watched` days.
 
     `old_changes` in `old_days` are visits that were folded; `start` is the last estimate, 0 where there was none;
     `doubt` how likely it is that what was folded is not true, and the page one like others.
@@ -186,7 +186,7 @@ def estimate(
     calm = _sums(seen.page[quiet], seen.days[quiet], pages) + old_days * (1.0 - np.asarray(doubt))
 
     def known(alpha: Floats, precision: Floats) -> Floats:
-        """How much visits and dates tell of each rate: as much as so many changes."""
+        """How much visits and dates tell of each rate: the number of changes that would say as much."""
         return alpha * calm + step.information(alpha, precision)
 
     for done in range(settings.rounds):
@@ -214,7 +214,7 @@ def estimate(
 
 def _fitted(site: Ints, alpha: Floats, shape: Floats, mean: Floats, usual: float) -> Floats:
     """How much the pages of each site are alike: the shape of their rates, towards the usual where there are few."""
-    from scipy.special import psi  # loaded only where rates are reckoned
+    from scipy.special import psi  # loaded only where rates are estimated
 
     spread = np.log(mean)[site] - psi(shape) + np.log(shape / alpha)
     counts = np.bincount(site, minlength=len(mean))
@@ -251,7 +251,7 @@ def parts(site: Ints, most: int = 100_000) -> Iterator[tuple[slice, slice]]:
 
 
 def signal_rates(heard: Floats, watched: Floats, site: Ints, sites: int) -> tuple[Floats, Floats]:
-    """Signals a day of each page, drawn towards the mean of its site, and that mean."""
+    """Signals a day of each page, shrunk towards the mean of its site, and that mean."""
     mean = (0.5 + _sums(site, heard, sites)) / (1.0 + _sums(site, watched, sites))
     return (0.5 + heard) / (0.5 / mean[site] + watched), mean
 

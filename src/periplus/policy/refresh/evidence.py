@@ -1,4 +1,4 @@
-"""What is kept of a page's visits and signals, so that its change rate can be reckoned again: 64 bytes.
+"""What is kept of a page's visits and signals, from which its change rate is estimated: 64 bytes.
 
 The last eight visits are kept as they were (how long after the one before, whether it found a change, how many signals
 of each kind had come by then), four bytes each; older ones are folded into two sums, as many changes as are expected in
@@ -25,7 +25,7 @@ DAY = 86_400.0
 
 
 class SignalKind(IntEnum):
-    """Who says that a page changed. Each kind has a worth of its own on each site.
+    """The source of a signal that a page changed. Each kind has its own precision on each site.
 
     Two that could be are none. What an index says of a file has the file read at once, and then the file says more
     (`policy.sitemaps` judges it). `Last-Modified` is heard on a visit, when it is too late; HEAD requests for it would
@@ -35,9 +35,9 @@ class SignalKind(IntEnum):
     SITEMAP = 0
     """its `lastmod` in a sitemap moved"""
     FEED = 1
-    """a feed lists it anew"""
+    """a feed has a new item for it"""
     PING = 2
-    """somebody told us (IndexNow, WebSub, the API)"""
+    """a ping (IndexNow, WebSub, the API)"""
     HUB = 3
     """a page that leads to new ones leads to it, and did not before"""
 
@@ -77,7 +77,7 @@ _NO_SIGNALS = (0,) * KINDS
 _USED = 1 << 31
 """Set in every observation, so that 0 is none."""
 KEEP = 0.5 ** (1.0 / MEMORY)
-"""What was folded counts so much less after one more visit."""
+"""Factor by which folded visits fade with each further visit."""
 
 
 class PageEvidence(Struct, frozen=True, gc=False):
@@ -111,7 +111,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
         return signals_of(self.pending)
 
     def told(self, kind: SignalKind) -> PageEvidence:
-        """Somebody says that it changed. Several changes between two polls are one signal: estimation knows."""
+        """Add a signal that it changed. Several changes between two polls are one signal."""
         shift = shift_of(kind)
         heard = min(self.heard + 1.0, 1e9)
         if self.pending >> shift & MOST_SIGNALS == MOST_SIGNALS:
@@ -119,7 +119,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
         return replace(self, heard=heard, pending=self.pending + (1 << shift))
 
     def told_late(self, kind: SignalKind, modified_at: float) -> PageEvidence:
-        """Somebody says only now that it changed before its last visit: the visit after that change knew, or not."""
+        """Add a signal about a change before the last visit to the visit that followed the change."""
         shift, ended_at = shift_of(kind), self.visited_at
         if modified_at > ended_at:
             return self
@@ -134,7 +134,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
         return self
 
     def first_visited(self, now: float, age: float | None = None) -> PageEvidence:
-        """Visited for the first time; if it says when it last changed, that is half a change in so many seconds."""
+        """After the first visit; a date of the last change, `age` seconds ago, counts as half a change in that time."""
         dated = age is not None and age > 0.0
         return replace(
             self,
@@ -157,14 +157,14 @@ class PageEvidence(Struct, frozen=True, gc=False):
     def visited(self, is_changed: bool, now: float) -> tuple[PageEvidence, int]:
         """After one more visit: the evidence, and the oldest observation, if there was no room for it any more.
 
-        Who has that folds it (`folded`), with what it believes of the site's signals.
+        The caller folds it (`folded`), using its estimate of the site's signals.
         """
         code = observation(now - self.visited_at, is_changed, self.pending)
         dropped, ring = (self.ring[0], self.ring[1:]) if len(self.ring) == RING else (0, self.ring)
         return replace(self, visited_at=now, pending=0, ring=(*ring, code)), dropped
 
     def folded(self, changes: float, days: float) -> PageEvidence:
-        """With an observation that left the ring: so many changes that no signal told, in so many days."""
+        """With an observation that left the ring: `changes` that no signal reported, in `days`."""
         return replace(self, old_changes=KEEP * self.old_changes + changes, old_days=KEEP * self.old_days + days)
 
 

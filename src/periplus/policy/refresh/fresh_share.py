@@ -10,8 +10,10 @@ uncertainty of the fit. At first all is prior and the interval is wide; every vi
 
 The fit is conditional on what was seen, so it does not matter that the scheduler chose which pages to visit and when:
 it chose by what had been seen before. Three things that a fit alone would leave out are added: copies that happen to
-be fresh or stale though the rates are known; pages that are not in the sample; and dates of pages, which may be false
-(each replicate has its own share of false dates).
+be fresh or stale though the rates are known; pages that are not in the sample; and dates. The date that a page had when
+it was first visited may be that of its last change, of its birth, or false: each replicate has its own shares of these.
+Pages without a date have a distribution of their own: a date of the last hour is taken for a clock and dropped, so it
+is the fast pages that have none.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from .appraisal import boost_of, nothing_unheard
 from .evidence import BY_DATE, DAY, PageEvidence, observations_of
-from .reckoning import pages_of
 from .signals import SiteEvidence
+from .site_fit import pages_of
 
 Floats = NDArray[np.float64]
 
@@ -46,12 +49,17 @@ _REPLICATES = 48
 _ITERATIONS = 25
 """Steps of EM; later ones move the share by less than a tenth of a point."""
 _MAX_GROUPS = 40
-"""Groups of pages (a site; on it, pages of which signals were heard) with a distribution of their own. The others, with
-the fewest visited pages, share one."""
+"""Groups of pages (of a site; dated or not; of which signals were heard or not) with a distribution of their own. The
+others, with the fewest visited pages, share one."""
 _NOISE = np.array([-2.0, -1.4, -0.9, -0.5, -0.16, 0.16, 0.5, 0.9, 1.4, 2.0])
 """Standard normal quantiles: the chance that remains when the rates are known, for each replicate."""
 _DATE_TRUST = 2.0
-"""Weight of the first guess at a site's share of false dates, in dates that visits have checked."""
+"""Weight of the first guess at the shares of births and of false dates, in dates that visits have checked."""
+_BIRTHS = (0.5, 1.5)
+"""Beta distribution of the share of births among dates, before visits: mostly few, since a page that never changed has
+an old date, which says the same either way; but nearly all on a site that grows."""
+_BIRTH_ROUNDS = 3
+"""Fits of the pages with dates, each with a better share of dates that are those of births."""
 _SEED = 731
 """All measurements use the same random numbers: from one to the next, only evidence moves the result."""
 
@@ -107,40 +115,65 @@ def fresh_chances(
 
 
 class _Evidence(Struct, frozen=True):
-    """Likelihoods of pages (rows) under each rate: `true * of_true + of_false`, the last two for each replicate.
+    """Likelihoods of pages (rows) under each rate (columns): the sum of three tables, each times a share.
 
-    `weights` are those of the pages in each replicate; a page of which nothing was seen has none. `owner` is its group.
+    `visits` is what the visits say; `changed` the same if the date that a page had at first is that of its last change,
+    `born` if it is that of its birth. The shares (`of_visits` and so on) differ between replicates. `weights` are those
+    of the pages in each replicate; a page of which nothing is known has none.
     """
 
-    true: Floats
-    of_true: Floats
-    of_false: Floats
+    visits: Floats
+    changed: Floats
+    born: Floats
+    of_visits: Floats
+    of_changed: Floats
+    of_born: Floats
     weights: Floats
-    owner: NDArray[np.int64]
 
-    def of(self, rows: NDArray[np.bool_]) -> _Evidence:
+    def rows(self, rows: NDArray[np.bool_]) -> _Evidence:
         """Some of the pages."""
-        return _Evidence(self.true[rows], self.of_true[rows], self.of_false[rows], self.weights[rows], self.owner[rows])
+        return _Evidence(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
-    def total(self, common: Floats) -> Floats:
+    def sums(self, common: Floats, factor: Floats | None = None) -> Floats:
         """The likelihood of each page in each replicate, whose distributions of rates are the columns of `common`."""
-        return np.maximum(self.of_true * (self.true @ common) + self.of_false, 1e-300)
+        sums: Floats = np.full_like(self.weights, 1e-300)
+        for table, share in self._used():
+            sums += share * ((table if factor is None else table * factor) @ common)
+        return sums
+
+    def _used(self) -> list[tuple[Floats, Floats]]:
+        """The tables with their shares: of pages without dates the first alone."""
+        tables = [(self.visits, self.of_visits), (self.changed, self.of_changed), (self.born, self.of_born)]
+        return tables if self.of_changed.any() else tables[:1]
+
+    def with_births(self, first: Floats) -> _Evidence:
+        """With another share of births among the dates, in each replicate."""
+        dated = self.of_changed + self.of_born
+        return replace(self, of_changed=dated * (1.0 - first), of_born=dated * first)
+
+    def births(self, common: Floats, first: Floats) -> Floats:
+        """The share of births among the dates of pages that were visited again; `first` is a guess before any was."""
+        share = self.weights / self.sums(common)
+        born = (share * self.of_born * (self.born @ common)).sum(axis=0)
+        changed = (share * self.of_changed * (self.changed @ common)).sum(axis=0)
+        births: Floats = (_DATE_TRUST * first + born) / (_DATE_TRUST + born + changed)
+        return births
 
     def fit(self, prior: Floats) -> Floats:
         """The distribution of rates in each replicate. `prior` sums to the weight of the prior."""
         common = prior / prior.sum(axis=0)
-        for _ in range(_ITERATIONS if len(self.true) else 0):
-            share = self.weights / self.total(common)
-            expected = self.true.T @ (share * self.of_true) + (share * self.of_false).sum(axis=0)
+        for _ in range(_ITERATIONS if len(self.visits) else 0):
+            weights = self.weights / self.sums(common)
+            expected = np.zeros_like(prior)
+            for table, share in self._used():
+                expected += table.T @ (weights * share)
             common = common * expected + prior
             common = common / common.sum(axis=0)
         return common
 
     def still(self, common: Floats, ages: Floats) -> Floats:
         """The probability that a page has not changed for that many days, in each replicate."""
-        none = np.exp(-ages[:, None] * _RATES)
-        without = self.of_true * ((self.true * none) @ common) + self.of_false * (none @ common)
-        chances: Floats = without / self.total(common)
+        chances: Floats = self.sums(common, np.exp(-ages[:, None] * _RATES)) / self.sums(common)
         return chances
 
 
@@ -151,62 +184,79 @@ def _replicates(
     random = np.random.default_rng(_SEED)
     number = np.asarray(site, np.int64)
     kept = pages_of(b"".join(page.pack() for page in pages))
-    seen = _evidence(kept, number, sites, random)
+    is_dated = (kept["old_changes"] == BY_DATE) & (kept["ring"][:, -1] == 0)
+    seen = _evidence(kept, is_dated, number, sites, random)
+    is_known = seen.weights[:, 0] > 0.0
     ages = np.maximum(now - kept["visited_at"], 0.0) / DAY
-    common = seen.fit(_drawn_prior(random, _PRIOR_PER_AGE / max(float(ages.mean()), 1e-6)))
+    highest = _PRIOR_PER_AGE / max(float(ages.mean()), 1e-6)
+    common = {False: seen.rows(is_known & ~is_dated).fit(_prior(random, highest))}
+    first, prior = random.beta(*_BIRTHS, _REPLICATES), _prior(random, highest)
+    births = first
+    for _ in range(_BIRTH_ROUNDS):
+        seen = seen.with_births(births)
+        common[True] = seen.rows(is_dated).fit(prior)
+        births = seen.rows(is_dated & (kept["ring"][:, 0] != 0)).births(common[True], first)
+    group = _groups(4 * number + 2 * is_dated + (kept["heard"] > 0), is_known)
     chances = np.empty_like(seen.weights)
-    for group in range(int(seen.owner.max()) + 1):
-        rows = seen.owner == group
-        mine = seen.of(rows)
-        is_visited = mine.weights[:, 0] > 0.0
-        fitted = mine.of(is_visited).fit(_redrawn(common, random))
-        chances[rows] = mine.still(fitted, ages[rows])
+    for each in range(int(group.max()) + 1):
+        for has in (False, True):
+            rows = (group == each) & (is_dated == has)
+            if rows.any():
+                fitted = seen.rows(rows & is_known).fit(_redrawn(common[has], random))
+                chances[rows] = seen.rows(rows).still(fitted, ages[rows])
     told = [boost_of(page, sites[each]) for page, each in zip(pages, site, strict=True)]
     heard = [nothing_unheard(page, sites[each], now) for page, each in zip(pages, site, strict=True)]
-    return chances * (np.exp(-np.array(told)) * np.array(heard))[:, None]
+    chances *= (np.exp(-np.array(told)) * np.array(heard))[:, None]
+    return chances
 
 
 def _evidence(
-    kept: NDArray[np.void], site: NDArray[np.int64], sites: Sequence[SiteEvidence], random: Generator
+    kept: NDArray[np.void],
+    is_dated: NDArray[np.bool_],
+    site: NDArray[np.int64],
+    sites: Sequence[SiteEvidence],
+    random: Generator,
 ) -> _Evidence:
-    true = _likelihood(kept, site, sites)
-    is_dated = (kept["ring"][:, 0] == 0) & (kept["old_changes"] == BY_DATE)
-    is_seen = is_dated | (kept["ring"][:, 0] != 0)
-    doubt = np.array([_false_dates(each, random) for each in sites])[site]
-    of_false = np.where(is_dated[:, None], doubt / 2.0, 0.0)
-    of_true = np.where(is_dated[:, None], 1.0 - doubt, 1.0)
-    weights = np.where(is_seen[:, None], random.exponential(1.0, (len(kept), _REPLICATES)), 0.0)
-    return _Evidence(true, of_true, of_false, weights, _groups(2 * site + (kept["heard"] > 0), is_seen))
+    visits = _likelihood(kept, is_dated, site, sites)
+    ages = np.where(is_dated, kept["old_days"], 0.0).astype(np.float64)[:, None] * _RATES
+    false = np.array([_false_dates(each, random) for each in sites])[site]
+    dated = is_dated[:, None]
+    is_known = is_dated | (kept["ring"][:, 0] != 0)
+    return _Evidence(
+        visits,
+        visits * ages * np.exp(1.0 - ages),
+        visits * np.exp(-ages),
+        np.where(dated, false / 2.0, 1.0),
+        np.where(dated, 1.0 - false, 0.0),
+        np.zeros_like(false),
+        np.where(is_known[:, None], random.exponential(1.0, (len(kept), _REPLICATES)), 0.0),
+    )
 
 
-def _groups(group: NDArray[np.int64], is_seen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Number the groups, those with the most visited pages first; all beyond the limit have the last number."""
+def _groups(group: NDArray[np.int64], is_known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number the groups, those with the most known pages first; all beyond the limit have the last number."""
     names, numbers = np.unique(group, return_inverse=True)
-    order = np.argsort(-np.bincount(numbers, is_seen, len(names)), kind="stable")
+    order = np.argsort(-np.bincount(numbers, is_known, len(names)), kind="stable")
     places = np.empty(len(names), np.int64)
     places[order] = np.minimum(np.arange(len(names)), _MAX_GROUPS)
     return places[numbers]
 
 
-def _likelihood(kept: NDArray[np.void], site: NDArray[np.int64], sites: Sequence[SiteEvidence]) -> Floats:
-    """Of what was seen of each page (a row) under each rate (a column); the best has 1."""
+def _likelihood(
+    kept: NDArray[np.void], is_dated: NDArray[np.bool_], site: NDArray[np.int64], sites: Sequence[SiteEvidence]
+) -> Floats:
+    """Of the visits to each page (a row) under each rate (a column); the best has 1."""
     seen = observations_of(kept)
     kappas = np.array([each.kappas for each in sites])
     reasons = (seen.signals * kappas[site[seen.page]]).sum(axis=1)
-    is_again = kept["ring"][:, 0] != 0
-    changes, days = np.where(is_again, kept["old_changes"], 0.0), np.where(is_again, kept["old_days"], 0.0)
+    changes, days = (np.where(is_dated, 0.0, kept[name]) for name in ("old_changes", "old_days"))
     quiet = ~seen.is_changed
     days = days + np.bincount(seen.page[quiet], seen.days[quiet], len(kept))
     logs: Floats = changes[:, None] * np.log(_RATES) - days[:, None] * _RATES
     found = np.flatnonzero(seen.is_changed)
     expected = seen.days[found, None] * _RATES + reasons[found, None]
     np.add.at(logs, seen.page[found], np.log(-np.expm1(-np.maximum(expected, 1e-12))))
-    likely: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-    dated = np.flatnonzero(~is_again & (kept["old_changes"] == BY_DATE))
-    ages = kept["old_days"][dated, None].astype(np.float64) * _RATES
-    # the date of the last change, which speaks for rates near one in that time; or of the birth, against higher ones
-    likely[dated] = BY_DATE * ages * np.exp(1.0 - ages) + (1.0 - BY_DATE) * np.exp(-ages)
-    return likely
+    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
 def _false_dates(site: SiteEvidence, random: Generator) -> Floats:
@@ -216,7 +266,7 @@ def _false_dates(site: SiteEvidence, random: Generator) -> Floats:
     return random.beta(checked * share, checked * (1.0 - share), _REPLICATES)
 
 
-def _drawn_prior(random: Generator, highest: float) -> Floats:
+def _prior(random: Generator, highest: float) -> Floats:
     """For each replicate a few rates from the prior, which goes to `highest` or further."""
     slowest, fastest = _PRIOR_RANGE
     logs = random.uniform(np.log(slowest), np.log(max(fastest, highest)), (_PRIOR_DRAWS, _REPLICATES))
@@ -233,7 +283,7 @@ def _redrawn(common: Floats, random: Generator) -> Floats:
 
 
 def _weighted(places: NDArray[np.int64], pages: float, random: Generator) -> Floats:
-    """Random weights at these places of the grid, which sum to `pages` in the mean; a little everywhere else."""
+    """Random weights at these places of the grid, which sum to `pages` on average; a little everywhere else."""
     prior = np.full((len(_RATES), _REPLICATES), 1e-3 / len(_RATES))
     shares = random.exponential(pages / len(places), places.shape)
     np.add.at(prior, (places, np.arange(_REPLICATES)), shares)

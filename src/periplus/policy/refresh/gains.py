@@ -24,7 +24,7 @@ from .signals import KindEvidence
 from .worth import Yield
 
 MOST_SPAWNED = 1000
-"""New URLs of one visit beyond which more say nothing new: whoever makes URLs up does not gain by it."""
+"""New URLs of one visit that count, at most: a page that makes up URLs does not gain by it."""
 MOST_LINKS = 250
 """Of a page that are remembered: a kilobyte."""
 _SPAWN_MEMORY = 60.0
@@ -34,7 +34,7 @@ _SPAWN_PRIOR = 1.0
 _LEAST_SPAWNED = 0.05
 """What is left of a new URL after more than four such times is forgotten."""
 _NEWEST = 0.3
-"""Of the last change, in the mean of how much is replaced."""
+"""Weight of the last change in the mean share of a page that a change replaces."""
 _KEEP = 0.5 ** (1.0 / 200.0)
 """What a site's answers taught fades: after 200 visits it counts half."""
 _LEAST_SHARE = 0.05
@@ -66,7 +66,7 @@ class PageGains(Struct, frozen=True, gc=False):
         return self.spawned / (self.days + _SPAWN_PRIOR) if self.spawned else 0.0
 
     def again(self, days: float) -> PageGains:
-        """Visited again after so many days, with no new URL yet. Who never had one needs no memory of it."""
+        """After a revisit, `days` after the visit before, with no new URL yet; not counted until a page had one."""
         if not self.spawned:
             return self
         keep = 0.5 ** (days / _SPAWN_MEMORY)
@@ -76,7 +76,7 @@ class PageGains(Struct, frozen=True, gc=False):
         return replace(self, spawned=spawned, days=keep * self.days + days)
 
     def led_to(self, urls: int, watched_days: float) -> PageGains:
-        """The last visit showed so many URLs that nobody had told of; the first such in all the days it was watched."""
+        """After a visit that found `number` new URLs; the first such visit counts all days since the page is known."""
         days = self.days if self.spawned else min(watched_days, _SPAWN_MEMORY)
         return replace(self, spawned=self.spawned + min(urls, MOST_SPAWNED), days=days)
 
@@ -84,11 +84,11 @@ class PageGains(Struct, frozen=True, gc=False):
         """It leads here now, by fingerprints: with that, and the places of those to which it did not lead before."""
         now = np.array(prints[:MOST_LINKS], np.uint64).astype("<u4")
         before = np.frombuffer(self.links, "<u4")
-        anew = np.flatnonzero(~np.isin(now, before)).tolist() if len(before) else []
-        return replace(self, links=np.unique(now).tobytes()), anew
+        added = np.flatnonzero(~np.isin(now, before)).tolist() if len(before) else []
+        return replace(self, links=np.unique(now).tobytes()), added
 
     def changed(self, share: float) -> PageGains:
-        """So much of it was replaced since the last visit."""
+        """After a change that replaced `share` of the page."""
         share = min(max(share, _LEAST_SHARE), 1.0)
         return replace(self, replaced=self.replaced + _NEWEST * (share - self.replaced) if self.replaced else share)
 
@@ -148,7 +148,7 @@ class SiteGains(Struct, frozen=True, array_like=True, gc=False):
         return after
 
     def grew(self, share: float) -> SiteGains:
-        """A page changed, by so much."""
+        """After a change of a page that replaced `share` of it."""
         share = min(max(share, _LEAST_SHARE), 1.0)
         return replace(self, replaced=self.replaced + 0.1 * (share - self.replaced) if self.replaced else share)
 

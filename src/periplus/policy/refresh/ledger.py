@@ -1,8 +1,8 @@
 """The evidence of many pages as columns, and what is made of it: for simulations, and for sites that fit in memory.
 
 What `PageEvidence` and `SiteEvidence` do to one page and one site, here is done to many at once, in the same 64 bytes a
-page: signals are heard, visits are kept, what leaves a ring is folded, and from time to time all is reckoned anew.
-Between two reckonings a page keeps its rates.
+page: signals and visits are kept, observations that leave a ring are folded, and from time to time all is estimated
+again. Between two estimates a page keeps its rates.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .evidence import (
     observations_of,
     shift_of,
 )
-from .hearsay import believed, deafened
 from .objectives import Floats
+from .signal_trust import believed, without_signals
 
 
 class Ledger:
@@ -40,7 +40,7 @@ class Ledger:
         self._old_right = np.zeros((self._sites, KINDS))
         self._old_judged = np.zeros((self._sites, KINDS))
         self._is_told = False
-        self.estimates = self.reckon(now)
+        self.estimates = self.estimate_all(now)
 
     def first_visited(self, pages: Ints, now: float) -> None:
         """These are there from now on."""
@@ -90,18 +90,18 @@ class Ledger:
         rows["ring"][full, : RING - 1] = rows["ring"][full, 1:]
         rows["ring"][full, RING - 1] = 0
 
-    def reckon(self, now: float) -> Estimates:
-        """Rates and trust anew, from all that is kept."""
-        self.estimates = self._reckon(now)
+    def estimate_all(self, now: float) -> Estimates:
+        """Estimate rates and trust again, from all evidence."""
+        self.estimates = self._estimate(now)
         self.pages["rate"] = self.estimates.alpha
         return self.estimates
 
-    def _reckon(self, now: float) -> Estimates:
+    def _estimate(self, now: float) -> Estimates:
         beliefs = SiteBeliefs(1.0 + self._old_right, 2.0 + self._old_judged)
         heard = estimate_pages(self.pages, self._site, now, beliefs, self._settings)
         if not self._is_told:
             return heard
-        deaf = estimate_pages(deafened(self.pages), self._site, now, beliefs, self._settings)
+        deaf = estimate_pages(without_signals(self.pages), self._site, now, beliefs, self._settings)
         return believed(self.pages, self._site, heard, deaf)
 
     def outlooks(self, tables: CrawlValue) -> tuple[Ints, Floats]:

@@ -2,21 +2,22 @@
 
 A crawl in parts has a price in each (`price`), and a budget is spent best where all prices are one: the Lagrange
 multiplier of the whole (Kolobov et al., NeurIPS 2019; Busa-Fekete et al., WWW 2025 tell only this number to all). Here
-it is the other way round: nobody is told a price, but what it may spend. So the whole is never overspent however late a
-part hears, and a part that hears nothing goes on. Prices then meet by themselves.
+it is the other way round: parts are not sent a price, but what they may spend. So the whole is never overspent however
+late a part hears, and a part that hears nothing goes on. Prices then meet by themselves.
 
 The price that a part finds by its visits is late: where pages change twice a year it takes weeks until it shows what
-another budget does. Whoever follows it swings for ever (tried: less fresh than equal shares). But what a part knows of
-its pages says at once what the price will be in the long run with the budget that it has (`price_for`): that is the
-*forecast*, and budgets follow it. It knows nothing of signals, new pages and sites that must not be asked more often;
-by how much it is off, against the price that visits find, is learnt slowly, over as many visits as there are pages.
+another budget does. Budgets that follow it oscillate forever (measured: less fresh than equal shares). But what a part
+knows of its pages says at once what the price will be in the long run with the budget that it has (`price_for`): that
+is the *forecast*, and budgets follow it. It knows nothing of signals, new pages and sites that must not be asked more
+often; by how much it is off, against the price that visits find, is learnt slowly, over as many visits as there are
+pages.
 
-Everybody keeps a tenth of an equal share: who makes no visits learns nothing of what they would be worth. Bids that
+Every part keeps a tenth of an equal share: without visits it would not learn what they are worth. Bids that
 cannot be (0, infinity, no number), or of a part that has no pages, say nothing: where something waits such a part is
 led to an equal share, and where nothing does to the least.
 
-All that has to be known is in the bids, what each part has by now as well, so that whoever keeps the market may die and
-come back. Times are those of the bids.
+All that has to be known is in the bids, what each part has by now as well, so the process that runs the market may die
+and come back. Times are those of the bids.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ the price, so that this is half of the way or more, and never too far."""
 _FARTHEST = 1.0
 """The most that counts of such a logarithm."""
 _LEAST = 0.1
-"""Of an equal share: what everybody keeps."""
+"""Share of an equal share that every part keeps."""
 _LEAST_MEMORY = 500.0
 """Visits by which a part learns how far its forecasts are off: as many as it has pages, but at least these."""
 _MOST_OFF = 5.0
@@ -44,14 +45,14 @@ _VISITS_BETWEEN = 10
 _LEAST_PAUSE = 60.0
 """...and seconds, at least."""
 _WORTH_TELLING = 0.01
-"""If no budget has moved by such a share, nobody is told."""
+"""Relative change of a budget below which no part is notified."""
 
 
 class Bid(Struct, frozen=True):
     """What a part of a crawl says at a time of its visits, of which it may make `visits_a_day` of a `whole`.
 
     `price` is what a visit must be worth there now, `forecast` what it would have to be in the long run; both in
-    weights as they were given, not in means of that part. It has so many `pages` to come back to, and so many are
+    weights as they were given, not in means of that part. It has `pages` pages to revisit, of which this many are
     `waiting` to be visited.
     """
 
@@ -70,7 +71,7 @@ class Bid(Struct, frozen=True):
 
 
 class Market:
-    """What each of so many parts may spend. `granted` sums to the whole; it is empty until everybody has bid."""
+    """What each part may spend. `granted` sums to the whole; it is empty until every part has bid."""
 
     def __init__(self, parts: int) -> None:
         self.granted: list[float] = []
@@ -78,9 +79,9 @@ class Market:
         self._looked_at = 0.0
 
     def turn(self, bids: Sequence[Bid | None]) -> list[tuple[int, float]]:
-        """Parts whose budget changes, with the new one: first those that get less, so that there is no more than all.
+        """Parts whose budget changes, with the new one: first those that get less.
 
-        May be called at any time: it looks now and then, and the first time when everybody has bid.
+        May be called at any time: it computes at intervals, the first time when every part has bid.
         """
         heard = [bid for bid in bids if bid is not None]
         if len(heard) < len(self._off):
@@ -130,16 +131,16 @@ class Market:
 
 
 def shared_out(whole: float, wanted: Sequence[float]) -> list[float]:
-    """The whole in proportion to what is wanted, of which everybody has a tenth of an equal share at least.
+    """The whole in proportion to what is wanted, of which every part has at least a tenth of an equal share.
 
-    What is no number, or below nothing, is nothing.
+    Values that are negative or not a number count as 0.
     """
     most = max((want for want in wanted if 0.0 < want < math.inf), default=1.0)
     asked = [want / most if 0.0 <= want < math.inf else 0.0 for want in wanted]
     least = _LEAST * whole / len(asked)
     shares = [least] * len(asked)
     free = set(range(len(asked)))
-    while free:  # each round but the last leaves somebody with the least
+    while free:  # each round but the last leaves a part with the minimum
         left = whole - least * (len(asked) - len(free))
         total = math.fsum(asked[number] for number in free)
         fair = {number: left * (asked[number] / total if total > 0.0 else 1.0 / len(free)) for number in free}

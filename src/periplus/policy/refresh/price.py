@@ -1,6 +1,6 @@
 """The price of a visit: how much one must be worth, so that as many are as can be made.
 
-It is the Lagrange multiplier of the budget, and nobody solves for it: it follows what is served. Most visits should be
+It is the Lagrange multiplier of the budget, and is not solved for: it follows what is served. Most visits should be
 worth a little more than the price, and some a little less, since pages wake before they are worth it; so it rises with
 each visit that is worth more, falls faster with each that is worth less, and falls with each visit that could have been
 made and was not, for want of a page. (To let it follow how many pages become worth it in a minute, as is told of
@@ -8,7 +8,7 @@ GREEDY-NCIS, was tried: a price that falls wakes all at once those between the o
 for ever.) Hosts that cannot be visited often enough serve pages worth far more; that says nothing, so that it is a
 quantile that is followed, not a mean.
 
-A first guess comes from a sample of pages. Who crawls a part of a collection has a price there: `market` makes it one.
+A first guess comes from a sample of pages. Each part of a collection has its own price; `market` makes them one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PriceSettings(Struct, frozen=True, forbid_unknown_fields=True):
             raise ConfigError("the price could not follow what is served so", hint="leave its settings as they are")
 
     def memory_of(self, pages: int) -> float:
-        """Visits to a collection of so many pages after which the price may have moved by a factor of e."""
+        """Visits to a collection of `pages` pages after which the price may have moved by a factor of e."""
         return max(self.memory * pages, self.least_memory)
 
 
@@ -53,12 +53,12 @@ class Price:
         self._settings = settings or PriceSettings()
 
     def served(self, worth: float, pages: int) -> None:
-        """A visit was worth so much, of a collection of so many pages."""
+        """A visit in a collection of `pages` pages was worth `worth`."""
         share = self._settings.quantile
         self._move(share if worth >= self.value else share - 1.0, pages)
 
     def missed(self, visits: float, pages: int) -> None:
-        """So many visits could have been made, and nobody was worth them."""
+        """`visits` visits could have been made, and no page was worth one."""
         self._move(-min(visits, 0.25 * self._settings.memory_of(pages)), pages)
 
     def shift(self, factor: float) -> None:
@@ -70,7 +70,7 @@ class Price:
 
 
 def price_for(tables: CrawlValue, kind: Ints, rate: Floats, weight: Floats, visits_a_day: float) -> float:
-    """The price at which these pages, without signals, would be visited so often in all: by halving."""
+    """The price at which these pages, without signals, would be visited `visits` times a day in all: by bisection."""
     low, high = math.log(_LEAST), math.log(_MOST)
     if visits_a_day <= 0.0:
         return _MOST

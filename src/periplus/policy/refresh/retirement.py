@@ -3,7 +3,7 @@
 Reasons, stable words that tables count:
 
 * `gone`: not found, twice, a day or more apart (404, 410)
-* `worthless`: whoever weighs pages gave it no weight, so that no visit would ever be worth anything
+* `worthless`: its weight is 0, so no visit is ever worth anything
 * `failing`: no answer of use for many visits in a row
 
 A sitemap, a feed or a person who says that it changed since wakes it: its evidence is as it was.

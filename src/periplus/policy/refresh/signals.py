@@ -2,8 +2,8 @@
 
 `lastmod` of sitemaps is "not yet consistently trustworthy" (Schonfeld & Shivakumar 2009), feeds are better and seldom
 complete, and what is right on one site is noise on the next. So each kind of signal has its record on each site. What
-visits say of it is reckoned by `estimation`, over all pages at once; here is what is kept of it, what is heard while
-nobody visits, and what is made of both:
+visits say of it is estimated by `estimation`, over all pages at once; here is what is kept of it, what is heard between
+visits, and the verdict that follows from both:
 
 * `honest`: at least 80 % of its signals are right, most likely
 * `useful`: worth listening to, though often wrong
@@ -14,8 +14,8 @@ nobody visits, and what is made of both:
 * `unknown`: not enough visits to tell
 
 A signal of the lying kinds is not refused: it begins with little trust (`prior`) and has to earn more. A kind that is
-right less than one time in ten is not heard until it is right more often: it can do no harm, and a site that mends its
-ways is believed again.
+right less than one time in ten is not heard until it is right more often: it can do no harm, and a site that
+improves is believed again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _POLL_WEIGHT = 0.3
 _LYING_POLLS = 2
 """Polls in a row whose times are those of the file's making, before it is called a lie."""
 _EVERYTHING, _FEW_PAGES = 0.9, 20
-"""A poll that says so of this share of a site, if it lists so many pages, says nothing."""
+"""A poll that reports this share of at least this number of pages as changed carries no information."""
 _JUDGED_ENOUGH = 10.0
 _DATES = 2.0
 """Changes by which dates must have been proved or disproved until that outweighs the first doubt."""
@@ -51,8 +51,8 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     `right` of `judged` signals are what estimation last made of it all, without the prior; `old_right` of `old_judged`
     are of visits that are no longer kept one by one. `moved` is the share of the pages listed that a poll says changed,
-    lately; `lag` is the mean of the days between the time that a signal names and our hearing it. `is_doubted`: nobody
-    means it for a signal, so that it has to be right before it is heard.
+    lately; `lag` is the mean of the days between the time that a signal names and our hearing it. `is_doubted`: it is
+    not meant as a signal, and is ignored until it has been right.
     """
 
     right: float = 0.0
@@ -117,7 +117,7 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
         return USEFUL if self.precision >= 0.2 else USELESS
 
     def polled(self, listed: int, moved: int, *, is_generated: bool = False) -> KindEvidence:
-        """A file was read again: of so many pages that it lists so many are said to have changed.
+        """A file was read again: of its `listed` pages, `moved` are reported as changed.
 
         `is_generated`: most bear one time, that of its making. A few pages may well all have changed.
         """
@@ -145,7 +145,7 @@ NOTHING_HEARD = KindEvidence()
 class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     """All kinds on one site, and what its pages have in common: untold changes (`rate`) and signals (`signals`) a day.
 
-    `shape` is how much they are alike: as much as if each had been seen to change so often.
+    `shape` is how much they are alike: as if this number of changes of each had been seen.
     `pages` is how many these are the means of, of which `again` were visited again; 0: nothing is known. Pages bear
     dates when they are first seen; of those visited again `date_found` had changed; of true dates `date_expected` would
     have, of false ones `date_otherwise`. Before that `date_doubt` of them are taken for false. `useful` signals a day
@@ -178,7 +178,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
         return tuple(kind.kappa for kind in self.kinds)
 
     def recall(self, kind: SignalKind) -> float:
-        """The share of the changes of its pages that this kind tells, if a page changes and is told as in the mean."""
+        """The share of the changes of its pages that this kind tells, for an average page."""
         told = self.precision_rate(kind)
         every = self.rate + sum(self.precision_rate(SignalKind(each)) for each in range(KINDS))
         return told / every if every > 0.0 else 0.0
@@ -193,7 +193,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def heard(self) -> tuple[float, float]:
-        """Signals a day of a page that are heard at all, and what one of them is worth in the mean."""
+        """Signals a day of a page that are heard at all, and what one of them is worth on average."""
         judged = [(kind.judged, kind.kappa) for kind in self.kinds if kind.kappa and kind.judged]
         total = sum(kind.judged for kind in self.kinds)
         heard = sum(count for count, _ in judged)
@@ -208,7 +208,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
         return min(max(surplus / max(self.date_otherwise - self.date_expected + _DATES, _DATES), 0.0), 1.0)
 
     def dated(self, days: float, visited_after: float, is_changed: bool) -> SiteEvidence:
-        """A page that had not changed for so many days, it said, was visited again for the first time."""
+        """A page whose date was `days` days old was revisited for the first time."""
         usual = self.rate * visited_after
         return replace(
             self,

@@ -1,9 +1,9 @@
 """How much a page matters, against the mean of all: by links, by what its site says of priorities, by what a user says.
 
 A visit is worth in proportion to it (`appraisal`). Importance comes as a function from URLs to multiples of a mean, of
-whoever has reckoned it (`store.ranks`, `store.listed_ranks`); a user's own weights are patterns as in
+the caller (`store.ranks`, `store.listed_ranks` compute it); a user's own weights are patterns as in
 `policy.filters.patterns`, of which the first that matches counts. The product is divided by the mean over the pages of
-the collection, so that the price of a visit keeps its meaning whatever the scale: that is for whoever has the pages.
+the collection, so that the price of a visit keeps its meaning whatever the scale: the caller has the pages for that.
 
 `equal`: all pages alike; `pagerank`: by the links of the collection; `priority`: what sitemaps say of a page, where a
 site's priorities tell its pages apart; `priority_rank`: PageRank with sitemaps as pages (Schonfeld & Shivakumar 2009).
@@ -37,7 +37,7 @@ def check_importance(name: str) -> str:
     return name
 
 
-class Weigher:
+class PageWeights:
     """The weight of a page by its URL.
 
     `mean` is that of the pages of a collection, under the same weights; `unknown` the importance of a page of which

@@ -1,11 +1,11 @@
 """New pages, hubs and answers that cost little, in the currency of refreshing: days of a fresh copy, weighted.
 
-A page that was never fetched is as stale as can be: what a visit is worth is what it would be worth after for ever, its
-weight over its rate, if it turns out to be a page at all (WebFountain counts the same way: Edwards, McCurley & Tomlin,
-WWW 2001). How often that is so on a site, for URLs from a source, is counted (`Yield`): the utility of Schonfeld &
-Shivakumar (2009). A hub leads to new pages: the longer it was not visited the more of them are missed, and the longer
-each (Olston & Najork 2010, section 5). An answer of 304 costs a tenth of a page, so that pages which mostly answer so
-are worth more for the money.
+A page that was never fetched is as stale as can be: what a visit is worth is what it would be worth after an infinite
+time, its weight over its rate, if it turns out to be a page at all (WebFountain counts the same way: Edwards, McCurley
+& Tomlin, WWW 2001). How often that is so on a site, for URLs from a source, is counted (`Yield`): the utility of
+Schonfeld & Shivakumar (2009). A hub leads to new pages: the longer it was not visited the more of them are missed, and
+the longer each (Olston & Najork 2010, section 5). An answer of 304 costs a tenth of a page, so that pages which mostly
+answer so are worth more for the money.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 from msgspec import Struct
 
 MOST_DAYS = 30.0
-"""A new page counts as if it stayed as it is for no longer than that: nobody knows it yet."""
+"""Days for which a new page counts as unchanged, at most: its change rate is not known yet."""
 UNCHANGED_COST = 0.1
 """Of an answer of 304, against that of a page."""
 _LEAST_COST = 0.01
@@ -57,6 +57,6 @@ def hub_ripe_age(page_worth: float, new_a_day: float, price: float) -> float:
 
 
 def worth_its_cost(weight: float, unchanged_share: float, unchanged_cost: float = UNCHANGED_COST) -> float:
-    """A weight for the money, where so many of the answers are 304 and each of these costs so much of a page."""
+    """A weight divided by the mean cost of an answer; `cost` is that of a 304, in pages."""
     share = min(max(unchanged_share, 0.0), 1.0)
     return weight / (1.0 - share + max(unchanged_cost, _LEAST_COST) * share)

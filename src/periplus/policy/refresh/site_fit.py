@@ -1,4 +1,4 @@
-"""What all pages of a site say of it, from what is kept of each: the estimation, for a crawl with its state on disk."""
+"""Estimates the change rates and signals of one site from the packed evidence of its pages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from .estimation import DEFAULTS, EstimationSettings, SiteBeliefs, estimate_pages
 from .evidence import BY_DATE, DAY, PAGE
-from .hearsay import believed, deafened
+from .signal_trust import believed, without_signals
 from .signals import NO_EVIDENCE, SiteEvidence
 
 _LIKELY_FALSE = 0.9
 _FEW = 10
 _NEARLY = 300.0
-"""Dates within so many seconds are one: they are rounded where they are kept."""
+"""Seconds within which two dates count as the same: they are rounded where they are kept."""
 
 
 def pages_of(kept: bytes) -> NDArray[np.void]:
@@ -22,10 +22,10 @@ def pages_of(kept: bytes) -> NDArray[np.void]:
     return np.frombuffer(kept, PAGE)
 
 
-def reckoned(
+def fit_site(
     site: SiteEvidence, pages: NDArray[np.void], now: float, settings: EstimationSettings = DEFAULTS
 ) -> tuple[SiteEvidence, NDArray[np.float64]]:
-    """The site as its pages show it, and the untold changes a day of each of them."""
+    """The evidence of a site as its pages show it, and for each page the changes a day that no signal reports."""
     priors = np.array([kind.prior for kind in site.kinds])
     old = np.array([(kind.old_right, kind.old_judged) for kind in site.kinds])
     beliefs = SiteBeliefs((priors + old)[None, :, 0], (priors + old)[None, :, 1])
@@ -35,7 +35,9 @@ def reckoned(
     one = np.zeros(len(pages), np.int64)
     found = estimate_pages(pages, one, now, beliefs, settings, doubt=doubt)
     if pages["heard"].any():
-        found = believed(pages, one, found, estimate_pages(deafened(pages), one, now, beliefs, settings, doubt=doubt))
+        found = believed(
+            pages, one, found, estimate_pages(without_signals(pages), one, now, beliefs, settings, doubt=doubt)
+        )
     right, judged = found.right[0] - priors[:, 0], found.judged[0] - priors[:, 1]
     kinds = tuple(
         replace(kind, right=float(max(right[number], 0.0)), judged=float(max(judged[number], 0.0)))

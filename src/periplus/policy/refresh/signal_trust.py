@@ -1,11 +1,11 @@
-"""Are a site's signals worth hearing at all? What was seen is explained without them too, and the better tale is kept.
+"""Tests whether a site's signals explain anything: rates are estimated with and without them; the better fit is kept.
 
-Signals that come more often for pages that change more often look right though they tell nothing: visits after a signal
-find changes, since it is the fast pages that are visited, and the estimation cannot know that they would have found
-them anyway. Precisions of 3 % were taken for 45 % so, on webs where pages differ much. So all is reckoned once more as
-if nobody had told anything. Where visits are then explained better, by odds of twenty to one, the site's signals are
-not heard, and its pages have the rates of that other tale. Until visits speak so clearly, signals have the benefit of
-the doubt: to require that they prove their worth first was tried, and costs more than it saves where visits are few.
+Signals that come more often for pages that change more often look right even if they carry no information: visits after
+a signal find changes because fast pages are visited, and the estimation cannot know that they would have found them
+anyway. On webs whose pages differ much, a precision of 3 % was estimated as 45 %. So everything is estimated a second
+time without signals. If that explains the visits better, by odds of twenty to one, the site's signals are ignored and
+its pages get the rates of the second estimate. Until then signals are used: requiring them to prove their worth first
+was tried, and costs more than it saves where visits are few.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _DISBELIEVED = 0.05
 _SIGNALS = np.uint32(sum(7 << shift_of(kind) for kind in range(KINDS)))
 
 
-def deafened(pages: NDArray[np.void]) -> NDArray[np.void]:
-    """The evidence of these pages (an array of `PAGE`) as if nobody had told anything, and nothing were known yet."""
+def without_signals(pages: NDArray[np.void]) -> NDArray[np.void]:
+    """The evidence of these pages (an array of `PAGE`) without its signals, and with no estimate yet."""
     bare = pages.copy()
     bare["ring"] &= ~_SIGNALS
     bare["rate"] = 0.0
@@ -36,24 +36,24 @@ def deafened(pages: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def believed(pages: NDArray[np.void], site: Ints, heard: Estimates, deaf: Estimates) -> Estimates:
-    """Of two estimates of the same pages, with their signals and without (`deafened`), the better one for each site."""
+    """For each site the better of two estimates: `heard` uses the signals of its pages, `deaf` does not."""
     seen, sites = observations_of(pages), len(heard.precision)
     owner = site[seen.page]
     told = np.bincount(owner[seen.signals.any(axis=1)], minlength=sites)
     against = likelihoods(seen, site, deaf) - likelihoods(seen, site, heard)
-    is_hearsay = (told >= _FEW) & (against > _ODDS)
-    if not is_hearsay.any():
+    is_distrusted = (told >= _FEW) & (against > _ODDS)
+    if not is_distrusted.any():
         return heard
-    by_page = is_hearsay[site]
-    right = np.where(is_hearsay[:, None], np.minimum(heard.right, _DISBELIEVED * heard.judged), heard.right)
+    by_page = is_distrusted[site]
+    right = np.where(is_distrusted[:, None], np.minimum(heard.right, _DISBELIEVED * heard.judged), heard.right)
     return replace(
         heard,
         alpha=np.where(by_page, deaf.alpha, heard.alpha),
         shape=np.where(by_page, deaf.shape, heard.shape),
-        site_alpha=np.where(is_hearsay, deaf.site_alpha, heard.site_alpha),
-        site_shape=np.where(is_hearsay, deaf.site_shape, heard.site_shape),
-        untold=np.where(is_hearsay, deaf.untold, heard.untold),
-        precision=np.where(is_hearsay[:, None], 0.0, heard.precision),
+        site_alpha=np.where(is_distrusted, deaf.site_alpha, heard.site_alpha),
+        site_shape=np.where(is_distrusted, deaf.site_shape, heard.site_shape),
+        untold=np.where(is_distrusted, deaf.untold, heard.untold),
+        precision=np.where(is_distrusted[:, None], 0.0, heard.precision),
         right=right,
     )
 

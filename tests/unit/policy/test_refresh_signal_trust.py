@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from periplus.policy.refresh import DAY, PAGE, Estimates, SignalKind, SiteBeliefs, estimate_pages, observation
 from periplus.policy.refresh.evidence import observations_of, shift_of
-from periplus.policy.refresh.hearsay import believed, deafened, likelihoods
+from periplus.policy.refresh.signal_trust import believed, likelihoods, without_signals
 
 NOW = 1.7e9
 
@@ -35,7 +35,7 @@ def web(precision: float, recall: float, seed: int = 0) -> tuple[NDArray[np.void
 def told_and_not(kept: NDArray[np.void], site: NDArray[np.int64]) -> tuple[Estimates, Estimates]:
     """What is estimated with signals, and without."""
     beliefs = SiteBeliefs.none(4)
-    return estimate_pages(kept, site, NOW, beliefs), estimate_pages(deafened(kept), site, NOW, beliefs)
+    return estimate_pages(kept, site, NOW, beliefs), estimate_pages(without_signals(kept), site, NOW, beliefs)
 
 
 def test_the_better_tale_is_kept_site_by_site() -> None:
@@ -72,11 +72,11 @@ def test_good_signals_are_heard() -> None:
     assert heard.precision[:, 0].min() > 0.6
 
 
-def test_deafened_evidence_has_no_signals_and_is_a_copy() -> None:
+def test_without_signals_evidence_has_no_signals_and_is_a_copy() -> None:
     """What was seen stays."""
     kept, _ = web(0.5, 0.5)
     before = kept.copy()
-    bare = deafened(kept)
+    bare = without_signals(kept)
     assert np.array_equal(kept, before)
     seen, told = observations_of(bare), observations_of(kept)
     assert not seen.signals.any()
