@@ -171,7 +171,7 @@ class _Crawler:
             if self._learns:
                 self.ledger.told(np.repeat(np.arange(len(signals)), signals))
 
-    def reckon(self, now: float) -> None:
+    def estimate(self, now: float) -> None:
         """Learn from what was seen."""
         if self._learns:
             self.ledger.estimate_all(now)
@@ -221,7 +221,7 @@ def simulate_noisy(policy: str, settings: NoisySettings = NoisySettings()) -> No
             fresh += (fresh_before + np.count_nonzero(~stale)) / 2 / len(stale)
             counted += 1
         if number % int(_ESTIMATE_EVERY * _STEPS_A_DAY) == 0:
-            crawler.reckon(now)
+            crawler.estimate(now)
         allowance += settings.visits * len(stale) * step
         chosen = crawler.choose(int(allowance), now)
         allowance -= int(allowance)

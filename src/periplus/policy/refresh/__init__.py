@@ -18,8 +18,8 @@ What else visits bring is in `gains` (new pages, answers that cost little), and 
 `price`; new pages and hubs have values in the same unit (`worth`), and pages that are gone retire (`retirement`). Where
 a crawl has several shards, `market` moves the budget between them until they have one price.
 
-Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: whoever crawls and whoever
-simulates call the same lines.
+Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: the crawl and
+the simulator call the same lines.
 """
 
 from .adaptive import AdaptiveSettings, adapted

@@ -126,7 +126,7 @@ def _share_out(
     most: float,
     steps_at: Callable[[Floats, Floats, float], Floats],
 ) -> Floats:
-    """Find the price of a visit at which the budget is spent. Pages of one rate and weight are reckoned once."""
+    """Find the price of a visit at which the budget is spent. Pages of one rate and weight are computed once."""
     from scipy.optimize import brentq  # loaded only where budgets are shared out
 
     rate, weight = _columns(rates, weights)

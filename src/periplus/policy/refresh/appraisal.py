@@ -28,7 +28,7 @@ from .worth import hub_ripe_age, hub_worth
 _FIRST_RATE = 0.2
 """Changes a day of a page on a site of which nothing is known."""
 _MOST_HEARD = 0.95
-"""Of readings of a file that tell of a page: beyond that nobody knows how often it really changes."""
+"""Of readings of a file that lists a page: beyond that it is unknown how often the page really changes."""
 _HALVINGS = 20
 _ROUNDS = 4
 """Of the EM of one page after a visit; the estimation of all pages goes on from there."""
@@ -60,7 +60,7 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Hub(Struct, frozen=True, gc=False):
-    """A page that leads to new ones: so many a day, each worth so much a day."""
+    """A page that links to new ones: how many a day, and what each is worth a day."""
 
     new_a_day: float
     page_worth: float
@@ -181,7 +181,7 @@ def boost_of(page: PageEvidence, site: SiteEvidence) -> float:
 
 
 def still(changes: float, shape: float) -> float:
-    """The probability of none where so many are expected, of a page whose rate is known as well as `shape` says."""
+    """The probability of no change where `changes` are expected, of a page whose rate is known as well as `shape` says."""
     return math.exp(-shape * math.log1p(changes / shape))
 
 
@@ -233,13 +233,13 @@ def is_disproved(page: PageEvidence, site: SiteEvidence) -> bool:
 
 
 def _likelihood(shape: float, rate: float, changes: int, days: float) -> float:
-    """The logarithm of that of so many changes in so many days, where rates are Gamma(shape, rate)."""
+    """The logarithm of the probability of a number of changes in a number of days, where rates are Gamma(shape, rate)."""
     total = shape + changes
     return shape * math.log(rate) - math.lgamma(shape) + math.lgamma(total) - total * math.log(rate + days)
 
 
 def certainty(page: PageEvidence, site: SiteEvidence) -> float:
-    """How much is known of a page's rate: as much as so many changes would tell; visits after long tell little."""
+    """How much is known of a page's rate, as a number of changes; visits after a long time add little."""
     rate = rate_of(page, site)
     shape = site.shape + rate * page.old_days * (1.0 - site.false_dates if page.dated and not page.ring else 1.0)
     for code in page.ring:

@@ -48,7 +48,7 @@ _GRID_LIST: list[float] = _GRID.tolist()
 _MOST_SIGNALS = 8
 """As many signals have a row of their own; more are as good as eight."""
 _MOST_TERMS, _SATURATED = 128, 16.0
-"""So many signals are told apart: more than it takes until a copy is stale but for one chance in millions."""
+"""Number of signals that are distinguished: with more, a copy is stale but for one chance in millions."""
 QUIET = 0
 """The class of pages that hear nothing, of a rate that is certain."""
 _OF_SHAPE = 1 + _SHARES * _WORTHS
@@ -95,7 +95,7 @@ class CrawlValue:
     def outlook(self, alpha: float, gamma: float, kappa: float, boost: float = 0.0, shape: float = math.inf) -> Outlook:
         """How the tables see a page of these rates, whose signals are worth `kappa` each.
 
-        `shape` is how much is known of `alpha`: as much as so many changes would tell.
+        `shape` is how much is known of `alpha`, as a number of changes.
         """
         told = -math.expm1(-kappa) * gamma
         base = self._shape_of(shape) * _OF_SHAPE
@@ -226,7 +226,7 @@ class CrawlValue:
         return expected if row is None else _between(_GRID_LIST, row, expected)
 
     def _signals(self, kind: int, boost: float) -> list[float] | None:
-        """The row of so many signals of the class's own worth as are worth as much; None: not even half of one."""
+        """The row for the number of signals of the class's own worth with the same value; None: less than half of one."""
         worth = (kind % _OF_SHAPE - 1) // _SHARES
         count = min(round(boost / _kappa(worth)), _MOST_SIGNALS)
         if not count:
@@ -276,7 +276,7 @@ class CrawlValue:
 
 
 def _waited(expected: float, shape: float) -> float:
-    """The time, in units of 1/rate, after which so many changes are as good as expected."""
+    """The time, in units of 1/rate, after which that many changes are as good as expected."""
     return min(shape * math.expm1(min(expected / shape, 50.0)), _LONGEST) if expected < math.inf else math.inf
 
 

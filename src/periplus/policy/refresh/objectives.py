@@ -3,7 +3,7 @@
 Every stale copy costs something, the more the longer it was not visited: let c be that cost. With a price for each
 visit it is best to come as soon as t c(t) minus the integral of c reaches the price (Olston & Pandey, WWW 2008,
 equation 4), and where signals come, as soon as the mean of what c would stay below the present cost does. That number
-is the index of a page: what a visit to it is worth now. Whoever always visits the largest keeps to the best policy, and
+is the index of a page: what a visit to it is worth now. Always visiting the largest is the best policy, and
 the price that is thereby reached is the Lagrange multiplier of the budget: nothing has to be solved.
 
 Objectives, in the order of what they cost for a copy with N changes behind, and after what they are named:
@@ -11,12 +11,12 @@ Objectives, in the order of what they cost for a copy with N changes behind, and
 * `binary`: 1 as soon as it is stale at all; pages that change too often for the budget are given up (Cho &
   Garcia-Molina, TODS 2003)
 * `harmonic`: 1 + 1/2 + ... + 1/N: more for each change, so that no page is given up (Kolobov et al., NeurIPS 2019)
-* `mixed`: 90 % binary and 10 % harmonic: hardly less fresh than `binary`, and nobody is forgotten; the default
+* `mixed`: 90 % binary and 10 % harmonic: hardly less fresh than `binary`, and no page is forgotten; the default
 * `longevity`: how much of it is stale, not whether it is: the share of a page that a change replaces, as seen at its
   visits. That is the form of Olston & Pandey (WWW 2008) with two kinds of fragments, those that never change, which are
   never stale, and those that go with every change; what differs at every visit is no change at all (`content.churn`)
 * `age`: days since the first change that it lacks
-* `capture`: changes not seen before they were overwritten; whoever most likely has one is visited (WIC: Pandey,
+* `capture`: changes not seen before they were overwritten; the page that most likely has one is visited (WIC: Pandey,
   Dhamdhere & Olston, VLDB 2004)
 
 Policies to compare with, deaf to signals: `uniform` and `proportional` visits; `optimal` (binary, regular visits; Cho &
