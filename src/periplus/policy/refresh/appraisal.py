@@ -181,7 +181,7 @@ def boost_of(page: PageEvidence, site: SiteEvidence) -> float:
 
 
 def still(changes: float, shape: float) -> float:
-    """The probability of no change where `changes` are expected, of a page whose rate is known as well as `shape` says."""
+    """The probability of no change where `changes` are expected; `shape` is how well the page's rate is known."""
     return math.exp(-shape * math.log1p(changes / shape))
 
 
@@ -233,7 +233,7 @@ def is_disproved(page: PageEvidence, site: SiteEvidence) -> bool:
 
 
 def _likelihood(shape: float, rate: float, changes: int, days: float) -> float:
-    """The logarithm of the probability of a number of changes in a number of days, where rates are Gamma(shape, rate)."""
+    """The logarithm of the probability of this many changes in this many days, where rates are Gamma(shape, rate)."""
     total = shape + changes
     return shape * math.log(rate) - math.lgamma(shape) + math.lgamma(total) - total * math.log(rate + days)
 

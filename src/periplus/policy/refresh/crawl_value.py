@@ -226,7 +226,7 @@ class CrawlValue:
         return expected if row is None else _between(_GRID_LIST, row, expected)
 
     def _signals(self, kind: int, boost: float) -> list[float] | None:
-        """The row for the number of signals of the class's own worth with the same value; None: less than half of one."""
+        """The row for the number of signals of the class's own worth with that value; None: less than half of one."""
         worth = (kind % _OF_SHAPE - 1) // _SHARES
         count = min(round(boost / _kappa(worth)), _MOST_SIGNALS)
         if not count:

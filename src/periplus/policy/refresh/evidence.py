@@ -1,8 +1,8 @@
 """What is kept of a page's visits and signals, from which its change rate is estimated: 64 bytes.
 
-The last eight visits are kept as they were (how long after the one before, whether it found a change, how many signals
-of each kind had come by then), four bytes each; older ones are folded into two sums, of expected
-changes and of days, which fade. Estimates from all visits are better than any that go from one to the next, and eight with a
+The last eight visits are kept as they were (how long after the one before, whether it found a change, how many
+signals of each kind had come by then), four bytes each; older ones are folded into two sums, of expected changes and
+of days, which fade. Estimates from all visits are better than any that go from one to the next, and eight with a
 memory of the rest are nearly all (see `estimation`).
 
 A record in memory is a `PageEvidence`; a million of them are an array of `PAGE`, whose bytes are those of `pack`.
