@@ -184,7 +184,7 @@ def test_one_page_with_its_versions(run: Run, crawled: Crawled) -> None:
         (("--least", "120%"), "is not a share"),
         (("--json", "--atom", "-"), "exclude each other"),
         (("http://site.test/nowhere",), "no version"),
-        (("http://site.test/story", "--kind", "changed"), "one page"),
+        (("http://site.test/story", "--kind", "changed"), "a single page"),
         (("--atom", "/nowhere/at/all.xml"), "No such file"),
     ],
 )
