@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.insight.asked_collection import Made
 
-from periplus.insight.views import DERIVED, MADE, QUESTIONS, TABLES, VIEWS, Views
+from periplus.insight.views import DERIVED, ITEMS, MADE, QUESTIONS, TABLES, VIEWS, Views
 from periplus.model import Discovered, Discovery, Source, Url, UsageError
 from periplus.store.tables import SCHEMAS, Spooled, Tables
 
@@ -36,7 +36,7 @@ def test_everything_can_be_asked_of_a_collection_without_rows(tmp_path: Path, vi
 
 def test_everything_can_be_asked_at_once(tmp_path: Path) -> None:
     """Views rest on each other; each name is there once, says something, and all tables are there."""
-    names = [view.name for view in (*TABLES, *MADE, *DERIVED)]
+    names = [view.name for view in (*TABLES, ITEMS, *MADE, *DERIVED)]
     assert len(set(names)) == len(names)
     assert {view.name for view in TABLES} == set(SCHEMAS)
     assert all(view.says.endswith(".") for view in VIEWS.values())
