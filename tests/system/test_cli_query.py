@@ -85,7 +85,7 @@ def test_the_measures_are_those_of_the_web(run: Run, collection: Path) -> None:
     [
         ("selct 1", "syntax error"),
         ("select * from urlz", "perhaps urls"),
-        ("copy urls to 'out.csv'", "nothing but a question"),
+        ("copy urls to 'out.csv'", "one statement that only reads"),
         ("select * from read_text('/etc/hostname')", "disabled by configuration"),
     ],
 )

@@ -58,7 +58,7 @@ def fetched_once(web: ScriptedWeb) -> None:
     assert max(asked.values()) == 1
 
 
-def test_a_collection_that_nobody_uses(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+def test_a_collection_that_is_not_in_use(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """It is done at once, told in figures, and the crawl goes on with as many; nothing is fetched again."""
     folder = tmp_path / "docs"
     assert run(*arguments(web, folder, **{"crawl.limit": 30})).returncode == 0
@@ -75,7 +75,7 @@ def test_a_collection_that_nobody_uses(run: Run, web: ScriptedWeb, tmp_path: Pat
     again = run("cluster", "resize", str(folder), "3")
     assert again.stdout.startswith("there are 3 shards already")
     assert run("crawl", "-o", str(folder), "--limit", "1000").returncode == 0
-    assert run("cluster", "resize", str(folder), "1").stdout.startswith("from 3 to 1 shards: ")
+    assert run("cluster", "resize", str(folder), "1").stdout.startswith("from 3 to 1 shard: ")
     assert run("crawl", "-o", str(folder)).returncode == 0
     check_places(folder, 1)
     fetched_once(web)
@@ -87,7 +87,7 @@ def site(host: str) -> Site:
 
 
 def test_a_crawl_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """It stops, moves sites, and goes on to the same end; whoever asked hears of it."""
+    """It stops, moves sites, and goes on to the same end; the asking command reports it."""
     folder = tmp_path / "docs"
     with running(*arguments(web, folder, **{"politeness.delay": 0.25}), "--json") as crawl:
         wait_until(lambda: len(web.asked) > 20, crawl)

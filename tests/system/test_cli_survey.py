@@ -162,7 +162,7 @@ def test_when_nobody_answers_it_says_so(run: Run, tmp_path: Path) -> None:
     [
         (("survey", "-o", "{}/out"), "no domains to survey"),
         (("survey", "{}/nowhere.txt", "-o", "{}/out"), "nowhere.txt"),
-        (("survey", "-o", "{}/out", "--tables-only"), "no collection"),
+        (("survey", "-o", "{}/out", "--tables-only"), "is not a collection"),
         (("survey", "-", "-o", "{}/crawl"), "not a survey"),
         (("survey", "-", "-o", "{}/out", "--sample-share", "2"), "--sample-share"),
     ],

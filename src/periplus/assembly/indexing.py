@@ -118,7 +118,7 @@ def update_index(
         new = [
             capture
             for capture in latest_captures(layout.tables, layout.spooled)
-            if capture.url in pages and known.get(id_of(capture.url)) != int(capture.fetched_at.timestamp())
+            if capture.url in pages and known.get(id_of(capture.url)) != capture.fetched_at.timestamp()
         ]
         added = 0
         for number, document in enumerate(_documents(collection, new, pages), 1):
@@ -159,7 +159,7 @@ def _documents(collection: Collection, captures: list[Capture], pages: dict[str,
             anchors=known.anchors,
             language=page.language or None,
             media_type=(capture.content_type or "text/html").partition(";")[0].strip().lower(),
-            fetched_at=int(capture.fetched_at.timestamp()),
+            fetched_at=capture.fetched_at.timestamp(),
             page_rank=known.page_rank,
             max_snippet=0 if directives.nosnippet else directives.max_snippet,
             may_show_copy=not directives.noarchive,

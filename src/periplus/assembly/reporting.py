@@ -61,7 +61,7 @@ def write_report(report: Report, file: Path) -> None:
         draft.write_text(page(report), encoding="utf-8")
         draft.replace(file)
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}", hint="name a file that can be written") from error
+        raise UsageError(f"{file}: {error.strerror}", hint="name a file that can be written: -o FILE") from error
 
 
 def described(facts: SignalFacts) -> tuple[str, str]:

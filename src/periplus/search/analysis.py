@@ -85,6 +85,9 @@ _SAMPLE = 4_000
 _FEWEST = 2
 """Different stop words that a vote needs: one may be a name in code."""
 
+_AGREES = 0.01
+"""Share of stop words of the declared language from which a text agrees with it."""
+
 _LEAST_STOP_WORDS = 0.04
 """Share of stop words from which a vote counts: prose has a quarter, tables and code next to none."""
 
@@ -159,10 +162,10 @@ def language_of(text: str, declared: str | None = None) -> str:
         same_script = {"ru": {"uk", "bg", "sr", "be", "mk"}, "ar": {"fa", "ur"}, "hi": {"ne", "mr"}, "zh": {"ja"}}
         return primary if primary in same_script.get(script, ()) else script
     votes = _votes(sample)
-    if primary and (primary not in STOP_WORDS or votes.get(primary, 0) >= 0.01 or not sample):
-        return primary
     best = max(votes, key=votes.__getitem__, default=UNKNOWN)
-    return best if votes.get(best, 0) >= _LEAST_STOP_WORDS else UNKNOWN
+    if votes.get(best, 0) < _LEAST_STOP_WORDS:  # too little prose to tell
+        return primary or UNKNOWN
+    return primary if primary and (primary not in STOP_WORDS or votes.get(primary, 0) >= _AGREES) else best
 
 
 def _language_of_script(sample: str) -> str | None:

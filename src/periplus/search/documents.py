@@ -16,7 +16,7 @@ from msgspec import Struct
 _SCHEMA = """
 create table if not exists documents (
     id integer primary key, url text not null, site text not null, domain text not null, language text not null,
-    media_type text not null, time integer not null, fetched_at integer not null, modified_at integer,
+    media_type text not null, time integer not null, fetched_at real not null, modified_at integer,
     title text not null, description text not null, is_home integer not null, is_hidden integer not null,
     max_snippet integer, page_rank real not null, spam real not null);
 create index if not exists documents_of_site on documents (site);
@@ -39,7 +39,7 @@ class Record(Struct, frozen=True):
     language: str
     media_type: str
     time: int
-    fetched_at: int
+    fetched_at: float
     modified_at: int | None
     title: str
     description: str
@@ -113,7 +113,7 @@ class Documents:
         row = self._database.execute("select body from texts where id = ?", (id_,)).fetchone()
         return zstandard.ZstdDecompressor().decompress(row[0]).decode() if row else ""
 
-    def fetch_times(self) -> dict[int, int]:
+    def fetch_times(self) -> dict[int, float]:
         """When each document was fetched, by id."""
         return dict(self._database.execute("select id, fetched_at from documents"))
 

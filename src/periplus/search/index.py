@@ -140,7 +140,7 @@ class Index:
         self._begin()
         self._documents.set_ranks(ranks)
 
-    def fetch_times(self) -> dict[int, int]:
+    def fetch_times(self) -> dict[int, float]:
         """When each document was fetched (seconds since 1970), by `id_of` its URL: what a source need not add again."""
         return self._documents.fetch_times()
 
@@ -234,7 +234,7 @@ class Index:
             language=language,
             media_type=document.media_type,
             time=moment,
-            fetched_at=int(document.fetched_at),
+            fetched_at=document.fetched_at,
             modified_at=None if document.modified_at is None else int(document.modified_at),
             title=title[:300],
             description=document.description[:500],

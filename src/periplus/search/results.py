@@ -17,7 +17,7 @@ class Hit(Struct, frozen=True):
     marks: tuple[tuple[int, int], ...] = ()
     site: str = ""
     language: str = ""
-    fetched_at: int = 0
+    fetched_at: float = 0.0
     modified_at: int | None = None
     parts: Mapping[str, float] = {}
     """What adds up to the score."""

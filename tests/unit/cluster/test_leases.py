@@ -309,7 +309,7 @@ def test_a_memory_that_cannot_be_read_is_an_error_with_a_next_step(tmp_path: Pat
 def test_a_memory_of_another_crawl_or_none_is_said(tmp_path: Path) -> None:
     """Where the folder of the collection is not at the same path, a shard would found another collection."""
     path = tmp_path / "coordinator.json"
-    with pytest.raises(CollectionError, match="is not that of this crawl"):
+    with pytest.raises(CollectionError, match="does not belong to this crawl"):
         check(path, "one", 2)
     claim(path, "one", 2)
     check(path, "one", 2)

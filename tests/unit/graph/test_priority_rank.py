@@ -68,8 +68,8 @@ def test_sites_with_roots_of_their_own() -> None:
         (SitemapFile(0, [9]), "pages of sitemap 0"),
         (SitemapFile(0, [1], [0.5, 0.5]), "priorities of sitemap 0"),
         (SitemapFile(0, [1], [-1.0]), "negative"),
-        (SitemapFile(0, [1], index=0), "no other file"),
-        (SitemapFile(0, [1], index=3), "no other file"),
+        (SitemapFile(0, [1], index=0), "not another file"),
+        (SitemapFile(0, [1], index=3), "not another file"),
     ],
 )
 def test_wrong_files_are_refused(file: SitemapFile, text: str) -> None:

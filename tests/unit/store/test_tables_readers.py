@@ -185,7 +185,7 @@ def test_a_lost_spool_is_damage_and_says_so(tmp_path: Path) -> None:
         Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=mark)
     with pytest.raises(CollectionDamaged):
         read(tmp_path / "tables", "pages", spooled=[Spooled(0, tmp_path / "spool", mark)])
-    with pytest.raises(CollectionDamaged, match="mark"):
+    with pytest.raises(CollectionDamaged, match="position of the tables"):
         Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=b"\xff nonsense")
 
 
