@@ -36,6 +36,7 @@ MODULES = (
     "graph",
     "simulate",
     "cluster",
+    "search",
 )
 CRAWL = "crawl"
 """Whole crawlers against whole crawlers: another kind of table, and a block of the page of its own."""

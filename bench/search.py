@@ -27,6 +27,7 @@ from periplus.search import Document, Index, Judged, Measures, Weights, evaluate
 DOCS = Path(__file__).parent / ".peers" / "docs"
 CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 BOOKS = {"python3.11-doc": "python", "postgresql-doc-15": "postgresql"}
+QUERY_FILE = CORPUS / "search_bookindex" / "queries.tsv.gz"
 QUERIES, QUICK = 800, 100
 ENGINES = ("tantivy", "sqlite")
 PLAIN = Weights(title_repeats=0, title=0, anchor=0, phrase=0, all_words=0, rank=0, home=0)
@@ -35,7 +36,7 @@ USUAL = Weights(title_repeats=0, title=3, anchor=0, phrase=0, all_words=0, rank=
 
 def measure(quick: bool) -> list[Group]:
     """Speed of each engine, and the quality of our ranking beside plain BM25 and a boosted title."""
-    documents = _documents()
+    documents = _documents() if QUERY_FILE.is_file() else []
     if not documents:
         return []
     folder = Path(tempfile.mkdtemp(prefix="periplus-search-"))
@@ -118,7 +119,7 @@ def _without_links(document: Document) -> Document:
 def _judged(quick: bool) -> dict[str, list[Judged]]:
     """Queries of each book with the page that its index names."""
     queries = defaultdict(list)
-    with gzip.open(CORPUS / "search_bookindex" / "queries.tsv.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(QUERY_FILE, "rt", encoding="utf-8") as lines:
         for line in lines:
             if not line.startswith("#"):
                 book, query, page = line.rstrip("\n").split("\t")
