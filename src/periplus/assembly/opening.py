@@ -38,9 +38,9 @@ def open_crawl(
 ) -> Crawl:
     """A crawl of a collection from these seeds, by `workers` processes; begun now or continued.
 
-    One that `watches` comes back to pages, for ever, within its budget; with `revisits_only`, only pages that wait to
-    be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather`: see `Crawl`.
-    `parts` are the program's own filter, ordering and credentials.
+    One that `watches` revisits pages within its budget until it is stopped; with `revisits_only`, only pages that wait
+    to be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather`: see
+    `Crawl`. `parts` are the program's own filter, ordering and credentials.
     """
     layout = Layout(folder)
     check_whole(layout)

@@ -13,9 +13,9 @@ import typer
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing
+from periplus.assembly.exporting import committed_of, export_file
 from periplus.model import UsageError
-from periplus.store.export import STREAMS, Committed, Exported, PageFilter, Selection, export_folder, export_stream
-from periplus.store.tables import Spooled
+from periplus.store.export import STREAMS, Exported, PageFilter, Selection, export_folder, export_stream
 
 from . import options
 from .consoles import stderr_console
@@ -74,7 +74,7 @@ def export(
     selection = Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe)
     _check(form, selection, is_markdown=markdown)
     found = existing(collection)
-    committed = _committed(found)
+    committed = committed_of(found.layout)
     if form.value not in STREAMS:
         folder = out or Path(f"{collection.resolve().name}-{form.value}")
         exported = export_folder(
@@ -88,7 +88,7 @@ def export(
     if out is None or str(out) == "-":
         _say(form, _to_stdout(found, form, write), "stdout")
     else:
-        _say(form, _to_file(out, write), str(out))
+        _say(form, export_file(out, write), str(out))
 
 
 def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
@@ -106,15 +106,6 @@ def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
     PageFilter(selection)
 
 
-def _committed(collection: Collection) -> Committed:
-    """How far the shards had committed, also of a crawl that runs or was killed."""
-    layout = collection.layout
-    commits = layout.commits()
-    ends = (commit.archive for commit in commits if commit.archive is not None)
-    spooled = (Spooled(commit.shard, layout.spool(commit.shard), commit.tables) for commit in commits)
-    return Committed(tuple(spooled), tuple(ends))
-
-
 def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], Exported]) -> Exported:
     out = sys.stdout.buffer
     if form is Form.WARC and out.isatty():
@@ -125,27 +116,6 @@ def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], E
     exported = write(out)
     out.flush()
     return exported
-
-
-def _to_file(path: Path, write: Callable[[BinaryIO], Exported]) -> Exported:
-    """Write a file that has its name only when it is complete."""
-    if path.exists():
-        raise UsageError(f"{path} is there already", hint="give another name, or remove it")
-    draft = path.with_name(path.name + ".part")
-    try:
-        with _opened(draft) as file:
-            exported = write(file)
-        draft.rename(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return exported
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("wb")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", hint="give a file in a folder that is there") from error
 
 
 def _say(form: Form, exported: Exported, where: str) -> None:

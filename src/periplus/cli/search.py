@@ -12,7 +12,6 @@ from periplus.assembly.collection import existing
 from periplus.assembly.indexing import open_index
 
 from . import options
-from .closed_pipe import unless_closed
 from .consoles import stdout_console
 from .crawl.live import count, counted
 
@@ -31,7 +30,7 @@ def search(
 
     Example: periplus search docs change rate site:docs.example.org
     """
-    with unless_closed(), open_index(existing(collection)) as index:
+    with open_index(existing(collection)) as index:
         results = index.search(" ".join(words), limit, skip=skip, by_time=newest)
     if json:
         typer.echo(msgspec.json.encode(results))
