@@ -51,6 +51,16 @@ class Layout(Struct, frozen=True):
         """The index that is searched."""
         return self.folder / "search"
 
+    @property
+    def inbox(self) -> Path:
+        """URLs that sites pushed, until a crawl has taken them."""
+        return self.folder / "receivers" / "inbox.sqlite"
+
+    @property
+    def subscriptions(self) -> Path:
+        """WebSub subscriptions, with their secrets."""
+        return self.folder / "receivers" / "subscriptions.json"
+
     def shard(self, number: int) -> Path:
         """What a shard remembers."""
         return self.folder / "state" / f"shard-{number:02d}"

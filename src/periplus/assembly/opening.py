@@ -13,7 +13,7 @@ from periplus.crawl.clock import SystemClock, Timescale
 from periplus.crawl.frontier import robots_url
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
-from periplus.store import is_begun, known_ranks, listed_priorities, listed_ranks
+from periplus.store import Inbox, is_begun, known_ranks, listed_priorities, listed_ranks
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes
@@ -69,6 +69,7 @@ def open_crawl(
         limit=config.crawl.limit or None,
         seconds=config.crawl.duration or None,
         gather=gather,
+        inbox=Inbox(layout.inbox),
     )
 
 

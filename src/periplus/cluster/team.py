@@ -186,6 +186,11 @@ class RayTeam:
                 ) from error
 
     @property
+    def are_announcements_kept(self) -> bool:
+        """Whether the shards have committed everything that was announced."""
+        return self._announcements.are_kept
+
+    @property
     def is_finished(self) -> bool:
         """Whether the crawl is finished, with everything that was announced."""
         return self._overview is not None and self._overview.is_finished and self._announcements.are_kept

@@ -91,7 +91,10 @@ def write_request(request: Request) -> bytes:
 
 
 def read_request(body: bytes) -> Request | Problem:
-    """Read a request to a hub. Reasons: `too-large`, `bad-form`, and `bad-` with `mode`, `topic`, `callback`, `secret`."""
+    """Read a request to a hub.
+
+    Reasons: `too-large`, `bad-form`, `bad-mode`, `bad-topic`, `bad-callback`, `bad-secret`.
+    """
     fields = _form(body)
     if isinstance(fields, Problem):
         return fields

@@ -6,6 +6,7 @@ and simulations, where a world of a million URLs fits and nothing must outlive t
 """
 
 from .crawl_state import Sites, SiteState, State
+from .inbox import Claim, Inbox, Pushed
 from .listed_ranks import listed_priorities, listed_ranks
 from .memory import (
     MemoryEventSink,
@@ -26,7 +27,9 @@ from .warc import Archive, WarcEnd, WarcSettings
 
 __all__ = [
     "Archive",
+    "Claim",
     "DiskState",
+    "Inbox",
     "KnownRanks",
     "MemoryEventSink",
     "MemoryExchange",
@@ -38,6 +41,7 @@ __all__ = [
     "MemorySketches",
     "MemoryState",
     "MemoryUrlRecords",
+    "Pushed",
     "Replica",
     "SiteState",
     "Sites",

@@ -8,10 +8,15 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from periplus.model import Discovery, Purpose, Source, Url
+from periplus.store import Inbox, Pushed
 
 from ..shard import MakeShard, Status
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
+
+
+MAX_PUSHED = 10_000
+"""URLs that are taken from the inbox at a time: one full IndexNow message, and some 50 ms of a shard's time."""
 
 
 class Team(Protocol):
@@ -25,6 +30,10 @@ class Team(Protocol):
 
     def poll(self, timeout: float, /) -> None:
         """Wait at most `timeout` seconds for messages, and handle them."""
+
+    @property
+    def are_announcements_kept(self) -> bool:
+        """Whether the shards have committed everything that was announced."""
 
     @property
     def is_finished(self) -> bool:
@@ -49,7 +58,8 @@ class Crawl:
 
     `limit` is the maximum number of pages of all shards, `seconds` the maximum duration from the first request on: the
     start of workers does not count. `gather` makes the team of shards; by default, processes of this machine. `stop`
-    may be called by a signal handler; the crawl then ends its requests and keeps everything.
+    may be called by a signal handler; the crawl then ends its requests and keeps everything. `inbox` has URLs that
+    sites pushed: the crawl looks there several times a second, and removes what the shards have committed.
     """
 
     def __init__(
@@ -61,6 +71,7 @@ class Crawl:
         limit: int | None = None,
         seconds: float | None = None,
         gather: Gather | None = None,
+        inbox: Inbox | None = None,
     ) -> None:
         self._gather: Gather = gather or ProcessTeam
         self._is_alone = workers == 1 and gather is None
@@ -72,6 +83,9 @@ class Crawl:
         self._until: float | None = None
         self._wake: Callable[[], None] = lambda: None
         self._pings: SimpleQueue[list[Discovery]] = SimpleQueue()
+        self._inbox = inbox
+        self._look_at = 0.0
+        self._announced: Pushed | None = None
         self.is_stopping = False
         self.is_interrupted = False
 
@@ -96,6 +110,38 @@ class Crawl:
         while not self._pings.empty():
             pinged += self._pings.get()
         return pinged
+
+    def _pushed(self) -> Pushed | None:
+        """The next URLs of the inbox; it is looked into once in `STATUS_INTERVAL`."""
+        if self._inbox is None or time.monotonic() < self._look_at:
+            return None
+        pushed = self._inbox.peek(MAX_PUSHED)
+        if pushed is None:
+            self._look_at = time.monotonic() + STATUS_INTERVAL
+        return pushed
+
+    def _remove(self, pushed: Pushed) -> None:
+        if self._inbox is not None:
+            self._inbox.remove(pushed.through)
+
+    def _pass_on(self, team: Team) -> None:
+        """Announce the next URLs of the inbox, once the last are committed and removed."""
+        if self._announced is not None and team.are_announcements_kept:
+            self._remove(self._announced)
+            self._announced = None
+        if self._announced is None and (pushed := self._pushed()) is not None:
+            team.announce(pushed.discoveries)
+            self._announced = pushed
+
+    def _close_inbox(self) -> None:
+        if self._inbox is not None:
+            self._inbox.close()
+
+    @property
+    def _is_all_taken(self) -> bool:
+        """Whether no ping and no pushed URL waits; asked when the shards have nothing to do."""
+        is_read = self._inbox is None or self._announced is None and self._inbox.peek(1) is None
+        return self._pings.empty() and is_read
 
     def run(self) -> list[Status]:
         """Crawl to the end; returns the last status of every shard."""
@@ -130,9 +176,12 @@ class Crawl:
             shard.set_page_budget(self._limit)
             shard.discover(self._seeds)
             shown_at = 0.0
-            while not self._is_over and not (shard.is_idle and self._pings.empty()):
+            while not self._is_over and not (shard.is_idle and self._is_all_taken):
                 if pinged := self._pinged():
                     shard.discover(pinged)
+                if (pushed := self._pushed()) is not None:
+                    shard.discover(pushed.discoveries)
+                    self._remove(pushed)
                 shard.step(self._timeout)
                 if time.monotonic() >= shown_at + STATUS_INTERVAL:
                     shown_at = time.monotonic()
@@ -144,14 +193,16 @@ class Crawl:
         finally:
             self._wake = lambda: None
             shard.close()
+            self._close_inbox()
 
     def _together(self) -> Iterator[list[Status]]:
         team = self._gather(self._make, self._workers, self._limit)
         try:
             team.start(self._seeds)
-            while not self._is_over and not (team.is_finished and self._pings.empty()):
+            while not self._is_over and not (team.is_finished and self._is_all_taken):
                 if pinged := self._pinged():
                     team.announce(pinged)
+                self._pass_on(team)
                 team.poll(self._timeout)
                 statuses = team.statuses()
                 self._start_clock(statuses)
@@ -160,6 +211,7 @@ class Crawl:
             yield team.statuses()
         finally:
             team.close()
+            self._close_inbox()
 
 
 def _has_begun(status: Status) -> bool:

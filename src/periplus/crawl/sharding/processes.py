@@ -244,6 +244,11 @@ class ProcessTeam:
         sender.committed(output.receipts)
 
     @property
+    def are_announcements_kept(self) -> bool:
+        """Whether the shards have committed everything that was announced."""
+        return self._announcements.are_kept
+
+    @property
     def is_finished(self) -> bool:
         """Whether the crawl is finished, with everything that was announced."""
         return self._announcements.are_kept and self._coordinator.is_finished
