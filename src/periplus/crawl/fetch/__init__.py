@@ -11,7 +11,7 @@ The path of a task: without an address it is looked up (`dns`, with wildcards by
 on a handle from a pool, with a request that can be reproduced byte by byte (`request`, `identity`, and `credentials`
 for single sites); the `poller` waits
 for all sockets at once; and the transfer makes a `FetchOutcome` of the head and body. Every task that was started ends
-in exactly one outcome. `trust` chooses the certificate authorities.
+in exactly one outcome. `trust` chooses the certificate authorities. `single` sends requests beside a crawl, one by one.
 """
 
 from .addresses import AddressGuard, special_block
@@ -19,6 +19,7 @@ from .credentials import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, 
 from .dns import Address, NoAddress, Resolver, ResolverSettings
 from .identity import Identity
 from .limits import WireSettings
+from .single import SingleRequests
 from .wire import CurlWire
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "NoAddress",
     "Resolver",
     "ResolverSettings",
+    "SingleRequests",
     "WireSettings",
     "basic_auth",
     "cookie_field",

@@ -14,7 +14,6 @@ from ..shard import MakeShard, Status
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
 
-
 MAX_PUSHED = 10_000
 """URLs that are taken from the inbox at a time: one full IndexNow message, and some 50 ms of a shard's time."""
 
@@ -140,7 +139,7 @@ class Crawl:
     @property
     def _is_all_taken(self) -> bool:
         """Whether no ping and no pushed URL waits; asked when the shards have nothing to do."""
-        is_read = self._inbox is None or self._announced is None and self._inbox.peek(1) is None
+        is_read = self._inbox is None or (self._announced is None and self._inbox.peek(1) is None)
         return self._pings.empty() and is_read
 
     def run(self) -> list[Status]:
