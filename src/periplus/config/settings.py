@@ -90,6 +90,23 @@ class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds for which a silent shard keeps its sites: a lost shard's sites are not visited for that long."""
 
 
+class ReceiverSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Messages of sites that `periplus serve` receives."""
+
+    enabled: bool = False
+    """Receive them also if `serve` runs without --receive."""
+    public_url: str = ""
+    """Where hubs reach `serve`, such as "https://crawler.example.org"; empty: the address of --public-url."""
+    websub: bool = False
+    """Subscribe to the WebSub hubs that feeds name. Needs an address that hubs can reach."""
+    messages_per_second: float = 10.0
+    """Messages a second from one address, at most."""
+    urls_per_hour: int = 100_000
+    """URLs an hour from one address, at most."""
+    max_waiting: int = 100_000
+    """URLs that wait for the crawl, at most; then messages are answered with 429."""
+
+
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What can be said of an ordering besides its name. One that it does not have is an error."""
 
@@ -175,6 +192,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How often everything is made durable."""
     cluster: ClusterSettings = ClusterSettings()
     """Shards on many machines."""
+    receivers: ReceiverSettings = ReceiverSettings()
+    """Messages of sites that `periplus serve` receives: IndexNow, WebSub, sitemap pings, and a hook for programs."""
 
     @classmethod
     def load(cls, path: Path) -> Self:
