@@ -39,6 +39,9 @@ def serve(
     public_url: Annotated[
         str, typer.Option("--public-url", metavar="URL", help="Address behind a reverse proxy on this machine.")
     ] = "",
+    receive: Annotated[
+        bool, typer.Option("--receive", help="Receive messages of sites: IndexNow, WebSub, sitemap pings.")
+    ] = False,
 ) -> None:
     """Serve collections in a browser: search, pages about a collection, an API. Ctrl-C stops.
 
@@ -55,6 +58,7 @@ def serve(
         viewer_token=tokens.viewer,
         public_search=public_search,
         public_url=public_url,
+        receive=receive,
     )
     served = Served(collections, settings)
     console = stderr_console()

@@ -63,8 +63,12 @@ class MessageCounts:
         """Kind, result and number, in the order of kinds and results; without those that did not occur."""
         with self._lock:
             found = dict(self._counts)
-        return [(kind.value, result.value, found[kind, result]) for kind in Kind for result in Result
-                if (kind, result) in found]
+        return [
+            (kind.value, result.value, found[kind, result])
+            for kind in Kind
+            for result in Result
+            if (kind, result) in found
+        ]
 
     def __getitem__(self, each: tuple[Kind, Result]) -> int:
         with self._lock:

@@ -1,0 +1,148 @@
+"""The subscriber of WebSub: asks hubs for messages, answers their questions, and takes what they send.
+
+A message holds a feed. Entries with a date are signals of a change at that time; entries without one are only
+discovered, as in a feed that the crawl itself has read: most entries of a message were in the last one, too. The
+content of entries is not used: the crawl fetches the pages.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+from periplus.formats import feed, websub
+from periplus.formats.websub import Intent, Request
+from periplus.model import CollectionError, Discovery, Fetched, Hints, Problem, Source, Url
+from periplus.urls import canonical
+
+from .answers import Answer, full, too_many
+from .counts import Kind, MessageCounts, Result
+from .feeds import feeds_with_hubs
+from .intake import Intake
+from .limits import SenderLimits
+from .subscriptions import Subscription, Subscriptions
+
+log = logging.getLogger("periplus.web")
+
+LOOK_EVERY = 600.0
+"""Seconds between two looks for feeds with hubs: the tables are read for it."""
+PATH = "/websub/"
+"""Where callbacks are, below the public URL."""
+
+
+class Subscriber:
+    """The subscriptions of one collection. `public_url`: where hubs reach this server; empty: nothing is asked for."""
+
+    def __init__(self, intake: Intake, public_url: str) -> None:
+        self.intake = intake
+        self.subscriptions = Subscriptions(intake.collection.layout.subscriptions)
+        self._public_url = public_url.rstrip("/")
+        self._look_at = 0.0
+        if intake.settings.websub and not public_url:
+            log.warning("%s: no hub is asked, as its [receivers] public_url is empty", intake.name)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether hubs are asked for messages."""
+        return bool(self.intake.settings.websub and self._public_url)
+
+    def is_look_due(self, now: float) -> bool:
+        """Whether it is time to look for feeds with hubs (`look`); the next time is `LOOK_EVERY` seconds later."""
+        if not self.is_asking or now < self._look_at:
+            return False
+        self._look_at = now + LOOK_EVERY
+        return True
+
+    def look(self) -> None:
+        """Plan subscriptions to feeds that name a hub and have none."""
+        try:
+            self.subscriptions.add(feeds_with_hubs(self.intake.collection), time.time())
+        except CollectionError as error:
+            log.warning("%s: feeds cannot be read: %s", self.intake.name, error)
+
+    def ask(self, subscription: Subscription) -> bool:
+        """Ask a hub for messages, or for more of them. `False`: it refused, or cannot be reached."""
+        callback = f"{self._public_url}{PATH}{subscription.token}"
+        secret = subscription.secret.encode()
+        body = websub.write_request(Request("subscribe", subscription.topic, callback, secret, websub.LEASE))
+        outcome = self.intake.requests().post(subscription.hub, body)
+        is_accepted = isinstance(outcome, Fetched) and 200 <= outcome.status < 300
+        if not is_accepted:
+            self.subscriptions.refused(subscription.token, time.time())
+            reason = outcome.status if isinstance(outcome, Fetched) else getattr(outcome, "reason", "moved")
+            log.info(
+                "%s: the hub %s did not accept %s: %s", self.intake.name, subscription.hub, subscription.topic, reason
+            )
+        return is_accepted
+
+
+class WebSubReceiver:
+    """Answers hubs for all collections. Any thread may use it."""
+
+    def __init__(self, subscribers: Sequence[Subscriber], limits: SenderLimits, counts: MessageCounts) -> None:
+        self._subscribers = subscribers
+        self._limits = limits
+        self._counts = counts
+
+    def verify(self, token: str, intent: Intent | Problem) -> Answer:
+        """Answer a hub's question: its challenge for a subscription that we want, else 404."""
+        if isinstance(intent, Problem):
+            self._counts.add(Kind.WEBSUB, Result.INVALID)
+            return Answer(400, f"This question cannot be read: {intent.reason}.")
+        subscriber = self._of(token)
+        if subscriber is None:
+            self._counts.add(Kind.WEBSUB, Result.UNKNOWN)
+            return Answer(404, "There is no such subscription.")
+        if subscriber.subscriptions.verify(token, intent, time.time()):
+            self._counts.add(Kind.WEBSUB, Result.VERIFIED)
+            return Answer(200, intent.challenge)
+        self._counts.add(Kind.WEBSUB, Result.REFUSED)
+        if intent.mode == "denied":
+            subscriber.subscriptions.refused(token, time.time())
+            return Answer(200, "Understood.")
+        return Answer(404, "This was not asked for.")
+
+    def receive(self, token: str, signature: str | None, body: bytes, address: str) -> Answer:
+        """Take a message of a hub. A sender without the secret is not told so: it gets 202 like the hub."""
+        result, answer = self._received(token, signature, body, address)
+        self._counts.add(Kind.WEBSUB, result)
+        return answer
+
+    def _received(self, token: str, signature: str | None, body: bytes, address: str) -> tuple[Result, Answer]:
+        subscriber = self._of(token)
+        subscription = None if subscriber is None else subscriber.subscriptions.get(token)
+        if subscriber is None or subscription is None:
+            return Result.UNKNOWN, Answer(404, "There is no such subscription.")
+        method = websub.check_signature(
+            signature, body, subscription.secret.encode(), accepts_sha1=not subscription.is_strong
+        )
+        taken = Answer(202, "Received.")
+        if isinstance(method, Problem):
+            return Result.BAD_SIGNATURE, taken
+        if method != "sha1":
+            subscriber.subscriptions.signed_strongly(token)
+        found = [each for each in discoveries_in(body, subscription.topic) if subscriber.intake.holds(each.url)]
+        if not found:
+            return Result.OUT_OF_SCOPE, taken
+        if wait := self._limits.wait_for_urls(address, len(found), time.monotonic()):
+            return Result.LIMITED, too_many(wait)
+        if not subscriber.intake.inbox.append(found):
+            return Result.FULL, full()
+        return Result.ACCEPTED, taken
+
+    def _of(self, token: str) -> Subscriber | None:
+        return next((each for each in self._subscribers if each.subscriptions.get(token) is not None), None)
+
+
+def discoveries_in(body: bytes, topic: str) -> list[Discovery]:
+    """The entries of a feed: pings if they have a date, else discoveries of a feed."""
+    now = time.time()
+    found: dict[Url, Discovery] = {}
+    for item in feed.read(body, topic).items:
+        url = canonical(item.url) if item.url else None
+        if url is not None:
+            source = Source.FEED if item.lastmod is None else Source.PING
+            hints = Hints(lastmod=item.lastmod, title=item.title or None)
+            found.setdefault(url, Discovery(url, source, now, referrer=canonical(topic), hints=hints))
+    return list(found.values())
