@@ -19,6 +19,8 @@ from periplus.assembly.collection import Collection, existing
 from periplus.assembly.indexing import open_index
 from periplus.model import UsageError
 
+from .tokens import Tokens, read_tokens
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -205,6 +207,30 @@ class Served:
         """Close every collection."""
         for collection in self.collections.values():
             collection.close()
+
+
+def served_with(
+    folders: Sequence[Path],
+    *,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    public_search: bool,
+    public_url: str,
+) -> tuple[Served, str]:
+    """What options of the command line ask for, and the token if one was made now; empty otherwise."""
+    for folder in folders:  # before a token is made: a wrong folder must leave nothing behind
+        existing(folder)
+    tokens = Tokens() if token_file is None else read_tokens(token_file)
+    settings = ServeSettings(
+        host=host,
+        port=port,
+        token=tokens.operator,
+        viewer_token=tokens.viewer,
+        public_search=public_search,
+        public_url=public_url,
+    )
+    return Served(folders, settings), tokens.operator if tokens.is_new else ""
 
 
 def served_of(request: Request) -> Served:
