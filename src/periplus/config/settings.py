@@ -107,6 +107,13 @@ class ReceiverSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """URLs that wait for the crawl, at most; then messages are answered with 429."""
 
 
+class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What `periplus serve` shows of pages that are found."""
+
+    cached: bool = True
+    """Whether stored copies of pages are shown, as far as the pages allow it (noarchive)."""
+
+
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What can be said of an ordering besides its name. One that it does not have is an error."""
 
@@ -194,6 +201,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Shards on many machines."""
     receivers: ReceiverSettings = ReceiverSettings()
     """Messages of sites that `periplus serve` receives: IndexNow, WebSub, sitemap pings, and a hook for programs."""
+    search: SearchSettings = SearchSettings()
+    """What `periplus serve` shows of pages that are found."""
 
     @classmethod
     def load(cls, path: Path) -> Self:

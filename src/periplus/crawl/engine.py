@@ -53,6 +53,7 @@ from .inputs import (
     ScopeExtended,
     SharesSet,
     SitemapsSubmitted,
+    Steered,
     Tick,
     VisitBudgetSet,
 )
@@ -137,7 +138,7 @@ class Engine:
         speed: float = 1.0,
     ) -> None:
         self._settings = settings
-        self._machine = machine
+        self.machine = self._machine = machine
         self._wire = wire
         self._archive = archive
         self._tables = tables
@@ -154,7 +155,7 @@ class Engine:
         now = clock.now()
         self._commit_at = now + settings.checkpoint_interval
         self._review_at = now + _REVIEW_EVERY * speed
-        self.is_stopping = False
+        self.is_stopping = self.is_paused = False
 
     # the loop
 
@@ -177,14 +178,14 @@ class Engine:
             self.checkpoint()
 
     def _slots(self, now: float) -> int:
-        if self.is_stopping or self._machine.is_full:
+        if self.is_stopping or self.is_paused or self._machine.is_full:
             return 0
         return min(self._wire.free_slots, self._limiter.room(now))
 
     def _time_to_wait(self, now: float, timeout: float) -> float:
         if self._machine.wants_tick(now):
             return 0.0
-        if self.is_stopping or not self._wire.free_slots or self._machine.is_full:
+        if self.is_stopping or self.is_paused or not self._wire.free_slots or self._machine.is_full:
             return timeout
         next_at = self._machine.frontier.next_at if self._limiter.room(now) else self._limiter.next_at(now)
         return timeout if next_at is None else min(max(next_at - now, 0.0) / self._speed, timeout)
@@ -284,6 +285,15 @@ class Engine:
     def extend_scope(self, places: Sequence[Url]) -> None:
         """Take places into the scope that seeds have moved to."""
         self._apply([ScopeExtended(tuple(places), self._clock.now())])
+
+    def steer(self, excluded: Sequence[str], preferred: Sequence[str], allowed: Sequence[str]) -> None:
+        """Patterns of URLs that people exclude or prefer, or allow again."""
+        self._apply([Steered(tuple(excluded), tuple(preferred), tuple(allowed), self._clock.now())])
+
+    def set_rate(self, rate: float | None) -> None:
+        """How many requests all shards together may start in a second; 0: any number; `None`: as at first."""
+        if isinstance(self._limiter, RateLimiter):
+            self._limiter.change(rate, self._clock.now())
 
     # what others see
 

@@ -14,9 +14,9 @@ from periplus.model import Batch, Discovery, Url
 from periplus.policy.refresh import Bid
 
 from .engine import Engine
-from .frontier import AddressShares, ClaimsReport
+from .frontier import AddressShares, ClaimsReport, Preview
 from .revisit import Freshness, NextVisit
-from .stats import CrawlStats, FrontierStats
+from .stats import CrawlStats, FrontierStats, SiteNow, largest_sites
 
 
 class ShardOutput(Struct, frozen=True):
@@ -31,6 +31,47 @@ class ShardOutput(Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.batches or self.receipts or self.places)
+
+
+class Controls(Struct, frozen=True):
+    """What people have asked of a running crawl, in all: each value replaces the one before.
+
+    `rate` is requests a second of all shards together; 0: any number, `None`: as the settings say. Of the patterns,
+    `excluded` and `preferred` are added to those that hold already, and `allowed` are dropped from these.
+    """
+
+    is_paused: bool = False
+    rate: float | None = None
+    excluded: tuple[str, ...] = ()
+    preferred: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def patterns(self) -> tuple[tuple[str, ...], ...]:
+        """All that steers URLs."""
+        return self.excluded, self.preferred, self.allowed
+
+
+class Question(Struct, frozen=True):
+    """What a client asks of a shard.
+
+    `sites`: its longest queues, at most this many; `pattern`: which waiting URLs match; `urls`: which of these are
+    outside the scope.
+    """
+
+    sites: int = 0
+    pattern: str = ""
+    urls: tuple[Url, ...] = ()
+
+
+class ShardView(Struct, frozen=True):
+    """The answer of one shard to a `Question`. `excluded` and `preferred` are the patterns that hold."""
+
+    sites: tuple[SiteNow, ...] = ()
+    preview: Preview | None = None
+    outside: tuple[Url, ...] = ()
+    excluded: tuple[str, ...] = ()
+    preferred: tuple[str, ...] = ()
 
 
 class Status(Struct, frozen=True):
@@ -72,6 +113,7 @@ class Shard:
     def __init__(self, number: int, engine: Engine) -> None:
         self.number = number
         self._engine = engine
+        self._controls = Controls()
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """Add seeds or pinged URLs, durably; those of other shards' sites are sent there."""
@@ -111,6 +153,26 @@ class Shard:
     def extend_scope(self, places: Sequence[Url]) -> None:
         """Add URLs that seeds have moved to."""
         self._engine.extend_scope(places)
+
+    def set_controls(self, controls: Controls) -> None:
+        """Follow what people ask for. While it is paused no request begins; those under way end."""
+        before, self._controls = self._controls, controls
+        self._engine.is_paused = controls.is_paused
+        self._engine.set_rate(controls.rate)
+        if controls.patterns != before.patterns:
+            self._engine.steer(*controls.patterns)
+
+    def view(self, question: Question) -> ShardView:
+        """Answer a question about the shard. It changes nothing."""
+        machine = self._engine.machine
+        steering = machine.frontier.steering.state
+        return ShardView(
+            largest_sites(machine.frontier, question.sites) if question.sites else (),
+            machine.preview(question.pattern) if question.pattern else None,
+            tuple(machine.router.outside(question.urls)),
+            steering.excluded,
+            steering.preferred,
+        )
 
     @property
     def is_idle(self) -> bool:

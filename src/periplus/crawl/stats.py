@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from itertools import islice
 
 from msgspec import Struct, field
@@ -162,6 +163,41 @@ class FrontierStats(Struct, frozen=True):
     longest: float = 0.0
     setbacks: tuple[Setback, ...] = ()
     has_unread: bool = False
+
+
+class SiteNow(Struct, frozen=True):
+    """An active site at a moment. `stage` is `resting`, `ready`, `busy` or `held`; `ready_at` is POSIX time.
+
+    `queued` URLs of it wait; `pages` were asked for and `bytes` fetched since the collection began; `failures` is the
+    number of failed requests since the last that succeeded; `retired` is why it was given up.
+    """
+
+    site: Site
+    stage: str
+    queued: int
+    pages: int
+    bytes: int
+    failures: int
+    ready_at: float
+    retired: str = ""
+
+
+def largest_sites(frontier: Frontier, most: int) -> tuple[SiteNow, ...]:
+    """The active sites with the longest queues."""
+    largest = nlargest(most, frontier.schedule, key=lambda active: (active.queue_length, active.site))
+    return tuple(
+        SiteNow(
+            active.site,
+            active.stage.name.lower(),
+            active.queue_length,
+            active.record.pages,
+            active.record.downloaded,
+            active.record.failures,
+            active.ready_at,
+            active.record.retired,
+        )
+        for active in largest
+    )
 
 
 _LOOKED_AT = 200

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from queue import SimpleQueue
+from concurrent.futures import Future
 from typing import Protocol
 
 from periplus.model import Discovery, Purpose, Source, Url
-from periplus.store import Inbox, Pushed
+from periplus.policy.filters.patterns import compiled
+from periplus.store import Inbox
 
-from ..shard import MakeShard, Status
+from ..shard import Controls, MakeShard, Question, ShardView, Status
+from . import requests
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
+from .pushed import PushedUrls
+from .requests import Announce, Requests, TeamRequests, answer_alone
 
-MAX_PUSHED = 10_000
-"""URLs that are taken from the inbox at a time: one full IndexNow message, and some 50 ms of a shard's time."""
 
-
-class Team(Protocol):
+class Team(requests.Team, Protocol):
     """All shards of a crawl, wherever they run."""
 
     def start(self, seeds: Sequence[Discovery], /) -> None:
         """Start every shard with the seeds of its own sites."""
 
-    def announce(self, discoveries: Sequence[Discovery], /) -> None:
-        """Send each to the shard that has its site."""
-
     def poll(self, timeout: float, /) -> None:
         """Wait at most `timeout` seconds for messages, and handle them."""
-
-    @property
-    def are_announcements_kept(self) -> bool:
-        """Whether the shards have committed everything that was announced."""
 
     @property
     def is_finished(self) -> bool:
@@ -80,18 +74,15 @@ class Crawl:
         self._limit = limit
         self._seconds = seconds
         self._until: float | None = None
-        self._wake: Callable[[], None] = lambda: None
-        self._pings: SimpleQueue[list[Discovery]] = SimpleQueue()
-        self._inbox = inbox
-        self._look_at = 0.0
-        self._announced: Pushed | None = None
+        self._requests = Requests()
+        self._pushed = PushedUrls(inbox, self.discover)
         self.is_stopping = False
         self.is_interrupted = False
 
     def stop(self) -> None:
         """Let the crawl end soon, with everything kept."""
         self.is_stopping = self.is_interrupted = True
-        self._wake()
+        self._requests.wake()
 
     def ping(self, pages: Sequence[Url] = (), sitemaps: Sequence[Url] = ()) -> None:
         """Report URLs as new or changed. Any thread may call this, before the crawl or during it.
@@ -101,46 +92,24 @@ class Crawl:
         """
         now = time.time()
         found = [Discovery(url, Source.PING, now, score=1.0) for url in pages]
-        self._pings.put(found + [Discovery(url, Source.PING, now, purpose=Purpose.SITEMAP) for url in sitemaps])
-        self._wake()
+        self.discover(found + [Discovery(url, Source.PING, now, purpose=Purpose.SITEMAP) for url in sitemaps])
 
-    def _pinged(self) -> list[Discovery]:
-        pinged: list[Discovery] = []
-        while not self._pings.empty():
-            pinged += self._pings.get()
-        return pinged
+    def discover(self, discoveries: Sequence[Discovery], places: Sequence[Url] = ()) -> Future[None]:
+        """Take URLs; the future is done when they are committed. `places` join the scope first.
 
-    def _pushed(self) -> Pushed | None:
-        """The next URLs of the inbox; it is looked into once in `STATUS_INTERVAL`."""
-        if self._inbox is None or time.monotonic() < self._look_at:
-            return None
-        pushed = self._inbox.peek(MAX_PUSHED)
-        if pushed is None:
-            self._look_at = time.monotonic() + STATUS_INTERVAL
-        return pushed
+        Any thread may call this and the two below, before the crawl or during it.
+        """
+        return self._requests.put(Announce(tuple(discoveries), tuple(places)))
 
-    def _remove(self, pushed: Pushed) -> None:
-        if self._inbox is not None:
-            self._inbox.remove(pushed.through)
+    def control(self, controls: Controls) -> Future[None]:
+        """Follow what people ask for; the future is done when every shard does. A bad pattern raises `ConfigError`."""
+        for pattern in (*controls.excluded, *controls.preferred):
+            compiled(pattern)
+        return self._requests.put(controls)
 
-    def _pass_on(self, team: Team) -> None:
-        """Announce the next URLs of the inbox, once the last are committed and removed."""
-        if self._announced is not None and team.are_announcements_kept:
-            self._remove(self._announced)
-            self._announced = None
-        if self._announced is None and (pushed := self._pushed()) is not None:
-            team.announce(pushed.discoveries)
-            self._announced = pushed
-
-    def _close_inbox(self) -> None:
-        if self._inbox is not None:
-            self._inbox.close()
-
-    @property
-    def _is_all_taken(self) -> bool:
-        """Whether no ping and no pushed URL waits; asked when the shards have nothing to do."""
-        is_read = self._inbox is None or (self._announced is None and self._inbox.peek(1) is None)
-        return self._pings.empty() and is_read
+    def ask(self, question: Question) -> Future[list[ShardView]]:
+        """Ask every shard; the future has their answers."""
+        return self._requests.put(question)
 
     def run(self) -> list[Status]:
         """Crawl to the end; returns the last status of every shard."""
@@ -163,6 +132,11 @@ class Crawl:
         return self.is_stopping or (self._until is not None and time.monotonic() >= self._until)
 
     @property
+    def _is_all_taken(self) -> bool:
+        """Whether nothing was asked and nothing was pushed that the shards do not have."""
+        return self._requests.is_empty and self._pushed.is_empty
+
+    @property
     def _timeout(self) -> float:
         """How long to wait at a time: no longer than the crawl may last."""
         left = STATUS_INTERVAL if self._until is None else self._until - time.monotonic()
@@ -170,17 +144,14 @@ class Crawl:
 
     def _alone(self) -> Iterator[list[Status]]:
         shard = self._make(0, 1)
-        self._wake = shard.wake
+        self._requests.wake = shard.wake
         try:
             shard.set_page_budget(self._limit)
             shard.discover(self._seeds)
             shown_at = 0.0
             while not self._is_over and not (shard.is_idle and self._is_all_taken):
-                if pinged := self._pinged():
-                    shard.discover(pinged)
-                if (pushed := self._pushed()) is not None:
-                    shard.discover(pushed.discoveries)
-                    self._remove(pushed)
+                self._pushed.read()
+                answer_alone(shard, self._requests.take())
                 shard.step(self._timeout)
                 if time.monotonic() >= shown_at + STATUS_INTERVAL:
                     shown_at = time.monotonic()
@@ -190,27 +161,31 @@ class Crawl:
             shard.stop(GRACE)
             yield [shard.status()]
         finally:
-            self._wake = lambda: None
+            self._requests.wake = lambda: None
+            self._requests.close()
+            self._pushed.close()
             shard.close()
-            self._close_inbox()
 
     def _together(self) -> Iterator[list[Status]]:
         team = self._gather(self._make, self._workers, self._limit)
+        asked = TeamRequests(team)
         try:
             team.start(self._seeds)
             while not self._is_over and not (team.is_finished and self._is_all_taken):
-                if pinged := self._pinged():
-                    team.announce(pinged)
-                self._pass_on(team)
+                self._pushed.read()
+                asked.begin(self._requests.take())
                 team.poll(self._timeout)
+                asked.settle()
                 statuses = team.statuses()
                 self._start_clock(statuses)
                 yield statuses
             team.stop(GRACE)
             yield team.statuses()
         finally:
+            self._requests.close()
+            self._pushed.close()
+            asked.close()
             team.close()
-            self._close_inbox()
 
 
 def _has_begun(status: Status) -> bool:
