@@ -38,7 +38,6 @@ from .kept import Kept
 
 _NAMES: Final = re.compile(r"\w+")
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
-_SPILL_BYTES: Final = "20GB"
 _ROWS_AT_ONCE: Final = 10_000
 
 
@@ -47,6 +46,8 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     memory: str = "1GB"
     """What DuckDB may hold; the rest waits on disk, in a temporary folder."""
+    spill: str = "20GB"
+    """What may wait on disk at most."""
     threads: int = 0
     """Processors; 0: all that this process may use."""
     memory_bytes: int = 4 << 30
@@ -103,7 +104,7 @@ class Views:
                 "memory_limit": settings.memory,
                 "threads": threads,
                 "temp_directory": str(spill),
-                "max_temp_directory_size": _SPILL_BYTES,
+                "max_temp_directory_size": settings.spill,
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
                 "python_enable_replacements": False,
