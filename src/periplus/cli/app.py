@@ -36,6 +36,7 @@ VERBS = {
     "repair": "Check a collection and rebuild damaged parts.",
     "index": "Index a collection for searching, or update the index.",
     "search": "Search an indexed collection.",
+    "serve": "Serve collections in a browser: search, pages about them, an API.",
     "query": "Query a collection in SQL.",
     "report": "Write a report on a collection: one HTML file.",
     "audit": "Check a site's metadata for its owner: findings and what to do.",

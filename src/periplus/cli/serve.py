@@ -1,0 +1,78 @@
+"""`periplus serve`: search pages, pages about collections and an API, in a browser."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from periplus.web.extra import check_installed
+from periplus.web.served import DEFAULT_PORT, Served, ServeSettings
+from periplus.web.tokens import Tokens, read_tokens
+
+from .app import INTERRUPTED
+from .consoles import stderr_console
+
+
+def serve(
+    collections: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", show_default=False, help="The folders of collections.")
+    ],
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
+    ] = DEFAULT_PORT,
+    host: Annotated[
+        str,
+        typer.Option("--host", metavar="ADDRESS", help="Address to listen on; others than this machine need a token."),
+    ] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="File with the token; if it does not exist, one is made."),
+    ] = None,
+    public_search: Annotated[
+        bool, typer.Option("--public-search", help="Let everyone search; the other pages need the token.")
+    ] = False,
+    public_url: Annotated[
+        str, typer.Option("--public-url", metavar="URL", help="Address behind a reverse proxy on this machine.")
+    ] = "",
+) -> None:
+    """Serve collections in a browser: search, pages about a collection, an API. Ctrl-C stops.
+
+    Example: periplus serve docs
+    """
+    check_installed()
+    from periplus.web.running import serve as run
+
+    tokens = Tokens("", "") if token_file is None else read_tokens(token_file)
+    settings = ServeSettings(
+        host=host,
+        port=port,
+        token=tokens.operator,
+        viewer_token=tokens.viewer,
+        public_search=public_search,
+        public_url=public_url,
+    )
+    served = Served(collections, settings)
+    console = stderr_console()
+    if tokens.is_new:
+        console.print(Text(f"A token was written to {token_file}: {tokens.operator}"), soft_wrap=True)
+    _show_requests()
+
+    def started(url: str) -> None:
+        console.print(Text(f"Serving {', '.join(served.collections)} at {url}", style="bold"), soft_wrap=True)
+        console.print(Text("Ctrl-C stops.", style="dim"))
+
+    run(served, started, lambda: os._exit(INTERRUPTED))
+
+
+def _show_requests() -> None:
+    """Print a line for each request on stderr."""
+    log, lines = logging.getLogger("periplus.web.access"), logging.StreamHandler()
+    lines.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    log.propagate = False

@@ -1,0 +1,193 @@
+"""Routes that say who may use them, where their requests may come from, and how the API describes them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive
+
+from .auth import Audience, auth_of
+from .served import served_of
+
+__all__ = ["Audience", "Endpoint", "GuardedRoute", "Link", "Operation", "Parameter", "form_of", "route"]
+
+Endpoint = Callable[[Request], Response | Awaitable[Response]]
+_SAFE = frozenset({"GET", "HEAD"})
+_MAX_FIELDS = 100
+"""Fields of a form."""
+CSRF_FIELD = "csrf"
+
+
+class Parameter(Struct, frozen=True):
+    """A parameter of an API operation."""
+
+    name: str
+    description: str
+    kind: str = "string"
+    """A type of JSON Schema."""
+    is_required: bool = False
+    is_in_path: bool = False
+
+
+class Operation(Struct, frozen=True):
+    """What `/api/openapi.json` says of a route. `returns` is the type of its JSON, or a media type."""
+
+    summary: str
+    parameters: tuple[Parameter, ...] = ()
+    returns: Any = None
+    body: Any = None
+    """The type of the JSON that a POST takes."""
+
+
+class Link(Struct, frozen=True):
+    """An entry of the navigation of every page."""
+
+    label: str
+    path: str
+    audience: Audience = Audience.VIEWER
+
+
+class GuardedRoute(Route):
+    """A route that checks audience, origin, size and time before its endpoint is called."""
+
+    def __init__(self, path: str, guarded: _Guarded, methods: Sequence[str], name: str) -> None:
+        super().__init__(path, guarded.respond, methods=list(methods), name=name)
+        self.guarded = guarded
+
+
+class _Guarded(Struct, frozen=True):
+    endpoint: Endpoint
+    audience: Audience
+    checks_origin: bool
+    max_body: int | None
+    operation: Operation | None
+
+    async def respond(self, request: Request) -> Response:
+        settings = served_of(request).settings
+        limit = self.max_body or settings.max_body
+        if _declared_size(request) > limit:
+            raise HTTPException(413, f"The body of a request may have {limit:,} bytes.")
+        if request.method not in _SAFE:
+            _limit_body(request, limit, settings.timeout)
+        auth = auth_of(request)
+        audience = auth.audience_of(request) if self.audience is not Audience.ANYONE else Audience.ANYONE
+        if audience < self.audience:
+            return _refused(request, audience)
+        request.state.audience = audience
+        if self.checks_origin and request.method not in _SAFE:
+            await _check_origin(request)
+        try:
+            async with asyncio.timeout(settings.timeout):
+                return await self._made(request)
+        except TimeoutError:
+            raise HTTPException(503, f"This took longer than {settings.timeout:g} seconds.") from None
+
+    async def _made(self, request: Request) -> Response:
+        if inspect.iscoroutinefunction(self.endpoint):
+            made: Response = await self.endpoint(request)
+            return made
+        response: Any = await run_in_threadpool(self.endpoint, request)
+        found: Response = response
+        return found
+
+
+def route(
+    path: str,
+    endpoint: Endpoint,
+    *,
+    audience: Audience,
+    methods: Sequence[str] = ("GET",),
+    checks_origin: bool = True,
+    max_body: int | None = None,
+    operation: Operation | None = None,
+    name: str = "",
+) -> GuardedRoute:
+    """A route for one audience. `operation` describes it in the API; every path below `/api/` has one."""
+    guarded = _Guarded(endpoint, audience, checks_origin, max_body, operation)
+    return GuardedRoute(path, guarded, methods, name or endpoint.__name__.strip("_"))
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form (`application/x-www-form-urlencoded`); of a field that is there twice the last."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return {}
+    try:
+        fields = parse_qsl(
+            (await request.body()).decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict"
+        )
+    except ValueError:
+        raise HTTPException(400, "The form cannot be read.") from None
+    return dict(fields)
+
+
+def is_for_programs(request: Request) -> bool:
+    """Whether errors are better told as JSON."""
+    accepts = request.headers.get("accept", "*/*")
+    return request.url.path.startswith("/api/") or "text/html" not in accepts
+
+
+def _refused(request: Request, audience: Audience) -> Response:
+    if audience >= Audience.VIEWER:
+        raise HTTPException(403, "This needs the token of an operator.")
+    if request.method not in _SAFE or is_for_programs(request):
+        raise HTTPException(401, "This needs a token.", headers={"WWW-Authenticate": "Bearer"})
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"/login?next={quote(target, safe='')}", 303)
+
+
+async def _check_origin(request: Request) -> None:
+    """Refuse a request that a page of another site may have caused."""
+    auth = auth_of(request)
+    if auth.needs_token and request.headers.get("authorization", "").lower().startswith("bearer "):
+        return
+    origin = request.headers.get("origin", "null")
+    if origin != "null":
+        if not auth.is_same_origin(request, origin):
+            raise HTTPException(403, "This request comes from a page of another site.")
+        return
+    if not auth.is_own_form(request, (await form_of(request)).get(CSRF_FIELD, "")):
+        raise HTTPException(403, "This request does not come from a page of this server, or the page is too old.")
+
+
+def _declared_size(request: Request) -> int:
+    try:
+        return int(request.headers.get("content-length", "0"))
+    except ValueError:
+        raise HTTPException(400, "Content-Length is not a number.") from None
+
+
+def _limit_body(request: Request, limit: int, timeout: float) -> None:
+    """Raise 413 when a body without Content-Length grows too large, 408 when it takes too long."""
+    receive: Receive = request.receive
+    loop = asyncio.get_running_loop()
+    left, ends = limit, loop.time() + timeout
+
+    async def limited() -> Message:
+        nonlocal left
+        if left < 0:  # the body was whole: what follows is the end of the connection, which may take its time
+            return await receive()
+        try:
+            async with asyncio.timeout_at(ends):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"The request took longer than {timeout:g} seconds.") from None
+        if message["type"] == "http.request":
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(413, f"The body of a request may have {limit:,} bytes.")
+            if not message.get("more_body", False):
+                left = -1
+        return message
+
+    request._receive = limited

@@ -1,0 +1,162 @@
+"""Runs the application in uvicorn: in the foreground for the command, in a thread for programs.
+
+The first Ctrl-C (or SIGTERM) lets requests under way end, the second ends at once. A client that does not finish its
+request header within the time of `ServeSettings.timeout` is disconnected; uvicorn itself would wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from msgspec.structs import replace
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from periplus.model import UsageError
+
+from .app import make_app
+from .served import Served
+
+GRACE = 10
+"""Seconds for requests under way to end after the first Ctrl-C."""
+_BACKLOG = 128
+_MAX_HEADER = 64 * 1024
+"""Bytes of a request line with its header: the default of uvicorn."""
+
+
+class _Protocol(H11Protocol):
+    """Closes connections whose next request does not arrive."""
+
+    timeout = 30.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.loop.call_later(self.timeout, self._close_if_waiting)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.loop.call_later(self.timeout, self._close_if_waiting)
+
+    def _close_if_waiting(self) -> None:
+        """Close unless an answer is being made: endpoints have their own time."""
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it begins to stop."""
+
+    def __init__(self, config: uvicorn.Config, served: Served, at_once: Callable[[], None] | None) -> None:
+        super().__init__(config)
+        self._served = served
+        self._at_once = at_once
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at signals, in the main thread; elsewhere signals are left alone."""
+        if self._at_once is None or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the interface has it
+        """Stop gracefully; at the second signal, at once."""
+        if self.should_exit and self._at_once is not None:
+            self._at_once()
+        self.stop()
+
+    def stop(self) -> None:
+        """Begin to stop."""
+        self._served.stopping.set()
+        self.should_exit = True
+
+
+def serve(served: Served, started: Callable[[str], None], at_once: Callable[[], None]) -> None:
+    """Serve until a signal; `started` is called with the URL, `at_once` at a second signal."""
+    listening = _listen(served)
+    server = _server(served, listening, at_once)
+    started(url_of(served, listening))
+    asyncio.run(server.serve([listening]))
+
+
+@contextmanager
+def running(served: Served) -> Iterator[str]:
+    """Serve in a thread of its own, until the block ends; the URL."""
+    listening = _listen(served)
+    server = _server(served, listening, None)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), name="periplus serve", daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.01)
+    try:
+        yield url_of(served, listening)
+    finally:
+        server.stop()
+        thread.join(GRACE + 5)
+
+
+def url_of(served: Served, listening: socket.socket) -> str:
+    """Where a browser finds the server."""
+    if served.settings.public_url:
+        return served.settings.public_url.rstrip("/") + "/"
+    host, port = listening.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        host = socket.gethostname()
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def _server(served: Served, listening: socket.socket, at_once: Callable[[], None] | None) -> _Server:
+    settings = served.settings = replace(served.settings, port=listening.getsockname()[1])
+    protocol = type("Protocol", (_Protocol,), {"timeout": settings.timeout})
+    options: dict[str, Any] = {
+        "http": protocol,
+        "ws": "none",
+        "lifespan": "on",
+        "log_config": None,
+        "log_level": "critical",
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": bool(settings.public_url),
+        "limit_concurrency": settings.max_connections,
+        "timeout_graceful_shutdown": GRACE,
+        "h11_max_incomplete_event_size": _MAX_HEADER,
+    }
+    return _Server(uvicorn.Config(make_app(served), **options), served, at_once)
+
+
+def _listen(served: Served) -> socket.socket:
+    """A socket on the address of the settings, so that a port in use is an error of one line."""
+    settings = served.settings
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_BACKLOG)
+        except BaseException:
+            listening.close()
+            raise
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise UsageError(
+            f"cannot listen on {settings.host} port {settings.port}: {what}",
+            hint="Choose another port: --port 8601, or 0 for any free one.",
+        ) from error
+    with suppress(OSError):
+        listening.setblocking(False)
+    return listening

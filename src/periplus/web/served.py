@@ -1,0 +1,200 @@
+"""What is served: collections by name, and the settings of the server.
+
+A collection is opened when it is first used, and read only: a crawl may be writing it. Search indexes are kept open and
+lent to one request at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from periplus.assembly.collection import Collection, existing
+from periplus.assembly.indexing import open_index
+from periplus.model import UsageError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from periplus.insight.views import Views
+    from periplus.search import Index
+
+DEFAULT_PORT = 8600
+MIN_TOKEN = 16
+"""Bytes of a token: 128 bits if they are random, which cannot be guessed."""
+_OPEN_INDEXES = 4
+"""Indexes of one collection that stay open between requests; more are opened while more requests search at once."""
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class ServeSettings(Struct, frozen=True, kw_only=True):
+    """How the server listens, and who may see what."""
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    """0: any free port."""
+    token: str = ""
+    """The token of operators; empty: every request is an operator's, which needs a loopback address."""
+    viewer_token: str = ""
+    """The token of viewers, who read everything and change nothing; empty: there are none."""
+    public_search: bool = False
+    """Whether search needs no token."""
+    public_url: str = ""
+    """The address behind a reverse proxy, such as https://search.example.org; empty: no proxy."""
+    max_body: int = 1_000_000
+    """Bytes of a request body."""
+    timeout: float = 30.0
+    """Seconds for a request to arrive, for an answer to begin, and for a client to read the next part of it."""
+    max_connections: int = 100
+    """Connections at once; more are answered with 503."""
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        return self.host in _LOOPBACK
+
+    def check(self) -> None:
+        """Raise `UsageError` if this would let strangers in."""
+        for name, token in (("token", self.token), ("viewer token", self.viewer_token)):
+            if token and len(token.encode()) < MIN_TOKEN:
+                raise UsageError(
+                    f"the {name} has {len(token.encode())} bytes; at least {MIN_TOKEN} are needed",
+                    hint="Give a file that does not exist yet: --token-file FILE writes a random one.",
+                )
+        if self.viewer_token and self.viewer_token == self.token:
+            raise UsageError("the viewer token is the token of operators", hint="Give viewers another one.")
+        if not self.token and (self.public_url or not self.is_loopback):
+            raise UsageError(
+                f"{self.public_url or self.host} can be reached from other machines and needs a token",
+                hint="Add --token-file FILE; if the file does not exist, a token is written to it and printed once.",
+            )
+
+
+class ServedCollection:
+    """One collection: its folder, settings and index."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._found: Collection | None = None
+        self._found_at = 0.0
+        self._idle: list[tuple[int, Index]] = []
+
+    @property
+    def collection(self) -> Collection:
+        """The collection with its settings, read again when its `periplus.toml` changes."""
+        changed_at = (self.folder / "periplus.toml").stat().st_mtime
+        with self._lock:
+            if self._found is None or changed_at != self._found_at:
+                self._found, self._found_at = existing(self.folder), changed_at
+            return self._found
+
+    @property
+    def has_index(self) -> bool:
+        """Whether `periplus index` has been run."""
+        return self._index_file.is_file()
+
+    @property
+    def _index_file(self) -> Path:
+        return self.collection.layout.search / "documents.sqlite"
+
+    @contextmanager
+    def index(self) -> Iterator[Index]:
+        """Lend the search index to one request. Raises `UsageError` if there is none."""
+        index, number = self._borrowed()
+        try:
+            yield index
+        except BaseException:
+            index.close()
+            raise
+        with self._lock:
+            if len(self._idle) < _OPEN_INDEXES:
+                self._idle.append((number, index))
+                return
+        index.close()
+
+    def _borrowed(self) -> tuple[Index, int]:
+        """An idle index, or a new one; indexes of a folder that was deleted and made again are closed."""
+        found = self.collection
+        number = self._index_file.stat().st_ino if self.has_index else 0
+        with self._lock:
+            stale = [index for each, index in self._idle if each != number]
+            self._idle = [(each, index) for each, index in self._idle if each == number]
+            idle = self._idle.pop() if self._idle else None
+        for index in stale:
+            index.close()
+        return (idle[1] if idle is not None else open_index(found)), number
+
+    def views(self) -> Views:
+        """The tables and views of the collection in SQL; a context manager."""
+        from periplus.insight.views import Views  # loads DuckDB, which takes a moment
+
+        return Views(self.folder, spooled=self.collection.layout.spooled)
+
+    def close(self) -> None:
+        """Close idle indexes."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, index in idle:
+            index.close()
+
+
+class Served:
+    """The collections and settings of one server. `stopping` is set when it begins to stop."""
+
+    def __init__(self, folders: Sequence[Path], settings: ServeSettings | None = None) -> None:
+        self.settings = settings or ServeSettings()
+        self.settings.check()
+        if not folders:
+            raise UsageError("no collection to serve", hint="Give the folder of a collection: periplus serve DIR")
+        self.collections: dict[str, ServedCollection] = {}
+        for folder in folders:
+            existing(folder)
+            name = _free_name(folder, self.collections)
+            self.collections[name] = ServedCollection(name, folder)
+        self.stopping = threading.Event()
+
+    @property
+    def first(self) -> ServedCollection:
+        """The collection that is meant where none is named."""
+        return next(iter(self.collections.values()))
+
+    def close(self) -> None:
+        """Close every collection."""
+        for collection in self.collections.values():
+            collection.close()
+
+
+def served_of(request: Request) -> Served:
+    """What the server of a request serves."""
+    served: Served = request.app.state.served
+    return served
+
+
+def chosen_collection(request: Request) -> ServedCollection:
+    """The collection that a request names with `?collection=`, by default the first; 404 if there is none."""
+    from starlette.exceptions import HTTPException
+
+    served = served_of(request)
+    name = request.query_params.get("collection", "")
+    if not name:
+        return served.first
+    if name not in served.collections:
+        raise HTTPException(404, "There is no collection of this name.")
+    return served.collections[name]
+
+
+def _free_name(folder: Path, taken: dict[str, ServedCollection]) -> str:
+    """The name of the folder, with a number if another collection has it."""
+    name = folder.resolve().name or "collection"
+    number = 2
+    while name in taken:
+        name = f"{folder.resolve().name}-{number}"
+        number += 1
+    return name
