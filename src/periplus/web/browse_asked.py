@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Container, Iterable
+from collections.abc import Collection as Words
 
 from msgspec import Struct, field
 from starlette.exceptions import HTTPException
@@ -24,6 +24,8 @@ _LONGEST = 4000
 """Characters of a parameter."""
 _MOST_STEPS = 60
 """Steps of a plot over time: as many as can be told apart on a phone."""
+
+_SPAN = "select epoch(min(started_at)) as began, epoch(max(started_at)) as ended from fetches"
 
 
 class Asked(Struct, frozen=True):
@@ -53,11 +55,11 @@ class Asked(Struct, frozen=True):
             raise HTTPException(400, f"The parameter {name} may have {_LONGEST:,} characters.")
         return value
 
-    def choice(self, name: str, allowed: Iterable[str] | Container[str], usual: str = "") -> str:
+    def choice(self, name: str, allowed: Words[str], usual: str = "") -> str:
         """A parameter that is one of some words; 400 if it is another."""
         value = self.parameter(name) or usual
-        if value and value not in allowed:  # type: ignore[operator]
-            raise HTTPException(400, f"The parameter {name} cannot be {value[:50]!r}: use {', '.join(allowed)}.")  # type: ignore[arg-type]
+        if value and value not in allowed:
+            raise HTTPException(400, f"The parameter {name} cannot be {value[:50]!r}: use {', '.join(allowed)}.")
         return value
 
     def window(self, table: str, per_page: int = PER_PAGE) -> tuple[int, int]:
@@ -72,13 +74,14 @@ class Asked(Struct, frozen=True):
     def rate_sql(self, where: str) -> str:
         """The query for requests over time, with steps that fit how long the crawl took."""
         try:
-            span = self.reader.read("select epoch(min(started_at)) as began, epoch(max(started_at)) as ended from fetches", 0, 1)
+            span = self.reader.read(_SPAN, 0, 1)
         except TableProblem:
-            return RATE.format(step=STEPS[-1])
+            return RATE.format(step=STEPS[-1]).removesuffix("\nlimit 200")
         row = span.rows[0]
         seconds = (row["ended"] or 0.0) - (row["began"] or 0.0)
         step = next((each for each in STEPS if seconds / each < _MOST_STEPS), STEPS[-1])
-        return RATE.format(step=step).replace("outcome <> 'excluded'", f"outcome <> 'excluded' {where}").replace("\nlimit 200", "")
+        asked = RATE.format(step=step).removesuffix("\nlimit 200")
+        return asked.replace("outcome <> 'excluded'", f"outcome <> 'excluded' {where}".rstrip())
 
 
 def page_parameter(table: str) -> str:

@@ -1,11 +1,14 @@
 """Pages about a whole collection, its sites, and one site."""
 
+# ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
+
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from periplus.assembly.facts import CollectionFacts, SiteFacts, collection_facts, site_facts
@@ -13,6 +16,7 @@ from periplus.assembly.facts.freshness_words import TELLERS, trust
 from periplus.assembly.facts.lines import collection_lines, reasons_of, site_lines
 from periplus.assembly.facts.site_list import SORTS, STATES, list_sites, robots_text
 from periplus.assembly.facts.source_words import MOVES_BY_WORD
+from periplus.assembly.facts.sources import BalanceFacts
 from periplus.insight.reasons import explained
 from periplus.insight.ulinks import Sample, chosen_ulinks
 from periplus.insight.ulinks.crawled import pages_of
@@ -237,7 +241,7 @@ def _useful(asked: Asked, name: Site) -> Table:
         with asked.reader.views() as views:
             found = entitled(chosen_ulinks(Sample(pages_of(views, [str(name)])), _USEFUL, _USEFUL), views)
     except TableProblem as problem:
-        return Table(**{each: getattr(table, each) for each in table.__struct_fields__} | {"problem": str(problem)})
+        return replace(table, problem=f"{problem} {problem.hint}")
     table.rows.extend({"title": each.title or each.url, "url": each.url, "share": each.share} for each in found)
     return table
 
@@ -272,13 +276,12 @@ def _of_state(facts: SiteFacts, folder: str) -> tuple[Table, ...]:
         )
     ]
     if facts.balance is not None and facts.balance.history:
-        tables.append(_balance(facts, command))
+        tables.append(_balance(facts.balance, command))
     return tuple(tables)
 
 
-def _balance(facts: SiteFacts, command: str) -> Table:
-    assert facts.balance is not None
-    history, epochs = facts.balance.history, facts.balance.epochs
+def _balance(facts: BalanceFacts, command: str) -> Table:
+    history, epochs = facts.history, facts.epochs
     return Table(
         name="balance",
         title="How the budget moved between sitemaps and links",

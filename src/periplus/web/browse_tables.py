@@ -84,11 +84,11 @@ class TableReader:
         if not self._lock.acquire(timeout=_PATIENCE):
             raise TableProblem("The tables are in use by another request.", hint="Reload the page in a moment.")
         try:
-            if self._views is None or time.monotonic() >= self._stale_at:
-                self._open()
-            assert self._views is not None
+            views = self._views
+            if views is None or time.monotonic() >= self._stale_at:
+                views = self._open()
             began = time.monotonic()
-            yield self._views
+            yield views
             ended = time.monotonic()
             self._stale_at = max(self._stale_at, ended + min(_KEPT_FACTOR * (ended - began), 600.0) - _KEPT)
         except BaseException:
@@ -97,10 +97,11 @@ class TableReader:
         finally:
             self._lock.release()
 
-    def _open(self) -> None:
+    def _open(self) -> Views:
         self._close()
-        self._views = self._opened(None)
+        self._views = views = self._opened(None)
         self._stale_at = time.monotonic() + _KEPT
+        return views
 
     def _opened(self, memory: str | None) -> Views:
         from periplus.insight.views import Views, ViewSettings  # loads DuckDB, which takes a moment
@@ -172,9 +173,10 @@ def filled(query: Query, reader: TableReader, first: int, most: int) -> Table:
     return replace(table, columns=columns, rows=found.rows, has_more=found.has_more)
 
 
-_URLS = frozenset({"url", "page", "target", "sitemap", "referrer", "canonical", "leads_to", "ends_at", "tree", "parent"})
+_URLS = frozenset(
+    {"url", "page", "target", "sitemap", "referrer", "canonical", "leads_to", "ends_at", "tree", "parent"}
+)
 _SITES = frozenset({"site", "target_site"})
-_MOMENTS = ("_at", "lastmod", "hour")
 
 
 def columns_of(names: Sequence[str], rows: Sequence[Row]) -> tuple[Column, ...]:

@@ -37,6 +37,8 @@ from .catalogue import ITEMS, MADE, TABLES, VIEWS
 from .kept import Kept
 
 _NAMES: Final = re.compile(r"\w+")
+_TEXTS: Final = re.compile(r"'[^']*'")
+"""Literals, whose words are not names of tables; one with a quotation mark in it counts as two."""
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _ROWS_AT_ONCE: Final = 10_000
 
@@ -201,7 +203,7 @@ class Views:
 
     def prepare(self, sql: str) -> None:
         """Put every table and view in place whose name stands in some SQL, and what these rest on."""
-        for name in sorted(set(_NAMES.findall(sql.lower())) & VIEWS.keys()):
+        for name in sorted(set(_NAMES.findall(_TEXTS.sub("", sql).lower())) & VIEWS.keys()):
             self._put(name)
 
     def _put(self, name: str) -> None:
