@@ -214,7 +214,8 @@ def forms(asked: Asked) -> BrowsePage:
 
 
 _REFUSED: Final = """\
-select 'when found' as decided, refused as reason, rule, url, site, found_at as seen_at from discoveries where refused is not null
+select 'when found' as decided, refused as reason, rule, url, site, found_at as seen_at
+from discoveries where refused is not null
 union all
 select 'before the request', reason, rule, url, site, started_at from fetches where outcome = 'excluded'"""
 
@@ -250,8 +251,8 @@ def excluded(asked: Asked) -> BrowsePage:
             Query(
                 "urls",
                 "URLs",
-                f"select url, max(rule) as rule, max(decided) as decided, epoch(max(seen_at)) as seen_at\nfrom ({_REFUSED})\n"
-                f"where reason = {quoted(reason)}{more}\ngroup by url order by seen_at desc, url",
+                f"select url, max(rule) as rule, max(decided) as decided, epoch(max(seen_at)) as seen_at\n"
+                f"from ({_REFUSED})\nwhere reason = {quoted(reason)}{more}\ngroup by url order by seen_at desc, url",
                 (Column("url", "URL", "url"), Column("rule", "rule"), Column("decided", "decided"),
                  Column("seen_at", "last", "moment")),
                 empty="No URL was excluded for this reason.",
