@@ -29,7 +29,7 @@ from starlette.responses import Response, StreamingResponse
 from periplus.insight.plain_values import word
 
 from .browse_asked import Asked, asked_of, page_parameter
-from .browse_cells import cell, figure, site_path
+from .browse_cells import cell, cell_style, figure, site_path
 from .browse_lists import excluded, forms, freshness_page, runs, sitemaps
 from .browse_settings import report, report_file, settings
 from .browse_sites import overview, site, sites
@@ -154,6 +154,7 @@ def _html(spec: Spec) -> Callable[[Request], Response]:
             kept={name: value for name, value in asked.parameters.items() if name not in _NOT_KEPT},
             page_parameter=page_parameter,
             cell=cell,
+            cell_style=cell_style,
             figure=figure,
             site_path=site_path,
             example=EXAMPLE,

@@ -20,6 +20,8 @@ Link = Callable[..., str]
 """`link(path, **parameters)` of a template."""
 _LONGEST: Final = 200
 """Characters of a cell; the download has the whole value."""
+_LONG: Final = 24
+"""Characters of a cell that is never broken within a word."""
 _OUTSIDE: Final = Markup(
     ' <a class="out" href="{}" rel="noopener nofollow noreferrer" title="Open this page on its site">↗</a>'
 )
@@ -45,6 +47,17 @@ def cell(column: Column, value: Any, link: Link) -> Markup:
             return Markup("<code>{}</code>").format(clean(str(value), _LONGEST))
         case _:
             return escape(_words(column, value))
+
+
+def cell_style(column: Column, value: Any) -> str:
+    """The class of a cell in the style sheet."""
+    if column.is_number:
+        return "n"
+    if column.kind == "moment":
+        return "when"
+    if column.kind == "url":
+        return "url"
+    return "long" if isinstance(value, str) and len(value) > _LONG else ""
 
 
 def url_link(url: str, link: Link) -> Markup:
@@ -79,7 +92,7 @@ def _number(column: Column, value: float) -> str:
         case "share":
             return share(value)
         case "seconds":
-            return duration(value) if value < 1e8 else "longer"
+            return "0 s" if not value else duration(value) if value < 1e8 else "longer"
         case "bytes":
             return byte_size(value)
         case "moment":

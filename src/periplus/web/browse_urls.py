@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from periplus.assembly.facts import UrlFacts, url_facts
 from periplus.assembly.facts.lines import reason_words, url_lines
-from periplus.assembly.wording import counted, moment
+from periplus.assembly.wording import moment
 from periplus.insight.reasons import explained
 from periplus.model import PeriplusError, Stored, UrlRecord, UsageError
 from periplus.store.warc import read_record
@@ -73,7 +73,7 @@ def _decision(facts: UrlFacts, record: UrlRecord | None) -> str:
     if record.visits:
         status = f", last with status {record.status}" if record.status is not None else ""
         failed = f", and the last visit failed: {reason_words(record.reason)}" if record.reason else ""
-        return f"It was fetched {counted(record.visits, 'time')}{status}{failed}."
+        return f"It was fetched {'once' if record.visits == 1 else f'{record.visits:,} times'}{status}{failed}."
     if record.reason:
         return f"It was not fetched: {reason_words(record.reason)}."
     refused = facts.filtered or facts.robots
