@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from periplus.library import crawl as crawl
     from periplus.library import map as map  # noqa: A004 - the command has this name, too
     from periplus.library import open as open  # noqa: A004 - as `gzip.open` and `dbm.open`
+    from periplus.library import serve as serve
     from periplus.model import CollectionDamaged as CollectionDamaged
     from periplus.model import CollectionError as CollectionError
     from periplus.model import CollectionInUse as CollectionInUse
@@ -48,12 +49,13 @@ if TYPE_CHECKING:
 _ERRORS = ("PeriplusError", "UsageError", "ConfigError", "CollectionError", "CollectionInUse", "CollectionDamaged")
 _SUBJECTS = ("crawl", "robots", "search", "sitemap", "urls")
 """Modules of this package that are public. `crawl` is one of them because it is called through its package."""
-_LIBRARY = ("Collection", "Page", "map", "open")
+_LIBRARY = ("Collection", "Page", "map", "open", "serve")
 
 __all__ = [  # noqa: RUF022 - first what a script begins with
     "crawl",
     "open",
     "map",
+    "serve",
     "Collection",
     "Page",
     "robots",

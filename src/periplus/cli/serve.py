@@ -11,8 +11,7 @@ import typer
 from rich.text import Text
 
 from periplus.web.extra import check_installed
-from periplus.web.served import DEFAULT_PORT, Served, ServeSettings
-from periplus.web.tokens import Tokens, read_tokens
+from periplus.web.served import DEFAULT_PORT, served_with
 
 from .app import INTERRUPTED
 from .consoles import stderr_console
@@ -47,19 +46,17 @@ def serve(
     check_installed()
     from periplus.web.running import serve as run
 
-    tokens = Tokens("", "") if token_file is None else read_tokens(token_file)
-    settings = ServeSettings(
+    served, new_token = served_with(
+        collections,
         host=host,
         port=port,
-        token=tokens.operator,
-        viewer_token=tokens.viewer,
+        token_file=token_file,
         public_search=public_search,
         public_url=public_url,
     )
-    served = Served(collections, settings)
     console = stderr_console()
-    if tokens.is_new:
-        console.print(Text(f"A token was written to {token_file}: {tokens.operator}"), soft_wrap=True)
+    if new_token:
+        console.print(Text(f"A token was written to {token_file}: {new_token}"), soft_wrap=True)
     _show_requests()
 
     def started(url: str) -> None:

@@ -8,29 +8,22 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import typer
-from msgspec import Struct
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing, held, planned, states
-from periplus.assembly.facts.listed_urls import Judging
-from periplus.assembly.facts.site_names import is_collection, names_of
+from periplus.assembly.collection import Collection, existing, held, planned
+from periplus.assembly.facts.site_names import is_collection
 from periplus.assembly.options import wire_settings
-from periplus.insight.listed import listed_urls
+from periplus.assembly.useful_links import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
 from periplus.insight.ulinks import (
-    Listed,
     Sample,
-    TreeStatistics,
     Ulink,
-    chosen_ulinks,
-    exact_ulinks,
     tree_statistics,
 )
-from periplus.insight.ulinks.crawled import grouped, pages_of, sites_of
 from periplus.insight.ulinks.titles import entitled
 from periplus.urls import canonical, site_of
 
@@ -40,11 +33,6 @@ from .crawl.command import NOTHING_FETCHED, run
 from .crawl.live import count, counted
 from .survey.output import FILES
 
-if TYPE_CHECKING:
-    from periplus.insight.views import Views
-
-_SITES_SHOWN = 20
-_SCRATCH = "periplus-ulinks-"
 _NOWHERE = "periplus-0b1f9c7e5d3a/"
 """Nothing is here; a site that apologises with a page shows here what its apology looks like."""
 _THERE = """
@@ -71,30 +59,6 @@ OfSite = Annotated[
 ]
 
 
-class SiteUlinks(Struct, frozen=True):
-    """What `--json` says of a site. `urls` is from how many the links were chosen; `tree` counts a sample of them."""
-
-    site: str
-    source: str
-    urls: int
-    ulinks: list[Ulink]
-    tree: TreeStatistics
-
-
-class Wanted(Struct, frozen=True):
-    """How many links, by which algorithm."""
-
-    k: int
-    m: int
-    is_exact: bool
-
-    def of(self, sample: Sample, pages: frozenset[str] = frozenset()) -> list[Ulink]:
-        """The links of a sample; `pages` are others that are known to be there."""
-        if self.is_exact:
-            return exact_ulinks(sample, self.k, self.m)
-        return chosen_ulinks(sample, self.k, self.m, is_page=lambda urls: [url in pages for url in urls])
-
-
 def ulinks(
     what: What,
     number: Number = 8,
@@ -117,7 +81,7 @@ def ulinks(
     """
     wanted = Wanted(number, number if parts is None else parts, exact)
     if is_collection(what):
-        found = _of_collection(existing(Path(what)), wanted, site)
+        found = ulinks_of(existing(Path(what)), wanted, site)
     else:
         wire: dict[str, object] = {
             "crawl.workers": 1,
@@ -137,10 +101,10 @@ def _of_site(site: str, wanted: Wanted, wire: dict[str, object], sitemaps: list[
         "sitemaps.follow": True,
         "sitemaps.submitted": sitemaps or None,
     }
-    with TemporaryDirectory(prefix=_SCRATCH) as folder:
+    with TemporaryDirectory(prefix=SCRATCH) as folder:
         collection = planned(Path(folder) / "map", seeds=[site], options=wire | asked_of)
         _fetched(collection, f"periplus ulinks {site}")
-        sample = _listed_in(collection, Path(folder), repairs=not wanted.is_exact)
+        sample = sampled(collection, Path(folder), repairs=not wanted.is_exact)
         found = wanted.of(sample)
         if looks and found:
             found = _looked_at(Path(folder) / "pages", collection, sample, found, wanted, wire)
@@ -152,18 +116,6 @@ def _fetched(collection: Collection, title: str) -> None:
     with held(collection.folder):
         collection.save()
         run(collection, stderr_console(), title=title, view=FILES)
-
-
-def _listed_in(collection: Collection, folder: Path, *, repairs: bool = True) -> Sample:
-    """A sample of what the sitemaps of a collection list and a crawl would fetch."""
-    spooled = collection.layout.spooled
-    with TemporaryDirectory(dir=folder) as scratch, states(collection.layout) as opened:
-        judging = Judging(collection, opened)
-        listed = listed_urls(collection.layout.tables, Path(scratch), judging.names, spooled=spooled)
-        return Sample(
-            (Listed(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason),
-            repairs=repairs,
-        )
 
 
 def _looked_at(
@@ -182,38 +134,9 @@ def _looked_at(
     shallow: dict[str, object] = {"budgets.max_depth": 0, "sitemaps.follow": False}
     collection = planned(folder, seeds=seeds, options=wire | shallow)
     _fetched(collection, f"looking at {len(seeds)} pages")
-    with _asked(collection) as views:
+    with asked(collection) as views:
         pages = frozenset(str(row["url"]) for row in views.rows(_THERE, [str(nowhere)]))
         return entitled(wanted.of(sample, pages), views)
-
-
-# of a collection
-
-
-def _of_collection(collection: Collection, wanted: Wanted, site: str | None) -> list[SiteUlinks]:
-    if collection.config.sitemaps.only:
-        with TemporaryDirectory(prefix=_SCRATCH) as scratch:
-            sample = _listed_in(collection, Path(scratch), repairs=not wanted.is_exact)
-        name = str(site_of(collection.seeds[0]))
-        tree = tree_statistics(one.url for one in sample.urls)
-        return [SiteUlinks(name, "sitemaps", sample.total, wanted.of(sample), tree)]
-    with _asked(collection) as views:
-        groups = grouped(sites_of(views))
-        chosen = [names_of(groups, site, collection.folder)] if site else list(groups.values())[:_SITES_SHOWN]
-        found = []
-        for names in chosen:
-            sample = Sample(pages_of(views, names), repairs=not wanted.is_exact)
-            links = entitled(wanted.of(sample), views)
-            tree = tree_statistics(one.url for one in sample.urls)
-            found.append(SiteUlinks(names[0], "crawl", sample.total, links, tree))
-        return found
-
-
-def _asked(collection: Collection) -> Views:
-    """Its tables, in SQL. DuckDB is loaded here: a crawl freezes what is loaded before it, and it complains of that."""
-    from periplus.insight.views import Views
-
-    return Views(collection.folder, spooled=collection.layout.spooled)
 
 
 # how it is shown

@@ -90,6 +90,13 @@ class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds for which a silent shard keeps its sites: a lost shard's sites are not visited for that long."""
 
 
+class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What `periplus serve` shows of pages that are found."""
+
+    cached: bool = True
+    """Whether stored copies of pages are shown, as far as the pages allow it (noarchive)."""
+
+
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What can be said of an ordering besides its name. One that it does not have is an error."""
 
@@ -175,6 +182,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How often everything is made durable."""
     cluster: ClusterSettings = ClusterSettings()
     """Shards on many machines."""
+    search: SearchSettings = SearchSettings()
+    """What `periplus serve` shows of pages that are found."""
 
     @classmethod
     def load(cls, path: Path) -> Self:

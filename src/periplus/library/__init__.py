@@ -4,8 +4,8 @@
 collection made here is a collection there and the other way round. A `Crawl` (`crawling`) runs in a thread of its own
 or in worker processes and hands pages over once they are stored; `handover` remembers which were handled. A
 `Collection` (`collection`) reads what is stored, a `Page` (`page`) is one version of a page, an `Answer` (`answer`) is
-what SQL returns. `mapping` lists what a site publishes. `credentials` turns passwords, cookies and header fields into
-those of single sites. `docs/library.md` shows how all of it is used.
+what SQL returns. `mapping` lists what a site publishes; `serving` shows collections in a browser. `credentials` turns
+passwords, cookies and header fields into those of single sites. `docs/library.md` shows how all of it is used.
 """
 
 from .answer import Answer
@@ -14,5 +14,18 @@ from .commands import crawl, open  # noqa: A004 - as `gzip.open` and `dbm.open`
 from .crawling import Crawl
 from .mapping import MappedUrl, map  # noqa: A004 - the command has this name, too
 from .page import Page
+from .serving import serve
 
-__all__ = ["Answer", "Collection", "Crawl", "KnownPage", "MappedUrl", "Page", "PageChange", "crawl", "map", "open"]
+__all__ = [
+    "Answer",
+    "Collection",
+    "Crawl",
+    "KnownPage",
+    "MappedUrl",
+    "Page",
+    "PageChange",
+    "crawl",
+    "map",
+    "open",
+    "serve",
+]

@@ -42,10 +42,12 @@ from periplus.store.export import STREAMS, Committed, Exported, export_folder, e
 from periplus.store.export.captures import COLUMNS, find_original, good_captures, latest_captures
 from periplus.store.tables import Spooled, scan
 from periplus.urls import site_of
+from periplus.web.served import DEFAULT_PORT
 
 from .credentials import Auth, Cookies, Headers, credentials_for
 from .page import Page
 from .running_here import running_crawl
+from .serving import serve
 
 if TYPE_CHECKING:
     from periplus.insight.audit import Audit
@@ -191,6 +193,25 @@ class Collection:
         """The `k` best pages for a query, as `periplus search` shows them; `index` makes what is searched."""
         with open_index(self._found) as index:
             return index.search(query, k)
+
+    def serve(
+        self,
+        *,
+        port: int = DEFAULT_PORT,
+        host: str = "127.0.0.1",
+        token_file: str | PathLike[str] | None = None,
+        public_search: bool = False,
+        public_url: str = "",
+    ) -> None:
+        """Serve the collection in a browser until Ctrl-C: `periplus serve`. `periplus.serve` does several."""
+        serve(
+            self.folder,
+            port=port,
+            host=host,
+            token_file=token_file,
+            public_search=public_search,
+            public_url=public_url,
+        )
 
     def refresh(
         self,

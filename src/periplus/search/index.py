@@ -182,6 +182,10 @@ class Index:
         prefix = " ".join(beginning.lower().split())
         return self._documents.titles_with_prefix(prefix, count) if prefix else []
 
+    def languages(self) -> list[tuple[str, int]]:
+        """Languages with their number of documents, the most frequent first."""
+        return self._documents.languages()
+
     def __len__(self) -> int:
         return self._documents.count()
 

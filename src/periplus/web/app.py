@@ -23,7 +23,7 @@ from .middleware import Middleware
 from .rendering import HERE
 from .served import Served
 
-MODULES = ("login", "search_page", "browse", "live", "receivers")
+MODULES = ("login", "search_page", "search_api", "cached", "sites_api", "browse", "live", "receivers", "openapi")
 """The modules of this package with `routes()`, in the order of the navigation."""
 
 

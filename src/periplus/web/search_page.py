@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from .rendering import page
 from .routing import Audience, Link, route
-from .served import chosen_collection
+from .search_answer import Asked, answer_of, asked_of
+from .served import ServedCollection, chosen_collection
 
 NAVIGATION = (Link("Search", "/", Audience.PUBLIC),)
 
@@ -19,10 +23,49 @@ def routes() -> list[Route]:
 
 
 def _search(request: Request) -> Response:
-    collection = chosen_collection(request)
-    query = request.query_params.get("q", "")
-    results = None
-    if query and collection.has_index:
-        with collection.index() as index:
-            results = index.search(query)
-    return page(request, "search.html", collection=collection, query=query, results=results)
+    collection, asked = chosen_collection(request), asked_of(request)
+    is_operator = request.state.audience >= Audience.OPERATOR
+    explains = is_operator and request.query_params.get("explain") == "1"
+    has_index = collection.has_index
+    answer = answer_of(collection, asked, explains=explains) if asked.text and has_index else None
+    return page(
+        request,
+        "search.html",
+        collection=collection,
+        asked=asked,
+        answer=answer,
+        has_index=has_index,
+        languages=_languages(collection) if has_index else [],
+        parameters=_parameters(asked, explains),
+        explains=explains,
+        marked=marked,
+    )
+
+
+def _languages(collection: ServedCollection) -> list[str]:
+    """Languages to choose from, the most frequent first; unknown ones are not a choice."""
+    return [language for language in collection.languages() if len(language) == 2 and language != "xx"]
+
+
+def _parameters(asked: Asked, explains: bool) -> dict[str, object]:
+    """What links to other pages of the results keep."""
+    return {
+        "q": asked.text,
+        "n": asked.count if asked.count != 10 else "",
+        "site": asked.site,
+        "lang": asked.language,
+        "type": asked.media_type,
+        "sort": asked.sort,
+        "explain": "1" if explains else "",
+    }
+
+
+def marked(text: str, marks: Sequence[tuple[int, int]]) -> Markup:
+    """A snippet with the words that were looked for in `<mark>`; everything else is escaped."""
+    parts, place = [], 0
+    for start, end in marks:
+        if start < place:
+            continue
+        parts += [escape(text[place:start]), Markup("<mark>"), escape(text[start:end]), Markup("</mark>")]
+        place = end
+    return Markup("").join([*parts, escape(text[place:])])

@@ -7,10 +7,11 @@ lent to one request at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec import Struct
 
@@ -18,17 +19,25 @@ from periplus.assembly.collection import Collection, existing
 from periplus.assembly.indexing import open_index
 from periplus.model import UsageError
 
+from .tokens import Tokens, read_tokens
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from periplus.insight.views import Views
     from periplus.search import Index
 
+T = TypeVar("T")
+
 DEFAULT_PORT = 8600
 MIN_TOKEN = 16
 """Bytes of a token: 128 bits if they are random, which cannot be guessed."""
 _OPEN_INDEXES = 4
 """Indexes of one collection that stay open between requests; more are opened while more requests search at once."""
+_REMEMBERED_FOR = 60.0
+"""Seconds for which facts are kept that take a walk over a whole table or index."""
+_MAX_REMEMBERED = 256
+"""Facts of one collection that are kept."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -85,6 +94,7 @@ class ServedCollection:
         self._found: Collection | None = None
         self._found_at = 0.0
         self._idle: list[tuple[int, Index]] = []
+        self._remembered: dict[Hashable, tuple[float, object]] = {}
 
     @property
     def collection(self) -> Collection:
@@ -99,6 +109,34 @@ class ServedCollection:
     def has_index(self) -> bool:
         """Whether `periplus index` has been run."""
         return self._index_file.is_file()
+
+    @property
+    def shows_copies(self) -> bool:
+        """Whether stored copies of pages may be shown."""
+        return self.collection.config.search.cached
+
+    def languages(self) -> list[str]:
+        """The languages of the index, the most frequent first, as of at most a minute ago."""
+
+        def counted() -> list[str]:
+            with self.index() as index:
+                return [language for language, _ in index.languages()]
+
+        return self.remembered("languages", counted)
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returned for this key within the last minute; else it is called."""
+        now = time.monotonic()
+        with self._lock:
+            kept = self._remembered.get(key)
+        if kept is not None and now < kept[0]:
+            return cast("T", kept[1])
+        made = make()
+        with self._lock:
+            self._remembered[key] = (now + _REMEMBERED_FOR, made)
+            while len(self._remembered) > _MAX_REMEMBERED:
+                del self._remembered[next(iter(self._remembered))]
+        return made
 
     @property
     def _index_file(self) -> Path:
@@ -169,6 +207,30 @@ class Served:
         """Close every collection."""
         for collection in self.collections.values():
             collection.close()
+
+
+def served_with(
+    folders: Sequence[Path],
+    *,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    public_search: bool,
+    public_url: str,
+) -> tuple[Served, str]:
+    """What options of the command line ask for, and the token if one was made now; empty otherwise."""
+    for folder in folders:  # before a token is made: a wrong folder must leave nothing behind
+        existing(folder)
+    tokens = Tokens() if token_file is None else read_tokens(token_file)
+    settings = ServeSettings(
+        host=host,
+        port=port,
+        token=tokens.operator,
+        viewer_token=tokens.viewer,
+        public_search=public_search,
+        public_url=public_url,
+    )
+    return Served(folders, settings), tokens.operator if tokens.is_new else ""
 
 
 def served_of(request: Request) -> Served:

@@ -1,0 +1,75 @@
+"""A small web crawled and indexed once, and servers on loopback that serve the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.library.small_web import SEED, attentive, quick, shop
+from tests.web.asking import Site
+
+import periplus
+from periplus.web.running import running
+from periplus.web.served import Served, ServeSettings
+
+EVIL = "http://evil.test/"
+TITLE = "&lt;script&gt;document.title='owned'&lt;/script&gt; marigold"
+TEXT = "&quot;&gt;&lt;img src=x onerror=document.title='owned'&gt; marigold &lt;/mark&gt;&lt;b&gt;bold&lt;/b&gt;"
+LONG = "The lighthouse keeper wrote a long letter about the weather, the ships and the sea. " * 12
+
+
+def _web() -> Any:
+    """The shop, and a site whose texts try to be markup."""
+    web = shop(14)
+    web.said[SEED] = str(web.said[SEED]) + (
+        "<a href='/hidden'>hidden</a><a href='/secret'>secret</a><a href='/letter'>letter</a>"
+        f"<a href='{EVIL}'>other</a>"
+    )
+    web.said[f"{SEED}hidden"] = "<title>Hidden</title><meta name=robots content=noindex><p>Unlisted parts."
+    web.said[f"{SEED}secret"] = "<title>Private tulips</title><meta name=robots content=noarchive><p>Tulips and parts."
+    web.said[f"{SEED}letter"] = f"<!doctype html><html lang=en><title>A letter</title><p>{LONG}</p>"
+    web.said[EVIL] = (
+        f"<!doctype html><html lang=en><title>{TITLE}</title><p>{TEXT}</p>"
+        f"<script>document.title='owned'</script><meta http-equiv=refresh content='0;url={EVIL}gone'>"
+        f"<img src='{EVIL}pixel.png'><form action='{EVIL}take' method=post><input name=a></form>"
+        f"<a href='{EVIL}?a=%22%3E%3Cscript%3Ealert(1)%3C/script%3E'>more</a>"
+    )
+    web.said[f"{EVIL}?a=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"] = "<title>Query</title><p>Snapdragon in a query."
+    web.said[f"{EVIL}robots.txt"] = "User-agent: *\nAllow: /\n"
+    return web
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection with an index."""
+    home = tmp_path_factory.mktemp("web")
+    with _web() as web:
+        periplus.crawl([SEED, EVIL], out=home / "small", config=attentive(home), **quick(web)).run()
+    done = periplus.open(home / "small").index()
+    assert done.total > 15
+    return home / "small"
+
+
+Serving = Callable[..., Site]
+
+
+@pytest.fixture
+def serving(folder: Path) -> Iterator[Serving]:
+    """Starts servers, each with settings of its own, on any free port; they stop with the test."""
+    with ExitStack() as stack:
+
+        def start(*folders: Path, **settings: Any) -> Site:
+            served = Served(folders or (folder,), ServeSettings(port=0, **settings))
+            return Site(stack.enter_context(running(served)))
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[Site]:
+    """A server on loopback without a token."""
+    with running(Served((folder,), ServeSettings(port=0))) as url:
+        yield Site(url)
