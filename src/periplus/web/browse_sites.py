@@ -209,7 +209,7 @@ def site(asked: Asked) -> BrowsePage:
     if facts is None:
         raise HTTPException(404, f"This collection has no site {name[:200]}. The page Sites lists all of them.")
     robots = read_state(robots_text, asked.found, facts.site, _ROBOTS_BYTES + 1)
-    text = Text("robots.txt", robots[:_ROBOTS_BYTES], len(robots) > _ROBOTS_BYTES)
+    text = Text("robots.txt", _readable(robots[:_ROBOTS_BYTES].replace("\r\n", "\n")), len(robots) > _ROBOTS_BYTES)
     return BrowsePage(
         name="site",
         title=str(facts.site),
@@ -224,6 +224,11 @@ def site(asked: Asked) -> BrowsePage:
         texts=(text,) if robots else (),
         facts=facts,
     )
+
+
+def _readable(text: str) -> str:
+    """A text of several lines without control characters and marks that change its direction."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in text)
 
 
 def _useful(asked: Asked, name: Site) -> Table:
