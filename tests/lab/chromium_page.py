@@ -110,13 +110,14 @@ class Chromium:
         elif method == "Network.requestWillBeSent":
             self.requests.append(str(told["request"]["url"]))
 
-    def open(self, file: Path, width: int, *, is_dark: bool = False) -> None:
-        """Show a file, so many pixels wide."""
-        self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+    def open(self, page: Path | str, width: int, *, is_dark: bool = False, scale: int = 1) -> None:
+        """Show a file or a URL in a window of that many pixels."""
+        mobile = width < 600
+        self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=scale, mobile=mobile)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         self("Emulation.setEmulatedMedia", features=[scheme])
         self._events.clear()
-        self("Page.navigate", url=file.resolve().as_uri())
+        self("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         while "Page.loadEventFired" not in self._events:
             self._heard()
 

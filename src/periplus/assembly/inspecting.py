@@ -25,7 +25,7 @@ from xxhash import xxh3_64_intdigest
 from periplus.model import CollectionDamaged, PeriplusError, Problem
 from periplus.store import DiskState, WarcEnd, is_begun
 from periplus.store.state.begun import was_begun
-from periplus.store.state.environment import DATA
+from periplus.store.state.files import DATA
 from periplus.store.state.seal import SEAL, check_seal
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.manifest import Files, is_intact, listing_shards, read_manifest

@@ -34,8 +34,8 @@ from periplus.crawl.machine import Machine, ShardMeta
 from periplus.crawl.placement import Placement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
-from periplus.store.state.environment import DATA
 from periplus.store.state.exchange import restart_exchange
+from periplus.store.state.files import DATA
 from periplus.store.state.replica import is_copied
 from periplus.store.state.seal import SEAL
 from periplus.store.tables import SCHEMAS, Spooled, Tables

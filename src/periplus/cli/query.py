@@ -11,7 +11,6 @@ import csv
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
@@ -22,6 +21,7 @@ import typer
 from rich.text import Text
 
 from periplus.assembly.collection import existing
+from periplus.insight.plain_values import plain, word
 from periplus.model import UsageError
 
 from . import options
@@ -133,7 +133,7 @@ def _list(folder: Path, *, is_json: bool) -> None:
 
 def _write_json(names: Sequence[str], rows: Iterable[Row]) -> None:
     for row in rows:
-        value = dict(zip(names, map(_plain, row), strict=True))
+        value = dict(zip(names, map(plain, row), strict=True))
         sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
     sys.stdout.buffer.flush()
 
@@ -142,34 +142,8 @@ def _write_csv(names: Sequence[str], rows: Iterable[Row]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(names)
     for row in rows:
-        writer.writerow(["" if value is None else _word(value) for value in row])
+        writer.writerow(["" if value is None else word(value) for value in row])
     sys.stdout.flush()
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: times in ISO 8601, bytes in hexadecimal, whole numbers whole."""
-    if isinstance(value, datetime):
-        return _moment(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def _moment(at: datetime) -> str:
-    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z" if at.tzinfo else at.isoformat()
-
-
-def _word(value: Any) -> str:
-    value = _plain(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 # for people
@@ -202,6 +176,6 @@ def _cell(value: Any, widest: int | None) -> str:
     """A value in one line: hostile letters are replaced, and what is too long is cut."""
     if value is None:
         return ""
-    text = f"{value:.6g}" if isinstance(value, float) else _word(value)
+    text = f"{value:.6g}" if isinstance(value, float) else word(value)
     text = text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text if widest is None or len(text) <= widest else text[: widest - 1] + "…"

@@ -17,12 +17,12 @@ from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.facts.freshness import SignalFacts
+from periplus.assembly.facts.freshness_words import TELLERS, trust
 from periplus.assembly.reporting import report_of, write_report
 
 from . import options
 from .cluster_option import Cluster, executor_at
 from .consoles import stderr_console, stdout_console
-from .info.freshness import TELLERS, trust
 
 if TYPE_CHECKING:
     from periplus.insight.report import Report

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from periplus.assembly.facts.source_words import MOVES, balance_line, source_lines
 from periplus.assembly.facts.sources import BalanceFacts, Brought, SourceFacts, balance_of, sources_of
 from periplus.cli.crawl.live import by_source
-from periplus.cli.info.sources import _WHY, balance_line, balance_table, source_lines
+from periplus.cli.info.sources import balance_table
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.policy.balance import BalanceSettings, Move, SiteBalance
@@ -101,7 +102,7 @@ def test_old_epochs_keep_their_numbers() -> None:
 
 def test_every_move_has_its_words() -> None:
     """A reason that nobody can read is none."""
-    assert set(_WHY) == set(Move)
+    assert set(MOVES) == set(Move)
 
 
 def test_what_was_not_counted_is_said() -> None:

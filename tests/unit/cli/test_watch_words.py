@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from periplus.assembly.facts.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
-from periplus.cli.info.freshness import (
+from periplus.assembly.facts.freshness_words import (
     TELLERS,
     every,
     fresh_words,

@@ -1,6 +1,6 @@
 """What is known of freshness: how far a site's signals can be trusted, and how likely a copy of a page is fresh.
 
-Read from what the shards have committed; `cli.info.freshness` phrases it. The values here are part of what `periplus
+Read from what the shards have committed; `freshness_words` phrases it. The values here are part of what `periplus
 info --json` prints.
 """
 

@@ -5,7 +5,7 @@ Everything shown is in a `Progress`. All of it goes to stderr.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -18,19 +18,37 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.assembly.progress import Progress
+from periplus.assembly.wording import by_source, count, counted, lasting, pace, size, top
 from periplus.crawl.stats import CrawlStats
 
 from .setbacks import waiting_for
+
+__all__ = [
+    "PAGES",
+    "PLAIN_EVERY",
+    "WIDE",
+    "Display",
+    "Row",
+    "View",
+    "by_source",
+    "count",
+    "counted",
+    "host_rows",
+    "hosts",
+    "lasting",
+    "pace",
+    "plain",
+    "screen",
+    "size",
+    "top",
+]
 
 PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 WIDE = 100
 """Minimum columns for two facts a line, unless a view has its own."""
-_REASONS = 3
-"""Reasons named in a line."""
 _BAR_WIDTH = 40
 """Columns of the progress bar, at most."""
-_SOURCES = {"sitemap": "sitemaps", "link": "links", "seed": "seeds", "redirect": "redirects", "feed": "feeds"}
 
 
 class Display:
@@ -209,21 +227,6 @@ def _errors(tally: CrawlStats) -> Text:
     return Text(f"errors {count(total)} ({top(tally.errors)})", style="yellow")
 
 
-def top(reasons: Mapping[str, int], most: int = _REASONS) -> str:
-    """Return the most frequent reasons with their counts."""
-    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{reason.removeprefix('http-')} {count(number)}" for reason, number in ranked[:most]]
-    return " · ".join([*said, "…"] if len(ranked) > most else said)
-
-
-def by_source(told: Mapping[str, int], known: int) -> str:
-    """Return how many URLs each source has found; `several` counts those found by more than one."""
-    ranked = sorted(told.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{_SOURCES.get(source, source)} {count(number)}" for source, number in ranked]
-    several = sum(told.values()) - known
-    return " · ".join([*said, f"several {count(several)}"] if several > 0 and len(told) > 1 else said)
-
-
 def hosts(progress: Progress) -> str:
     """Return how many hosts are ready, rest between visits, or back off after errors."""
     resting = progress.resting - progress.backing_off
@@ -268,38 +271,3 @@ def plain(progress: Progress) -> str:
 
 PAGES = View(_page_rows, plain, lambda tally: tally.pages)
 """The display of a crawl for pages."""
-
-
-def count(number: int) -> str:
-    """Return a number as 12,431."""
-    return f"{number:,}"
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: 1 page, 2 pages."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def pace(rate: float) -> str:
-    """Return a rate as 512/s, with a decimal below 10."""
-    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
-
-
-def size(number: float) -> str:
-    """Return a size as 340 MB: powers of 1000, three figures."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 999.5:
-            return f"{number:.0f} {unit}" if unit == "B" or number >= 99.5 else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} TB"
-
-
-def lasting(seconds: float) -> str:
-    """Return a duration as 1 h 12 m: two units."""
-    whole = max(int(seconds + 0.5), 0)
-    units = (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1))
-    for (unit, length), below in zip(units, (*units[1:], None), strict=True):
-        if whole >= length:
-            rest = whole % length // below[1] if below else 0
-            return f"{whole // length} {unit} {rest} {below[0]}" if below and rest else f"{whole // length} {unit}"
-    return "0 s"

@@ -1,1 +1,1 @@
-"""`periplus info`: `command` parses options and prints; `freshness` and `sources` phrase what is known of each."""
+"""`periplus info`: `command` parses options and prints what `assembly.facts.lines` says; `sources` has a table."""

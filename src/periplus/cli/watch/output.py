@@ -10,13 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
+from periplus.assembly.facts.freshness_words import share, when, why
 from periplus.assembly.progress import Progress
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Url
 
 from ..crawl.live import Row, View, count, counted, host_rows, lasting, top
-from ..info.freshness import share, when, why
 
 _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""

@@ -90,6 +90,15 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     return Beginning(float(first), "first-run" if max(len(pauses), len(runs)) == 1 else "run")
 
 
+def run_beginnings(folder: Path, *, spooled: Sequence[Spooled] = ()) -> list[float]:
+    """When each run of a collection began, the first run first, in POSIX seconds."""
+    tables = folder / "tables"
+    visits = _Visits(np.empty(0, np.int64))
+    runs = runs_of(_pieces(tables, spooled, visits))
+    pauses = [at for at in _after_pauses(visits.firsts) if all(abs(at - run) > _TOGETHER for run in runs)]
+    return [at / _SECOND for at in sorted([*runs, *pauses])]
+
+
 def runs_of(pieces: Iterable[Piece]) -> list[int]:
     """When each run began. A shard writes one piece in a run, and no run begins before the last has ended."""
     runs: list[list[Piece]] = []

@@ -22,7 +22,7 @@ from .wording import byte_size, clean, count, duration, link, moment, number_of,
 _STYLE = files(__package__).joinpath("page.css").read_text()
 _SCRIPT = files(__package__).joinpath("tables.js").read_text()
 _DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
-_POLICY = (
+POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
 )
 
@@ -37,7 +37,7 @@ def page(report: Report) -> str:
     return "".join(
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>Report of {name}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
             *_head(report, name),

@@ -37,8 +37,9 @@ from .catalogue import ITEMS, MADE, TABLES, VIEWS
 from .kept import Kept
 
 _NAMES: Final = re.compile(r"\w+")
+_TEXTS: Final = re.compile(r"'[^']*'")
+"""Literals, whose words are not names of tables; one with a quotation mark in it counts as two."""
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
-_SPILL_BYTES: Final = "20GB"
 _ROWS_AT_ONCE: Final = 10_000
 
 
@@ -47,6 +48,8 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     memory: str = "1GB"
     """What DuckDB may hold; the rest waits on disk, in a temporary folder."""
+    spill: str = "20GB"
+    """What may wait on disk at most."""
     threads: int = 0
     """Processors; 0: all that this process may use."""
     memory_bytes: int = 4 << 30
@@ -103,7 +106,7 @@ class Views:
                 "memory_limit": settings.memory,
                 "threads": threads,
                 "temp_directory": str(spill),
-                "max_temp_directory_size": _SPILL_BYTES,
+                "max_temp_directory_size": settings.spill,
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
                 "python_enable_replacements": False,
@@ -200,7 +203,7 @@ class Views:
 
     def prepare(self, sql: str) -> None:
         """Put every table and view in place whose name stands in some SQL, and what these rest on."""
-        for name in sorted(set(_NAMES.findall(sql.lower())) & VIEWS.keys()):
+        for name in sorted(set(_NAMES.findall(_TEXTS.sub("", sql).lower())) & VIEWS.keys()):
             self._put(name)
 
     def _put(self, name: str) -> None:

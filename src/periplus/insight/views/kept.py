@@ -10,6 +10,7 @@ folder cannot be written (an archive on a disk that is read only), things are ke
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -99,14 +100,14 @@ class Kept:
             self.folder.mkdir(exist_ok=True)
 
     def draft(self, name: str) -> Path:
-        """Where to write something; it counts from `publish` on."""
-        return self.folder / f".{name}.{os.getpid()}.parquet"
+        """Where to write something; it counts from `publish` on. Threads of one process may write at once."""
+        return self.folder / f".{name}.{os.getpid()}-{threading.get_ident()}.parquet"
 
     def publish(self, names: Sequence[str]) -> None:
         """All are whole now, and of these tables."""
         for name in names:
             self.draft(name).replace(self.path(name))
-        draft = self.folder / f".{_NOTE}.{os.getpid()}"
+        draft = self.folder / f".{_NOTE}.{os.getpid()}-{threading.get_ident()}"
         note = Note(self._origin, {name: finished_file(self.path(name), 0) for name in names})
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(note)))
         draft.replace(self.folder / _NOTE)

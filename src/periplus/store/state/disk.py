@@ -11,8 +11,9 @@ from periplus.model import AddressVisits, CollectionDamaged, CollectionError, Li
 from periplus.policy.duplicates import DuplicateSettings
 
 from .begun import lost_state, note_begun, was_begun
-from .environment import DATA, MAP_SIZE, Environment
+from .environment import Environment
 from .exchange import DiskExchange
+from .files import DATA, MAP_SIZE
 from .listings import DiskListings
 from .names import SiteNames, name_key
 from .queues import DiskQueues

@@ -1,4 +1,4 @@
-"""LMDB, and all that we know of it: the only file that imports it.
+"""LMDB, and all that we know of it: only this file and `files`, which opens it, import it.
 
 `Environment` is one LMDB environment with one writer, and one transaction that is begun by the first use and ended by
 `commit`: reads see what was written before them, and nothing of it is on disk until then. `Table` is one ordered map of
@@ -11,8 +11,6 @@ What the flags are, and why, is in `docs/decisions/0009-one-state-per-shard.md`.
 
 from __future__ import annotations
 
-import errno
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -22,31 +20,29 @@ from typing import Any, Protocol
 
 import lmdb
 
-from periplus.model import CollectionDamaged, CollectionError, CollectionInUse, InvariantError
+from periplus.model import CollectionDamaged, CollectionError, InvariantError
 
 from ..damage import repair_hint
-from ..folder_lock import FolderLock, FolderLocked
+from .files import (
+    DATA,
+    MAP_SIZE,
+    OPENING,
+    check_length,
+    close_shared,
+    hold_still,
+    lengthen,
+    lock_folder,
+    open_file,
+    open_shared,
+    remove_files,
+    translated,
+)
 from .redo import Changes
-from .seal import SEAL, break_seal, check_seal, seal
-
-MAP_SIZE = 1 << 40
-"""Address space, not disk: without a writable map the file is as long as what was written to it."""
-
-_NO_ROOM = 4 * 2**20
-"""A disk with fewer bytes than that is full: commits are larger."""
-SMALLEST_MAP = 1 << 30
-"""Smallest map size: where more cannot be reserved (a limit on address space), it is halved down to this."""
+from .seal import break_seal, check_seal, seal
 
 MAX_KEY = 511
 """The longest key of an LMDB that was built with its defaults."""
 
-DATA, _LOCKS = "data.mdb", "lock.mdb"
-"""What LMDB calls its files."""
-
-_OWNER = "owner.lock"
-"""The file that names the process which holds the folder, and is locked together with the folder itself."""
-
-MAX_TABLES = 32
 CHUNK = 256
 """How many rows a walk reads before it looks for its place again: it may be changed under its feet."""
 
@@ -77,26 +73,32 @@ class Environment:
         self._log: Log | None = None
         self.changed: Changes | None = None
         self.uncommitted = 0
-        self._lock = _hold_still(folder) if readonly else _lock(folder)
+        self._lock = hold_still(folder) if readonly else lock_folder(folder)
         try:
-            self._lmdb = _open(folder, map_size, readonly)
-            _check_length(folder, self._lmdb)
-            self._check_seal()
+            self._lmdb = open_shared(folder, map_size) if readonly else open_file(folder, map_size, readonly)
+            self._check_file()
         except BaseException:
             self._unlock()
             raise
         if not readonly:
             self._lmdb.reader_check()
 
-    def _check_seal(self) -> None:
+    def _check_file(self) -> None:
         """Compare the file with what it was when it was closed; a writer breaks the seal."""
         try:
+            check_length(self._folder, self._lmdb)
             check_seal(self._folder / DATA, is_reader=self._readonly)
             if not self._readonly:
                 break_seal(self._folder / DATA)
         except BaseException:
-            self._lmdb.close()
+            self._close_lmdb()
             raise
+
+    def _close_lmdb(self) -> None:
+        if self._readonly:
+            close_shared(self._lmdb)
+        else:
+            self._lmdb.close()
 
     @property
     def is_readonly(self) -> bool:
@@ -111,7 +113,8 @@ class Environment:
             transaction = None if self._readonly else self.transaction()
             if self.changed is not None:
                 self.changed.setdefault(name, {})  # a table without rows is looked for, too
-            return Table(self, name, self._lmdb.open_db(name.encode(), transaction, create=not self._readonly))
+            with OPENING:
+                return Table(self, name, self._lmdb.open_db(name.encode(), transaction, create=not self._readonly))
         except (lmdb.NotFoundError, lmdb.ReadonlyError) as error:
             raise CollectionDamaged(f"{self._folder} has no table {name}", hint=repair_hint(self._folder)) from error
         except lmdb.Error as error:
@@ -140,7 +143,7 @@ class Environment:
         except lmdb.Error as error:
             raise self.failed(error) from error
         if not self._readonly:
-            _lengthen(self._folder, self._lmdb)
+            lengthen(self._folder, self._lmdb)
         self.uncommitted = 0
         self._commits += 1
         if self._commits % COMMITS_BETWEEN_CHECKS == 0 and not self._readonly:
@@ -188,7 +191,7 @@ class Environment:
         try:
             self._lmdb.copy(str(folder), compact=True)
         except lmdb.Error as error:
-            raise _translated(error, folder) from error
+            raise translated(error, folder) from error
         return folder / DATA
 
     def replace(self, write: Callable[[Path], None]) -> None:
@@ -202,8 +205,12 @@ class Environment:
         self._lmdb.close()
         remove_files(self._folder)
         next_one.rename(self._folder / DATA)
-        self._lmdb = _open(self._folder, self._map_size, self._readonly)
-        _check_length(self._folder, self._lmdb)
+        self._lmdb = open_file(self._folder, self._map_size, self._readonly)
+        try:
+            check_length(self._folder, self._lmdb)
+        except BaseException:
+            self._lmdb.close()
+            raise
 
     def close(self) -> None:
         """Drop what is not committed, and let others have the folder."""
@@ -212,7 +219,7 @@ class Environment:
         try:
             if self._log is not None:
                 self._log.close()
-            self._lmdb.close()
+            self._close_lmdb()
             if is_intact and not self._readonly:
                 with suppress(OSError):  # a full disk: the state is whole all the same, only not sealed
                     seal(self._folder / DATA)
@@ -223,7 +230,7 @@ class Environment:
         """What a foreign error means here. The transaction is lost."""
         self._abort()
         self._is_broken = True
-        return _translated(error, self._folder)
+        return translated(error, self._folder)
 
     def _check_usable(self) -> None:
         if self._is_broken:
@@ -334,99 +341,3 @@ class Table:
             self._cursor = transaction.cursor(db=self._database)
             self._cursor_of = transaction
         return self._cursor
-
-
-def remove_files(folder: Path) -> None:
-    """Remove a state that no process has open."""
-    for name in (DATA, _LOCKS, SEAL):
-        (folder / name).unlink(missing_ok=True)
-
-
-def _lock(folder: Path) -> FolderLock:
-    """Hold the folder until the lock is closed; the system releases it when the process dies."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        return FolderLock(folder, _OWNER)
-    except FolderLocked as error:
-        raise CollectionInUse(str(error), hint="wait until it ends, or stop it") from error
-
-
-def _hold_still(folder: Path) -> FolderLock | None:
-    """A reader that cannot register in LMDB's lock file keeps writers out meanwhile; `None`: it can register."""
-    if not _is_unwritable(folder):
-        return None
-    try:
-        return FolderLock(folder, _OWNER, shared=True)
-    except FolderLocked as error:
-        raise CollectionInUse(
-            f"process {error.owner} writes in {folder}, where this one cannot register as a reader",
-            hint="wait until that ends, or get permission to write there",
-        ) from error
-
-
-def _is_unwritable(folder: Path) -> bool:
-    """Whether readers cannot be noted, as in a folder that belongs to others or on a disk that is not to be written."""
-    path = folder / "lock.mdb"
-    return path.exists() and not os.access(path, os.W_OK)
-
-
-def _open(folder: Path, map_size: int, readonly: bool) -> lmdb.Environment:
-    """With as much of the map as the platform allows."""
-    if readonly and not (folder / DATA).is_file():
-        raise CollectionError(f"there is no state in {folder}", hint="crawl something into it first")
-    while True:
-        try:
-            return lmdb.open(
-                str(folder), map_size=map_size, max_dbs=MAX_TABLES, readonly=readonly, readahead=False, create=False,
-                lock=not (readonly and _is_unwritable(folder)),
-            )  # fmt: skip
-        except (lmdb.Error, OverflowError) as error:
-            map_size //= 2
-            if map_size < SMALLEST_MAP or not _is_too_large(error):
-                raise _translated(error, folder) from error
-
-
-def _is_too_large(error: Exception) -> bool:
-    return isinstance(error, lmdb.MemoryError | OverflowError)
-
-
-def _needed(environment: lmdb.Environment) -> int:
-    return int((environment.info()["last_pgno"] + 1) * environment.stat()["psize"])
-
-
-def _lengthen(folder: Path, environment: lmdb.Environment) -> None:
-    """Pages at the end that were taken and given back in one transaction are counted, but never written.
-
-    Without them the file would pass for one that was cut short.
-    """
-    needed, path = _needed(environment), folder / DATA
-    if path.stat().st_size < needed:
-        os.truncate(path, needed)
-
-
-def _check_length(folder: Path, environment: lmdb.Environment) -> None:
-    """A file cut short would end the process with a bus error, at some later time."""
-    if (folder / DATA).stat().st_size < _needed(environment):
-        environment.close()
-        raise CollectionDamaged(f"{folder / DATA} is shorter than it should be", hint=repair_hint(folder))
-
-
-def _translated(error: Exception, folder: Path) -> CollectionError | InvariantError:
-    if isinstance(error, lmdb.BadValsizeError | lmdb.ReadonlyError):
-        return InvariantError(f"the state in {folder} was misused: {error}")
-    if isinstance(error, lmdb.MapFullError):
-        return CollectionError(f"the state in {folder} is full", hint="open it with a larger map_size")
-    if isinstance(error, lmdb.MemoryError | OverflowError):
-        return CollectionError(f"no room to map {folder}", hint="raise the limit on address space (ulimit -v)")
-    code = getattr(error, "code", 0)
-    if code in (errno.ENOSPC, errno.EDQUOT) or (code == errno.EIO and _is_full(folder)):
-        return CollectionError(f"no space is left for {folder}", hint="free some space; the last commit is safe")
-    if "already open" in str(error):
-        return CollectionInUse(f"{folder} is open in this process")
-    return CollectionDamaged(f"{folder} cannot be read: {error}", hint=repair_hint(folder))
-
-
-def _is_full(folder: Path) -> bool:
-    """LMDB speaks of input and output when a write falls short."""
-    disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize < _NO_ROOM

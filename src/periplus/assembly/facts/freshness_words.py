@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from periplus.assembly.facts.freshness import PageFreshness, SignalFacts, SiteFreshness
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.policy.refresh import DAY
 
-from ..crawl.live import count, lasting
+from ..wording import count, lasting
+from .freshness import PageFreshness, SignalFacts, SiteFreshness
 
 _CENTURY = 36_525.0
 

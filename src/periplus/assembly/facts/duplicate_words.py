@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.assembly.facts.duplicates import CopyFacts
 from periplus.model import Url
+
+from .duplicates import CopyFacts
 
 BELIEFS: Final = {
     "names-itself": "it is this page",

@@ -1,0 +1,116 @@
+"""Makes the pictures of the web server's pages: crawls a generated web, serves the collection, and asks Chromium.
+
+    python -m bench.pictures [FOLDER]
+
+Three pages (search with sitelinks, the dashboard of a running crawl, one site), each for a desk and a phone, light and
+dark, as `serve-PAGE[-phone][-dark].png` in FOLDER, by default `docs/images`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from tests.lab.chromium_page import Chromium
+from tests.web.asking import Site
+
+import periplus
+from periplus.assembly.collection import existing, planned
+from periplus.assembly.facts import collection_facts
+from periplus.lab.web import World
+from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+from periplus.lab.web.sites import Profile
+from periplus.web.running import running
+from periplus.web.served import Served, ServeSettings
+
+PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS, Profile.SHOP)
+PAGES_A_SITE = 300
+SEED = 21
+WINDOWS = {"": (1280, 900), "-phone": (390, 844)}
+"""Width and height of a picture in pixels: of a window on a desk, and of a phone."""
+MOST_BYTES = 300_000
+"""Of a picture."""
+RATE = 12.0
+"""Pages a second of the crawl that the dashboard shows: it has to last until the pictures are taken."""
+
+
+def main() -> None:
+    """Make all pictures."""
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "docs" / "images"
+    world = World(SEED, len(PROFILES), pages=PAGES_A_SITE, profiles=PROFILES)
+    with tempfile.TemporaryDirectory() as scratch, RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
+        folder = Path(scratch) / "lab"
+        plan(folder, world, lab)
+        crawl(folder, "--limit", "250").wait()
+        periplus.open(folder).index()
+        site = str(collection_facts(existing(folder)).largest[0].site)
+        with running(Served((folder,), ServeSettings(port=0))) as url, Chromium(Path(scratch) / "profile") as browser:
+            pages = {
+                "search": f"{url}?q={quote(site.split('.')[0])}",
+                "site": f"{url}collection/sites/{quote(site)}",
+            }
+            for name, address in pages.items():
+                take(browser, address, out / f"serve-{name}")
+            if not (Path(periplus.__file__).parent / "web" / "live.py").exists():
+                return
+            with crawling(folder):
+                time.sleep(10)  # the figures of the dashboard have a history then
+                take(browser, f"{url}live", out / "serve-live")
+
+
+def plan(folder: Path, world: World, lab: RunningLab) -> None:
+    """Write down what is to be crawled."""
+    options = {
+        "wire.proxy": lab.base,
+        "politeness.delay": 0.0,
+        "politeness.slow_factor": 0.0,
+        "retries.backoff": 0.02,
+        "crawl.workers": 1,
+        "crawl.rate": RATE * 10,
+    }
+    planned(folder, seeds=[site.url for site in world.sites()], options=options).save()
+
+
+def crawl(folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    """Continue the crawl in a process of its own."""
+    command = [sys.executable, "-m", "periplus", "crawl", "-o", str(folder), *options]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def crawling(folder: Path) -> Iterator[None]:
+    """A crawl that runs until the block ends."""
+    process = crawl(folder, "--limit", "0", "--rate", str(RATE))
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def take(browser: Chromium, address: str, name: Path) -> None:
+    """Take four pictures of a page."""
+    path = "/" + address.split("/", 3)[3]
+    assert Site(address).get(path).status == 200, address
+    for suffix, (width, height) in WINDOWS.items():
+        for shade in ("", "-dark"):
+            browser.open(address, width, is_dark=bool(shade))
+            time.sleep(1.5)  # what a script adds
+            path = name.with_name(f"{name.name}{suffix}{shade}.png")
+            picture = browser.picture(height)
+            assert len(picture) < MOST_BYTES, f"{path.name} has {len(picture):,} bytes"
+            path.write_bytes(picture)
+            print(f"{path}  {len(picture):,} bytes")
+    assert not browser.complaints, browser.complaints
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""All sites of a collection, filtered and sorted, a page of them at a time; and why each is or is not visited next.
+
+Read from what the shards have committed. Every site is looked at, and only the rows of one page are kept, so that a
+collection of a million sites takes seconds and little memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from heapq import nsmallest
+from typing import Any, Final
+
+from msgspec import Struct
+
+from periplus.config import Config
+from periplus.model import Lane, RobotsFile, Site, UsageError
+from periplus.policy.balance import SiteBalance
+from periplus.store import DiskState, SiteState
+
+from ..collection import Collection, states
+from ..wording import counted, lasting
+
+STATES: Final = {
+    "ready": "may be visited now",
+    "resting": "waits for its politeness delay",
+    "backing-off": "waits longer after failures",
+    "finished": "has nothing queued",
+    "given-up": "is not visited any more",
+}
+"""What a site is doing, and what that means."""
+
+
+class SiteRow(Struct, frozen=True):
+    """A site in a list. `next` is when it may be visited next (POSIX seconds, null: not planned), `why` the reason.
+
+    `delay` is the politeness delay in seconds. `robots` is `rules`, `all` (there is no file), `none` (cannot be
+    fetched) or empty (not asked yet). `to_sitemaps` and `to_links` are how its next pages are divided between its two
+    sources, null if it has one.
+    """
+
+    site: str
+    state: str
+    pages: int
+    queued: int
+    bytes: int
+    failures: int
+    delay: float
+    robots: str
+    to_sitemaps: int | None
+    to_links: int | None
+    next: float | None
+    why: str
+
+
+class SitePage(Struct, frozen=True):
+    """The rows of one page, the number of sites that match, of all sites, and of sites in each state."""
+
+    rows: list[SiteRow]
+    matching: int
+    sites: int
+    states: dict[str, int]
+
+
+SORTS: Final[dict[str, Callable[[SiteRow], Any]]] = {
+    "pages": lambda row: -row.pages,
+    "queued": lambda row: -row.queued,
+    "bytes": lambda row: -row.bytes,
+    "failures": lambda row: -row.failures,
+    "delay": lambda row: -row.delay,
+    "next": lambda row: (row.next is None, row.next or 0.0),
+    "state": lambda row: list(STATES).index(row.state),
+    "site": lambda row: row.site,
+}
+"""Orders of the list: numbers from the largest, times from the earliest, names by the alphabet."""
+
+
+def list_sites(
+    collection: Collection,
+    now: float,
+    *,
+    text: str = "",
+    state: str = "",
+    sort: str = "pages",
+    first: int = 0,
+    most: int,
+) -> SitePage:
+    """Return the sites whose name contains `text` and that are in `state`, from number `first` on, at most `most`."""
+    if sort not in SORTS:
+        raise UsageError(f"sites cannot be sorted by {sort!r}", hint=f"use one of {', '.join(SORTS)}")
+    if state and state not in STATES:
+        raise UsageError(f"{state!r} is not a state of a site", hint=f"use one of {', '.join(STATES)}")
+    totals: Counter[str] = Counter()
+    matching = 0
+
+    def matches() -> Iterator[SiteRow]:
+        nonlocal matching
+        for row in _rows(collection, now):
+            totals[row.state] += 1
+            if text.lower() in row.site and state in ("", row.state):
+                matching += 1
+                yield row
+
+    order = SORTS[sort]
+    rows = nsmallest(first + most, matches(), key=lambda row: (order(row), row.site))[first:]
+    known = {name: totals[name] for name in STATES if totals[name]}
+    return SitePage(rows, matching, sum(totals.values()), known)
+
+
+def _rows(collection: Collection, now: float) -> Iterator[SiteRow]:
+    with states(collection.layout) as opened:
+        for disk in opened.values():
+            for kept in disk.sites:
+                yield _row(collection.config, disk, kept, now)
+
+
+def _row(config: Config, disk: DiskState, kept: SiteState, now: float) -> SiteRow:
+    queued = sum(disk.queues.length(kept.site, lane) for lane in Lane)
+    state = _state(kept, queued, now)
+    delay = max(config.politeness.delay, kept.delay or 0.0)
+    quotas = None if kept.balance is None else SiteBalance(config.balance, kept.balance).quotas
+    return SiteRow(
+        site=str(kept.site),
+        state=state,
+        pages=kept.pages,
+        queued=queued,
+        bytes=kept.downloaded,
+        failures=kept.failures,
+        delay=delay,
+        robots=_access(disk.robots.get(kept.site)),
+        to_sitemaps=None if quotas is None else quotas[0],
+        to_links=None if quotas is None else quotas[1],
+        next=max(kept.ready_at, now) if state in ("ready", "resting", "backing-off") else None,
+        why=_why(kept, state, delay, now),
+    )
+
+
+def _access(file: RobotsFile | None) -> str:
+    return "" if file is None else file.access
+
+
+def _state(kept: SiteState, queued: int, now: float) -> str:
+    if kept.retired:
+        return "given-up"
+    if not queued:
+        return "finished"
+    if kept.ready_at <= now:
+        return "ready"
+    return "backing-off" if kept.failures else "resting"
+
+
+def _why(kept: SiteState, state: str, delay: float, now: float) -> str:
+    match state:
+        case "given-up":
+            return kept.retired
+        case "finished":
+            return "nothing is queued"
+        case "backing-off":
+            return f"{counted(kept.failures, 'failure')} in a row; waits {lasting(kept.ready_at - now)} more"
+        case "resting":
+            is_asked = kept.delay is not None and kept.delay >= delay
+            return f"{'its robots.txt asks' if is_asked else 'the settings ask'} for {delay:g} s between requests"
+        case _:
+            return "it is its turn as soon as a request is free"
+
+
+def robots_text(collection: Collection, site: Site, most: int) -> str:
+    """Return the first `most` bytes of a site's robots.txt as text; empty if there is none."""
+    with states(collection.layout) as opened:
+        for state in opened.values():
+            file = state.robots.get(site)
+            if file is not None:
+                return file.body[:most].decode("utf-8", "replace")
+    return ""

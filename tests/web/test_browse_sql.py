@@ -1,0 +1,136 @@
+"""Queries that viewers type: they read the tables of the collection, and nothing else, for a bounded time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.lab.crawling import rows
+from tests.markup import elements
+from tests.web.asking import Site
+from tests.web.browsed import crawled
+
+from periplus.lab.web.sites import Profile
+from periplus.web import browse_tables
+from periplus.web.running import running
+from periplus.web.served import Served, ServeSettings
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return crawled(tmp_path_factory.mktemp("asked") / "lab", 30, (Profile.NEWS,))
+
+
+@pytest.fixture(scope="module")
+def server(lab: Path) -> Iterator[Site]:
+    with running(Served((lab,), ServeSettings(port=0))) as url:
+        yield Site(url)
+
+
+def answer(server: Site, sql: str) -> list[dict[str, object]]:
+    reply = server.get("/api/collection/sql", q=sql, table="answer")
+    assert reply.status == 200, reply.text
+    found: list[dict[str, object]] = reply.json
+    return found
+
+
+def test_answer_is_that_of_the_tables(server: Site, lab: Path) -> None:
+    asked = "select outcome, count(*) as n from fetches group by outcome order by outcome"
+    assert answer(server, asked) == rows(lab, asked)
+    page = server.get("/collection/sql", q=asked)
+    assert [each.text_content() for each in elements(page.text, "//th")] == ["outcome", "n"]
+    assert elements(page.text, "//textarea")[0].text_content() == asked
+
+
+def test_views_and_describe_work(server: Site) -> None:
+    assert answer(server, "select crawled from measures")[0]["crawled"]
+    assert any(row["column_name"] == "pagerank" for row in answer(server, "describe urls"))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select * from read_text('/etc/passwd')",
+        "select * from read_csv('/etc/passwd')",
+        "select * from '/etc/passwd'",
+        "select * from read_blob('/proc/self/environ')",
+        "select * from glob('/etc/*')",
+        "select content from read_text('../../../../../../etc/passwd')",
+        "select * from read_parquet('{folder}/tables/../state/shard-00/data.mdb')",
+        "select * from read_text('{folder}/periplus.toml')",
+        "attach '/tmp/other.db' as other",
+        "attach ':memory:' as other",
+        "copy (select 1) to '/tmp/periplus-stolen.csv'",
+        "copy fetches to '/tmp/periplus-stolen.csv'",
+        "install httpfs",
+        "load httpfs",
+        "set enable_external_access = true",
+        "reset enable_external_access",
+        "pragma enable_profiling",
+        "create table stolen as select 1",
+        "export database '/tmp/periplus-stolen'",
+        "select 1; select * from read_text('/etc/passwd')",
+        "call pragma_database_size()",
+        "insert into fetches select * from fetches",
+        "drop view fetches",
+    ],
+)
+def test_nothing_else_is_read_or_written(server: Site, lab: Path, sql: str) -> None:
+    reply = server.get("/api/collection/sql", q=sql.format(folder=lab), table="answer")
+    assert reply.status == 400, reply.text
+    assert "root:" not in reply.text
+    assert not list(Path("/tmp").glob("periplus-stolen*"))
+    page = server.get("/collection/sql", q=sql.format(folder=lab))
+    assert page.status == 200
+    assert elements(page.text, '//*[@class="problem"]')
+
+
+def test_a_query_that_takes_too_long_is_stopped(server: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browse_tables, "MAX_SECONDS", 0.5)
+    reply = server.get(
+        "/api/collection/sql", q="select count(*) from range(1e7::bigint) a, range(1e7::bigint) b", table="answer"
+    )
+    assert reply.status == 400
+    assert "took longer than 0.5 seconds" in reply.text
+    assert answer(server, "select 1 as one") == [{"one": 1}]
+
+
+def test_memory_and_bytes_are_bounded(server: Site) -> None:
+    reply = server.get("/api/collection/sql", q="select repeat('x', 100000) as x from range(1000)", table="answer")
+    assert reply.status == 400
+    assert "larger than" in reply.text
+    reply = server.get(
+        "/api/collection/sql", q="select list(repeat(i::varchar, 500)) from range(10000000) t(i)", table="answer"
+    )
+    assert reply.status == 400
+
+
+def test_rows_are_bounded(server: Site) -> None:
+    assert len(answer(server, "select * from range(1000000000)")) == 100_000
+    shown = server.get("/api/collection/sql", q="select * from range(1000000000)").json["tables"][0]
+    assert len(shown["rows"]) == 200
+    assert shown["has_more"]
+
+
+def test_a_wrong_query_is_explained(server: Site) -> None:
+    page = server.get("/collection/sql", q="select * from fetchs")
+    assert page.status == 200
+    assert "perhaps fetches" in elements(page.text, '//*[@class="problem"]')[0].text_content()
+    assert server.get("/collection/sql", q="x" * 20_000).status == 200
+
+
+def test_queries_at_once(server: Site) -> None:
+    found: list[object] = []
+
+    def ask() -> None:
+        found.append(answer(server, "select count(*) as n from urls")[0]["n"])
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(found) == 6
+    assert len(set(found)) == 1
