@@ -1,8 +1,8 @@
 """The publisher's half: sitemaps, archives and feeds that tell crawlers the truth about what changed.
 
-    from periplus.publish import Publisher, PublishSettings, FolderInventory
+    from periplus.publish import FolderInventory, Publisher, settings_for
 
-    with Publisher("public", PublishSettings(base_url="https://www.example.org/")) as publisher:
+    with Publisher("public", settings_for("https://www.example.org/")) as publisher:
         publisher.scan([FolderInventory(Path("public"), publisher.base_url, skip=publisher.is_own)])
 
 `inventory` finds the resources of a site; `scan` compares them with the `ledger`, where `dating` decides what is a
@@ -14,7 +14,7 @@ from .inventory import AsgiInventory, FolderInventory, RowInventory, WsgiInvento
 from .publisher import Published, Publisher
 from .resources import Inventory, Resource
 from .scan import ScanResult, TooManyGone
-from .settings import PublishSettings
+from .settings import PublishSettings, settings_for
 
 __all__ = [
     "AsgiInventory",
@@ -30,4 +30,5 @@ __all__ = [
     "WsgiInventory",
     "git_dates",
     "read_rows",
+    "settings_for",
 ]

@@ -22,6 +22,7 @@ from .robots_block import NotOurs, with_block
 from .scan import ScanResult, scan
 from .settings import PublishSettings
 from .sitemaps import SitemapFiles, Written
+from .status import PublishStatus, status_of
 
 LEDGER: Final = ".periplus-publish"
 """The folder of the ledger inside the folder of the published files. Servers do not serve what begins with a dot."""
@@ -51,10 +52,10 @@ class Publisher:
         ledger: Path | str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        base = whatwg(settings.base_url)
+        base = whatwg(settings.site.base_url)
         if base is None or not base.startswith(("http://", "https://")):
             raise UsageError(
-                f"{settings.base_url!r} is not the address of a site", hint="such as https://www.example.org/"
+                f"{settings.site.base_url!r} is not the address of a site", hint="such as https://www.example.org/"
             )
         self.folder = Path(folder)
         self.settings = settings
@@ -102,6 +103,10 @@ class Publisher:
             return self._write(found)
         finally:
             lock.close()
+
+    def status(self) -> PublishStatus:
+        """What is published, what is not and why, and what changed last."""
+        return status_of(self.ledger)
 
     def _write(self, found: ScanResult) -> Published:
         now = self.clock()

@@ -10,9 +10,9 @@ from typing import Any, Final, TextIO
 from urllib.parse import urljoin
 
 from periplus.formats.dates import read_w3c
-from periplus.model import Problem, Url
+from periplus.model import Problem
 from periplus.publish.resources import Resource
-from periplus.urls import canonical, host_of
+from periplus.urls import canonical, whatwg
 
 LONGEST_LINE: Final = 1 << 20
 """Characters of one row; longer ones are not read."""
@@ -31,7 +31,7 @@ class RowInventory:
     ) -> None:
         self._rows = rows
         self._base = base_url
-        self._host = host_of(canonical(base_url) or Url(""))
+        self._root = canonical(base_url.partition("?")[0]) or base_url
         self.is_complete = is_complete
 
     def resources(self) -> Iterator[Resource | Problem]:
@@ -45,11 +45,12 @@ class RowInventory:
 
     def _resource(self, row: Mapping[str, Any]) -> Resource | Problem:
         written = str(row.get("url") or "")
-        url = canonical(urljoin(self._base, written)) if written else None
+        joined = whatwg(written, self._base) if written else None
+        url = canonical(joined) if joined is not None else None
         if url is None:
             return Problem("not-a-url", written[:200])
-        if host_of(url) != self._host:
-            return Problem("other-host", written[:200])
+        if not url.startswith(self._root):
+            return Problem("outside-root", written[:200])
         told = row.get("updated_at")
         at = _moment(told)
         if at is None and told not in (None, ""):
