@@ -40,6 +40,7 @@ VERBS = {
     "query": "Query a collection in SQL.",
     "report": "Write a report on a collection: one HTML file.",
     "audit": "Check a site's metadata for its owner: findings and what to do.",
+    "publish": "Write honest sitemaps, archives and feeds for your own site.",
     "ulinks": "List the most useful links of a site.",
     "read": "Show what is read from a sitemap, robots.txt, feed, page or log.",
     "cluster": "Change the number of shards of a collection.",

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .fields import SettingField, settings_of
 from .quantities import duration_text, size_text
-
-if TYPE_CHECKING:
-    from .settings import Config
 
 HEADER = """\
 # What this crawl was asked to do. Edit it, and continue with the same command.
@@ -26,9 +24,9 @@ _ESCAPED = re.compile(r'[\x00-\x1f\x7f"\\]')
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
-def dump(config: Config) -> str:
+def dump(config: Struct, header: str = HEADER) -> str:
     """A file that is read back as the same settings."""
-    lines = [HEADER]
+    lines = [header]
     for name, table in settings_of(type(config)).items():
         settings = getattr(config, table.attribute)
         lines += ["", "", *_comment(table.doc), f"[{name}]"]

@@ -118,6 +118,18 @@ def write(
             yield Archive(name, _compress("".join(_line(entry, mime) for entry in group)))
 
 
+def write_segment(
+    entries: Iterable[ArchiveEntry], from_at: float, to_at: float, *, smallest_group: int = SMALLEST_GROUP
+) -> Iterator[Archive]:
+    """The archives of one segment, named by its span: while the span stays, the names do, too."""
+    by_date = sorted(entries, key=lambda entry: (floor(entry.modified_at), entry.path))
+    stem = f"{_stamp(from_at)}-{_stamp(to_at)}"
+    for mime, group in _groups(by_date, smallest_group):
+        yield Archive(
+            f"{stem}.{mime.replace('/', '_', 1)}.gz", _compress("".join(_line(entry, mime) for entry in group))
+        )
+
+
 def read(name: str, chunks: bytes | Iterable[bytes]) -> Iterator[ArchiveEntry | Problem]:
     """Every description in an archive, while it arrives. `name` may be its URL."""
     told = read_name(name)

@@ -17,7 +17,7 @@ Reasons of `Problem`: `empty`, `html` (a page in place of a feed), `not-a-feed`,
 
 from .reading import MOST_ITEMS, MOST_PROBLEMS, read
 from .source import LONGEST, MOST_TAGS
-from .values import Feed, Item, Kind
+from .values import Feed, Item, Kind, Tombstone
 from .writing import write
 
-__all__ = ["LONGEST", "MOST_ITEMS", "MOST_PROBLEMS", "MOST_TAGS", "Feed", "Item", "Kind", "read", "write"]
+__all__ = ["LONGEST", "MOST_ITEMS", "MOST_PROBLEMS", "MOST_TAGS", "Feed", "Item", "Kind", "Tombstone", "read", "write"]

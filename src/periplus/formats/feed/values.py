@@ -37,6 +37,13 @@ class Item(Struct, frozen=True):
         return self.updated or self.published
 
 
+class Tombstone(Struct, frozen=True):
+    """An entry that is gone (RFC 6721), by its id. It is written in Atom, and not read."""
+
+    ref: str
+    at: Lastmod
+
+
 class Feed(Struct, frozen=True):
     """A feed as a whole.
 
@@ -57,3 +64,4 @@ class Feed(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     id: str = ""
     author: str = ""
+    tombstones: tuple[Tombstone, ...] = ()

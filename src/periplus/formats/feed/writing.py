@@ -18,6 +18,7 @@ from .text import plain
 from .values import Feed, Item, Kind
 
 _ATOM = "http://www.w3.org/2005/Atom"
+_TOMBSTONES = "http://purl.org/atompub/tombstones/1.0"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -62,7 +63,8 @@ def _rss_item(item: Item) -> Iterator[str]:
 
 
 def _atom(feed: Feed) -> Iterator[str]:
-    yield f'<feed xmlns="{_ATOM}">'
+    named = f' xmlns:at="{_TOMBSTONES}"' if feed.tombstones else ""
+    yield f'<feed xmlns="{_ATOM}"{named}>'
     yield f"<title>{_text(feed.title)}</title>"
     yield from _filled("id", _text(feed.id or feed.url or feed.link))
     yield from _author("", feed)
@@ -74,6 +76,8 @@ def _atom(feed: Feed) -> Iterator[str]:
         yield f"<updated>{_moment(updated)}</updated>"
     for item in feed.items:
         yield from _atom_entry(item, updated)
+    for gone in feed.tombstones:
+        yield f'<at:deleted-entry ref={_attribute(gone.ref)} when="{_moment(gone.at)}"/>'
     yield "</feed>"
 
 

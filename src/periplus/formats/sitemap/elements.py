@@ -7,7 +7,7 @@ Texts are escaped as XML needs it; characters that XML 1.0 cannot hold are left 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from periplus.formats.dates import write_w3c
@@ -28,10 +28,16 @@ from .values import (
     Video,
 )
 
-URLSET = (
-    f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SITEMAP_NS}" xmlns:image="{IMAGE_NS}"'
-    f' xmlns:video="{VIDEO_NS}" xmlns:news="{NEWS_NS}" xmlns:xhtml="{XHTML_NS}" xmlns:title="{TITLE_NS}">\n'
-)
+_PREFIXES = {"image": IMAGE_NS, "video": VIDEO_NS, "news": NEWS_NS, "xhtml": XHTML_NS, "title": TITLE_NS}
+
+
+def urlset_head(prefixes: Iterable[str]) -> str:
+    """The beginning of a sitemap that uses these extensions."""
+    named = "".join(f' xmlns:{prefix}="{_PREFIXES[prefix]}"' for prefix in prefixes)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SITEMAP_NS}"{named}>\n'
+
+
+URLSET = urlset_head(_PREFIXES)
 INDEX = f'<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="{SITEMAP_NS}">\n'
 URLSET_END = "</urlset>\n"
 INDEX_END = "</sitemapindex>\n"
@@ -62,9 +68,9 @@ def _url_parts(entry: Entry) -> Iterator[str]:
         yield _element("priority", _decimal(entry.priority))
     yield _element("title:title", entry.title)
     for alternate in entry.alternates:
-        hreflang = f' hreflang="{_escaped(alternate.hreflang)}"' if alternate.hreflang else ""
-        media = f' media="{_escaped(alternate.media)}"' if alternate.media else ""
-        yield f'<xhtml:link rel="alternate"{hreflang}{media} href="{_escaped(alternate.href)}"/>'
+        hreflang = f' hreflang="{escaped(alternate.hreflang)}"' if alternate.hreflang else ""
+        media = f' media="{escaped(alternate.media)}"' if alternate.media else ""
+        yield f'<xhtml:link rel="alternate"{hreflang}{media} href="{escaped(alternate.href)}"/>'
     yield from map(_image, entry.images)
     yield from map(_video, entry.videos)
     yield from map(_news, entry.news)
@@ -115,7 +121,7 @@ def _news(news: News) -> str:
 
 
 def _element(name: str, text: str | None) -> str:
-    return f"<{name}>{_escaped(text)}</{name}>" if text else ""
+    return f"<{name}>{escaped(text)}</{name}>" if text else ""
 
 
 def _date(name: str, date: Lastmod | None) -> str:
@@ -134,7 +140,7 @@ def _restriction(name: str, restriction: Restriction | None) -> str:
     if restriction is None:
         return ""
     relationship = "allow" if restriction.allows else "deny"
-    return f'<{name} relationship="{relationship}">{_escaped(" ".join(restriction.items))}</{name}>'
+    return f'<{name} relationship="{relationship}">{escaped(" ".join(restriction.items))}</{name}>'
 
 
 def _decimal(number: float) -> str:
@@ -142,7 +148,8 @@ def _decimal(number: float) -> str:
     return format(Decimal(repr(number)), "f")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text as XML holds it."""
     if text.isalnum():
         return text
     return _TO_ESCAPE.sub(lambda match: _ESCAPES[match[0]], _UNWRITABLE.sub("", text))

@@ -1,0 +1,1 @@
+"""`periplus publish`: `command` is the group with its commands."""

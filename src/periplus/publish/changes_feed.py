@@ -1,0 +1,41 @@
+"""The Atom feed of what is new, changed and gone, from the events of a ledger."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from periplus.formats.feed import Feed, Item, Kind, Tombstone, write
+from periplus.model import Granularity, Lastmod
+
+from .ledger import Ledger
+from .settings import FeedSettings
+
+NAME: Final = "changes.atom"
+MOST: Final = 500
+"""Changes that the feed shows: several days of a site that changes often, in about 200 KB."""
+
+
+def changes_feed(ledger: Ledger, base_url: str, settings: FeedSettings) -> bytes:
+    """The feed as a file; each address once, with the last that happened to it."""
+    events = ledger.db.execute(
+        "select url, title, kind, at, coalesce(lastmod, at) from events where id in"
+        " (select max(id) from events group by url order by max(id) desc limit ?) order by id desc",
+        (MOST,),
+    ).fetchall()
+    items = tuple(
+        Item(url, url, title or url, updated=_second(lastmod))
+        for url, title, kind, _, lastmod in events
+        if kind != "removed"
+    )
+    gone = tuple(Tombstone(url, _second(at)) for url, _, kind, at, _ in events if kind == "removed")
+    updated = _second(max((at for _, _, _, at, _ in events), default=0.0))
+    title = settings.title or f"Changes of {base_url}"
+    hubs = (settings.hub,) if settings.hub else ()
+    return write(
+        Feed(Kind.ATOM, url=base_url + NAME, link=base_url, title=title, updated=updated, hubs=hubs, items=items,
+             author=title, tombstones=gone)
+    )  # fmt: skip
+
+
+def _second(at: float) -> Lastmod:
+    return Lastmod(float(at // 1), Granularity.SECOND)

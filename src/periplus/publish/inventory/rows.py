@@ -1,0 +1,126 @@
+"""Rows of a table: addresses with the time of their last change, from a database, a CSV file or lines of JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime
+from typing import Any, Final, TextIO
+from urllib.parse import urljoin
+
+from periplus.formats.dates import read_w3c
+from periplus.model import Problem
+from periplus.publish.resources import Resource
+from periplus.urls import canonical, whatwg
+
+LONGEST_LINE: Final = 1 << 20
+"""Characters of one row; longer ones are not read."""
+_COLUMNS = ("url", "updated_at", "digest", "mime", "size", "title", "images", "priority")
+
+
+class RowInventory:
+    """Resources from rows, mappings with `url` and what is known of the others in `_COLUMNS`.
+
+    A tuple has them in that order. Addresses may be relative to the base. With a `digest` only that tells of changes,
+    whatever `updated_at` says; without it, `updated_at` does. `is_complete`: whether the rows are all there are.
+    """
+
+    def __init__(
+        self, rows: Iterable[Mapping[str, Any] | tuple[Any, ...] | Problem], base_url: str, *, is_complete: bool = True
+    ) -> None:
+        self._rows = rows
+        self._base = base_url
+        self._root = canonical(base_url.partition("?")[0]) or base_url
+        self.is_complete = is_complete
+
+    def resources(self) -> Iterator[Resource | Problem]:
+        """Every row as a resource."""
+        for row in self._rows:
+            if isinstance(row, Problem):
+                yield row
+                continue
+            values = row if isinstance(row, Mapping) else dict(zip(_COLUMNS, row, strict=False))
+            yield self._resource(values)
+
+    def _resource(self, row: Mapping[str, Any]) -> Resource | Problem:
+        written = str(row.get("url") or "")
+        joined = whatwg(written, self._base) if written else None
+        url = canonical(joined) if joined is not None else None
+        if url is None:
+            return Problem("not-a-url", written[:200])
+        if not url.startswith(self._root):
+            return Problem("outside-root", written[:200])
+        told = row.get("updated_at")
+        at = _moment(told)
+        if at is None and told not in (None, ""):
+            return Problem("bad-date", f"{written[:200]}: {str(told)[:50]}")
+        images = row.get("images") or ()
+        if isinstance(images, str):
+            images = images.split()
+        return Resource(
+            url,
+            str(row.get("mime") or "text/html"),
+            _number(row.get("size")),
+            0,
+            at,
+            None,
+            str(row.get("digest") or ""),
+            str(row.get("title") or ""),
+            tuple(urljoin(url, str(image)) for image in images),
+        )
+
+
+def read_rows(file: TextIO) -> Iterator[dict[str, Any] | Problem]:
+    """Rows of a CSV file with a header, or of JSON lines: whichever the first line is."""
+    first = file.readline(LONGEST_LINE)
+    if first.lstrip().startswith("{"):
+        yield from _json_rows(first, file)
+        return
+    names = next(csv.reader([first]), [])
+    if "url" not in names:
+        yield Problem("bad-row", "the first line is neither JSON nor a CSV header with the column url")
+        return
+    for values in csv.reader(file):
+        if len(values) == len(names):
+            yield dict(zip(names, values, strict=True))
+        elif values:
+            yield Problem("bad-row", ",".join(values)[:200])
+
+
+def _json_rows(first: str, file: TextIO) -> Iterator[dict[str, Any] | Problem]:
+    line = first
+    while line:
+        try:
+            row = json.loads(line) if line.strip() else None
+        except ValueError:
+            row = line
+        if isinstance(row, dict):
+            yield row
+        elif row is not None:
+            yield Problem("bad-row", line[:200])
+        line = file.readline(LONGEST_LINE)
+
+
+def _moment(told: object) -> float | None:
+    if isinstance(told, bool) or told is None:
+        return None
+    if isinstance(told, int | float):
+        return float(told)
+    if isinstance(told, datetime):
+        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+    if isinstance(told, date):
+        return datetime(told.year, told.month, told.day, tzinfo=UTC).timestamp()
+    text = str(told).strip()
+    try:
+        return float(text)
+    except ValueError:
+        read = read_w3c(text.replace(" ", "T", 1))
+        return None if read is None else read.at
+
+
+def _number(told: object) -> int:
+    try:
+        return max(int(str(told)), 0)
+    except ValueError:
+        return 0

@@ -1,0 +1,428 @@
+"""One scan of a site: compare what its sources show with the ledger, and date what changed.
+
+What is found is gathered in temporary tables. At the end the scan as a whole is judged: a change that most pages share
+is the template's, dates that most new pages share are those of a build, and a source that suddenly lacks most of the
+site is not believed. Then the ledger takes all of it in one transaction.
+"""
+
+# ruff: noqa: S608 - SQL is put together from our own words here
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from periplus.content import RawPage, read_pages
+from periplus.formats.robots import Robots
+from periplus.model import ChangeLevel, Page, PeriplusError, Problem
+from periplus.urls import canonical
+
+from .dating import (
+    CHURN_SHARE,
+    MINOR_SUM,
+    Chrome,
+    Content,
+    Judgement,
+    build_window,
+    changed_date,
+    chrome_of,
+    content_of,
+    first_date,
+    is_churn,
+    judge,
+    raw_digest,
+    ways_of,
+)
+from .ledger import EVENTS_KEPT, Details, Ledger, Row, packed
+from .resources import Inventory, Resource
+
+PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
+"""Types that are read as pages; of others the bytes are compared."""
+LARGEST_PAGE: Final = 32 << 20
+"""Bytes of a page that is read as one; of a larger file only the bytes are compared."""
+_decode_judgement = msgspec.msgpack.Decoder(Judgement).decode
+_BATCH: Final = 400
+"""Resources looked up at once: below SQLite's smallest limit of parameters."""
+_TEMPLATE_SAMPLE: Final = 10_000
+"""Changed pages by which a change of the template is recognised."""
+_MOST_IMAGES: Final = 1_000
+"""Images of a page that a sitemap may name."""
+_SHOWN: Final = 20
+"""Problems of a reason that are shown one by one."""
+SUDDEN_SHARE: Final = 0.5
+SUDDEN_LEAST: Final = 20
+"""If more than this share and this number of resources are missing at once, the source is taken to be incomplete."""
+
+
+class TooManyGone(PeriplusError):  # noqa: N818 - reads as what is the case
+    """Most of the site is missing from its source: more likely a half-written folder than a wish to remove it."""
+
+
+class ScanResult(Struct, frozen=True):
+    """What a scan found. `resources` were seen; `unread` of them needed no look inside."""
+
+    at: float
+    resources: int
+    unread: int
+    new: int
+    changed: int
+    minor: int
+    raw_only: int
+    gone: int
+    hidden: dict[str, int]
+    template_pages: int
+    """Pages that would have counted as changed but for a change of the template."""
+    build_dates: int
+    """New pages whose date was that of a build and is not used."""
+    problems: dict[str, int]
+    examples: tuple[Problem, ...]
+
+
+class _Scan:
+    """The scan while it runs."""
+
+    def __init__(self, ledger: Ledger, robots: Robots | None, *, is_deep: bool, wants_images: bool) -> None:
+        self._ledger = ledger
+        self._robots = robots
+        self._is_deep = is_deep
+        self._wants_images = wants_images
+        self.ways: Counter[int] = Counter()
+        """By how many pages more than before the scan a block's path is on."""
+        self.changed_ways: Counter[int] = Counter()
+        """On how many pages the block at a path has changed."""
+        self.problems: Counter[str] = Counter()
+        self.examples: list[Problem] = []
+        self.unread = 0
+        self.db: sqlite3.Connection = ledger.db
+        self.db.executescript("""
+            drop table if exists temp.same; drop table if exists temp.found;
+            create table temp.same(id integer primary key);
+            create table temp.found(
+                url text primary key, id integer, mime text, size integer, stamp integer, digest text, content blob,
+                title text, details blob, hidden text, source_date real, judged blob)
+                without rowid;
+        """)
+
+    def add(self, resources: Iterable[Resource]) -> None:
+        """Compare resources with the ledger."""
+        batch = {resource.url: resource for resource in resources}
+        known = self._ledger.stamps(list(batch))
+        same, closer = [], []
+        for url, resource in batch.items():
+            row = known.get(url)
+            if row is not None and not self._is_deep and _is_same(resource, row):
+                same.append((row[0],))
+            else:
+                closer.append(resource)
+        self.db.executemany("insert or ignore into temp.same values(?)", same)
+        self.unread += len(same)
+        if closer:
+            self._look_closer(closer)
+
+    def problem(self, problem: Problem) -> None:
+        """Count a problem, and keep some of each reason to show."""
+        self.problems[problem.reason] += 1
+        if self.problems[problem.reason] <= _SHOWN:
+            self.examples.append(problem)
+
+    def _look_closer(self, resources: Sequence[Resource]) -> None:
+        rows = self._ledger.rows([resource.url for resource in resources])
+        read: list[tuple[Resource, bytes | None]] = []
+        for resource in resources:
+            try:
+                read.append((resource, None if resource.read is None else resource.read()))
+            except OSError as error:
+                self.problem(Problem("unreadable", f"{resource.url}: {error.strerror or error}"))
+                self._keep_old(rows.get(resource.url))
+        pages = iter(read_pages(_raw(resource, body) for resource, body in read if _is_page(resource, body)))
+        found = []
+        for resource, body in read:
+            page = next(pages) if _is_page(resource, body) else None
+            if page is not None and not body:
+                self.problem(Problem("empty", resource.url))
+                self._keep_old(rows.get(resource.url))
+                continue
+            found.append(self._compared(resource, rows.get(resource.url), body, page))
+        self.db.executemany(f"insert or ignore into temp.found values({','.join('?' * 12)})", found)
+
+    def _keep_old(self, row: Row | None) -> None:
+        if row is not None and row.gone is None:
+            self.db.execute("insert or ignore into temp.same values(?)", (row.id,))
+
+    def _compared(
+        self, resource: Resource, row: Row | None, body: bytes | None, page: Page | None
+    ) -> tuple[object, ...]:
+        content = None if body is None else content_of(page, body) if page is not None else Content(raw_digest(body))
+        judged = _judged(resource, row, content, page)
+        self._count(row, content, judged)
+        details = Details(
+            self._images(resource, page),
+            tuple((one.hreflang, one.url) for one in page.relations.alternates if one.hreflang) if page else (),
+            resource.priority,
+        )
+        return (
+            resource.url,
+            None if row is None else row.id,
+            resource.mime,
+            resource.size or len(body or b""),
+            resource.stamp,
+            resource.digest,
+            packed(content),
+            page.title if page is not None and page.title else resource.title,
+            packed(details),
+            _hidden(resource.url, page, self._robots),
+            resource.source_date,
+            msgspec.msgpack.encode(judged),
+        )
+
+    def _count(self, row: Row | None, content: Content | None, judged: Judgement) -> None:
+        if row is not None and row.content is not None and row.gone is None:
+            self.ways.subtract(ways_of(row.content.blocks))
+        if content is not None:
+            self.ways.update(ways_of(content.blocks))
+        self.changed_ways.update(block.way for block in judged.blocks)
+
+    def _images(self, resource: Resource, page: Page | None) -> tuple[str, ...]:
+        if page is None or not self._wants_images:
+            return resource.images[:_MOST_IMAGES]
+        found = dict.fromkeys(one.url for one in page.resources if one.tag == "img")
+        return tuple(found)[:_MOST_IMAGES]
+
+    def drop(self) -> None:
+        """Remove the temporary tables."""
+        self.db.executescript("drop table if exists temp.same; drop table if exists temp.found;")
+
+
+def scan(
+    ledger: Ledger,
+    inventories: Sequence[Inventory],
+    now: float,
+    *,
+    robots: Robots | None = None,
+    is_deep: bool = False,
+    wants_images: bool = False,
+    allows_removals: bool = False,
+) -> ScanResult:
+    """Scan all sources of a site at a time, and bring the ledger up to date.
+
+    `is_deep`: read also what has the same size and modification time. `allows_removals`: believe a source that lacks
+    most of the site. Raises `TooManyGone` otherwise, with the ledger as it was.
+    """
+    running = _Scan(ledger, robots, is_deep=is_deep, wants_images=wants_images)
+    try:
+        for inventory in inventories:
+            found = _resources(inventory, running)
+            while batch := list(islice(found, _BATCH)):
+                running.add(batch)
+        is_complete = all(inventory.is_complete for inventory in inventories)
+        with ledger.writing():
+            return _apply(running, ledger, now, is_complete=is_complete, allows_removals=allows_removals)
+    finally:
+        running.drop()
+
+
+def _resources(inventory: Inventory, running: _Scan) -> Iterator[Resource]:
+    for found in inventory.resources():
+        if isinstance(found, Problem):
+            running.problem(found)
+        else:
+            yield found
+
+
+def _is_same(resource: Resource, row: tuple[int, int, int, str, float | None]) -> bool:
+    _, size, stamp, digest, source_date = row
+    if resource.digest:
+        return digest == resource.digest
+    if resource.read is None:
+        return source_date == resource.source_date
+    return bool(resource.stamp) and stamp == resource.stamp and size == resource.size
+
+
+def _is_page(resource: Resource, body: bytes | None) -> bool:
+    return body is not None and resource.mime in PAGE_TYPES and len(body) <= LARGEST_PAGE
+
+
+def _raw(resource: Resource, body: bytes | None) -> RawPage:
+    return RawPage(body or b"", resource.url, resource.mime, wants_blocks=True)
+
+
+def _judged(resource: Resource, row: Row | None, content: Content | None, page: Page | None) -> Judgement:
+    if row is None:
+        return Judgement(ChangeLevel.MAJOR)
+    if content is not None and row.content is not None:
+        return judge(row.content, content, page)
+    if content is not None or row.content is not None or resource.digest != row.digest:
+        return Judgement(ChangeLevel.MAJOR)
+    is_same = bool(resource.digest) or resource.source_date == row.source_date
+    return Judgement(ChangeLevel.SAME if is_same else ChangeLevel.MAJOR)
+
+
+def _hidden(url: str, page: Page | None, robots: Robots | None) -> str:
+    """Why a resource is not published; empty if it is."""
+    if robots is not None and not robots.allows("*", url):
+        return "robots"
+    if page is None:
+        return ""
+    if page.directives.noindex:
+        return "noindex"
+    return "canonical" if page.canonical is not None and page.canonical != canonical(url) else ""
+
+
+def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, allows_removals: bool) -> ScanResult:
+    db = ledger.db
+    gone = _gone(db, allows_removals=allows_removals) if is_complete else []
+    new_dates = [
+        date
+        for (date,) in db.execute("select source_date from temp.found where id is null and source_date is not null")
+    ]
+    new_count = db.execute("select count(*) from temp.found where id is null").fetchone()[0]
+    build = build_window(new_dates, new_count)
+    judged_by = _Dates(now, ledger.note("scanned_at") or 0.0, build, _chrome(running, ledger))
+    counts: Counter[str] = Counter()
+    for found in db.execute("select * from temp.found order by url"):
+        counts[_apply_one(db, found, judged_by)] += 1
+    for number, url, title, lastmod in gone:
+        db.execute("update resources set gone = ? where id = ?", (now, number))
+        _event(db, url, title, "removed", now, lastmod)
+    db.execute("delete from events where id <= (select max(id) from events) - ?", (EVENTS_KEPT,))
+    if is_complete:
+        ledger.keep_note("scanned_at", now)
+    hidden = dict(db.execute("select hidden, count(*) from resources where gone is null and hidden != '' group by 1"))
+    return ScanResult(
+        now,
+        ledger.count("gone is null"),
+        running.unread,
+        counts["new"] + counts["new without its date"] + counts["returned"],
+        counts["changed"],
+        counts["minor"],
+        counts["raw only"],
+        len(gone),
+        hidden,
+        counts["template"],
+        counts["new without its date"],
+        dict(running.problems),
+        tuple(running.examples),
+    )
+
+
+def _gone(db: sqlite3.Connection, *, allows_removals: bool) -> list[tuple[int, str, str, float | None]]:
+    gone = db.execute("""
+        select id, url, title, lastmod from resources
+        where gone is null and id not in (select id from temp.same)
+        and id not in (select id from temp.found where id is not null)""").fetchall()
+    known = db.execute("select count(*) from resources where gone is null").fetchone()[0]
+    if len(gone) > max(SUDDEN_LEAST, SUDDEN_SHARE * known) and not allows_removals:
+        raise TooManyGone(
+            f"{len(gone):,} of {known:,} known resources are missing from the source; nothing was changed",
+            hint="scan again when the site is complete, or use --allow-removals if they are meant to be gone",
+        )
+    return gone
+
+
+class _Dates(Struct, frozen=True):
+    """What dates are decided by: the times of this scan and the last, the span of a build, and what is chrome."""
+
+    now: float
+    scanned_at: float
+    build: tuple[float, float] | None
+    chrome: Chrome
+
+
+def _chrome(running: _Scan, ledger: Ledger) -> Chrome:
+    """Find what is chrome in this scan, and keep what was learnt of each path."""
+    db = ledger.db
+    number = int(ledger.note("scans") or 0) + 1
+    ledger.keep_note("scans", number)
+    db.executemany(
+        "insert into ways values(?, ?, ?, 0) on conflict(way) do update set pages = pages + excluded.pages",
+        [(way, count, number) for way, count in running.ways.items() if count],
+    )
+    changed = running.changed_ways
+    db.executemany(
+        "update ways set differed = differed + 1 where way = ? and ? >= ? * pages",
+        [(way, count, CHURN_SHARE) for way, count in changed.items()],
+    )
+    having: dict[int, int] = {}
+    churn = []
+    for way in changed:
+        found = db.execute("select pages, since, differed from ways where way = ?", (way,)).fetchone()
+        if found is not None:
+            having[way] = found[0]
+            if is_churn(number - found[1], found[2]):
+                churn.append(way)
+    marks = ",".join("?" * len(PAGE_TYPES))
+    pages = db.execute(
+        f"select count(*) from resources where gone is null and mime in ({marks})", tuple(PAGE_TYPES)
+    ).fetchone()[0]
+    sample = db.execute("select judged from temp.found where id is not null limit ?", (_TEMPLATE_SAMPLE,))
+    judged = (_decode_judgement(packed_) for (packed_,) in sample)
+    return chrome_of([one for one in judged if one.level >= ChangeLevel.MINOR], pages, changed, having, churn)
+
+
+def _apply_one(db: sqlite3.Connection, found: tuple[Any, ...], dates: _Dates) -> str:
+    """Write one resource that was looked at; says what happened to it."""
+    url, number, mime, size, stamp, digest, content, title, details, hidden, source_date, judged = found
+    values = (mime, size, stamp, digest, content, title, details, hidden, source_date, dates.now)
+    if number is None:
+        lastmod = first_date(source_date, dates.build, dates.now)
+        db.execute(
+            "insert into resources(mime, size, stamp, digest, content, title, details, hidden, source_date, confirmed,"
+            " minor, url, section, lastmod, first_seen) values(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?)",
+            (*values, url, _section(url), lastmod, dates.now),
+        )
+        if not hidden:
+            _event(db, url, title, "new", dates.now, lastmod)
+        return "new" if lastmod is not None or source_date is None else "new without its date"
+    sql = "select lastmod, confirmed, gone, hidden, minor from resources where id = ?"
+    lastmod, confirmed, gone, was_hidden, minor = db.execute(sql, (number,)).fetchone()
+    what, minor = _what(_decode_judgement(judged), minor, dates.chrome)
+    if gone is not None:
+        what, lastmod = "returned", changed_date(source_date, gone, dates.now)
+    elif what == "changed":
+        lastmod = changed_date(source_date, max(confirmed, dates.scanned_at), dates.now)
+    db.execute(
+        "update resources set mime=?, size=?, stamp=?, digest=?, content=?, title=?, details=?, hidden=?,"
+        " source_date=?, confirmed=?, minor=?, lastmod=?, gone=null where id=?",
+        (*values, minor, lastmod, number),
+    )
+    kind = _kind(what, is_hidden=bool(hidden), was_hidden=bool(was_hidden))
+    if kind:
+        _event(db, url, title, kind, dates.now, lastmod)
+    return what
+
+
+def _what(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
+    """What happened to a resource, and the sum of its minor edits after that."""
+    if judged.level is ChangeLevel.SAME:
+        return "same", minor
+    if judged.level is ChangeLevel.RAW_ONLY:
+        return "raw only", minor
+    if chrome.explains(judged):
+        return "template", minor
+    if judged.level is ChangeLevel.MINOR and minor + judged.minor < MINOR_SUM:
+        return "minor", minor + judged.minor
+    return "changed", 0.0
+
+
+def _kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
+    """The event that readers of the site are told of."""
+    if is_hidden:
+        return "" if was_hidden else "removed"
+    if was_hidden or what == "returned":
+        return "new"
+    return "changed" if what == "changed" else ""
+
+
+def _event(db: sqlite3.Connection, url: str, title: str, kind: str, at: float, lastmod: float | None) -> None:
+    db.execute("insert into events(url, title, kind, at, lastmod) values(?,?,?,?,?)", (url, title, kind, at, lastmod))
+
+
+def _section(url: str) -> str:
+    """The first segment of the path, by which sitemaps are ordered."""
+    parts = url.partition("?")[0].split("/", 4)
+    return parts[3] if len(parts) > 4 else ""
