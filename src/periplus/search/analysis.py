@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -32,6 +32,9 @@ _CACHED_WORDS = 400_000
 
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_UNSPACED_RANGES = (("\u0e00", "\u0e7f"), ("\u3040", "\u30ff"), ("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uf900", "\ufaff"))
+_ASCII_WORDS = bytes(ord(char.lower()) if char.isascii() and char.isalnum() else 32 for char in map(chr, range(256)))
+"""For `bytes.translate`: what is not a letter or a digit becomes a blank."""
 _STEMMERS: Mapping[str, str] = MappingProxyType(
     {
         "ar": "arabic",
@@ -85,6 +88,9 @@ _SAMPLE = 4_000
 _FEWEST = 2
 """Different stop words that a vote needs: one may be a name in code."""
 
+_FEW_FOREIGN = 20
+"""One character in this many outside ASCII is the least from which a script can decide: quotes and dashes are fewer."""
+
 _AGREES = 0.01
 """Share of stop words of the declared language from which a text agrees with it."""
 
@@ -117,14 +123,31 @@ def _stems(language: str) -> _Stems:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, in order."""
-    return _WORD.findall(text.lower())
+    """The words of a text in lower case, in order: what `_WORD` finds, without its cost where that is possible."""
+    text = text.lower()
+    if not text.isascii():
+        chars = set(text)
+        if any(map(_is_unspaced, chars)):
+            return _WORD.findall(text)
+        for char in chars:
+            if char > "\x7f" and not char.isalnum():
+                text = text.replace(char, " ")
+        if not text.isascii():
+            for char in chars:
+                if not char.isalnum():
+                    text = text.replace(char, " ")
+            return text.split()
+    return text.encode().translate(_ASCII_WORDS).decode().split()
 
 
 def terms_of(text: str, language: str) -> list[str]:
     """The terms of a text in order; words that are too long are left out."""
-    stems = _stems(language)
-    return [term for word in words_of(text) if (term := stems[word])]
+    return [term for term in terms_of_words(words_of(text), language) if term]
+
+
+def terms_of_words(words: Iterable[str], language: str) -> Iterator[str]:
+    """The term of each word, as `words_of` gives them; empty for words that are too long."""
+    return map(_stems(language).__getitem__, words)
 
 
 def term_of(word: str, language: str) -> str:
@@ -145,7 +168,11 @@ def is_stop_word(word: str, languages: Iterable[str]) -> bool:
 
 def is_unspaced(word: str) -> bool:
     """Whether a word is a character of a script that is written without spaces."""
-    return len(word) == 1 and re.match(rf"[{_UNSPACED}]", word) is not None
+    return len(word) == 1 and _is_unspaced(word)
+
+
+def _is_unspaced(char: str) -> bool:
+    return char >= "\u0e00" and any(first <= char <= last for first, last in _UNSPACED_RANGES)
 
 
 def without_accents(text: str) -> str:
@@ -161,14 +188,20 @@ def language_of(text: str, declared: str | None = None) -> str:
     if script := _language_of_script(sample):
         same_script = {"ru": {"uk", "bg", "sr", "be", "mk"}, "ar": {"fa", "ur"}, "hi": {"ne", "mr"}, "zh": {"ja"}}
         return primary if primary in same_script.get(script, ()) else script
-    votes = _votes(sample)
+    words = Counter(words_of(sample))
+    if primary and (primary not in STOP_WORDS or _share(words, STOP_WORDS[primary]) >= _AGREES):
+        return primary
+    votes = _votes(words)
     best = max(votes, key=votes.__getitem__, default=UNKNOWN)
     if votes.get(best, 0) < _LEAST_STOP_WORDS:  # too little prose to tell
         return primary or UNKNOWN
-    return primary if primary and (primary not in STOP_WORDS or votes.get(primary, 0) >= _AGREES) else best
+    return best
 
 
 def _language_of_script(sample: str) -> str | None:
+    foreign = len(sample) - len(sample.encode("ascii", "ignore"))
+    if foreign * _FEW_FOREIGN < len(sample):
+        return None
     letters = sum(map(str.isalpha, sample))
     for language, pattern in _SCRIPTS:
         share = 0.1 if language == "ja" else 0.4
@@ -177,15 +210,12 @@ def _language_of_script(sample: str) -> str | None:
     return None
 
 
-def _votes(sample: str) -> dict[str, float]:
+def _share(words: Counter[str], listed: frozenset[str]) -> float:
+    """The share of words that are in a list; 0 if only one of the list occurs, which may be a name in code."""
+    found = [words[word] for word in listed if word in words]
+    return sum(found) / words.total() if len(found) >= _FEWEST else 0.0
+
+
+def _votes(words: Counter[str]) -> dict[str, float]:
     """For each language the share of words that are its stop words."""
-    words = Counter(words_of(sample))
-    total = sum(words.values())
-    if not total:
-        return {}
-    votes = {}
-    for language, listed in STOP_WORDS.items():
-        found = [number for word, number in words.items() if word in listed]
-        if len(found) >= _FEWEST:
-            votes[language] = sum(found) / total
-    return votes
+    return {language: share for language, listed in STOP_WORDS.items() if (share := _share(words, listed))}

@@ -30,7 +30,7 @@ from periplus.model import CollectionInUse, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
-from .analysis import MAX_WORD, UNKNOWN, is_stop_word, language_of, term_of, terms_of, words_of
+from .analysis import MAX_WORD, UNKNOWN, is_stop_word, language_of, term_of, terms_of, terms_of_words, words_of
 from .documents import Documents, Record, id_of
 from .engine import Entry, Found, Question, SearchEngine, Weights
 from .query import Query, parse_query
@@ -251,7 +251,7 @@ class Index:
                 id=record.id,
                 title=" ".join(terms_of(title, language)),
                 anchors=" ".join(terms_of(" ".join(anchors), language)),
-                body=" ".join([term for word in words if (term := term_of(word, language))]),
+                body=" ".join(terms_of_words(words, language)),
                 url_words=" ".join(words_of(document.url)),
                 site=record.site,
                 domain=record.domain,
@@ -284,12 +284,8 @@ class Index:
         return [language for language, number in counted if number * 100 >= total][:_LANGUAGES] or [UNKNOWN]
 
     def _candidates(self, found: Found) -> list[Candidate]:
-        records = self._documents.get_many([match.id for match in found.matches])
-        return [
-            Candidate(match, record.url, record.site, record.page_rank, record.spam, record.time, record.is_home)
-            for match in found.matches
-            if (record := records.get(match.id)) is not None
-        ]
+        standing = self._documents.standing_of([match.id for match in found.matches])
+        return [Candidate(match, *standing[match.id]) for match in found.matches if match.id in standing]
 
     def _hit(self, candidate: Candidate, score: float, parts: Mapping[str, float], terms: set[str]) -> Hit:
         record = self._documents.get_many([candidate.match.id])[candidate.match.id]
