@@ -223,7 +223,8 @@ class Index:
 
     def _add(self, document: Document) -> None:
         text, title = document.text[:MAX_TEXT], " ".join(document.title.split())
-        language = language_of(text or title, document.language)
+        words = words_of(text)
+        language = language_of(text or title, document.language, words if text else None)
         site, anchors = site_of(Url(document.url)), document.anchors[:MAX_ANCHORS]
         moment = int(document.modified_at or document.fetched_at)
         record = Record(
@@ -244,7 +245,6 @@ class Index:
             page_rank=document.page_rank,
             spam=document.spam,
         )
-        words = words_of(text)
         self._documents.put(record, anchors, text)
         self._added.append(
             Entry(
