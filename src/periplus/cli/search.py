@@ -48,9 +48,16 @@ def search(
             if hit.more_from_site:
                 more = f"{count(hit.more_from_site)} more from {hit.site}: add site:{hit.site}"
                 console.print(Text(more, style="dim"), soft_wrap=True)
+            if hit is results[0]:
+                for link in results.sitelinks:
+                    console.print(
+                        Text("  ") + Text(link.title, style="bold") + Text(f"  {link.url}", style="cyan"),
+                        soft_wrap=True,
+                    )
             console.print()
         if results.suggestion:
             console.print(Text(f"Did you mean: {results.suggestion}", style="bold"), soft_wrap=True)
-        console.print(Text(f"{counted(results.total, 'page')} with all words", style="dim"), soft_wrap=True)
+        about = "" if results.is_exact else "about "
+        console.print(Text(f"{about}{counted(results.total, 'page')} with all words", style="dim"), soft_wrap=True)
     if not results:
         raise typer.Exit(NOTHING_FOUND)

@@ -183,9 +183,9 @@ class Collection:
         for change in found:
             yield PageChange(change, detail_of(self.folder, change) if diff else None)
 
-    def index(self) -> Indexed:
+    def index(self, *, rebuild: bool = False) -> Indexed:
         """Make the search index of the collection, or bring it up to date: `periplus index`."""
-        return update_index(self._found)
+        return update_index(self._found, rebuild=rebuild)
 
     def search(self, query: str, k: int = 10) -> Results:
         """The `k` best pages for a query, as `periplus search` shows them; `index` makes what is searched."""

@@ -18,8 +18,8 @@ import snowballstemmer  # type: ignore[import-untyped]
 
 from .stop_words import STOP_WORDS
 
-VERSION = 1
-"""Of the rules in this file. An index with another version is rebuilt."""
+VERSION = 2
+"""Of the rules in this file and of what an index keeps. An index with another version is made again."""
 
 UNKNOWN = "xx"
 """The language of a text when none is known. Its words are not stemmed."""

@@ -114,7 +114,10 @@ class TantivyEngine:
 
     def _searcher(self) -> tantivy.Searcher:
         """A view of the last commit, of this process or another."""
-        last = self._commit.stat().st_mtime_ns
+        try:
+            last = self._commit.stat().st_mtime_ns
+        except FileNotFoundError:  # a newer generation took its place: what is open stays readable
+            last = self._seen
         if last != self._seen:
             self._index.reload()
             self._seen = last
