@@ -48,6 +48,7 @@ from .page import Page
 from .running_here import running_crawl
 
 if TYPE_CHECKING:
+    from periplus.assembly.search_evaluation import SearchEvaluation
     from periplus.insight.audit import Audit
     from periplus.search import Results
 
@@ -191,6 +192,12 @@ class Collection:
         """The `k` best pages for a query, as `periplus search` shows them; `index` makes what is searched."""
         with open_index(self._found) as index:
             return index.search(query, k)
+
+    def search_eval(self, queries: int = 500) -> SearchEvaluation:
+        """How well pages are found by queries made from links and titles, beside plain BM25: `periplus search eval`."""
+        from periplus.assembly.search_evaluation import evaluate_search
+
+        return evaluate_search(self._found, queries)
 
     def refresh(
         self,

@@ -8,12 +8,14 @@ are behind it) find candidates; `ranking` orders them; `documents` keeps what is
 
 from .documents import hash_of, id_of
 from .engine import Weights
-from .evaluation import Judged, Measures, evaluate
+from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
 from .index import Document, Index, IndexOutdated
 from .query import Query, parse_query
 from .results import Hit, Results, Sitelink
 
 __all__ = [
+    "PLAIN",
+    "TITLE_BOOST",
     "Document",
     "Hit",
     "Index",
