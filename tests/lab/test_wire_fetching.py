@@ -16,6 +16,7 @@ import pycurl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.crawl.clock import SystemClock
@@ -344,7 +345,7 @@ FRAGMENTS = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(30))
 @given(answer=st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=9), max_size=12).map(b"".join))
 def test_no_answer_is_too_strange(mad: tuple[Scripted, CurlWire], answer: bytes) -> None:
     """Whatever a server says: one outcome, of a documented kind, and no exception."""

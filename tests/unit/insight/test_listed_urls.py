@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.insight.listed import Listed, listed_urls
 from periplus.model import Url
@@ -75,7 +76,7 @@ SUMMARIES = st.tuples(st.sampled_from(FILES), st.sampled_from([1, 2])).map(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(20))
 @given(st.lists(PAGES | PAGES | SUMMARIES, max_size=40), st.integers(1, 20))
 def test_each_url_comes_once(rows: list[Row], size: int) -> None:
     """With its first file, the number of its files, and a refusal only where no file may list it."""

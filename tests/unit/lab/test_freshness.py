@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
 from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories
@@ -147,7 +148,7 @@ def bars(mix: HistorySettings) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.random.default_rng(mix.seed).permutation(bar)
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(3))
 @given(st.integers(0, 1000), st.sampled_from([0.05, 0.2, 0.5]))
 def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
     """The policy that knows the future is at least as fresh over time as those that know the past, within a fetch."""

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.findings import Curve
 from periplus.lab.simulate.plots import Mark, Plot, draw, save, sparkline
@@ -217,7 +218,7 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
     assert "A title" in texts(draw(plot(())))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(5))
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_any_names_make_wellformed_xml(title: str, name: str) -> None:
     """Names come from the web: markup, formulas, control characters and every script are text like any other."""

@@ -43,7 +43,7 @@ def test_numbers_go_between_the_marks_and_the_same_ones_each_time(
 ) -> None:
     """What was written by hand stays; the same seeds give the same bytes."""
     monkeypatch.setattr(policy_pages, "REPETITIONS", 2)
-    web = WebSettings(pages=120, sites=6)
+    web = WebSettings(pages=60, sites=3)
     for name in orderings():
         (tmp_path / f"{name}.md").write_text(f"# {name}\n\nby hand\n\n{BEGIN}\nold\n{END}\n\nafter\n")
     told: list[tuple[int, int]] = []

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from tests.hypothesis_depth import examples
 
 from periplus.crawl.placement import owner_of
 from periplus.lab.simulate.placed import owners, site_name
@@ -46,7 +47,7 @@ def test_sites_are_placed_as_crawls_place_them() -> None:
         assert placed[count].tolist() == [owner_of(site_name(number), count) for number in range(500)]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 40_000), st.integers(1, 40))
 def test_any_site_is_placed_as_crawls_place_it(number: int, shards: int) -> None:
     """Whichever block of sites it falls into."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.crawl import SimulatedCrawl, Trace
 from periplus.lab.simulate.generated import WebSettings, generate, small_settings
@@ -54,7 +55,7 @@ def test_failing_pages_are_tried_and_given_up(name: str) -> None:
     assert set(trace.page.tolist()) == set(range(240))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(8))
 @given(
     name=st.sampled_from(["breadth_first", "largest_site", "random", "opic", "batch"]),
     connections=st.integers(1, 20),
