@@ -24,7 +24,14 @@ KNOWN = {
 }
 
 
-@pytest.fixture(scope="module", params=MIXES, ids=lambda mix: mix.name)
+SHORT = ("Figure 2 mix", "fitted mix, spread")
+"""One mix of each figure, and one of each way to spread: enough for every run."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(mix, id=mix.name, marks=() if mix.name in SHORT else pytest.mark.slow) for mix in MIXES],
+)
 def figure(request: pytest.FixtureRequest) -> Figure6:
     return figure_6(request.param, SEEDS, budgets=BUDGETS)
 
