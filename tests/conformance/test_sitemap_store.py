@@ -27,7 +27,7 @@ def keys(*rows: SitemapFileRow) -> list[str]:
 
 
 def test_what_was_put_is_got(state: State, forest: SitemapStore) -> None:
-    """Aligned with what is asked for; what nobody put is nothing; keys may be longer than those of any table."""
+    """Aligned with what is asked for; what was not put is None; keys may be longer than those of any table."""
     one, long, empty = row("one"), row("x" * 5_000), row("empty", content=b"")
     forest.put([one, long, empty])
     for _ in range(2):

@@ -110,7 +110,7 @@ def test_who_says_something_else_leaves(state: State) -> None:
 
 
 def test_an_empty_cluster_is_forgotten(state: State) -> None:
-    """What nobody says any more makes no copies."""
+    """A text that is no longer on a page makes no copies."""
     state.sketches.add([page("a.test/1", text(1))])
     state.sketches.add([page("a.test/1", text(2))])
     assert len(state.sketches) == 1

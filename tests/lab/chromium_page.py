@@ -111,7 +111,7 @@ class Chromium:
             self.requests.append(str(told["request"]["url"]))
 
     def open(self, file: Path, width: int, *, is_dark: bool = False) -> None:
-        """Show a file, so many pixels wide."""
+        """Show a file, `width` pixels wide."""
         self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         self("Emulation.setEmulatedMedia", features=[scheme])
@@ -127,7 +127,7 @@ class Chromium:
         return found["result"].get("value")
 
     def picture(self, height: int | None = None) -> bytes:
-        """The page as PNG: all of it, or so many pixels of it."""
+        """The page as PNG: all of it, or its first `height` pixels."""
         size = self.run("({width: innerWidth, height: document.documentElement.scrollHeight})")
         clip = {"x": 0, "y": 0, "width": size["width"], "height": height or size["height"], "scale": 1}
         return base64.b64decode(self("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"])

@@ -262,7 +262,7 @@ def test_redirect_chain() -> None:
 
 @pytest.mark.parametrize("target", redirects.PRIVATE)
 def test_redirect_private(lab: RunningLab, target: str) -> None:
-    """Each names a place that is nobody's business."""
+    """Each names a private or internal address."""
     status, fields, _ = get(lab, "redirect-private", target)
     assert status == 302
     assert fields["location"] == redirects.PRIVATE[target].lower()
@@ -387,7 +387,7 @@ def test_robots_lets_an_obedient_crawler_in(lab: RunningLab, name: str) -> None:
 
 
 def test_no_hostile_host_hurts_the_others(lab: RunningLab) -> None:
-    """With three listeners on every host, and nobody reading, an ordinary page still comes at once."""
+    """With three listeners on every host that read nothing, an ordinary page still comes at once."""
     socks = [connect(lab, name, "/", "") for name in REGISTRY for _ in range(3)]
     time.sleep(0.3)
     started = time.monotonic()

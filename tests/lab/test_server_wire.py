@@ -175,7 +175,7 @@ def test_a_bug_in_a_stream_is_a_reset(lab: RunningLab, caplog: pytest.LogCapture
 
 
 def test_who_does_not_read_is_not_written_to(lab: RunningLab) -> None:
-    """A client that asks for 200 MB and reads nothing costs the server a buffer, not 200 MB, and hurts nobody."""
+    """A client that asks for 200 MB and reads nothing costs a buffer, not 200 MB, and slows no other client."""
     with open_socket(lab) as sock:
         sock.sendall(b"GET /large HTTP/1.1\r\nHost: a.lab.test\r\n\r\n" * 100)
         time.sleep(0.2)

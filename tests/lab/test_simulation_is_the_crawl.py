@@ -203,7 +203,7 @@ def test_the_world_has_it_all(lab: Lab) -> None:
     assert max(step.attempt for step in steps) == 3
     assert sum(step.is_excluded for step in steps) > 5
     asked = Counter(step.url for step in steps if step.purpose == "robots")
-    assert max(asked.values()) > 1, "nobody was sent to another site for its robots.txt"
+    assert max(asked.values()) > 1, "no site was redirected to another for its robots.txt"
 
 
 def test_another_seed_or_order_is_another_crawl(lab: Lab) -> None:

@@ -171,7 +171,7 @@ def test_the_request_is_sent_as_it_will_be_archived(make_wire: MakeWire, purpose
 
 
 def test_every_character_is_sent_as_it_is_spelt(make_wire: MakeWire) -> None:
-    """libcurl spells nothing anew: not in path or query, not the dots of a path or at the end of a host."""
+    """libcurl rewrites nothing: not in path or query, not the dots of a path or at the end of a host."""
     printable = "".join(map(chr, range(0x20, 0x7F)))
     with Scripted(OK) as server:
         wire = make_wire()
@@ -410,7 +410,7 @@ def test_the_limit_of_a_body_is_exact(make_wire: MakeWire, size: int, is_truncat
 
 
 def test_all_bodies_together_are_bounded(make_wire: MakeWire) -> None:
-    """Whoever would need more than the shared budget fails, and nobody else; then all is free again."""
+    """Only a request that needs more than the shared budget fails; then all is free again."""
     start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"x" * 60_000
     with Scripted(start, closes=False) as holder, Scripted(start + b"x" * 40_000) as other:
         wire = make_wire(max_buffered_bytes=100_000)

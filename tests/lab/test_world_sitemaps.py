@@ -106,7 +106,7 @@ def midnight_after(url: str, world: World) -> float:
 
 
 def test_a_shop_adds_a_file_each_day_and_never_touches_the_others() -> None:
-    """Log-structured, as amazon.com: the old files are the same bytes for ever; the new one has what changed."""
+    """Log-structured, as amazon.com: the old files are the same bytes permanently; the new one has what changed."""
     world = of_profile(Profile.SHOP)
     early, late = world.epoch + 3.2 * DAY, world.epoch + 9.9 * DAY
     before, after = crawl(world, early), crawl(world, late)

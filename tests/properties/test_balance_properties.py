@@ -88,7 +88,7 @@ Page = tuple[int, bool]
 
 
 def figure_8(settings: BalanceSettings, sitemaps: list[list[Page]], discovery: list[list[Page]]) -> list[int]:
-    """Figure 8 as printed, on queues that are given anew for each epoch; only kS and kD are clamped."""
+    """Figure 8 as printed, on queues that are given for each epoch; only kS and kD are clamped."""
     n, delta = settings.epoch, settings.delta
     k_s = n // 2
     utility_s = utility_d = 1.0

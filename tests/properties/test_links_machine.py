@@ -109,7 +109,7 @@ class Talk(RuleBasedStateMachine):
             assert self.kept <= self.taken <= self.offered
 
     def teardown(self) -> None:
-        """From any moment on, if nobody dies any more, everything arrives within some rounds."""
+        """From any moment on, if no process dies any more, everything arrives within some rounds."""
         if not hasattr(self, "link"):
             return
         if self.under_way is not None:

@@ -52,7 +52,7 @@ lives = st.builds(
 
 
 class Killed(BaseException):
-    """Nobody catches it."""
+    """Not caught by the code under test."""
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def test_white_space_of_a_link_is_dropped() -> None:
 
 
 def test_the_walk_finds_all_that_links_lead_to_and_nothing_else(tmp_path: Path) -> None:
-    """Circles end, hosts join, missing pages and pages that nobody links to are not found."""
+    """Circles end, hosts join, missing pages and pages without links to them are not found."""
     roots = {
         HOST: lay_out(
             tmp_path / "one",

@@ -146,7 +146,7 @@ def test_a_server_that_says_that_nothing_changed_speaks_for_the_content_alone() 
 
 
 def test_what_blocks_do_not_see_they_do_not_settle() -> None:
-    """Where the blocks are the same and the page is not, nobody knows what changed."""
+    """Where the blocks are the same and the page is not, it is unknown what changed."""
     churn = taught()
     same = blocks_of(page(story("a"), "x"))
     assert settled_level(ChangeLevel.MAJOR, churn, same, same, is_heading_same=True) is ChangeLevel.MAJOR
@@ -214,7 +214,7 @@ def test_memory_is_bounded_and_keeps_what_matters() -> None:
 
 
 def test_the_first_pairs_of_a_site_are_for_learning() -> None:
-    """Until so many were fetched twice in a row; others do not count, though they are learnt from."""
+    """Until `sample` pages were fetched twice in a row; others do not count, though they are learnt from."""
     churn = Churn(ChurnSettings(sample=3))
     churn.observe(b"", b"")
     for number in range(3):

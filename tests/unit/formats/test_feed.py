@@ -220,7 +220,7 @@ def test_broken_xml_gives_what_it_can() -> None:
 
 
 def test_items_within_items() -> None:
-    """An item that was not closed costs nobody anything, and an empty one in another is nothing."""
+    """An item that was not closed costs no other item, and an empty one in another is nothing."""
     unclosed = feed.read(rss("<item><link>https://e.com/1</link><item><link>https://e.com/2</link></item>"))
     assert [item.url for item in unclosed.items] == ["https://e.com/1", "https://e.com/2"]
     empty = feed.read(rss("<item><title>x</title><item /><link>https://e.com/1</link></item>"))

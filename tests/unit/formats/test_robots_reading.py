@@ -260,7 +260,7 @@ def test_nuls_are_dropped() -> None:
     ],
 )
 def test_a_web_page_in_its_place_has_no_rules(page: bytes) -> None:
-    """Servers that answer everything with a page exclude nobody."""
+    """Servers that answer everything with a page exclude no crawler."""
     robots = parse(page)
     assert robots.is_html
     assert [problem.reason for problem in robots.problems] == ["html-instead"]

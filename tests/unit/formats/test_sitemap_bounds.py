@@ -69,7 +69,7 @@ def chain_head(stream: Counted) -> Iterator[bytes]:
 
 
 def test_our_bounds_end_an_endless_stream() -> None:
-    """By default nothing is read for ever; each bound says that it was met."""
+    """By default nothing is read forever; each bound reports that it was reached."""
     by_urls = list(read(chain_head(Counted(map(record, count()))), limits=Limits(urls=1000)))
     assert len(urls(by_urls)) == 1000
     assert reasons(by_urls) == ["url-limit"]
@@ -275,7 +275,7 @@ def test_a_line_that_is_too_long_is_passed_over() -> None:
 
 
 def test_items_of_an_entry_are_bounded() -> None:
-    """An entry holds so many images and no more."""
+    """An entry holds at most `limits.items` images."""
     image = b"<image:image><image:loc>http://e.com/i</image:loc></image:image>"
     values = list(
         read(HEAD + b"<url><loc>http://e.com/</loc>" + image * 30 + b"</url></urlset>", limits=Limits(items=10))

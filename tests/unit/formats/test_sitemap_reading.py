@@ -124,7 +124,7 @@ def test_urls_as_they_are_written(loc: str, url: str, problems: list[str]) -> No
 
 
 def test_relative_urls_without_a_base() -> None:
-    """Where nobody knows what a URL is relative to, it is told and not given."""
+    """A relative URL without a known base is reported as a problem and not returned."""
     assert values(urlset("<url><loc>/a</loc></url>"), "") == [Problem("relative-url", "/a")]
 
 

@@ -110,7 +110,7 @@ def test_they_come_in_the_order_of_the_lists_with_what_is_said_of_them(tmp_path:
 
 
 def test_a_reading_that_was_broken_off_lists_nothing(tmp_path: Path) -> None:
-    """The file is read again; until then nobody knows all that it lists."""
+    """The file is read again; until then its list is incomplete."""
     rows = [Row(FILES[0], "http://a.test/old", read_at=1), Row(FILES[0], "http://a.test/new", read_at=2)]
     write(tmp_path / "tables" / "sitemap_entries", 0, [*rows, Row(FILES[0], "", "summary", 2)])
     assert [each.url for each in read(tmp_path)] == ["http://a.test/new"]

@@ -318,7 +318,7 @@ def test_a_line_that_is_no_domain_is_told(crawled: Crawled) -> None:
 
 
 def test_a_lost_archive_costs_what_was_in_it_alone(crawled: Crawled) -> None:
-    """Without bodies nobody knows what a robots.txt says; what the tables say of sitemaps stands."""
+    """Without bodies the rules of a robots.txt are unknown; what the tables say of sitemaps stands."""
     crawled.robots("http://a.test/robots.txt", ROBOTS)
     crawled.sitemap("http://a.test/guess.xml", URLSET)
     crawled.read("http://a.test/guess.xml", SitemapEntry("http://a.test/1"))

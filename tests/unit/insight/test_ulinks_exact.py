@@ -40,7 +40,7 @@ def test_the_tree_folds_to_as_few_leaves_as_are_allowed(m: int, expected: list[t
 
 
 def test_a_long_list_stays_unfolded_where_too_few_leaves_would_remain() -> None:
-    """The report's failure on mp3va.com is reproduced, not mended, by the exact algorithm."""
+    """The report's failure on mp3va.com is reproduced, not fixed, by the exact algorithm."""
     found = weights(ulinks(MP3VA, 5, 5, exact=True))
     assert found[:1] == [("upcoming", 3.0)]
     assert [name.partition("/")[0] for name, _ in found[1:]] == ["release"] * 4

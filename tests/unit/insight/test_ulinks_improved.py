@@ -111,7 +111,7 @@ def test_a_page_and_the_folder_of_its_name_are_one_place() -> None:
 
 
 def test_a_prefix_that_is_no_page_gives_way_to_the_nearest_page_below() -> None:
-    """Nobody is sent to a page that is not there; the one with most below is preferred."""
+    """No link leads to a page that is not there; the one with most below is preferred."""
     urls = [f"http://a.com/docs/guide/{n}" for n in range(9)] + [f"http://a.com/docs/api/{n}" for n in range(3)]
     urls += ["http://a.com/docs/guide/", "http://a.com/docs/api/"]
     link = ulinks(urls, 1, 1)[0]

@@ -59,7 +59,7 @@ def test_rows_that_are_in_no_file_yet_count_too(tmp_path: Path) -> None:
 
 
 def test_results_are_kept_until_the_tables_grow(tmp_path: Path) -> None:
-    """The second question finds it; after new rows it is reckoned again, and says so."""
+    """The second question finds it; after new rows it is computed again, and reports it."""
     made = small(tmp_path)
     made.write()
     heard: list[str] = []
@@ -82,7 +82,7 @@ def test_results_are_kept_until_the_tables_grow(tmp_path: Path) -> None:
 
 
 def test_a_collection_that_cannot_be_written_can_be_asked(tmp_path: Path) -> None:
-    """What is reckoned is kept for as long as somebody asks."""
+    """What is computed is kept for as long as it is asked for."""
     made = small(tmp_path)
     made.write()
     (tmp_path / "insight").write_text("in the way")
@@ -167,7 +167,7 @@ def test_a_wrong_question_is_said_to_be_wrong(tmp_path: Path, sql: str, said: st
 
 
 def test_a_name_that_is_nearly_right_is_named(tmp_path: Path) -> None:
-    """So that nobody has to look it up."""
+    """So that users need not look it up."""
     with small(tmp_path).views() as views, pytest.raises(UsageError) as wrong:
         views.select("select * from site_measure")
     assert "site_measures" in wrong.value.hint

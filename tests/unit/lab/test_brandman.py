@@ -114,7 +114,7 @@ def test_media_waste() -> None:
 
 
 def test_archive_sizes() -> None:
-    """Our archives are as small as the paper reckons: a description shrinks to about a third."""
+    """Our archives are as small as the paper estimates: a description shrinks to about a third."""
     found = archive_findings(seeds=(0,), pages=10_000)
     assert 60 <= found[0].ours <= 68
     assert 18 <= found[1].ours <= 26

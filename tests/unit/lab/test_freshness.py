@@ -57,7 +57,7 @@ def test_everything_every_day(pages: list[list[float]]) -> None:
 
 @given(changes)
 def test_nothing_ever(pages: list[list[float]]) -> None:
-    """Without a fetch a copy is stale from its first change for ever, and its age is counted from there."""
+    """Without a fetch a copy is stale from its first change on, and its age is counted from there."""
     warm = 8 * WARM_UP
     since = [page[0] for page in pages if page]
     told = simulate_freshness(history(*pages), "metadata", 1.0, settings=RefreshSettings(archive_bytes=10**9))

@@ -41,7 +41,7 @@ def test_gain_is_relative_to_the_plain_one() -> None:
 
 
 def test_budget_for_a_freshness() -> None:
-    """Between two budgets that were tried, on the way up; beyond them nobody knows."""
+    """Between two budgets that were tried, on the way up; beyond them it is unknown."""
     freshness = np.array([0.5, 0.7, 0.6])
     assert budget_for([0.5, 0.6, 0.7], BUDGETS, freshness) == pytest.approx([0.1, 0.15, 0.2])
     assert np.isnan(budget_for([0.4, 0.8], BUDGETS, freshness)).all()
@@ -58,7 +58,7 @@ def test_saved_is_relative_to_the_plain_budget() -> None:
 
 
 def test_curves_are_means_over_seeds() -> None:
-    """Two seeds: the mean between them, and an interval around it; gains are reckoned seed by seed."""
+    """Two seeds: the mean between them, and an interval around it; gains are computed seed by seed."""
     results = [
         told(policy, 0.1, freshness, seed)
         for policy, values in (("conventional", (0.5, 0.4)), ("metadata", (0.6, 0.5)))

@@ -126,7 +126,7 @@ def test_gaps_and_edge_lists_say_the_same(rows: list[list[int]]) -> None:
 
 
 def test_hosts_and_groups_make_sites(tmp_path: Path) -> None:
-    """A file of hosts, or so many neighbours each; the first page of each is a seed."""
+    """A file of hosts, or a number of neighbours each; the first page of each is a seed."""
     path = written(tmp_path, "g.adj.txt", "1 1\n\n0 1 2\n0\n")
     hosts = written(tmp_path, "hosts.txt", "a.org\na.org\nb.org\nb.org\n")
     for web in (read_graph(path, hosts=hosts), read_graph(path, pages_per_site=2)):
@@ -173,7 +173,7 @@ def test_the_header_of_a_csv_file_is_not_a_link(tmp_path: Path, text: str) -> No
 
 
 def test_everything_can_be_reached_from_few_seeds(tmp_path: Path) -> None:
-    """A ring that nobody leads to needs one seed, not all of its pages."""
+    """A ring without links to it needs one seed, not all of its pages."""
     web = read_graph(written(tmp_path, "g.txt", "0 1\n0 2\n0 3\n1 0\n4 5\n5 4\n5 3\n6 6\n"))
     assert web.seeds.tolist() == [0, 5, 6]
 

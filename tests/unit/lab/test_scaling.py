@@ -1,4 +1,4 @@
-"""The model of many shards: its placement is the crawl's, its formulas give what can be reckoned by hand."""
+"""The model of many shards: its placement is the crawl's, its formulas give what can be computed by hand."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def linked(*links: tuple[int, int]) -> ScalingWeb:
 
 
 def test_a_shard_tells_of_a_url_once() -> None:
-    """Four times the same link, and another: two discoveries of five. Links within the shard are nobody's business."""
+    """Four times the same link, and another: two discoveries of five. Links within the shard are not sent."""
     web = linked((0, 5), (0, 5), (0, 5), (0, 5), (0, 9), (1, 2))
     found = traffic(web, ints(0, 1, 2), 3, 1.0, ExchangeSettings())
     assert found.told.tolist() == [[0, 1, 1], [1, 0, 0], [0, 0, 0]]

@@ -146,7 +146,7 @@ def test_a_parameter_with_many_values_and_few_contents_is_throttled() -> None:
 
 
 def test_want_of_evidence_refuses_nothing() -> None:
-    """50,000 products that nobody has fetched yet are welcome."""
+    """50,000 products that were not fetched yet are welcome."""
     traps = Traps(FilterStates())
     for number in range(5000):
         traps.admit(link(f"/item.php?id={number}"))

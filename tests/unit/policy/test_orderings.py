@@ -105,7 +105,7 @@ def test_orderings_are_chosen_by_name() -> None:
 
 
 def test_the_oracle_must_be_there() -> None:
-    """Nobody knows the PageRank of a page that was never seen: who asks for it says where it comes from."""
+    """The PageRank of a page that was never seen is unknown: the caller passes where it comes from."""
     with pytest.raises(ConfigError):
         ordering("optimal")
     policy = ordering("optimal", oracle={Url("http://h.net/1"): 3.0, Url("http://h.net/2"): 4.0}.__getitem__)

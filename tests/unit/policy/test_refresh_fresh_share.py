@@ -17,7 +17,7 @@ NOW = 1.7e9
 
 
 def visited(rate: float, intervals: list[float], random: np.random.Generator) -> PageEvidence:
-    """A page of this rate after so many days, and again, the last visit at NOW."""
+    """A page of this rate after each of these days, and again, the last visit at NOW."""
     page = PageEvidence().first_visited(NOW - sum(intervals) * DAY)
     for days in intervals:
         page, _ = page.visited(bool(random.random() > np.exp(-rate * days)), page.visited_at + days * DAY)

@@ -311,7 +311,7 @@ def test_paths_that_must_be_changed_carry_the_fingerprint(path: str) -> None:
 
 
 def test_warc_ends_of_shards_that_wrote_nothing(collection: Collection) -> None:
-    """A shard that has no file yet keeps nobody else's out."""
+    """A shard that has no file yet does not exclude those of others."""
     collection.fetch("https://example.org/a", b"<p>a")
     collection.settle()
     out = BytesIO()

@@ -15,7 +15,7 @@ def lines(status: int, fields: Fields, length: int | None = 5) -> list[bytes]:
 
 
 def test_the_status_line_is_of_http_1_1() -> None:
-    """Whatever version it came over; a status that nobody defined has no phrase."""
+    """Whatever version it came over; an undefined status has no phrase."""
     assert lines(404, ()) == [b"HTTP/1.1 404 Not Found"]
     assert lines(799, ()) == [b"HTTP/1.1 799 "]
 
