@@ -78,7 +78,7 @@ def test_what_is_never_due_is_kept_and_not_due(forest: SitemapStore) -> None:
     assert forest.due(3.0, 9) == keys(row("a"))
 
 
-def test_a_time_that_is_no_number_is_refused(forest: SitemapStore) -> None:
+def test_a_time_that_is_not_a_number_is_refused(forest: SitemapStore) -> None:
     """And nothing of its batch is kept."""
     with pytest.raises(InvariantError):
         forest.put([row("a", 1.0), row("b", math.nan)])

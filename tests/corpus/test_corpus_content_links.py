@@ -31,7 +31,7 @@ SCRAPY_DIFFERENCES = {
 }
 
 REFRESH_DIFFERENCES = {
-    '<meta http-equiv="refresh" content="5;url=newpage"': "HTML: a tag cut off by the end of the page is no tag",
+    '<meta http-equiv="refresh" content="5;url=newpage"': "HTML: a tag cut off by the end of the page is not a tag",
     '<meta http-equiv="refresh" content="5" />': "a refresh without a URL is one: the page reloads itself",
     '<meta http-equiv="refresh" content=".1;URL=index.html" />': "HTML: fractions of seconds are ignored",
     '<meta http-equiv="refresh" content="3.1;URL=index.html" />': "HTML: fractions of seconds are ignored",

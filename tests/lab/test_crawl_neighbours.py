@@ -1,4 +1,4 @@
-"""Eight shards whose sites share addresses, seen by the server: no address is asked too often, no site waits in vain."""
+"""Eight shards whose sites share addresses, by the server: no address is asked too often, no site waits in vain."""
 
 from __future__ import annotations
 

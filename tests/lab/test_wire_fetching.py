@@ -307,7 +307,7 @@ def test_304_to_a_plain_request_is_nonsense(make_wire: MakeWire) -> None:
     ],
 )
 def test_broken_answers(make_wire: MakeWire, answer: bytes, reason: str) -> None:
-    """What is no HTTP has a reason, and never raises."""
+    """What is not HTTP has a reason, and never raises."""
     with Scripted(answer) as server:
         outcome = fetch(make_wire(), task(server.url()))
         assert isinstance(outcome, Failed)
@@ -392,7 +392,7 @@ def test_unwanted_types_are_not_downloaded(make_wire: MakeWire) -> None:
     ],
 )
 def test_bodies_that_are_read_whatever_their_type(make_wire: MakeWire, head: bytes, purpose: Purpose) -> None:
-    """No type at all, error pages, and what is no page."""
+    """No type at all, error pages, and what is not a page."""
     with Scripted(head + b"Content-Length: 2\r\n\r\nhi") as server:
         outcome = fetch(make_wire(), task(server.url(), purpose))
         assert isinstance(outcome, Fetched)
@@ -401,7 +401,7 @@ def test_bodies_that_are_read_whatever_their_type(make_wire: MakeWire, head: byt
 
 @pytest.mark.parametrize(("size", "is_truncated"), [(1000, False), (1001, True)])
 def test_the_limit_of_a_body_is_exact(make_wire: MakeWire, size: int, is_truncated: bool) -> None:
-    """The last allowed byte truncates nothing, the next one does; a long Content-Length is no reason to give up."""
+    """The last allowed byte truncates nothing, the next one does; a long Content-Length is not a reason to give up."""
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
     with Scripted(answer) as server:
         outcome = fetch(make_wire(max_page_bytes=1000), task(server.url()))

@@ -242,7 +242,7 @@ def test_dirt_can_be_read_with_care() -> None:
     assert set(world.urls(site.host, at)) <= {entry.url for entries in found.values() for entry in entries}
 
 
-def test_no_sitemap_is_no_sitemap() -> None:
+def test_a_site_without_sitemaps_has_none() -> None:
     """Most of the web."""
     world = of_profile(Profile.NONE)
     host = world.sites()[0].host

@@ -42,7 +42,7 @@ def test_what_is_not_plain_http_names_no_file(url: str) -> None:
     assert file_of(url) is None
 
 
-def test_a_folder_is_its_index_and_other_files_are_no_pages(tmp_path: Path) -> None:
+def test_a_folder_is_its_index_and_other_files_are_not_pages(tmp_path: Path) -> None:
     """`/a`, `/a/` and `/a/index.html` are one page; a folder without an index, a text and a stranger are none."""
     roots = {HOST: lay_out(tmp_path, {"a/index.html": "", "b/c.txt": ""})}
     assert served(roots, HOST, "/a") == served(roots, HOST, "/a/") == (HOST, "/a/index.html")

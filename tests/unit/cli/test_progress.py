@@ -60,7 +60,7 @@ def test_a_limit_bounds_the_time_left() -> None:
 
 
 def test_waiting_is_counted_only_while_all_rest() -> None:
-    """Seconds in which somebody was asked are no waiting."""
+    """Seconds in which somebody was asked are not waiting."""
     meter = Meter(0.0)
     meter.read([status(1)], 0.0)
     assert meter.read([status(1)], 2.0).waited == 2.0

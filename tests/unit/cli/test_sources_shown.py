@@ -35,7 +35,7 @@ def state(tmp_path: Path) -> Iterator[DiskState]:
 
 
 def test_sources_are_counted_apart_and_together(state: DiskState) -> None:
-    """Each URL in one of three groups, by the source that listed it; files are not pages; the earliest source is first."""
+    """Each URL in one of three groups, by the source that listed it; files are not pages; the earliest is first."""
     state.records.put(
         [
             record("", (Source.SEED, 1.0), kept_at=2.0),

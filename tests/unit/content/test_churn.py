@@ -42,7 +42,7 @@ def taught(pairs: int = 6) -> Churn:
 
 
 def test_what_differed_each_time_is_left_out() -> None:
-    """On a page that was never seen before, a new quotation and other links beside the story are no change."""
+    """On a page that was never seen before, a new quotation and other links beside the story are not a change."""
     churn = taught()
     old, new = page(story("fresh"), "Time flies", ("a", "b")), page(story("fresh"), "Art is long", ("c", "d"))
     assert churn.settles(blocks_of(old), blocks_of(new))
@@ -69,7 +69,7 @@ def test_what_else_differs_still_counts(new: bytes) -> None:
     )
 
 
-def test_a_title_is_no_churn() -> None:
+def test_a_title_is_not_churn() -> None:
     """What else is known to differ is not undone; nor is a change made of what was none."""
     churn = taught()
     old, new = blocks_of(page(story("a"), "x")), blocks_of(page(story("a"), "y"))
@@ -186,13 +186,13 @@ def test_a_page_that_is_all_churn_is_not_masked() -> None:
     assert not churn.settles(blocks_of(front[0]), blocks_of(front[1]))
 
 
-def test_clocks_are_no_content_of_blocks() -> None:
+def test_clocks_are_not_content_of_blocks() -> None:
     """They are masked by their looks, here as elsewhere."""
     assert blocks_of(page("<p>At 12:30 o'clock</p>")) == blocks_of(page("<p>At 14:59 o'clock</p>"))
     assert blocks_of(page("<p>At noon</p>")) != blocks_of(page("<p>At night</p>"))
 
 
-def test_figures_and_made_up_names_are_no_part_of_a_way() -> None:
+def test_figures_and_made_up_names_are_not_part_of_a_way() -> None:
     """`post-17` and `post-18` are one kind of block; so are classes that a build makes up."""
     one = b'<div class="post-17 css-1x2y3z4a5b6c">text</div>'
     other = b'<div class="post-18 css-9z8y7x6w5v4u">text</div>'

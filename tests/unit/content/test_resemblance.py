@@ -52,7 +52,7 @@ def test_case_beyond_ascii() -> None:
     assert sketch_of("ÉCOLE ПРИВЕТ ΑΒΓ élan vital") == sketch_of("école привет αβγ Élan Vital")
 
 
-def test_signs_of_every_script_are_no_words() -> None:
+def test_signs_of_every_script_are_not_words() -> None:
     """Arabic and Hebrew have commas and hyphens of their own, and Chinese has wide ones; wide letters are letters."""
     assert sketch_of("مرحبا، العالم؟ نعم") == sketch_of("مرحبا العالم نعم")
     assert sketch_of("שלום־עולם") == sketch_of("שלום עולם")

@@ -48,7 +48,7 @@ def test_most_of_the_rate_is_used(rate: float, shards: int) -> None:
     assert len(times) > rate * DURATION * 2 / 3
 
 
-def test_no_rate_is_no_bound() -> None:
+def test_a_rate_of_zero_sets_no_bound() -> None:
     """Zero: as many as there are slots."""
     limiter = RateLimiter(0.0, 0.0)
     limiter.begin(0.0)

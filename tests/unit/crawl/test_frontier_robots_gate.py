@@ -131,7 +131,7 @@ def test_a_page_instead_of_the_file_leads_to_www_once() -> None:
         assert (file_after(outcome).access, file_after(outcome).reason) == ("all", "html-instead")
 
 
-def test_a_redirect_to_www_is_no_fallback() -> None:
+def test_a_redirect_to_www_is_not_a_fallback() -> None:
     """A redirect to a `www.` host that does not answer leaves robots.txt unknown: all is forbidden, not allowed."""
     there = task("https://www.a.test/robots.txt", redirects=1)
     assert file_after(answer(503, asked=there)).access == "none"

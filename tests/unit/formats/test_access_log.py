@@ -1,4 +1,4 @@
-"""Access logs: the formats of Apache and nginx, their escapes, and what is no line of either."""
+"""Access logs: the formats of Apache and nginx, their escapes, and what is not a line of either."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_bytes_of_no_charset_survive() -> None:
         ("x" * 70_000, "too-long"),
     ],
 )
-def test_what_is_no_line(line: str, reason: str) -> None:
+def test_what_is_not_a_line(line: str, reason: str) -> None:
     """Garbage is a problem with a reason."""
     problem = access_log.read_line(line.encode())
     assert isinstance(problem, Problem)
@@ -221,8 +221,8 @@ def test_a_log_may_say_what_its_fields_are() -> None:
     ]
 
 
-def test_a_comment_is_no_directive() -> None:
-    """What a log does not say in a way that we know is no line of it."""
+def test_a_comment_is_not_a_directive() -> None:
+    """What a log does not say in a way that we know is not a line of it."""
     assert list(access_log.read([b"# hello\n"])) == [Problem("not-a-log-line", "# hello", 0)]
 
 

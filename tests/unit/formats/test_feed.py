@@ -174,7 +174,7 @@ def test_titles_are_plain(title: str, plain: str) -> None:
         (b"{}", "not-a-feed"),
     ],
 )
-def test_what_is_no_feed(body: bytes, reason: str) -> None:
+def test_what_is_not_a_feed(body: bytes, reason: str) -> None:
     """Something else in its place is told apart."""
     read = feed.read(body)
     assert (read.kind, read.items, reasons(read)) == (None, (), [reason])
@@ -250,7 +250,7 @@ def test_unclosed_element_ends_with_its_item(item: str) -> None:
 @pytest.mark.parametrize(
     "around", ["{}", "<!{}", "<a b='<![CDATA[{}", "<![CDATA[{}]]>", "]]>{}", "<![CDATA[ <!-- {}", "<x:y{}"]
 )
-def test_no_reference_is_no_text(reference: str, around: str) -> None:
+def test_references_to_invalid_characters_do_not_raise(reference: str, around: str) -> None:
     """Whatever the parser takes for markup, no reference to half a character gets through to where it would raise."""
     read = feed.read(rss(f"<item><title>{around.format(reference)}</title><link href='/{reference}'/></item>"), URL)
     assert read.kind is Kind.RSS

@@ -96,7 +96,7 @@ def test_gzip_bombs() -> None:
     assert reasons(list(read(gzip.compress(bomb)))) == ["ratio-limit", "truncated"]
 
 
-def test_what_is_no_sitemap_is_not_read_on() -> None:
+def test_what_is_not_a_sitemap_is_not_read_on() -> None:
     """A page, or nothing that we know, is seen from its beginning; the rest is not asked for."""
     for body in (b"<!DOCTYPE html><html>", b"\0\1\2\3", b"nothing to see here"):
         stream = Counted(iter([body, *repeat(b" and so on", 100_000)]))
@@ -206,7 +206,7 @@ def test_entities_are_never_expanded() -> None:
         pytest.param(b"\xff" * 1_000_000, id="bytes of no charset"),
         pytest.param(b"http://e.com/" + b"a" * 1_000_000, id="endless line"),
         pytest.param(b"x\n" * 200_000, id="lines that are nothing"),
-        pytest.param(b"http://e.com/\n" + b"x\n" * 20_000, id="lines that are no URLs"),
+        pytest.param(b"http://e.com/\n" + b"x\n" * 20_000, id="lines that are not URLs"),
         pytest.param(
             HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 25_000 + b"</url>", id="fields"
         ),
@@ -255,7 +255,7 @@ def test_tiny_portions_of_something_endless(body: bytes) -> None:
 
 
 def test_long_fields_are_cut() -> None:
-    """A title that is too long is cut, a URL that is too long is no entry; the record after it is read."""
+    """A title that is too long is cut, a URL that is too long is not an entry; the record after it is read."""
     long = b"<url><loc>http://e.com/" + b"a" * 200_000 + b"</loc></url>"
     title = b"<url><loc>http://e.com/t</loc><title>" + b"t" * 200_000 + b"</title></url>"
     values = list(read(HEAD + long + title + record(3) + b"</urlset>"))

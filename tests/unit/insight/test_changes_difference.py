@@ -50,7 +50,7 @@ def test_clocks_and_counters_do_not_differ() -> None:
     assert diff("Updated at 12:30\n17 comments", "Updated at 14:05\n18 comments").size == 0.0
 
 
-def test_words_the_same_by_chance_are_no_islands() -> None:
+def test_words_the_same_by_chance_are_not_islands() -> None:
     """Two phrases of which one word happens to be the same are two phrases."""
     old = "Our shop is closed for the long winter holidays until further notice and always will be so."
     new = "Our shop is open every day during the bright summer season and always will be so."

@@ -44,7 +44,7 @@ def write(folder: Path, number: int, rows: Sequence[Row]) -> None:
 
 
 def judge(sitemap: str, urls: Sequence[Url]) -> list[tuple[Url, str]]:
-    """A file may list what lies on its host; a session is no part of a name."""
+    """A file may list what lies on its host; a session is not part of a name."""
     host = sitemap.split("/")[2]
     return [(Url(url.partition("?sid")[0]), "" if url.split("/")[2] == host else "foreign") for url in urls]
 

@@ -76,7 +76,7 @@ def test_heavy_prefixes_of_a_large_site_are_found_in_a_sample() -> None:
     assert first[0].share == pytest.approx(2 / 3, abs=0.02)
 
 
-def test_what_is_no_url_is_counted_and_left_out() -> None:
+def test_what_is_not_a_url_is_counted_and_left_out() -> None:
     """Lists hold anything."""
     sample = Sample(["http://a.com/x", "mailto:me@a.com", "", "\x00"])
     assert (sample.total, sample.unreadable) == (1, 3)

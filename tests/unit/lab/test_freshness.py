@@ -161,7 +161,7 @@ def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
 
 
 def test_page_counts_from_its_birth() -> None:
-    """A page born in the window has a copy from then on; its birth is no change, and before it nothing counts."""
+    """A page born in the window has a copy from then on; its birth is not a change, and before it nothing counts."""
     told = simulate_freshness(
         history([5.0, 6.0], begins=[5.0], ends=8), "metadata", 1.0, start=0.0, settings=RefreshSettings(10**6)
     )

@@ -194,7 +194,7 @@ def test_everything_can_be_reached_from_few_seeds(tmp_path: Path) -> None:
         ("g.dat", "9 1 1\n1 http://a/\n", ":"),
     ],
 )
-def test_what_is_no_graph_is_refused_with_its_line(tmp_path: Path, name: str, text: str, where: str) -> None:
+def test_what_is_not_a_graph_is_refused_with_its_line(tmp_path: Path, name: str, text: str, where: str) -> None:
     """A person must find the line."""
     with pytest.raises(ConfigError, match=f"{name}{where}") as caught:
         read_graph(written(tmp_path, name, text))
@@ -202,7 +202,7 @@ def test_what_is_no_graph_is_refused_with_its_line(tmp_path: Path, name: str, te
 
 
 @pytest.mark.parametrize("body", [b"\0\1\2binary\0", b"\x1f\x8bcut", b"BZh9", b"\x28\xb5\x2f\xfdxx", b""])
-def test_what_is_no_text_is_refused(tmp_path: Path, body: bytes) -> None:
+def test_what_is_not_text_is_refused(tmp_path: Path, body: bytes) -> None:
     """Not a traceback of some library."""
     path = tmp_path / "graph.txt"
     path.write_bytes(body)

@@ -100,7 +100,7 @@ def test_a_shared_line_equals_a_plain_simulation(wanted: list[Fetch], bandwidth:
 
 
 @given(fetches)
-def test_a_line_that_is_never_full_is_no_line(wanted: list[Fetch]) -> None:
+def test_a_line_that_is_never_full_is_not_a_line(wanted: list[Fetch]) -> None:
     """A shared line that carries all there is equals a free one: latency and size over the site's speed."""
     alone = [each.at + each.latency + each.size / each.speed for each in wanted]
     assert ends(FreeLine(), wanted) == pytest.approx(alone)

@@ -149,7 +149,7 @@ def test_page_of_both_is_credited_to_both() -> None:
 
 
 def test_page_of_both_counts_in_its_epoch_alone() -> None:
-    """What the other queue does not come to is no page of its best kD; nor is what it comes to an epoch later, nor what
+    """What the other queue does not reach is not a page of its best kD; nor is what it reaches an epoch later, nor what
     one source alone knows, nor a page whose result is not in."""
     balance = SiteBalance(BalanceSettings(epoch=4, first_epoch=4, step=0.5))
     for page in (1, 2, 3):

@@ -127,7 +127,7 @@ def with_values(traps: Traps, count: int, unique_every: int) -> None:
 
 
 def test_an_identifier_may_have_any_number_of_values() -> None:
-    """A shop with one page in two under two names is no trap, however many products it has."""
+    """A shop with one page in two under two names is not a trap, however many products it has."""
     traps = Traps(FilterStates())
     with_values(traps, 5000, unique_every=2)
     assert share(traps, "/item.php?id={}") == 1.0

@@ -47,7 +47,7 @@ def test_levels(score: float, level: int) -> None:
     assert level_of(score) == level
 
 
-def test_a_score_that_is_no_number_is_a_bug_of_ours() -> None:
+def test_a_score_that_is_not_a_number_is_a_bug_of_ours() -> None:
     """It must not be filed anywhere."""
     with pytest.raises(InvariantError):
         level_of(math.nan)

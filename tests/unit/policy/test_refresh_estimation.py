@@ -183,7 +183,7 @@ def test_lies_are_recognised() -> None:
     assert honest.precision == 0.5
 
 
-def test_few_pages_are_no_lie() -> None:
+def test_few_pages_are_not_a_lie() -> None:
     """A blog of three pages may well have changed all of them."""
     small = KindEvidence()
     for _ in range(5):

@@ -151,7 +151,7 @@ def test_a_change_told_late_was_told() -> None:
     assert page.told_late(SignalKind.SITEMAP, NOW + 7 * DAY) is page
 
 
-def test_long_pauses_of_fast_pages_are_no_end() -> None:
+def test_long_pauses_of_fast_pages_are_not_an_end() -> None:
     """Whatever is multiplied, a number comes of it: changes by the minute, and a visit after years."""
     site = replace(NO_EVIDENCE, rate=2.0, pages=50)
     page = replace(PageEvidence().first_visited(NOW), rate=1440.0)

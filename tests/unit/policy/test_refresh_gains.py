@@ -37,7 +37,7 @@ def test_new_urls_are_a_rate_that_is_learnt_and_forgotten() -> None:
 
 
 def test_the_first_new_url_counts_in_all_the_time_that_a_page_was_watched() -> None:
-    """A link after half a year is no link a day."""
+    """A link after half a year is not a link a day."""
     assert PageGains().led_to(1, 180.0).new_a_day < 0.02
     assert PageGains().led_to(1, 0.01).new_a_day < 1.0
 

@@ -73,7 +73,7 @@ def test_files_that_change_are_read_more_often() -> None:
     assert (busy.visits, busy.changes, idle.changes) == (30, 29, 0)
 
 
-def test_first_reading_is_no_change() -> None:
+def test_first_reading_is_not_a_change() -> None:
     """What was never seen before cannot have changed since."""
     node = read(NODE, 100.0)
     assert (node.visits, node.changes, node.rate) == (1, 0, Rate())

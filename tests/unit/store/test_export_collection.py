@@ -64,7 +64,7 @@ def collection(tmp_path: Path) -> Collection:
 
 
 def test_the_last_good_version_of_each_url_is_exported(collection: Collection) -> None:
-    """Older versions, errors and what is no page stay in the archive."""
+    """Older versions, errors and what is not a page stay in the archive."""
     collection.fetch("https://example.org/a", b"<title>Old</title><p>old")
     collection.fetch("https://example.org/b", b"<title>B</title><p>b text")
     collection.fetch(

@@ -75,7 +75,7 @@ def test_fields_beyond_the_bound_are_left_out() -> None:
 
 
 def test_messages_are_read_in_any_form() -> None:
-    """CRLF or LF, folded lines, white space around values; what is no field is passed over."""
+    """CRLF or LF, folded lines, white space around values; what is not a field is passed over."""
     message = read_message(b"HTTP/1.0 200 OK\nA: b\n  c \nnonsense\nD :  e \n\nbody\r\n\r\nmore")
     assert message.fields == (("A", "b c"), ("D", "e"))
     assert (message.status, message.body, message.headers.get("d")) == (200, b"body\r\n\r\nmore", "e")
