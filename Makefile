@@ -1,6 +1,7 @@
 # Every target sets up what it needs in .venv; a machine with Python 3.11+, make and a network is enough.
 PYTHON ?= python3
 BIN := .venv/bin
+unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes: each would compile everything again
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help demo native test soak check sanitize bench policies image format clean
@@ -40,6 +41,7 @@ test: .venv/test ## the tests, but for the slow ones (they mostly wait, so there
 
 soak: .venv/test ## the slow tests: more kills, more seeds, more orderings
 	@$(PYTEST) -m slow
+	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m 'not slow' tests/properties
 
 check: .venv/check ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .

@@ -8,27 +8,40 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from tests.hypothesis_depth import load_profile
 
 from periplus.content.scan import Columns
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", ROOT.parent / "shared" / "corpus"))
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=5000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
+load_profile()
 
 MEMORY = Path("/dev/shm")
 LEAST_MEMORY = 8 << 30
 """Bytes that must be free in memory for temporary folders to be there: several times what a run holds at once."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Put temporary folders in memory where there is room: thousands of commits wait for a disk otherwise."""
+    _begin_elsewhere(config)
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def _begin_elsewhere(config: pytest.Config) -> None:
+    """Let each xdist worker collect the folders in another order, so that they share the work of compiling the tests.
+
+    Every worker collects every test. Where no bytecode is cached, workers that begin at the same folder all compile
+    the same files at the same time. `pytest_collection_modifyitems` puts the tests in the same order again.
+    """
+    worker, tests = os.environ.get("PYTEST_XDIST_WORKER"), ROOT / "tests"
+    if worker is None or [Path(arg).resolve() for arg in config.args] != [tests]:
+        return
+    folders = sorted({str(path.parent) for path in tests.glob("*/**/test_*.py")})
+    parts = [*folders, *sorted(map(str, tests.glob("test_*.py")))]
+    start = int(worker.removeprefix("gw")) * len(parts) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    config.args = parts[start:] + parts[:start]
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -47,12 +60,12 @@ LONG = (
     "test_repair",
     "test_replay",
 )
-"""Files that take longest: they begin first, so that nobody waits for one of them at the end."""
+"""Files that take longest: they begin first, so that no worker is still busy with one when the others have ended."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, then those of whole systems and of the lab; otherwise as they were found."""
-    items.sort(key=_rank)
+    """Long files first, then those of whole systems and of the lab; otherwise by path."""
+    items.sort(key=lambda item: (_rank(item), item.path))
 
 
 def _rank(item: pytest.Item) -> int:

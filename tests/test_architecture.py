@@ -1,26 +1,34 @@
-"""The plan of the house, where import-linter cannot see it: names, sizes, and who may wait."""
+"""The plan of the house, where import-linter cannot see it: names, sizes, and which rooms may wait."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
+from typing import TypeGuard
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
 MODULES = sorted(SOURCE.rglob("*.py"))
 PURE_ROOMS = ("model", "urls", "formats", "content", "graph", "policy")
 CATCH_ALL_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base"}
 LONGEST_FILE = 450
+"""Lines of a module of the package."""
 
 
 def named(path: Path) -> str:
     return str(path.relative_to(SOURCE))
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(path)))
 
 
 def test_there_are_modules_to_check() -> None:
@@ -28,53 +36,65 @@ def test_there_are_modules_to_check() -> None:
     assert {path.parent.name for path in MODULES} >= set(PURE_ROOMS)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_module_says_what_lives_here(path: Path) -> None:
+def test_every_module_has_a_docstring() -> None:
     """A module opens with a docstring."""
-    assert ast.get_docstring(tree_of(path)), f"{named(path)} has no docstring"
+    assert [named(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_no_room_for_leftovers(path: Path) -> None:
-    """Rooms are nouns of the field: nothing is called utils or its like."""
-    assert path.stem not in CATCH_ALL_NAMES
-    assert path.parent.name not in CATCH_ALL_NAMES
+def test_no_module_has_a_catch_all_name() -> None:
+    """Modules and packages are nouns of the field: nothing is called utils or the like."""
+    assert [named(path) for path in MODULES if {path.stem, path.parent.name} & CATCH_ALL_NAMES] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_one_subject_a_file(path: Path) -> None:
+def test_no_file_is_too_long() -> None:
     """A file longer than one can hold in the head has two subjects."""
-    lines = len(path.read_text().splitlines())
-    assert lines <= LONGEST_FILE, f"{named(path)} has {lines} lines"
+    lengths = {named(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE} == {}
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.relative_to(SOURCE).parts[0] in PURE_ROOMS], ids=named)
-def test_rooms_that_decide_do_not_wait_or_open(path: Path) -> None:
+def test_rooms_that_decide_do_not_wait_or_open() -> None:
     """No coroutine, no `open`, no `print` in a room that decides."""
-    for node in ast.walk(tree_of(path)):
-        assert not isinstance(node, ast.AsyncFunctionDef | ast.Await), f"{named(path)}:{node.lineno} waits"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in {"open", "print", "input"}, f"{named(path)}:{node.lineno} touches the world"
+    pure = [path for path in MODULES if path.relative_to(SOURCE).parts[0] in PURE_ROOMS]
+    assert [
+        f"{named(path)}:{node.lineno}" for path in pure for node in nodes_of(path) if is_input_or_output(node)
+    ] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_protocols_have_plain_names(path: Path) -> None:
+def is_input_or_output(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
+    if isinstance(node, ast.AsyncFunctionDef | ast.Await):
+        return True
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in {"open", "print", "input"}
+    return False
+
+
+def test_protocols_have_plain_names() -> None:
     """No Abstract or Base prefix: a Protocol has the plain name."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.ClassDef):
-            assert not node.name.startswith(("Abstract", "Base")), f"{named(path)}:{node.lineno} {node.name}"
+    assert [
+        f"{named(path)}:{node.lineno} {node.name}"
+        for path in MODULES
+        for node in nodes_of(path)
+        if isinstance(node, ast.ClassDef) and node.name.startswith(("Abstract", "Base"))
+    ] == []
 
 
 _POSSESSIVE_GROUP = re.compile(r"(?<!\()\)(?:[*+?]|\{{1,2}[0-9,]+\}{1,2})\+")
 """The end of a group that is repeated possessively, also in an f-string; `()*+` is a set of characters."""
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_no_possessive_groups(path: Path) -> None:
+def test_no_possessive_groups() -> None:
     """Python before 3.11.5 misreads `(...)*+` if an iteration fails midway: atomic groups, `(?>(...)*)`, are right."""
-    tree = tree_of(path)
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    assert [
+        f"{named(path)}:{line}: write (?>(...)*)"
+        for path in MODULES
+        for line, text in strings_in_code(path)
+        if _POSSESSIVE_GROUP.search(text)
+    ] == []
+
+
+def strings_in_code(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of each string constant of a module that is not a docstring."""
+    prose = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and id(node) not in prose and isinstance(node.value, str | bytes):
-            text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
-            assert not _POSSESSIVE_GROUP.search(text), f"{named(path)}:{node.lineno}: write (?>(...)*)"
+            yield node.lineno, node.value if isinstance(node.value, str) else node.value.decode("latin-1")

@@ -31,7 +31,7 @@ Numbers = NDArray[np.float64]
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    """A Ray of two processors, that speaks to nobody outside."""
+    """A Ray of two processors without connections to other machines."""
     ray = pytest.importorskip("ray", reason="Ray is an extra: pip install 'periplus[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     with TemporaryDirectory(prefix="r-x", dir="/tmp", ignore_cleanup_errors=True) as folder:
@@ -137,7 +137,7 @@ def dying(folder: Path, shared: int) -> int:
 
 
 def test_a_process_that_dies_is_said_clearly(tmp_path: Path) -> None:
-    """On one machine the next would die of the same: no attempt is made again, and nobody waits for an answer."""
+    """On one machine the next would die of the same: no attempt is repeated, and no caller waits for an answer."""
     mortal = ProcessExecutor(2)
     try:
         with pytest.raises(PeriplusError, match="died") as raised:
@@ -165,7 +165,7 @@ def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
 
 
 def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray is an extra: whoever has not got it can import the room, and learns what to type when using it."""
+    """Ray is an extra: without it the room can be imported, and its use reports what to install."""
     from periplus.cluster import RayExecutor
 
     monkeypatch.setitem(sys.modules, "ray", None)

@@ -106,7 +106,7 @@ def test_waiting_names_every_queue_with_its_lowest_level(queues: Queues) -> None
 
 
 def test_queues_may_change_while_they_are_named(queues: Queues) -> None:
-    """Whoever walks over what waits may take it away as he goes."""
+    """What waits may be removed while it is iterated."""
     queues.push([entry("1", site=Site(f"s{number}.test")) for number in range(1500)])
     named = []
     for site, lane, _ in queues.waiting():
@@ -122,7 +122,7 @@ def released(queues: Queues, now: float, limit: int) -> list[Queued]:
 
 
 def test_a_push_gives_tickets(queues: Queues) -> None:
-    """Whoever pushes can take out again what he pushed, wherever it stands in its queue."""
+    """An entry that was pushed can be removed, wherever it stands in its queue."""
     tickets = queues.push([entry(str(number), level=number % 3) for number in range(60)])
     queues.remove(tickets[10:50])
     kept = sorted([*tickets[:10], *tickets[50:]], key=lambda ticket: (ticket.entry.level, ticket.place))

@@ -18,7 +18,7 @@ def calendar(state: State) -> RevisitQueue:
 
 
 def test_those_are_due_whose_time_has_come(calendar: RevisitQueue) -> None:
-    """The earliest first, at most so many; and they stay until somebody moves them."""
+    """The earliest first, at most `limit`; and they stay until they are moved."""
     assert calendar.next_due() is None
     calendar.move([(A, None, 30.0), (B, None, 10.0), (C, None, 20.5)])
     assert (calendar.next_due(), len(calendar)) == (10.0, 3)

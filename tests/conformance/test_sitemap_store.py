@@ -27,7 +27,7 @@ def keys(*rows: SitemapFileRow) -> list[str]:
 
 
 def test_what_was_put_is_got(state: State, forest: SitemapStore) -> None:
-    """Aligned with what is asked for; what nobody put is nothing; keys may be longer than those of any table."""
+    """Aligned with what is asked for; what was not put is None; keys may be longer than those of any table."""
     one, long, empty = row("one"), row("x" * 5_000), row("empty", content=b"")
     forest.put([one, long, empty])
     for _ in range(2):
@@ -78,7 +78,7 @@ def test_what_is_never_due_is_kept_and_not_due(forest: SitemapStore) -> None:
     assert forest.due(3.0, 9) == keys(row("a"))
 
 
-def test_a_time_that_is_no_number_is_refused(forest: SitemapStore) -> None:
+def test_a_time_that_is_not_a_number_is_refused(forest: SitemapStore) -> None:
     """And nothing of its batch is kept."""
     with pytest.raises(InvariantError):
         forest.put([row("a", 1.0), row("b", math.nan)])

@@ -28,7 +28,7 @@ def page(name: str, words: list[str], **claims: object) -> Sketched:
 
 
 def test_a_page_alone_is_its_own_canonical(state: State) -> None:
-    """The first to say something is no copy, nor is who says something else."""
+    """The first to say something is not a copy, nor is who says something else."""
     first, second = state.sketches.add([page("a.test/1", text(1)), page("a.test/2", text(2))])
     assert first is not None
     assert second is not None
@@ -54,7 +54,7 @@ def test_near_copies_are_put_together(state: State) -> None:
 
 
 def test_half_the_text_is_not_enough(state: State) -> None:
-    """Pages that share a frame are no copies."""
+    """Pages that share a frame are not copies."""
     words = text(1)
     one, other = state.sketches.add([page("a.test/1", words), page("a.test/2", words[:150] + text(2, 150))])
     assert one is not None
@@ -76,7 +76,7 @@ def test_a_list_in_another_order_is_the_same_list(state: State) -> None:
         assert placed.size == size
 
 
-def test_nothing_to_say_is_no_cluster(state: State) -> None:
+def test_nothing_to_say_is_not_a_cluster(state: State) -> None:
     """Pages without a text, or with hardly one, are not copies of each other."""
     thin = ["please", "enable", "scripts", "to", "see", "this", "page"]
     placed = state.sketches.add([page("a.test/1", []), page("a.test/2", []), page("a.test/3", thin)])
@@ -86,7 +86,7 @@ def test_nothing_to_say_is_no_cluster(state: State) -> None:
 
 
 def test_what_changes_little_stays(state: State) -> None:
-    """A page that comes again is no copy of itself, and is counted once."""
+    """A page that comes again is not a copy of itself, and is counted once."""
     words = text(1)
     for version in (words, words, edited(words, 3, 2)):
         (placed,) = state.sketches.add([page("a.test/1", version)])
@@ -110,7 +110,7 @@ def test_who_says_something_else_leaves(state: State) -> None:
 
 
 def test_an_empty_cluster_is_forgotten(state: State) -> None:
-    """What nobody says any more makes no copies."""
+    """A text that is no longer on a page makes no copies."""
     state.sketches.add([page("a.test/1", text(1))])
     state.sketches.add([page("a.test/1", text(2))])
     assert len(state.sketches) == 1
@@ -181,7 +181,7 @@ def test_what_a_page_says_of_its_own_name_is_known(state: State) -> None:
     assert again.names is None
 
 
-def test_a_chain_is_no_cluster(state: State) -> None:
+def test_a_chain_is_not_a_cluster(state: State) -> None:
     """Each resembles the one before; those at the ends do not, and are not dragged together."""
     words, clusters = text(1), set()
     for number in range(40):
@@ -193,7 +193,7 @@ def test_a_chain_is_no_cluster(state: State) -> None:
 
 
 def test_a_crowd_of_strangers_stays_apart(state: State) -> None:
-    """Many pages that share half their text are no cluster, and copies among them are found all the same."""
+    """Many pages that share half their text are not a cluster, and copies among them are found all the same."""
     frame = text(0, 150)
     placed = state.sketches.add([page(f"a.test/{n}", frame + text(n + 1, 150)) for n in range(200)])
     assert len({each.cluster for each in placed if each is not None}) == 200

@@ -130,7 +130,7 @@ def test_a_site_comes_out_together(records: UrlRecords) -> None:
 
 
 def test_a_site_may_be_written_while_it_is_read(records: UrlRecords) -> None:
-    """Each of a site's records comes once even where the reader writes them anew as they come."""
+    """Each of a site's records comes once even where the reader rewrites them as they come."""
     records.put([record(f"https://a.test/{number}") for number in range(3000)])
     seen = []
     for found in records.of_site(Site("a.test")):

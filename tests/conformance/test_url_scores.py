@@ -38,7 +38,7 @@ def numbers(standings: UrlScores) -> dict[Url, int]:
 
 
 def test_what_was_put_is_got(state: State, standings: UrlScores) -> None:
-    """Every field, aligned with what is asked for; what nobody put is nothing; a commit changes nothing."""
+    """Every field, aligned with what is asked for; what was not put is None; a commit changes nothing."""
     whole = UrlScore(0.1, Stage.WAITING, 255, Lane.SITEMAPS, b"\0place\xff", 2**32 - 1, 255, True)
     strange = Url("http://me@b.test:81/x?y=ü")
     standings.put([(url(1), whole), (strange, UrlScore())])
@@ -48,7 +48,7 @@ def test_what_was_put_is_got(state: State, standings: UrlScores) -> None:
 
 
 def test_what_is_put_again_replaces_what_was(standings: UrlScores) -> None:
-    """The last word counts, whether it is made anew or what was got."""
+    """The last value counts, whether it is new or was read before."""
     standings.put([(url(1), UrlScore(1.0)), (url(1), UrlScore(2.0))])
     assert got(standings, url(1)) == [UrlScore(2.0)]
     standings.put([(url(1), UrlScore(3.0))])

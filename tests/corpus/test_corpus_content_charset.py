@@ -64,7 +64,7 @@ def test_html5lib(corpus: Path) -> None:
 
 
 def test_big5_page(corpus: Path) -> None:
-    """A page without a declaration that is no UTF-8 is guessed to be windows-1252, not detected by its letters."""
+    """A page without a declaration that is not UTF-8 is guessed to be windows-1252, not detected by its letters."""
     body = (corpus / "html_encoding" / "encoding" / "chardet" / "test_big5.txt").read_bytes()
     assert sniff_charset(body).source == "guess"
     assert "\ufffd" not in decode(body, "Big5")

@@ -6,6 +6,7 @@ import base64
 import json
 import tarfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ SCRAPY_DIFFERENCES = {
 }
 
 REFRESH_DIFFERENCES = {
-    '<meta http-equiv="refresh" content="5;url=newpage"': "HTML: a tag cut off by the end of the page is no tag",
+    '<meta http-equiv="refresh" content="5;url=newpage"': "HTML: a tag cut off by the end of the page is not a tag",
     '<meta http-equiv="refresh" content="5" />': "a refresh without a URL is one: the page reloads itself",
     '<meta http-equiv="refresh" content=".1;URL=index.html" />': "HTML: fractions of seconds are ignored",
     '<meta http-equiv="refresh" content="3.1;URL=index.html" />': "HTML: fractions of seconds are ignored",
@@ -116,10 +117,13 @@ def test_refresh_of_the_standard(corpus: Path) -> None:
                 assert whatwg(ours[1], "http://h/") == whatwg(theirs[1], "http://h/"), case
 
 
-def test_recall_of_links(corpus: Path) -> None:
+@pytest.mark.parametrize(
+    ("step", "least"), [(4, 12_000), pytest.param(1, 50_000, marks=pytest.mark.slow)], ids=["some pages", "all pages"]
+)
+def test_recall_of_links(corpus: Path, step: int, least: int) -> None:
     """Of the links that libxml2 finds on 690 real pages, and of those that Scrapy expects, at least .995 are found."""
     wanted = found = 0
-    for name, url, body in real_pages(corpus):
+    for name, url, body in islice(real_pages(corpus), 0, None, step):
         page = read_page(body, url, "text/html; charset=utf-8")
         links = set(page.links.urls)
         hrefs = elements(body, "//a[not(ancestor::template)]/@href")
@@ -133,7 +137,7 @@ def test_recall_of_links(corpus: Path) -> None:
         links = set(read_page(case["html"].encode(), case["url"], "text/html; charset=utf-8").links.urls)
         wanted += len(theirs)
         found += len(theirs & links)
-    assert wanted > 50_000
+    assert wanted > least
     assert found >= 0.995 * wanted
 
 

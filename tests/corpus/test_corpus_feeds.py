@@ -48,7 +48,7 @@ def test_channel_date(corpus: Path) -> None:
 
 
 def test_every_feed_of_the_cases_is_told_from_a_sitemap(corpus: Path) -> None:
-    """What is no feed gives no items, and says why."""
+    """What is not a feed gives no items, and says why."""
     folder = corpus / "sitemaps_crawlercommons"
     for case in json.loads((folder / "cases.json").read_text())["cases"]:
         body = (folder / case["file"]).read_bytes() if "file" in case else case["content"].encode()
@@ -66,7 +66,7 @@ def test_stormcrawler(corpus: Path) -> None:
 
 
 def test_scrapy_feeds(corpus: Path) -> None:
-    """A shop's RSS reads without a problem, and a shop's own XML is no feed."""
+    """A shop's RSS reads without a problem, and a shop's own XML is not a feed."""
     folder = corpus / "html_links" / "scrapy" / "feeds"
     shop = feed.read((folder / "feed-sample2.xml").read_bytes(), "http://www.example.com/feed")
     assert (shop.kind, shop.problems) == (feed.Kind.RSS, ())

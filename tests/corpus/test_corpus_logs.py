@@ -13,7 +13,7 @@ from periplus.formats.access_log import Hit
 
 pytestmark = pytest.mark.corpus
 
-# file: the byte offsets of lines that are no log lines, with the reason
+# file: the byte offsets of lines that are not log lines, with the reason
 KNOWN_PROBLEMS: dict[str, dict[int, str]] = {
     "elastic_apache_logs.log.gz": {},
     "nielsbasjes_hackers-access.log.gz": {},

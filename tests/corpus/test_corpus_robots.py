@@ -23,7 +23,7 @@ KNOWN = {"user-agent", "allow", "disallow", "sitemap"}
 
 KNOWN_DIFFERENCES = {
     "test_generosity / request_rate / harry potter": "RFC 9309 has no agents of two words, and `user agent harry"
-    " potter` names nobody: without a colon only one word may follow the name (Google's parser)",
+    " potter` names no agent: without a colon only one word may follow the name (Google's parser)",
 }
 
 

@@ -123,7 +123,7 @@ W3LIB_DIFFERENCES = {
         f"{CANONICALIZE}canonicalize_idns #2",
         f"{CANONICALIZE}canonicalize_url_idempotence #8",
     },
-    "w3lib writes the query anew as a form: blank parameters, = and +; a query need be no form": {
+    "w3lib rewrites the query as a form: blank parameters, = and +; a query need not be a form": {
         f"{CANONICALIZE}typical_usage #3",
         f"{CANONICALIZE}keep_blank_values #1",
         f"{CANONICALIZE}keep_blank_values #3",

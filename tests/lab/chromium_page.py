@@ -111,7 +111,7 @@ class Chromium:
             self.requests.append(str(told["request"]["url"]))
 
     def open(self, page: Path | str, width: int, *, is_dark: bool = False, scale: int = 1) -> None:
-        """Show a file or a URL in a window of that many pixels."""
+        """Show a file or a URL, `width` pixels wide."""
         mobile = width < 600
         self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=scale, mobile=mobile)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
@@ -128,7 +128,7 @@ class Chromium:
         return found["result"].get("value")
 
     def picture(self, height: int | None = None) -> bytes:
-        """The page as PNG: all of it, or so many pixels of it."""
+        """The page as PNG: all of it, or its first `height` pixels."""
         size = self.run("({width: innerWidth, height: document.documentElement.scrollHeight})")
         clip = {"x": 0, "y": 0, "width": size["width"], "height": height or size["height"], "scale": 1}
         return base64.b64decode(self("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"])

@@ -1,7 +1,7 @@
 """A world whose churn lies in the main text of its pages, where no pattern and no element tells it from content.
 
 In the lab's own pages the region that turns over by the clock (a quotation, an advertisement, a token) is an aside,
-which is no main text and so no change. Here it is moved to the end of what the page is about.
+which is not main text and so no change. Here it is moved to the end of what the page is about.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _class(world: World, url: str, shown: Shown, best: str, same: list[str]) -> 
 
 
 def _is_listing(world: World, url: str) -> bool:
-    """Home pages, pages that tell what is new, and lists: whatever is no article."""
+    """Home pages, pages that tell what is new, and lists: whatever is not an article."""
     found = world._find(url)
     meant = found[0].live.paths.read(found[1]) if found else None
     return meant is not None and meant.slot < world.site(place(url)[0]).first_article

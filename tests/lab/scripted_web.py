@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called above
-        """Nobody reads it."""
+        """Not read by a test."""
 
 
 def _type_of(url: str, body: bytes) -> str:

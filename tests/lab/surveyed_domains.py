@@ -142,7 +142,7 @@ class SurveyedDomains:
         return robots
 
     def _refuse(self, domain: str, sort: str) -> PlannedRobots:
-        """A domain without a robots.txt, or with one that nobody gets."""
+        """A domain without a robots.txt, or with one that cannot be fetched."""
         url = f"http://{domain}/robots.txt"
         if sort.isdigit():
             self.answers[url] = Said(int(sort), "text/html", _PAGE)

@@ -178,7 +178,7 @@ class Grove:
             self._fill(child, "index" if is_index else self._weighted(_LEAVES))
 
     def _move(self, file: PlannedFile) -> None:
-        """It lies somewhere else, which nobody names; its children are those of the name that is known."""
+        """It lies somewhere else, under a name that is not listed; its children are those of the name that is known."""
         url, target = file.url, self._new_url()
         file.url = target
         if file.depth < 3 and self._chance.random() < 0.3:

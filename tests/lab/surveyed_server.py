@@ -52,7 +52,7 @@ class ServedDomains:
 
     @property
     def settings(self) -> dict[str, object]:
-        """For a crawl that finds them, and is in a hurry: nobody rests, and nothing is tried twice."""
+        """For a crawl that finds them, and is in a hurry: no site rests, and nothing is tried twice."""
         hurried: dict[str, object] = {
             "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "politeness.ip_delay": 0.0,
             "retries.max_attempts": 1, "retries.backoff": 0.01, "scope.kind": "host",

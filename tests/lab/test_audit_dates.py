@@ -28,7 +28,7 @@ HURRIED: dict[str, object] = {
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    """Its second day of reckoning is today: dates of the future are a finding of their own."""
+    """The second day that is audited is today: dates of the future are a finding of their own."""
     return World(31, 3, pages=600, profiles=PROFILES, epoch=float(int(time.time() - LATER)))
 
 

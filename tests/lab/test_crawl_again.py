@@ -1,4 +1,4 @@
-"""A crawl that is continued begins anew with seeds that could not be had: their site may be there by now."""
+"""A crawl that is continued tries seeds again that could not be fetched: their site may be there by now."""
 
 from __future__ import annotations
 

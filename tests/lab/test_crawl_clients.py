@@ -1,6 +1,6 @@
 """What a crawl leaves behind, read by the tools of others: warcio, a lookup in CDXJ as pywb makes it, DuckDB, pandas.
 
-All numbers about one crawl agree, whoever is asked: archive, index, tables, state.
+All numbers about one crawl agree, wherever they are read: archive, index, tables, state.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def readings(folder: Path) -> int:
 
 
 def test_the_same_bytes_are_not_read_again(tmp_path: Path) -> None:
-    """Also from a server that knows no conditions. What is added later is found, and nothing else is queued anew."""
+    """Also from a server that knows no conditions. What is added later is found, and nothing else is queued again."""
     listed = [f"http://a.test/{number}" for number in range(5)]
     with ScriptedWeb(site(*listed), knows_etags=False) as web:
         crawl(tmp_path, [HOME], web.settings)
@@ -56,7 +56,7 @@ def test_a_file_that_robots_forbid_is_not_asked_for_and_says_so(tmp_path: Path) 
 
 
 def test_redirects_between_hosts_are_bounded(tmp_path: Path) -> None:
-    """Every URL of some hosts leads to another host: neither their files nor their robots.txt lead us on for ever."""
+    """Every URL of some hosts leads to another host: neither their files nor their robots.txt lead us on forever."""
     world = World(3, 1, pages=10)
     host = REGISTRY["redirect-storm"].host
     with standing(world) as lab:

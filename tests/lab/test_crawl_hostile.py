@@ -24,7 +24,7 @@ pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`
 ATTEMPTS = 2
 LARGEST = 1 << 20
 IN_BUFFERS = 8 << 20
-"""What a server may have handed to the system before it notices that nobody listens any more."""
+"""What a server may have handed to the system before it notices that the client has gone."""
 BUSY = 450.0
 """Seconds into the ten minutes of hosts that are busy at times: all of them are."""
 MOST_REQUESTS = 20
@@ -129,7 +129,7 @@ def secure(world: World) -> str:
 
 
 def private_memory() -> int:
-    """Bytes of this process that are nobody else's and no file's."""
+    """Bytes of this process that it shares with no other process and no file."""
     found = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
     if found is None:
         pytest.skip("this system does not tell how much memory is private")
@@ -154,7 +154,7 @@ def _word(row: dict[str, Any]) -> str:
 
 
 def test_the_table_has_every_host() -> None:
-    """Whoever adds a hostile host says here what becomes of it."""
+    """Every hostile host has its expected outcome here."""
     assert set(ENDS) == set(REGISTRY)
 
 
@@ -215,7 +215,7 @@ def test_memory_is_bounded(met: Met) -> None:
 
 
 def test_private_places_are_refused(met: Met) -> None:
-    """Wherever a redirect leads; nobody was asked there, not even through the proxy."""
+    """Wherever a redirect leads; no request was sent there, not even through the proxy."""
     refused = {host for (host, _), word in met.ends.items() if word == "private-address"}
     assert refused == {host.partition(":")[0] for host in PRIVATE}
     assert not [visit.url for visit in met.visits if not visit.host.endswith(".lab.test")]
@@ -257,7 +257,7 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_trap_ends_by_its_guard(trapped: Path, host: str, most: int, reasons: set[str]) -> None:
-    """So many pages at most, and every refusal has its rule. Sessions are taken out of URLs, not refused."""
+    """At most `most` pages, and every refusal has its rule. Sessions are taken out of URLs, not refused."""
     fetched = rows(
         trapped / "traps", f"select url from fetches where site = '{host}' and outcome = 'fetched' and purpose = 'page'"
     )
@@ -272,7 +272,7 @@ def test_a_trap_ends_by_its_guard(trapped: Path, host: str, most: int, reasons: 
 
 
 def test_a_spam_farm_ends_by_the_budget_of_its_hosts(trapped: Path) -> None:
-    """Every page of it is unique; each host may have so many."""
+    """Every page of it is unique; each host may have a bounded number."""
     pages = rows(trapped / "farm", "select site, count(*) as pages from pages group by site")
     assert {row["site"]: row["pages"] for row in pages} == dict.fromkeys(FARM, 10)
     assert rows(trapped / "farm", "select distinct refused from discoveries where refused is not null") == [

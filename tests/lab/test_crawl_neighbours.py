@@ -1,4 +1,4 @@
-"""Eight shards whose sites share addresses, from the server's side: nobody is asked too often, nor waits for nobody."""
+"""Eight shards whose sites share addresses, by the server: no address is asked too often, no site waits in vain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from periplus.urls import site_of
 
 SHARDS, DELAY = 8, 0.1
 IP_DELAY = DELAY
-"""As long as that of a site: so that it is felt wherever two sites share an address, and by nobody else."""
+"""As long as that of a site: so that it is felt wherever two sites share an address, and by no other site."""
 
 Asked = dict[str, list[tuple[float, str, int]]]
 """By address: when, which host, and which shard asked."""

@@ -59,7 +59,7 @@ Run = Callable[..., Path]
 
 @pytest.fixture(scope="module")
 def run(world: World, seeds: list[str], tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A crawl by an ordering, by so many processes: the collection."""
+    """Crawl by an ordering in `workers` processes and return the collection."""
     made: dict[tuple[str, int], Path] = {}
 
     def begin(name: str, workers: int = 1) -> Path:
@@ -159,7 +159,7 @@ HUB = {
     **{f"/own/{number}/{item}": ["/"] for number in range(6) for item in range(4)},
     "/hub": ["/"],
 }
-"""Six rooms lead to four pages each that nobody else leads to, and to the hub, which they name last."""
+"""Six rooms lead to four pages each that no other page links to, and to the hub, which they name last."""
 
 
 class HubSite(BaseHTTPRequestHandler):
@@ -178,7 +178,7 @@ class HubSite(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Not read by this test."""
 
 
 @pytest.mark.parametrize(("name", "place"), [("indegree", 3), ("opic", 7), ("partial", 7), ("breadth_first", 11)])

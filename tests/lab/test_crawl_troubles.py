@@ -1,4 +1,4 @@
-"""What can go wrong for whoever types `periplus crawl`: seeds that lead nowhere, very many of them, a full disk."""
+"""What can go wrong when a user runs `periplus crawl`: seeds that lead nowhere, very many of them, a full disk."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_many_rules_are_obeyed() -> None:
     assert not rules.allows("periplus", f"http://robots-many-rules.{DOMAIN}/p/000007")
 
 
-def test_a_page_is_no_robots_file() -> None:
+def test_a_page_is_not_a_robots_file() -> None:
     """No rules and no sitemaps out of HTML."""
     rules = robots.parse(b"".join(body_of("robots-home", "/")))
     assert list(rules.sitemaps) == []
@@ -110,6 +110,6 @@ def test_a_lie_about_the_charset_loses_letters_and_no_links(target: str) -> None
     assert len(page_of("wrong-charset", target).links) == 3
 
 
-def test_noise_is_no_page() -> None:
+def test_noise_is_not_a_page() -> None:
     """No links out of random bytes, whatever they are called."""
     assert not page_of("binary-as-html").links

@@ -15,11 +15,14 @@ from tests.lab.measured_truth import Truth
 from periplus.insight.measures import Measures, Part, measures, measures_by, urls_of
 from periplus.insight.views import Views
 from periplus.lab.web import World
+from periplus.lab.web.sitemaps import dirt
 from periplus.lab.web.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
 ENDLESS = "from=sitemap"
-"""A forgotten sitemap names 200,000 URLs with this in them: nobody asks for those here."""
+"""A forgotten sitemap names thousands of URLs with this in them: they are excluded here."""
+FORGOTTEN = 2_000
+"""How many: enough to be excluded again and again."""
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 LISTING = {"sitemap", "feed"}
 WHERE = ["", *PROFILES]
@@ -62,8 +65,13 @@ def first_seen(folder: Path) -> dict[str, dict[bool, int]]:
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     """Six sites, one of each kind, by links and sitemaps together."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dirt, "HUGE", FORGOTTEN)
+        yield from crawled_world(tmp_path_factory.mktemp("measured"))
+
+
+def crawled_world(folder: Path) -> Iterator[Crawled]:
     world = World(11, 6, pages=700, profiles=PROFILES)
-    folder = tmp_path_factory.mktemp("measured")
     seeds = [site.url for site in world.sites()]
     with standing(world) as lab:
         crawl(folder, seeds, by_proxy(lab) | HURRIED | {"patterns.exclude": [f"*{ENDLESS}*"]})
@@ -154,7 +162,7 @@ def test_measures_by_site_are_those_of_each_site(crawled: Crawled) -> None:
 @pytest.mark.parametrize("share", [0.3, 0.7, None], ids=["early", "late", "whole"])
 @pytest.mark.parametrize("where", WHERE, ids=lambda where: getattr(where, "value", "all"))
 def test_seen_delta_is_the_sum_over_what_both_saw(crawled: Crawled, where: Profile | str, share: float | None) -> None:
-    """In any span of time: only what both saw within it counts; ties count for nobody in the share."""
+    """In any span of time: only what both saw within it counts; ties count for neither in the share."""
     seen = {url: times for url, times in crawled.first_seen.items() if crawled.inside(where)(url)}
     moments = sorted(min(times.values()) for times in crawled.first_seen.values())
     until = None if share is None else moments[int(len(moments) * share)]

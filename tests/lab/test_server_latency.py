@@ -48,10 +48,11 @@ def test_the_first_byte_waits_as_long_as_the_host_demands(world: World) -> None:
         waited, said = ask(lab.port, asked(slow, "/"))
         assert waited >= WAIT
         assert said == ask(plain.port, asked(slow, "/"))[1]
-        ask(lab.port, asked(quick, "/"))
-        took = {visit.host: visit.real_ended_at - visit.real_started_at for visit in lab.log.wait_for(2)}
-    assert took[slow] >= WAIT * 0.99
-    assert took[quick] < WAIT
+        for _ in range(5):
+            ask(lab.port, asked(quick, "/"))
+        took = [(visit.host, visit.real_ended_at - visit.real_started_at) for visit in lab.log.wait_for(6)]
+    assert [seconds for host, seconds in took if host == slow and seconds >= WAIT * 0.99]
+    assert min(seconds for host, seconds in took if host == quick) < WAIT  # the least: the machine may be busy
 
 
 def test_what_was_asked_meanwhile_waits_its_turn(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -175,7 +176,7 @@ def test_a_bug_in_a_stream_is_a_reset(lab: RunningLab, caplog: pytest.LogCapture
 
 
 def test_who_does_not_read_is_not_written_to(lab: RunningLab) -> None:
-    """A client that asks for 200 MB and reads nothing costs the server a buffer, not 200 MB, and hurts nobody."""
+    """A client that asks for 200 MB and reads nothing costs a buffer, not 200 MB, and slows no other client."""
     with open_socket(lab) as sock:
         sock.sendall(b"GET /large HTTP/1.1\r\nHost: a.lab.test\r\n\r\n" * 100)
         time.sleep(0.2)
@@ -310,12 +311,19 @@ def test_a_port_in_use_is_told_at_the_start(lab: RunningLab, lab_world: World) -
         pass
 
 
-def test_it_is_up_in_less_than_a_second(lab_world: World) -> None:
-    """A fixture must not cost more than the test. (The best of three: the machine may be busy.)"""
+def test_it_starts_quickly(lab_world: World) -> None:
+    """A fixture must not cost more than the test: not more than a few starts of an interpreter, the best of three."""
 
-    def seconds() -> float:
-        started = time.perf_counter()
+    def start_lab() -> None:
         with RunningLab(Server(lab_world, tls_port=0)):
-            return time.perf_counter() - started
+            pass
 
-    assert min(seconds() for _ in range(3)) < 1.0
+    def start_python() -> None:
+        subprocess.run([sys.executable, "-c", "import ssl, asyncio"], check=True)
+
+    def seconds(start: Callable[[], None]) -> float:
+        started = time.perf_counter()
+        start()
+        return time.perf_counter() - started
+
+    assert min(seconds(start_lab) for _ in range(3)) < 8 * min(seconds(start_python) for _ in range(3))

@@ -1,4 +1,4 @@
-"""The lab watched for days: is it as fresh as is said, and does nobody get more than its share by crying wolf?"""
+"""The lab watched for days: is it as fresh as is said, and does no site get more than its share by crying wolf?"""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ import pycurl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.crawl.clock import SystemClock
@@ -170,7 +171,7 @@ def test_the_request_is_sent_as_it_will_be_archived(make_wire: MakeWire, purpose
 
 
 def test_every_character_is_sent_as_it_is_spelt(make_wire: MakeWire) -> None:
-    """libcurl spells nothing anew: not in path or query, not the dots of a path or at the end of a host."""
+    """libcurl rewrites nothing: not in path or query, not the dots of a path or at the end of a host."""
     printable = "".join(map(chr, range(0x20, 0x7F)))
     with Scripted(OK) as server:
         wire = make_wire()
@@ -306,7 +307,7 @@ def test_304_to_a_plain_request_is_nonsense(make_wire: MakeWire) -> None:
     ],
 )
 def test_broken_answers(make_wire: MakeWire, answer: bytes, reason: str) -> None:
-    """What is no HTTP has a reason, and never raises."""
+    """What is not HTTP has a reason, and never raises."""
     with Scripted(answer) as server:
         outcome = fetch(make_wire(), task(server.url()))
         assert isinstance(outcome, Failed)
@@ -344,7 +345,7 @@ FRAGMENTS = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(30))
 @given(answer=st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=9), max_size=12).map(b"".join))
 def test_no_answer_is_too_strange(mad: tuple[Scripted, CurlWire], answer: bytes) -> None:
     """Whatever a server says: one outcome, of a documented kind, and no exception."""
@@ -391,7 +392,7 @@ def test_unwanted_types_are_not_downloaded(make_wire: MakeWire) -> None:
     ],
 )
 def test_bodies_that_are_read_whatever_their_type(make_wire: MakeWire, head: bytes, purpose: Purpose) -> None:
-    """No type at all, error pages, and what is no page."""
+    """No type at all, error pages, and what is not a page."""
     with Scripted(head + b"Content-Length: 2\r\n\r\nhi") as server:
         outcome = fetch(make_wire(), task(server.url(), purpose))
         assert isinstance(outcome, Fetched)
@@ -400,7 +401,7 @@ def test_bodies_that_are_read_whatever_their_type(make_wire: MakeWire, head: byt
 
 @pytest.mark.parametrize(("size", "is_truncated"), [(1000, False), (1001, True)])
 def test_the_limit_of_a_body_is_exact(make_wire: MakeWire, size: int, is_truncated: bool) -> None:
-    """The last allowed byte truncates nothing, the next one does; a long Content-Length is no reason to give up."""
+    """The last allowed byte truncates nothing, the next one does; a long Content-Length is not a reason to give up."""
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
     with Scripted(answer) as server:
         outcome = fetch(make_wire(max_page_bytes=1000), task(server.url()))
@@ -409,7 +410,7 @@ def test_the_limit_of_a_body_is_exact(make_wire: MakeWire, size: int, is_truncat
 
 
 def test_all_bodies_together_are_bounded(make_wire: MakeWire) -> None:
-    """Whoever would need more than the shared budget fails, and nobody else; then all is free again."""
+    """Only a request that needs more than the shared budget fails; then all is free again."""
     start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"x" * 60_000
     with Scripted(start, closes=False) as holder, Scripted(start + b"x" * 40_000) as other:
         wire = make_wire(max_buffered_bytes=100_000)

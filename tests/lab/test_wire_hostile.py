@@ -208,7 +208,7 @@ def test_redirects_to_private_places_end_there(lab: RunningLab, wire: CurlWire, 
         assert refused.reason == "private-address"
 
 
-def test_a_redirect_to_a_file_is_no_redirect(lab: RunningLab, wire: CurlWire) -> None:
+def test_a_redirect_to_a_file_is_not_a_redirect(lab: RunningLab, wire: CurlWire) -> None:
     """Only the web is followed."""
     [outcome] = all_outcomes(wire, [task(lab.url(f"redirect-private.{DOMAIN}", "/file"))]).values()
     assert isinstance(outcome, Failed)

@@ -1,4 +1,4 @@
-"""The wire over TLS: certificates of the lab, what is offered to servers, and HTTP/2 where nginx is at hand."""
+"""The wire over TLS: certificates of the lab, what is offered to servers, and HTTP/2 where nginx is installed."""
 
 from __future__ import annotations
 

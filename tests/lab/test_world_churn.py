@@ -20,7 +20,7 @@ def visited(world: World, url: str, at: float) -> Page:
 
 
 def test_churn_is_learnt_by_fetching_twice_and_changes_are_still_seen() -> None:
-    """After 20 pages of each site were fetched twice in a row, what churns is no change, and what changed is one."""
+    """After 20 pages of each site were fetched twice in a row, what churns is not a change, and what changed is one."""
     world = World(11, 12, pages=400)
     sites = [site for site in world.sites() if 0 < site.churn_every <= HOUR]
     assert len(sites) >= 2

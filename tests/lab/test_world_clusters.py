@@ -35,7 +35,7 @@ def pairs_in(groups: dict[str, str] | dict[str, int]) -> int:
     return sum(size * (size - 1) // 2 for size in Counter(groups.values()).values())
 
 
-@pytest.mark.parametrize(("seed", "day"), [(1, 0), (7, 20)])
+@pytest.mark.parametrize(("seed", "day"), [(1, 0), pytest.param(7, 20, marks=pytest.mark.slow)])
 def test_planted_duplicates_are_found_and_nothing_else(seed: int, day: int) -> None:
     """Of pairs in one cluster: precision and recall of .95 at least, over every page of sixty sites.
 

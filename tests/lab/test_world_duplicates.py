@@ -53,7 +53,7 @@ def test_exact_is_exact_and_near_is_near(world: World, day: int) -> None:
     assert len(kinds) >= 3
 
 
-def test_pages_that_are_no_duplicates_differ(world: World) -> None:
+def test_pages_that_are_not_duplicates_differ(world: World) -> None:
     """Pages share sentences as the web shares phrases, not pages."""
     random = Random(4)
     urls = [url for site in world.sites()[:20] for url in random.sample(list(world.urls(site.host, world.epoch)), 6)]

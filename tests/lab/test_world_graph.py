@@ -124,7 +124,7 @@ def test_some_links_are_dead_but_few(world: World, walk: Walk) -> None:
 
 
 def test_a_few_hubs_tell_nine_of_ten_new_pages(world: World) -> None:
-    """Whoever reads the hubs daily for a week finds 90 % of what was born (Dasgupta et al. 2007)."""
+    """Reading the hubs daily for a week finds 90 % of what was born (Dasgupta et al. 2007)."""
     born, told, hubs = 0, 0, 0
     for site in world.sites():
         hubs += site.hubs

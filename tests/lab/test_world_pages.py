@@ -55,7 +55,7 @@ def still_parts(body: bytes) -> str:
 
 
 def test_what_exists_is_served_and_what_does_not_is_not(world: World, sample: list[str]) -> None:
-    """`exists` is what a visitor finds, now and in later weeks; an apology with status 200 is no page."""
+    """`exists` is what a visitor finds, now and in later weeks; an apology with status 200 is not a page."""
     statuses: Counter[int] = Counter()
     for url in sample:
         for week in (0, 3, 30, 80):

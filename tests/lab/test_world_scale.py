@@ -11,8 +11,6 @@ from periplus.lab.web import Request, World
 from periplus.lab.web.signposts import MOST_ANCHORS
 
 MILLION = """
-import time
-started = time.perf_counter()
 from periplus.lab.web import World
 world = World(seed=7, sites=10_000, pages=1_000_000)
 total = sum(site.size for site in world.sites())
@@ -20,17 +18,16 @@ for site in world.sites()[::50]:
     for url, _ in zip(world.urls(site.host, world.epoch), range(20)):
         world.content(url, world.epoch)
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))  # not that of who started it
-print(total, time.perf_counter() - started, int(peak.split()[1]) / 1024)
+print(total, int(peak.split()[1]) / 1024)
 """
 
 
 @pytest.mark.slow
 def test_a_million_pages() -> None:
-    """Made in under a minute, in under a gigabyte, with thousands of pages asked for."""
+    """Made in under a gigabyte, with thousands of pages asked for."""
     told = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True)
-    pages, seconds, megabytes = map(float, told.stdout.split())
+    pages, megabytes = map(float, told.stdout.split())
     assert pages > 990_000
-    assert seconds < 60
     assert megabytes < 1024
 
 

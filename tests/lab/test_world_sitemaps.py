@@ -106,7 +106,7 @@ def midnight_after(url: str, world: World) -> float:
 
 
 def test_a_shop_adds_a_file_each_day_and_never_touches_the_others() -> None:
-    """Log-structured, as amazon.com: the old files are the same bytes for ever; the new one has what changed."""
+    """Log-structured, as amazon.com: the old files are the same bytes permanently; the new one has what changed."""
     world = of_profile(Profile.SHOP)
     early, late = world.epoch + 3.2 * DAY, world.epoch + 9.9 * DAY
     before, after = crawl(world, early), crawl(world, late)
@@ -242,7 +242,7 @@ def test_dirt_can_be_read_with_care() -> None:
     assert set(world.urls(site.host, at)) <= {entry.url for entries in found.values() for entry in entries}
 
 
-def test_no_sitemap_is_no_sitemap() -> None:
+def test_a_site_without_sitemaps_has_none() -> None:
     """Most of the web."""
     world = of_profile(Profile.NONE)
     host = world.sites()[0].host

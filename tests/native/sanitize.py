@@ -24,7 +24,7 @@ from tests.native.scanner_driver import HOSTILE, ROOT, SANITIZED, build_sanitize
 
 PAGES: Final = 20_000
 SHARE_IN_PYTHON: Final = 0.2
-"""Of the pages, so many are read in Python as well: objects are made in few places, and Python is slow under checks."""
+"""How many of the pages are read in Python as well: objects are made in few places, and Python is slow under checks."""
 BATCH: Final = 500
 _SAMPLE: Final = 150
 _LARGE: Final = 1 << 20

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.native.scanner_driver import BLOCKS, EVENTS, HOSTILE, build_counted, read_all
 
-SIZE = 1 << 17
+SIZE = 1 << 14
 MOST_STEPS = 100
 """Steps a byte. References without semicolons take most, about 50."""
 

@@ -75,7 +75,7 @@ class Crowd:
         self.places[number].told.clear()
 
     def a_shard_dies(self, number: int) -> None:
-        """The next life begins when nobody of the last asks anywhere."""
+        """The next process begins when requests of the last one have ended."""
         self.places[number] = Place(self.at_once)
         self.registry.reset(number)
 

@@ -70,7 +70,7 @@ def test_quotas_hold_and_restarts_change_nothing(
 
 @given(SETTINGS, SETTINGS, st.integers(0, 40))
 def test_settings_may_change_between_two_runs(before: BalanceSettings, after: BalanceSettings, pages: int) -> None:
-    """Whatever was asked before, and wherever in an epoch the last run ended: what was kept is no damage."""
+    """Whatever was asked before, and wherever in an epoch the last run ended: what was kept is not damage."""
     balance = SiteBalance(before)
     for page in range(pages):
         balance.took(balance.choose(1, 1), 1, page, is_shared=True)
@@ -88,7 +88,7 @@ Page = tuple[int, bool]
 
 
 def figure_8(settings: BalanceSettings, sitemaps: list[list[Page]], discovery: list[list[Page]]) -> list[int]:
-    """Figure 8 as printed, on queues that are given anew for each epoch; only kS and kD are clamped."""
+    """Figure 8 as printed, on queues that are given for each epoch; only kS and kD are clamped."""
     n, delta = settings.epoch, settings.delta
     k_s = n // 2
     utility_s = utility_d = 1.0

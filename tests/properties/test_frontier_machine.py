@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.hypothesis_depth import examples
 from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import Crawl
 
@@ -98,4 +99,4 @@ class FrontierMachine(RuleBasedStateMachine):
 
 
 TestFrontier = FrontierMachine.TestCase
-TestFrontier.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestFrontier.settings = settings(max_examples=examples(15), stateful_step_count=40, deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from tests.reference.edge_blocks import pagerank_of_blocks
 
 from periplus.graph import depths, pagerank
@@ -88,7 +89,7 @@ def test_equal_weights_are_none(graph: tuple[np.ndarray, np.ndarray, int]) -> No
     assert np.abs(pagerank(*graph, weights=np.full(len(graph[0]), 7.0)) - pagerank(*graph)).sum() < 2e-10
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(15))
 @given(graphs(), st.data())
 def test_a_link_is_one_click(graph: tuple[np.ndarray, np.ndarray, int], data: st.DataObject) -> None:
     """No link skips a depth, and every page at depth k > 0 has a link from depth k - 1."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.hypothesis_depth import examples
 
 from periplus.cluster.links import MAX_PAUSE, Inbox, Link, Transfer
 from periplus.crawl.sharding.messages import Delivery
@@ -108,7 +109,7 @@ class Talk(RuleBasedStateMachine):
             assert self.kept <= self.taken <= self.offered
 
     def teardown(self) -> None:
-        """From any moment on, if nobody dies any more, everything arrives within some rounds."""
+        """From any moment on, if no process dies any more, everything arrives within some rounds."""
         if not hasattr(self, "link"):
             return
         if self.under_way is not None:
@@ -128,5 +129,5 @@ class Talk(RuleBasedStateMachine):
         assert self.link.is_quiet
 
 
-Talk.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Talk.TestCase.settings = settings(max_examples=examples(30), stateful_step_count=40, deadline=None)
 TestLinks = Talk.TestCase

@@ -1,4 +1,4 @@
-"""Whatever parts of a crawl want, the whole is shared out, and nobody goes without."""
+"""Whatever parts of a crawl want, the whole is shared out, and every part gets some."""
 
 from __future__ import annotations
 

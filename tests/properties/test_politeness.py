@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import Crawl, Trouble
 
@@ -35,7 +36,7 @@ troubles = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(30))
 @given(worlds, manners, troubles)
 def test_every_request_is_polite_and_every_url_ends_once(
     world: World, politeness: PolitenessSettings, trouble: Trouble
@@ -47,7 +48,7 @@ def test_every_request_is_polite_and_every_url_ends_once(
     crawl.check_end()
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(10))
 @given(worlds, st.integers(1, 3), troubles)
 def test_more_sites_than_capacity(world: World, capacity: int, trouble: Trouble) -> None:
     """Sites beyond the capacity are visited in the end, also when delegated requests lead to them."""
@@ -61,7 +62,7 @@ lives = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 10), st.booleans()
 """For each process: steps before its commit, steps after it, and whether it is killed or the machine loses power."""
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(10))
 @given(worlds, manners, lives)
 def test_killed_process_loses_nothing(
     world: World, politeness: PolitenessSettings, lives: list[tuple[int, int, bool]]
@@ -82,7 +83,7 @@ def test_killed_process_loses_nothing(
     crawl.check_end()
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(5))
 @given(st.integers(0, 2**32), manners, lives)
 def test_killed_process_loses_nothing_on_disk(
     seed: int, politeness: PolitenessSettings, lives: list[tuple[int, int, bool]]
@@ -114,7 +115,7 @@ def test_killed_process_loses_nothing_on_disk(
         opened[-1].close()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(8))
 @given(worlds, troubles)
 def test_same_seed_gives_same_crawl(world: World, trouble: Trouble) -> None:
     """Chance comes from the given `Random` only."""
@@ -128,7 +129,7 @@ def test_same_seed_gives_same_crawl(world: World, trouble: Trouble) -> None:
     assert runs[0] == runs[1]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(10))
 @given(worlds, st.integers(0, 12), troubles)
 def test_no_more_pages_than_the_budget(world: World, page_budget: int, trouble: Trouble) -> None:
     """The budget counts what arrived, not what was tried; when it is used up, the frontier is idle."""
@@ -143,7 +144,7 @@ def test_no_more_pages_than_the_budget(world: World, page_budget: int, trouble: 
         crawl.check_end()
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(10))
 @given(worlds, manners)
 def test_next_at_is_seldom_wrong(world: World, politeness: PolitenessSettings) -> None:
     """At the time that `next_at` gives there is something to do: grant a task, or release what was postponed."""
@@ -155,7 +156,7 @@ def test_next_at_is_seldom_wrong(world: World, politeness: PolitenessSettings) -
     assert crawl.takes <= 4 * (len(crawl.reported) + len(world.urls)) + 20
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(8))
 @given(st.integers(0, 2**32))
 def test_a_crawl_ends_in_bounded_time(seed: int) -> None:
     """Attempts and waits are bounded: no site can hold up a crawl forever."""

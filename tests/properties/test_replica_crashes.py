@@ -19,6 +19,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec import Struct
+from tests.hypothesis_depth import examples
 
 from periplus.store import DiskState, Replica, bring_home
 
@@ -51,7 +52,7 @@ lives = st.builds(
 
 
 class Killed(BaseException):
-    """Nobody catches it."""
+    """Not caught by the code under test."""
 
 
 @contextmanager
@@ -118,7 +119,7 @@ def live(home: Path, node: Path, life: Life, rows: Rows) -> tuple[Rows, Rows]:
     return rows, under_way
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(each=st.lists(lives, min_size=1, max_size=4))
 def test_the_copy_has_every_commit(each: list[Life], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After any lives; for who reads, who opens it on the same machine or on another, and who brings it home."""

@@ -94,7 +94,7 @@ def test_no_bytes_make_it_raise(body: bytes, agent: str, url: str) -> None:
 
 @given(FILES)
 def test_what_is_written_is_read_back(robots: Robots) -> None:
-    """`parse(write(x)) == x`, and nothing about it is a problem but a group for nobody."""
+    """`parse(write(x)) == x`, and nothing about it is a problem but a group without agents."""
     again = parse(write(robots))
     assert again == robots
     assert {problem.reason for problem in again.problems} <= {"empty-agent"}

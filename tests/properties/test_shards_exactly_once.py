@@ -23,6 +23,7 @@ import pyarrow.dataset
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.hypothesis_depth import examples
 
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter
@@ -357,6 +358,6 @@ class Shards(RuleBasedStateMachine):
 
 
 Shards.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(4), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 test_shards = Shards.TestCase

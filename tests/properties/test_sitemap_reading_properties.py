@@ -308,7 +308,7 @@ def test_portions_do_not_matter_to_records(text: str, places: list[int]) -> None
 
 @given(soup)
 def test_fast_readers_agree_on_soup(text: str) -> None:
-    """And for what is no document at all."""
+    """And for what is not a document at all."""
     assert read_fast(text, Kind.URLSET) == read_carefully(text, Kind.URLSET)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.hypothesis_depth import examples
 
 from periplus.content import sketch_of
 from periplus.model import Sketched, Url
@@ -91,5 +92,5 @@ class Clusters(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-Clusters.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Clusters.TestCase.settings = settings(max_examples=examples(12), stateful_step_count=40, deadline=None)
 TestClusters = Clusters.TestCase

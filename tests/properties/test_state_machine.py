@@ -11,6 +11,7 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec import Struct
+from tests.hypothesis_depth import examples
 
 from periplus.model import (
     AddressVisits,
@@ -326,4 +327,4 @@ def _standings(state: State) -> list[object]:
 
 
 TestStates = States.TestCase
-TestStates.settings = settings(max_examples=25, stateful_step_count=25)
+TestStates.settings = settings(max_examples=examples(8), stateful_step_count=25)

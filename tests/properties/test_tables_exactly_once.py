@@ -16,6 +16,7 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.hypothesis_depth import examples
 
 from periplus.model import (
     ChangeLevel,
@@ -220,4 +221,4 @@ class CrashingTables(RuleBasedStateMachine):
 
 
 TestCrashingTables = CrashingTables.TestCase
-TestCrashingTables.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+TestCrashingTables.settings = settings(max_examples=examples(6), stateful_step_count=15, deadline=None)

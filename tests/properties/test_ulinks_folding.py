@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.insight.ulinks import Listed, ulinks
 from periplus.insight.ulinks.branches import Branch, Path, grown, shown
@@ -48,7 +49,7 @@ def test_the_heap_folds_what_the_report_folds(urls: list[Path], m: int) -> None:
 
 
 @given(paths, st.integers(1, 8))
-@settings(max_examples=50)
+@settings(max_examples=examples(15))
 def test_links_are_pages_that_are_listed_each_once(urls: list[Path], k: int) -> None:
     """Whatever is folded and gathered: at most k, in no other order than their worth, and the same for any order."""
     listed = [Listed("http://" + "/".join(path)) for path in urls]

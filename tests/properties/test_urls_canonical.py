@@ -92,7 +92,7 @@ def _unescape(text: str) -> str:
 
 @given(st.text(), st.text() | st.none())
 def test_no_string_makes_the_parser_raise(url: str, base: str | None) -> None:
-    """What is no URL is `None`, never an exception."""
+    """What is not a URL is `None`, never an exception."""
     for encoding in ("utf-8", "shift_jis", "windows-1251", "no such encoding"):
         whatwg(url, base, encoding)
         canonical(url, base, encoding)

@@ -80,7 +80,7 @@ def test_an_error_says_where_what_and_what_to_type(text: str, message: str, hint
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """So is one that is no text."""
+    """So is one that is not text."""
     with pytest.raises(ConfigError, match=r"nothing\.toml: No such file"):
         Config.load(tmp_path / "nothing.toml")
     (tmp_path / "noise.toml").write_bytes(b"\xff\xfe")
@@ -127,7 +127,7 @@ def test_lengths_of_time(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "m", "10x", "-1m", "1m2", "m10", "1h30", "٣m", "9" * 400])
-def test_what_is_no_length_of_time(text: str) -> None:
+def test_what_is_not_a_length_of_time(text: str) -> None:
     """Is refused, and not guessed at."""
     with pytest.raises(ConfigError):
         parse_duration(text)

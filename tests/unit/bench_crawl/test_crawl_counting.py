@@ -41,7 +41,7 @@ def test_what_came_after_the_bound_does_not_count() -> None:
     assert count([line(1, "/a.html"), line(3, "/b.html")], until=2).pages == {(HOST, "/a.html")}
 
 
-def test_a_line_cut_short_is_no_answer() -> None:
+def test_a_line_cut_short_is_not_an_answer() -> None:
     """A log may end in the middle of a line."""
     assert count([line(1, "/a.html"), line(1, "/b.html")[:30]]).requests == 1
 

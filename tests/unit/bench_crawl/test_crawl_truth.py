@@ -42,7 +42,7 @@ def test_what_is_not_plain_http_names_no_file(url: str) -> None:
     assert file_of(url) is None
 
 
-def test_a_folder_is_its_index_and_other_files_are_no_pages(tmp_path: Path) -> None:
+def test_a_folder_is_its_index_and_other_files_are_not_pages(tmp_path: Path) -> None:
     """`/a`, `/a/` and `/a/index.html` are one page; a folder without an index, a text and a stranger are none."""
     roots = {HOST: lay_out(tmp_path, {"a/index.html": "", "b/c.txt": ""})}
     assert served(roots, HOST, "/a") == served(roots, HOST, "/a/") == (HOST, "/a/index.html")
@@ -80,7 +80,7 @@ def test_white_space_of_a_link_is_dropped() -> None:
 
 
 def test_the_walk_finds_all_that_links_lead_to_and_nothing_else(tmp_path: Path) -> None:
-    """Circles end, hosts join, missing pages and pages that nobody links to are not found."""
+    """Circles end, hosts join, missing pages and pages without links to them are not found."""
     roots = {
         HOST: lay_out(
             tmp_path / "one",

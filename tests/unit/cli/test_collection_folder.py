@@ -100,7 +100,7 @@ def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> None:
         existing(tmp_path)
 
 
-def test_what_a_killed_beginning_leaves_is_no_stranger(tmp_path: Path) -> None:
+def test_what_a_killed_beginning_leaves_is_not_a_stranger(tmp_path: Path) -> None:
     """Seeds and drafts are written before the settings: the same command must be able to begin again."""
     for name in ("crawl.lock", "seeds.txt", "seeds.txt.new", "periplus.toml.new"):
         (tmp_path / name).touch()
@@ -108,7 +108,7 @@ def test_what_a_killed_beginning_leaves_is_no_stranger(tmp_path: Path) -> None:
 
 
 def test_a_collection_without_its_settings_is_damaged(tmp_path: Path) -> None:
-    """The state is there, what was asked is not: that is no stranger's folder."""
+    """The state is there, what was asked is not: that is not a stranger's folder."""
     (tmp_path / "state").mkdir()
     with pytest.raises(CollectionDamaged, match=r"periplus\.toml"):
         planned(tmp_path, seeds=["a.example"], options={})

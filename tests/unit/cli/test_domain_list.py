@@ -46,7 +46,7 @@ def test_a_site_counts_once_where_it_first_stands() -> None:
 
 
 def test_mistakes_without_end_are_counted_and_not_kept() -> None:
-    """A file that is no list must not fill the memory or the screen."""
+    """A file that is not a list must not fill the memory or the screen."""
     found = listed(f"no domain {number}" for number in range(5000))
     assert (len(found.bad), found.bad_lines) == (MOST_BAD, 5000)
 

@@ -141,7 +141,7 @@ def test_the_judges_are_those_of_a_crawl(state: MemoryState) -> None:
 
 
 def test_a_host_that_was_not_asked_is_told(state: MemoryState) -> None:
-    """Its pages count as allowed, at our own pace: nobody knows what it wants."""
+    """Its pages count as allowed, at our own pace: its rules are unknown."""
     collection = Collection(Path("nowhere"), Config(), (Url(f"{HOME}/"),), is_new=True)
     judging = Judging(collection, {0: state})
     elsewhere = Listed("http://www.a.test/", f"{HOME}/s.xml", 1, None, None, None, None, "")

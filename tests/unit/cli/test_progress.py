@@ -46,7 +46,7 @@ def test_the_time_left_is_bound_by_politeness_and_by_speed() -> None:
     assert quick.left == pytest.approx(100.0)
 
 
-def test_nobody_knows_how_long_it_takes_at_the_beginning() -> None:
+def test_the_time_left_is_unknown_at_the_beginning() -> None:
     """An estimate from nothing is worse than none."""
     assert Meter(0.0).read([status(1, 10)], 1.0).left is None
 
@@ -60,7 +60,7 @@ def test_a_limit_bounds_the_time_left() -> None:
 
 
 def test_waiting_is_counted_only_while_all_rest() -> None:
-    """Seconds in which somebody was asked are no waiting."""
+    """Seconds in which somebody was asked are not waiting."""
     meter = Meter(0.0)
     meter.read([status(1)], 0.0)
     assert meter.read([status(1)], 2.0).waited == 2.0

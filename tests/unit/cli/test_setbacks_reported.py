@@ -38,7 +38,7 @@ def test_what_a_crawl_waits_for_is_the_next_attempt() -> None:
 
 
 def test_a_failure_of_a_seed_is_reported_once() -> None:
-    """Again for another reason; not of sites that are no seeds, and not of single ones among many seeds."""
+    """Again for another reason; not of sites that are not seeds, and not of single ones among many seeds."""
     failures = SeedFailures([Url("https://a.test/")])
     other = Setback(Site("b.test"), Url("https://b.test/"), "tls")
     assert list(failures.new([setback("tls"), other])) == [setback("tls")]

@@ -108,7 +108,7 @@ def test_budgets_are_shares_in_order() -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-0.1", "1.5", "101%", "nan", "x", ",", ""])
-def test_what_is_no_share_is_refused_with_an_example(text: str) -> None:
+def test_what_is_not_a_share_is_refused_with_an_example(text: str) -> None:
     """The error says what to type."""
     with pytest.raises(UsageError) as refused:
         options.shares(text)
@@ -167,7 +167,7 @@ def test_intervals_are_shown_where_there_are_some() -> None:
     assert per_cent(float("nan")) == "-"
 
 
-def test_what_is_no_number_is_null_for_programs() -> None:
+def test_what_is_not_a_number_is_null_for_programs() -> None:
     """JSON knows neither infinity nor NaN."""
     found = finding_rows([Finding("x", None, float("nan"), "%", "not comparable")], "brandman")
     assert msgspec.json.decode(json_line(found[0]))["ours"] is None

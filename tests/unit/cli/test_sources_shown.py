@@ -36,7 +36,7 @@ def state(tmp_path: Path) -> Iterator[DiskState]:
 
 
 def test_sources_are_counted_apart_and_together(state: DiskState) -> None:
-    """Each URL in one of three groups, by whoever told of it; files are no pages, and who was first is by the time."""
+    """Each URL in one of three groups, by the source that listed it; files are not pages; the earliest is first."""
     state.records.put(
         [
             record("", (Source.SEED, 1.0), kept_at=2.0),
@@ -101,7 +101,7 @@ def test_old_epochs_keep_their_numbers() -> None:
 
 
 def test_every_move_has_its_words() -> None:
-    """A reason that nobody can read is none."""
+    """A reason that cannot be read is not shown."""
     assert set(MOVES) == set(Move)
 
 

@@ -19,8 +19,8 @@ def test_a_budget_is_a_number_of_visits_a_day(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "-5", "many", "10/week", "1e9", "9" * 13, "1.5", "٣"])
-def test_what_is_no_budget_is_refused_with_the_way_to_write_it(text: str) -> None:
-    """Nothing would be fetched, or something that nobody meant."""
+def test_what_is_not_a_budget_is_refused_with_the_way_to_write_it(text: str) -> None:
+    """Nothing would be fetched, or something that was not meant."""
     with pytest.raises(UsageError) as refused:
         visits_a_day(text)
     assert "10000/day" in refused.value.hint

@@ -108,7 +108,7 @@ def test_who_spoke_of_a_few_pages_is_not_called_silent() -> None:
 
 
 def test_who_is_not_listened_to_is_said_to_be() -> None:
-    """The site's owner may want to know why nobody comes."""
+    """The site's owner may want to know why it is not visited."""
     deaf = replace(HONEST, precision=0.04, is_heard=False)
     assert trust(replace(deaf, verdict="useless")).endswith("; it is not listened to until it is right more often")
     assert trust(replace(deaf, verdict="always-now")).endswith(", so that it is not listened to")
@@ -117,7 +117,7 @@ def test_who_is_not_listened_to_is_said_to_be() -> None:
 
 
 def test_every_kind_has_a_name() -> None:
-    """Whoever adds a kind of signal says what it is called; two more are judged that tell of no page."""
+    """Every kind of signal has a name; two more are judged that tell of no page."""
     kinds = {kind.name.lower() for kind in SignalKind}
     assert set(TELLERS) == kinds | {"header", "index"}
     for kind in TELLERS:
@@ -214,7 +214,7 @@ def test_a_site_tells_of_its_headers_and_indexes_as_they_were_judged() -> None:
 
 
 def test_a_site_that_was_only_polled_says_nothing_of_changes() -> None:
-    """A rate that nobody measured is not told."""
+    """A rate that was not measured is not shown."""
     said = site_lines(SiteFreshness(None, 0, (replace(HONEST, verdict="silent", judged=0.0),)))
     assert said[0] == ("changes", "")
 
@@ -262,7 +262,7 @@ def test_a_page_is_told_from_what_is_kept() -> None:
     assert said["next visit"] == "due in 3 h: the sitemap's lastmod moved"
 
 
-def test_a_page_that_nobody_watches_has_no_next_visit() -> None:
+def test_a_page_that_is_not_watched_has_no_next_visit() -> None:
     """What to type is said."""
     record = page_record()
     said = said_of(record, page_state(record, price=None))

@@ -17,7 +17,7 @@ pytest.importorskip("ray")
 
 @contextmanager
 def answering(words: bytes) -> Iterator[str]:
-    """Somebody who says this to whoever comes, and hangs up."""
+    """A server that sends this to every client, and hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:

@@ -80,7 +80,7 @@ def test_who_comes_second_waits_for_the_first_to_know() -> None:
 
 
 def test_a_shard_that_died_is_not_counted_once_its_lease_is_over() -> None:
-    """Nobody of its last life asks anywhere; until then it might."""
+    """Requests of its previous process have ended; until then there might be some."""
     cluster = shared()
     cluster.now += LEASE - 1.0
     assert cluster.talk(0, 0) == [2, 2]

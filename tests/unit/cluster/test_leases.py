@@ -181,7 +181,7 @@ def test_a_holder_that_ray_has_given_up_is_deposed() -> None:
             break
         assert isinstance(cluster.begin(0), Wait)
     else:
-        pytest.fail("it keeps its lease for ever")
+        pytest.fail("it keeps its lease forever")
     cluster.now += LEASE
     assert cluster.begun(0) == old + 1
 
@@ -274,7 +274,7 @@ def test_another_version_is_refused() -> None:
 
 
 def test_stop_reaches_everybody_and_is_over_when_all_have_given_back() -> None:
-    """Nobody begins then: what is noted is found by the next run."""
+    """No shard begins then: what is noted is found by the next run."""
     cluster = Cluster()
     epochs = [cluster.begun(0), cluster.begun(1)]
     cluster.coordinator.overview(3.0, cluster.now)

@@ -101,7 +101,7 @@ def test_a_new_life_takes_nothing_that_rests_on_what_the_last_one_heard() -> Non
 
 
 def test_who_begins_greets_all_others_and_they_say_everything_again() -> None:
-    """Also places, for which nobody gives a receipt."""
+    """Also places, which are not acknowledged."""
     newcomer = Links(1, 2, 7)
     [(_, greeting)] = newcomer.due(0.0)
     assert greeting == Transfer(1, 7)

@@ -52,7 +52,7 @@ def test_coordinator_of_another_run_is_ignored(tmp_path: Path, monkeypatch: pyte
 
 
 def test_each_coordinator_of_a_run_has_a_later_number(tmp_path: Path) -> None:
-    """Whatever the last one wrote: a word of an earlier one deposes nobody."""
+    """Whatever the last one wrote: a message of an earlier one deposes no process."""
     path = tmp_path / "coordinator.json"
     claim(path, "one", 1)
     assert [succeed(path, "one"), succeed(path, "one"), succeed(path, "other")] == [1, 2, 0]

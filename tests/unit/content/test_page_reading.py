@@ -70,7 +70,7 @@ def test_only_the_first_base_counts() -> None:
 
 
 def test_templates_and_comments_are_not_there() -> None:
-    """What a browser does not show is no link."""
+    """What a browser does not show is not a link."""
     assert not page("<template><a href=a>a</a></template><!-- <a href=b>b</a> -->").links
 
 
@@ -83,7 +83,7 @@ def test_noscript_has_links_but_no_text() -> None:
 
 
 def test_resources_are_apart() -> None:
-    """Pictures and films are no links; a srcset offers several."""
+    """Pictures and films are not links; a srcset offers several."""
     found = page(
         '<img src=a.png alt="An a" srcset="b.png 1x, c,d.png 2x,e.png 100w"><video src=v.mp4 poster=p.jpg>'
         "<source src=s.webm></video><img src='data:image/png;base64,x'>"
@@ -306,7 +306,7 @@ def test_bad_characters_are_told() -> None:
     assert [problem.reason for problem in found.problems] == ["bad-characters"]
 
 
-def test_what_is_no_page() -> None:
+def test_what_is_not_a_page() -> None:
     """Nothing, pictures and texts: a page without links, and the reason."""
     for body, content_type, reason, text in (
         (b"", "text/html", "empty", ""),

@@ -54,7 +54,7 @@ HOME = "http://a.test"
 
 
 class ChangingPage(Struct):
-    """A page that changes `every` so many days, the first time after `begins`; each change replaces a share of it.
+    """A page that changes every `every` days, the first time after `begins`; each change replaces a share of it.
 
     `links` returns the paths it links to on a day.
     """

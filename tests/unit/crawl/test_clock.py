@@ -31,7 +31,7 @@ class Machine:
         self._passed += seconds
 
     def set(self, seconds: float) -> None:
-        """Move the wall clock by so many seconds."""
+        """Move the wall clock by `seconds`."""
         self._wall += seconds
 
     def clock(self, scale: Timescale | None = None) -> SystemClock:

@@ -1,4 +1,4 @@
-"""Names to addresses: what holds how long, what failed why, and that nobody waits for ever."""
+"""Names to addresses: what holds how long, what failed why, and that no lookup waits forever."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 
 def test_many_at_once() -> None:
-    """A thousand hosts through a few threads, each answered once; whoever waits is told."""
+    """A thousand hosts through a few threads, each answered once; every request that waits gets its answer."""
     rings = []
     with resolving(lambda host: [f"192.0.2.{int(host[:3]) % 250}"], threads=4) as resolver:
         resolver.on_answer = lambda: rings.append(1)

@@ -44,7 +44,7 @@ def test_an_identity_that_cannot_be_sent_is_our_mistake(wrong: dict[str, str]) -
 
 
 def test_a_mailbox_goes_into_from_as_well() -> None:
-    """RFC 9110 section 10.1.2; the URL of a page is no mailbox."""
+    """RFC 9110 section 10.1.2; the URL of a page is not a mailbox."""
     assert b"\r\nFrom: me@example.org\r\n" in Requests(Identity("me@example.org")).head(task("http://a/"))
     assert b"\r\nFrom: me@example.org\r\n" in Requests(Identity("mailto:me@example.org")).head(task("http://a/"))
     assert b"From:" not in Requests(Identity("https://example.org/@me")).head(task("http://a/"))

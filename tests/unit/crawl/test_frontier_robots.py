@@ -87,7 +87,7 @@ def test_a_redirect_to_a_dead_host_ends_with_a_reason() -> None:
 
 
 def test_a_page_and_no_www_means_no_rules() -> None:
-    """That the sibling does not exist is no reason to stay away."""
+    """That the sibling does not exist is not a reason to stay away."""
     crawl = crawl_of({robots("s0.test"): [PAGE]}, sites=1)
     assert reasons(crawl, S0) == {""}
 

@@ -131,8 +131,8 @@ def test_a_page_instead_of_the_file_leads_to_www_once() -> None:
         assert (file_after(outcome).access, file_after(outcome).reason) == ("all", "html-instead")
 
 
-def test_a_redirect_to_www_is_no_fallback() -> None:
-    """Who is sent to `www.` by the site and finds nobody there knows nothing: all is forbidden, not allowed."""
+def test_a_redirect_to_www_is_not_a_fallback() -> None:
+    """A redirect to a `www.` host that does not answer leaves robots.txt unknown: all is forbidden, not allowed."""
     there = task("https://www.a.test/robots.txt", redirects=1)
     assert file_after(answer(503, asked=there)).access == "none"
     assert file_after(Failed(there, "timeout", NOW, 30.0)).access == "none"
@@ -170,7 +170,7 @@ def test_the_delay_is_the_longer_of_what_is_asked() -> None:
     assert gate.delay(SITE) is None
 
 
-def test_the_gate_remembers_no_more_than_so_much() -> None:
+def test_the_gate_remembers_a_bounded_number_of_rules() -> None:
     """The rules of sites lately asked about, bounded by their size; the others are read again from what is kept."""
     gate = RobotsGate(MemoryRobotsFiles(), "Periplus")
     long = RULES + b"#" * 100_000

@@ -177,12 +177,12 @@ def test_header_is_that_of_the_inputs(tmp_path: Path) -> None:
 
 
 def test_torn_records_do_not_count(tmp_path: Path) -> None:
-    """Cut at every byte: records before the cut are there."""
+    """Cut at every third byte: records before the cut are there."""
     log, whole = logged(tmp_path)
     path = path_of(tmp_path)
     size = path.stat().st_size
     counts = []
-    for cut in range(size, -1, -1):
+    for cut in (*range(size, 0, -3), 0):
         os.truncate(path, cut)
         found = list(log.read(COMMIT))
         assert found == whole[: len(found)]

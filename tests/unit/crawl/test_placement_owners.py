@@ -15,7 +15,7 @@ SITES = [Site(f"host{number}.test") for number in range(4000)]
 
 @given(st.text(min_size=1, max_size=40), st.integers(1, 64))
 def test_every_site_has_one_owner(name: str, shards: int) -> None:
-    """The same, whoever asks and however often."""
+    """The same in every process and at every call."""
     owner = owner_of(Site(name), shards)
     placement = Placement(shards)
     assert 0 <= owner < shards
@@ -34,7 +34,7 @@ def test_shares_are_even() -> None:
 
 
 def test_only_the_sites_of_a_new_shard_move() -> None:
-    """Rendezvous hashing: nobody else's."""
+    """Rendezvous hashing: those of no other shard."""
     moved = [site for site in SITES if owner_of(site, 4) != owner_of(site, 5)]
     assert {owner_of(site, 5) for site in moved} == {4}
     assert len(moved) < 1.2 * len(SITES) / 5

@@ -9,7 +9,8 @@ from tests.unit.crawl.revisited_pages import DAY, ChangingPage, RevisitedWeb
 
 from periplus.policy.refresh import Market
 
-DAYS = 40
+DAYS = 24
+"""Days for which pages are visited; freshness is measured in the second half."""
 KINDS = (1.5, 12.0, 40.0)
 """Days between two changes of the pages of each shard."""
 

@@ -10,7 +10,7 @@ from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
 from periplus.config import Config
 from periplus.crawl.placement import owner_of
-from periplus.crawl.router import FULL, MAX_DISCOVERIES_PER_BATCH, WINDOW, Outbound, ShardRouter
+from periplus.crawl.router import FULL, WINDOW, Outbound, ShardRouter
 from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Refused, Site, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.store import DiskState, MemoryEventSink
@@ -112,11 +112,12 @@ def test_discoveries_out_of_scope_are_refused_here(shard: Shard) -> None:
     assert len(shard.events.events) == 2
 
 
-def test_batches_under_way_are_bounded(shard: Shard) -> None:
+def test_batches_under_way_are_bounded(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch goes to the state when it is full; at most `WINDOW` are offered, and the rest follows."""
-    size = MAX_DISCOVERIES_PER_BATCH
-    for start in range(0, (WINDOW + 6) * size, 500):
-        shard.router.deliver([link(FOREIGN, start + number) for number in range(500)], 0.0)
+    size = 100
+    monkeypatch.setattr("periplus.crawl.router.MAX_DISCOVERIES_PER_BATCH", size)
+    for start in range(0, (WINDOW + 6) * size, 50):
+        shard.router.deliver([link(FOREIGN, start + number) for number in range(50)], 0.0)
         assert sum(map(len, shard.router._foreign.values())) < size
     shard.commit()
     first = shard.outbound.collect()[1]

@@ -51,7 +51,7 @@ def test_every_entry_comes_out_of_the_slice_of_its_level_as_it_went_in(some: lis
 
 
 def test_slices_are_short() -> None:
-    """So many are queued at once when a queue has run dry: no more than promised, whatever was read at once."""
+    """A slice is queued at once when a queue has run dry: no more than promised, whatever was read at once."""
     urls = [Url(f"http://a.test/{number}") for number in range(2 * LENGTH + 1)]
     some = [SitemapEntry(url) for url in urls]
     [(_, slices)] = pack(FILE, Source.SITEMAP, NOW, EntryColumns.of(some).with_urls(urls), [1.0] * len(urls))

@@ -1,4 +1,4 @@
-"""Dates: the forms that standards allow, the dirt that is common, and what is no date at all."""
+"""Dates: the forms that standards allow, the dirt that is common, and what is not a date at all."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_every_w3c_form_is_read_with_its_granularity(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_W3C)
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_what_is_not_a_date_is_none(text: str) -> None:
     """Impossible days, zero dates of databases and overlong texts are not guessed at."""
     assert dates.read_w3c(text) is None
 
@@ -157,7 +157,7 @@ def test_http_dates(text: str) -> None:
     "text", ["", "0", "-1", "now", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT"]
 )
 def test_no_http_date(text: str) -> None:
-    """`Expires: 0` and its like are no dates."""
+    """`Expires: 0` and its like are not dates."""
     assert dates.read_http(text) is None
 
 

@@ -174,7 +174,7 @@ def test_titles_are_plain(title: str, plain: str) -> None:
         (b"{}", "not-a-feed"),
     ],
 )
-def test_what_is_no_feed(body: bytes, reason: str) -> None:
+def test_what_is_not_a_feed(body: bytes, reason: str) -> None:
     """Something else in its place is told apart."""
     read = feed.read(body)
     assert (read.kind, read.items, reasons(read)) == (None, (), [reason])
@@ -220,7 +220,7 @@ def test_broken_xml_gives_what_it_can() -> None:
 
 
 def test_items_within_items() -> None:
-    """An item that was not closed costs nobody anything, and an empty one in another is nothing."""
+    """An item that was not closed costs no other item, and an empty one in another is nothing."""
     unclosed = feed.read(rss("<item><link>https://e.com/1</link><item><link>https://e.com/2</link></item>"))
     assert [item.url for item in unclosed.items] == ["https://e.com/1", "https://e.com/2"]
     empty = feed.read(rss("<item><title>x</title><item /><link>https://e.com/1</link></item>"))
@@ -250,7 +250,7 @@ def test_unclosed_element_ends_with_its_item(item: str) -> None:
 @pytest.mark.parametrize(
     "around", ["{}", "<!{}", "<a b='<![CDATA[{}", "<![CDATA[{}]]>", "]]>{}", "<![CDATA[ <!-- {}", "<x:y{}"]
 )
-def test_no_reference_is_no_text(reference: str, around: str) -> None:
+def test_references_to_invalid_characters_do_not_raise(reference: str, around: str) -> None:
     """Whatever the parser takes for markup, no reference to half a character gets through to where it would raise."""
     read = feed.read(rss(f"<item><title>{around.format(reference)}</title><link href='/{reference}'/></item>"), URL)
     assert read.kind is Kind.RSS
@@ -307,7 +307,7 @@ def test_feeds_take_linear_time(piece: str) -> None:
         feed.read(f"<rss><channel>{text}".encode())
         feed.read(f"<rss><channel><item><title>{text}".encode())
 
-    assert_linear(read, 1_000_000)
+    assert_linear(read, 200_000)
 
 
 def test_names_and_bases_do_not_multiply() -> None:
@@ -323,7 +323,7 @@ def test_names_and_bases_do_not_multiply() -> None:
         found = feed.read(based.encode(), URL).items
         assert (len(found), found[0].url) == (items, "https://example.com/news/y")
 
-    assert_linear(read, 20_000)
+    assert_linear(read, 5_000)
 
 
 def test_markup_that_nothing_closes() -> None:

@@ -33,7 +33,7 @@ def test_groups_of_the_same_agent_are_one() -> None:
     ],
 )
 def test_product_tokens(agent: str, token: str) -> None:
-    """The name at the head of a User-Agent header; what no robots.txt can name is nobody in particular."""
+    """The name at the head of a User-Agent header; what no robots.txt can name matches no group."""
     assert product_token(agent) == token
 
 

@@ -115,7 +115,7 @@ def test_crawl_delays(text: str, delay: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "soon", "1e9", "nan", "inf", "9" * 400, "10 minutes", "٣"])
 def test_bad_crawl_delays_are_problems(text: str) -> None:
-    """What is no number of seconds is no delay."""
+    """What is not a number of seconds is not a delay."""
     body = f"User-agent: *\nCrawl-delay: {text}".encode()
     assert parse(body).crawl_delay("any") is None
     assert reasons(body) == ["bad-value"]
@@ -205,7 +205,7 @@ def test_sitemap_lines_are_cleaned(line: str, sitemaps: tuple[str, ...]) -> None
 
 
 def test_sitemaps_are_resolved_against_the_file() -> None:
-    """Relative locations are resolved, what is no web address is left out, and each comes once."""
+    """Relative locations are resolved, what is not a web address is left out, and each comes once."""
     robots = parse(b"Sitemap: /s.xml\nSitemap: HTTP://H.example/s.xml\nSitemap: s.xml#x\nSitemap: ftp://h/s.xml")
     assert robots.sitemap_urls("http://h.example/robots.txt") == ("http://h.example/s.xml",)
 
@@ -260,7 +260,7 @@ def test_nuls_are_dropped() -> None:
     ],
 )
 def test_a_web_page_in_its_place_has_no_rules(page: bytes) -> None:
-    """Servers that answer everything with a page exclude nobody."""
+    """Servers that answer everything with a page exclude no crawler."""
     robots = parse(page)
     assert robots.is_html
     assert [problem.reason for problem in robots.problems] == ["html-instead"]
@@ -286,7 +286,7 @@ def test_the_first_line_may_stand_behind_tags(before: bytes) -> None:
     assert robots.allows("any", "http://h/b")
 
 
-def test_tags_around_lines_are_no_part_of_them() -> None:
+def test_tags_around_lines_are_not_part_of_them() -> None:
     """Editors that write web pages end every line with a tag."""
     body = b"""<!DOCTYPE html><body>
 User-agent: a<BR>

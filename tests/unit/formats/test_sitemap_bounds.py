@@ -58,9 +58,9 @@ def test_an_endless_stream_is_read_as_far_as_it_is_asked_for(chunk: int) -> None
     """Who stops asking stops the reading, at most a window later."""
     records = (b"".join(record(number + i) for i in range(chunk // 50)) for number in count(0, 1000))
     stream = Counted(records)
-    values = list(islice(read(chain_head(stream)), 20_000))
-    assert len(urls(values)) == 20_000
-    assert stream.taken <= 20_000 * 80 + 2 * WINDOW
+    values = list(islice(read(chain_head(stream)), 5_000))
+    assert len(urls(values)) == 5_000
+    assert stream.taken <= 5_000 * 80 + 2 * WINDOW
 
 
 def chain_head(stream: Counted) -> Iterator[bytes]:
@@ -69,7 +69,7 @@ def chain_head(stream: Counted) -> Iterator[bytes]:
 
 
 def test_our_bounds_end_an_endless_stream() -> None:
-    """By default nothing is read for ever; each bound says that it was met."""
+    """By default nothing is read forever; each bound reports that it was reached."""
     by_urls = list(read(chain_head(Counted(map(record, count()))), limits=Limits(urls=1000)))
     assert len(urls(by_urls)) == 1000
     assert reasons(by_urls) == ["url-limit"]
@@ -96,7 +96,7 @@ def test_gzip_bombs() -> None:
     assert reasons(list(read(gzip.compress(bomb)))) == ["ratio-limit", "truncated"]
 
 
-def test_what_is_no_sitemap_is_not_read_on() -> None:
+def test_what_is_not_a_sitemap_is_not_read_on() -> None:
     """A page, or nothing that we know, is seen from its beginning; the rest is not asked for."""
     for body in (b"<!DOCTYPE html><html>", b"\0\1\2\3", b"nothing to see here"):
         stream = Counted(iter([body, *repeat(b" and so on", 100_000)]))
@@ -139,7 +139,7 @@ def test_many_small_gzip_members_cost_little() -> None:
     def read_members(count: int) -> None:
         assert reasons(list(read(member * count))) == ["empty"]
 
-    assert_linear(read_members, 100_000)
+    assert_linear(read_members, 20_000)
 
 
 def test_a_list_that_is_cut_off_loses_its_last_line() -> None:
@@ -191,42 +191,42 @@ def test_entities_are_never_expanded() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param(HEAD + b"<a>" * 150_000, id="nested"),
-        pytest.param(HEAD + b"<url><loc>" * 50_000, id="nested records"),
+        pytest.param(HEAD + b"<a>" * 50_000, id="nested"),
+        pytest.param(HEAD + b"<url><loc>" * 20_000, id="nested records"),
         pytest.param(HEAD + b"<url><loc>http://e.com/" + b"a" * 1_000_000, id="endless URL"),
-        pytest.param(HEAD + b"<url><loc>" + b"&" * 200_000, id="ampersands"),
+        pytest.param(HEAD + b"<url><loc>" + b"&" * 140_000, id="ampersands"),
         pytest.param(HEAD + b"<url " + b"a=' " * 250_000, id="endless tag"),
         pytest.param(HEAD + b"<" * 150_000, id="less-than signs"),
         pytest.param(HEAD + b"<!--" * 500_000, id="comments in a comment"),
         pytest.param(HEAD + b"<![CDATA[" * 200_000, id="CDATA in CDATA"),
         pytest.param(HEAD + b"<![CDATA[]" * 200_000, id="brackets in CDATA"),
         pytest.param(b"<!DOCTYPE x [" + b"] " * 1_000_000, id="document type"),
-        pytest.param(b"<!-- -->" * 40_000, id="comments before the root"),
+        pytest.param(b"<!-- -->" * 20_000, id="comments before the root"),
         pytest.param(b" " * 1_000_000, id="white space"),
         pytest.param(b"\xff" * 1_000_000, id="bytes of no charset"),
         pytest.param(b"http://e.com/" + b"a" * 1_000_000, id="endless line"),
         pytest.param(b"x\n" * 200_000, id="lines that are nothing"),
-        pytest.param(b"http://e.com/\n" + b"x\n" * 60_000, id="lines that are no URLs"),
+        pytest.param(b"http://e.com/\n" + b"x\n" * 20_000, id="lines that are not URLs"),
         pytest.param(
-            HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 100_000 + b"</url>", id="fields"
+            HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 25_000 + b"</url>", id="fields"
         ),
-        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 50_000 + b"</url>", id="images"),
-        pytest.param(HEAD + b"<url><loc>http://e.com/</loc><image:image><image:loc>" * 10_000, id="images without end"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 15_000 + b"</url>", id="images"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc><image:image><image:loc>" * 3_000, id="images without end"),
         pytest.param(
             HEAD + b"<url><loc>http://e.com/</loc>" + b'<xhtml:link rel="alternate" hreflang="' * 10_000 + b"</url>",
             id="links without end",
         ),
         pytest.param(HEAD + b"<url><loc><![CDATA[http://e.com/?a&b" * 20_000, id="sections of URLs without end"),
         pytest.param(
-            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 2_000,
+            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 500,
             id="one URL in ten is relative",
         ),
         pytest.param(HEAD + b"<url>" + b"\n " * 1_000_000 + b"</url>", id="white space in a record"),
-        pytest.param(HEAD + b"<url>" + b"a<x/>" * 100_000 + b"</url>", id="bare texts"),
-        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 100_000 + b"</loc></url>", id="empty sections"),
+        pytest.param(HEAD + b"<url>" + b"a<x/>" * 30_000 + b"</url>", id="bare texts"),
+        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 15_000 + b"</loc></url>", id="empty sections"),
         pytest.param(HEAD + b"".join(b"<%d-%s/>" % (n, b"n" * 5000) for n in range(100)), id="long names"),
-        pytest.param(HEAD + b"</url>" * 60_000, id="ends without beginning"),
-        pytest.param(b"<rss>" + b"<item><link>" * 30_000, id="nested items"),
+        pytest.param(HEAD + b"</url>" * 25_000, id="ends without beginning"),
+        pytest.param(b"<rss>" + b"<item><link>" * 12_000, id="nested items"),
     ],
 )
 def test_hostile_documents_cost_little(body: bytes) -> None:
@@ -241,7 +241,7 @@ def test_hostile_documents_cost_little(body: bytes) -> None:
     read_start(len(body))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 11_000_000
+    assert peak < 8_000_000
 
 
 @pytest.mark.parametrize("body", [HEAD + b"<url><loc>http://e.com/", b"http://e.com/", b"<rss><item><link>"])
@@ -251,11 +251,11 @@ def test_tiny_portions_of_something_endless(body: bytes) -> None:
     def read_drops(count: int) -> None:
         assert urls(list(read(iter([body, *repeat(b"a", count)])))) == []
 
-    assert_linear(read_drops, 200_000)
+    assert_linear(read_drops, 160_000)
 
 
 def test_long_fields_are_cut() -> None:
-    """A title that is too long is cut, a URL that is too long is no entry; the record after it is read."""
+    """A title that is too long is cut, a URL that is too long is not an entry; the record after it is read."""
     long = b"<url><loc>http://e.com/" + b"a" * 200_000 + b"</loc></url>"
     title = b"<url><loc>http://e.com/t</loc><title>" + b"t" * 200_000 + b"</title></url>"
     values = list(read(HEAD + long + title + record(3) + b"</urlset>"))
@@ -275,7 +275,7 @@ def test_a_line_that_is_too_long_is_passed_over() -> None:
 
 
 def test_items_of_an_entry_are_bounded() -> None:
-    """An entry holds so many images and no more."""
+    """An entry holds at most `limits.items` images."""
     image = b"<image:image><image:loc>http://e.com/i</image:loc></image:image>"
     values = list(
         read(HEAD + b"<url><loc>http://e.com/</loc>" + image * 30 + b"</url></urlset>", limits=Limits(items=10))
@@ -305,7 +305,7 @@ def test_texts_of_an_entry_are_bounded_together(item: bytes) -> None:
     assert peak < 6_000_000
 
 
-def test_a_million_urls_take_no_more_memory_than_a_few() -> None:
+def test_many_urls_take_no_more_memory_than_a_few() -> None:
     """Memory is that of a window, not that of the file (the large runs are in bench)."""
 
     def peak(records: int) -> int:
@@ -316,4 +316,4 @@ def test_a_million_urls_take_no_more_memory_than_a_few() -> None:
         tracemalloc.stop()
         return highest
 
-    assert peak(200_000) < peak(10_000) + 1_000_000
+    assert peak(30_000) < peak(5_000) + 1_000_000

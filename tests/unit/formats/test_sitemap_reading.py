@@ -124,7 +124,7 @@ def test_urls_as_they_are_written(loc: str, url: str, problems: list[str]) -> No
 
 
 def test_relative_urls_without_a_base() -> None:
-    """Where nobody knows what a URL is relative to, it is told and not given."""
+    """A relative URL without a known base is reported as a problem and not returned."""
     assert values(urlset("<url><loc>/a</loc></url>"), "") == [Problem("relative-url", "/a")]
 
 
@@ -234,7 +234,7 @@ def test_index() -> None:
     ],
 )
 def test_a_record_is_what_it_says(body: str) -> None:
-    """A page is no sitemap because it stands in an index, nor the other way round."""
+    """A page is not a sitemap because it stands in an index, nor the other way round."""
     found = [value for value in values(body.encode()) if not isinstance(value, Problem)]
     assert found == [Child("http://e.com/1.xml"), Entry("http://e.com/2")]
     assert "bad-markup" in reasons(body.encode())
@@ -265,7 +265,7 @@ def test_text_lists(body: bytes) -> None:
 
 
 def test_dirty_text_lists() -> None:
-    """A line that is no URL is told; a URL with white space in it is one URL; a path is relative."""
+    """A line that is not a URL is told; a URL with white space in it is one URL; a path is relative."""
     assert values(b"http://e.com/a b\nhello world\n/c\n") == [
         Entry("http://e.com/a b"),
         Problem("not-a-url", "hello world"),
@@ -319,7 +319,7 @@ def test_garbage_before_the_document() -> None:
 
 
 def test_feeds() -> None:
-    """Of a feed, each item's own link, date and title; the link of the channel is no entry."""
+    """Of a feed, each item's own link, date and title; the link of the channel is not an entry."""
     rss = b"""<rss version="2.0"><channel><link>http://e.com/</link><title>Channel</title>
       <lastBuildDate>Sat, 01 Jan 2005 00:00:00 GMT</lastBuildDate>
       <item><media:title>No</media:title><title>One</title><link>/1</link><source><link>http://no.example/</link></source>

@@ -76,7 +76,7 @@ def test_characters_that_xml_cannot_hold_are_left_out() -> None:
     "entry", [Entry(BASE, priority=1.5), Entry(BASE, Lastmod(1e15, Granularity.DAY)), Entry(BASE + "a" * 3000)]
 )
 def test_what_no_sitemap_can_hold_is_our_mistake(entry: Entry) -> None:
-    """An impossible entry is an error of whoever made it, not a problem of the web."""
+    """An impossible entry is an error of the caller, not a problem of the web."""
     with pytest.raises(ValueError):
         list(write([entry], base=BASE, max_bytes=2000))
     with pytest.raises(ValueError):

@@ -197,7 +197,7 @@ def test_a_loose_tolerance_is_kept_and_cheap() -> None:
         (([0], [0], 1, float("nan")), "damping"),
     ],
 )
-def test_what_is_no_graph_is_refused(arguments: tuple[object, ...], text: str) -> None:
+def test_what_is_not_a_graph_is_refused(arguments: tuple[object, ...], text: str) -> None:
     """The message says which argument, and what is wrong with it."""
     with pytest.raises(ValueError, match=text):
         pagerank(*arguments)  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def test_nothing_to_solve(solve: Solve) -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0, -1e6])
 def test_a_solver_that_fails_is_left(wrong: float) -> None:
-    """Quick answers that are no answers cost time, not truth: the sure way takes over."""
+    """Quick answers that are not answers cost time, not truth: the sure way takes over."""
     used: list[Solve] = []
     passed = web()
 

@@ -98,7 +98,7 @@ class KeptVersions:
         self._end(Failed(self._task(url), "timeout", at, 0.5), at)
 
     def robots(self, site: str, at: float) -> None:
-        """An answer that is no page."""
+        """An answer that is not a page."""
         task = FetchTask(
             Url(f"http://{site}/robots.txt"), site_of(Url(f"http://{site}/")), Purpose.ROBOTS, Lane.FILES, at
         )

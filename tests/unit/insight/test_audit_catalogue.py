@@ -139,7 +139,7 @@ def of_an_index(folder: Path, *visited: str) -> Audit:
         return audit(views, ["a.test"], None, is_whole=True)
 
 
-def test_an_index_that_was_not_read_to_its_end_accuses_nobody(tmp_path: Path) -> None:
+def test_an_index_that_was_not_read_to_its_end_yields_no_finding(tmp_path: Path) -> None:
     """Whether a page is missing in a sitemap is judged when all its files were read, and said to be unjudged before."""
     part, whole = of_an_index(tmp_path / "part", "one"), of_an_index(tmp_path / "whole", "one", "two")
     assert part.unjudged["pages-unlisted"] == "1 file of the sitemap was not read yet"

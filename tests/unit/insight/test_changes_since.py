@@ -100,7 +100,7 @@ def test_filters(folder: Path, tmp_path: Path) -> None:
 
 
 def test_levels_are_those_that_the_crawl_gave(tmp_path: Path) -> None:
-    """A clock that moved is no change; a word in a long text is a small one."""
+    """A clock that moved is not a change; a word in a long text is a small one."""
     words = " ".join(f"word{number}" for number in range(2000))
     with KeptVersions(tmp_path) as kept:
         kept.page(A, article(words, "at 12:30"), T)

@@ -75,7 +75,7 @@ def test_what_cannot_be_read_is_said(folder: Path) -> None:
     assert diff_of(folder, A, T, T + 20).problem == "damaged"
 
 
-def test_navigation_is_no_part_of_the_text(tmp_path: Path) -> None:
+def test_navigation_is_not_part_of_the_text(tmp_path: Path) -> None:
     """Only lines of the main text are compared, and links wherever they are."""
     old = "<nav><p><a href='/1'>One</a></nav><main><p>The main text is long enough to count.</p></main>"
     new = "<nav><p><a href='/2'>Two</a></nav><main><p>The main text is long enough to count.</p></main>"

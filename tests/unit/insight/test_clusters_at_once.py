@@ -59,7 +59,7 @@ def page(name: str, sketch: bytes | None, when: int, **more: object) -> Row:
 
 
 def varied(sketch: np.ndarray, share: float, random: np.random.Generator) -> bytes:
-    """The same, but for so many of its values, and one at least."""
+    """The same, but for a share of its values, and one at least."""
     other = random.integers(0, 2**32, VALUES, np.uint32)
     is_other = random.random(VALUES) < share
     is_other[random.integers(VALUES)] = True

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.insight.listed import Listed, listed_urls
 from periplus.model import Url
@@ -43,7 +44,7 @@ def write(folder: Path, number: int, rows: Sequence[Row]) -> None:
 
 
 def judge(sitemap: str, urls: Sequence[Url]) -> list[tuple[Url, str]]:
-    """A file may list what lies on its host; a session is no part of a name."""
+    """A file may list what lies on its host; a session is not part of a name."""
     host = sitemap.split("/")[2]
     return [(Url(url.partition("?sid")[0]), "" if url.split("/")[2] == host else "foreign") for url in urls]
 
@@ -75,7 +76,7 @@ SUMMARIES = st.tuples(st.sampled_from(FILES), st.sampled_from([1, 2])).map(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(20))
 @given(st.lists(PAGES | PAGES | SUMMARIES, max_size=40), st.integers(1, 20))
 def test_each_url_comes_once(rows: list[Row], size: int) -> None:
     """With its first file, the number of its files, and a refusal only where no file may list it."""
@@ -109,7 +110,7 @@ def test_they_come_in_the_order_of_the_lists_with_what_is_said_of_them(tmp_path:
 
 
 def test_a_reading_that_was_broken_off_lists_nothing(tmp_path: Path) -> None:
-    """The file is read again; until then nobody knows all that it lists."""
+    """The file is read again; until then its list is incomplete."""
     rows = [Row(FILES[0], "http://a.test/old", read_at=1), Row(FILES[0], "http://a.test/new", read_at=2)]
     write(tmp_path / "tables" / "sitemap_entries", 0, [*rows, Row(FILES[0], "", "summary", 2)])
     assert [each.url for each in read(tmp_path)] == ["http://a.test/new"]

@@ -41,7 +41,7 @@ def test_the_archive_of_the_paper(tmp_path: Path) -> None:
 
 
 def test_first_seen_shares_leave_ties_out(tmp_path: Path) -> None:
-    """78 of 100 earlier in sitemaps and 22 later, as in the paper; what both saw at once counts for nobody."""
+    """78 of 100 earlier in sitemaps and 22 later, as in the paper; what both saw at once counts for neither."""
     made = Made(tmp_path)
     for number in range(120):
         made.told(f"{A}/{number}", "sitemap", 10)
@@ -72,7 +72,7 @@ def test_what_a_ping_adds(tmp_path: Path) -> None:
 
 
 def test_index_coverage_and_utility(tmp_path: Path) -> None:
-    """What forbids it, is not there, or names another URL is not indexed; whoever knows the indexed URL is credited."""
+    """What forbids it, is not there, or names another URL is not indexed; the source of the indexed URL is credited."""
     made = Made(tmp_path)
     pages: list[tuple[str, str, dict[str, Any]]] = [("good", "sitemap", {})]
     pages += [("own", "link", {"canonical": f"{A}/own"}), ("hidden", "link", {"noindex": True})]

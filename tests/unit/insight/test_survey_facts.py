@@ -126,7 +126,7 @@ def test_an_agent_has_one_name(written: str, name: str) -> None:
 
 
 def test_a_hostile_agent_is_cut() -> None:
-    """A name has a bound, and what is no name costs little."""
+    """A name has a bound, and what is not a name costs little."""
     assert len(agent_name("x" * 100_000)) <= 80
     assert agent_name(("- " * 50_000) + "1") == agent_name("- " * 40)
 
@@ -254,7 +254,7 @@ def test_a_moved_file_counts_where_it_is_named(crawled: Crawled) -> None:
     }
 
 
-def test_what_is_no_sitemap_is_told(crawled: Crawled) -> None:
+def test_what_is_not_a_sitemap_is_told(crawled: Crawled) -> None:
     """Pages, words, failures, prohibitions, files in the middle of being read: each with its word."""
     names = ("html", "words", "gone", "late", "forbidden", "begun")
     lines = b"".join(f"Sitemap: http://a.test/{name}.xml\n".encode() for name in names)
@@ -310,7 +310,7 @@ def test_a_bomb_is_looked_at_no_longer_than_it_takes(crawled: Crawled) -> None:
     assert (file.outcome, file.kind, file.is_gzipped) == ("read", "urlset", True)
 
 
-def test_a_line_that_is_no_domain_is_told(crawled: Crawled) -> None:
+def test_a_line_that_is_not_a_domain_is_told(crawled: Crawled) -> None:
     """What cannot be asked for has its row, and domains that are written twice have one."""
     crawled.robots("http://a.test/robots.txt", ROBOTS)
     facts = robots_of(crawled.facts("A.test", "http://a.test/x", "no domain", "", "a.test"))
@@ -318,7 +318,7 @@ def test_a_line_that_is_no_domain_is_told(crawled: Crawled) -> None:
 
 
 def test_a_lost_archive_costs_what_was_in_it_alone(crawled: Crawled) -> None:
-    """Without bodies nobody knows what a robots.txt says; what the tables say of sitemaps stands."""
+    """Without bodies the rules of a robots.txt are unknown; what the tables say of sitemaps stands."""
     crawled.robots("http://a.test/robots.txt", ROBOTS)
     crawled.sitemap("http://a.test/guess.xml", URLSET)
     crawled.read("http://a.test/guess.xml", SitemapEntry("http://a.test/1"))
@@ -338,7 +338,7 @@ def test_rows_that_are_still_spooled_are_found(crawled: Crawled) -> None:
     assert [fact.outcome for fact in crawled.facts_unsettled("a.test")] == ["file", "read"]
 
 
-def test_a_folder_that_is_no_collection_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_collection_is_refused(tmp_path: Path) -> None:
     """An error says what to type."""
     with pytest.raises(UsageError, match="no tables"):
         list(facts_of_collection(tmp_path))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.insight.survey.readings import FileReading, Readings
 from periplus.store.tables import SCHEMAS
@@ -94,7 +95,7 @@ def by_name(rows: list[Row]) -> list[Row]:
     return [row for row in rows if not row.sitemap.endswith(".gz")] + [r for r in rows if r.sitemap.endswith(".gz")]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(20))
 @given(st.lists(ROWS, max_size=40), st.integers(1, 15))
 def test_arrays_count_as_fingers_do(rows: list[Row], size: int) -> None:
     """Pages, what they say, children and problems of the last reading of each file that came to its end."""

@@ -100,7 +100,7 @@ def test_the_report_holds_nothing_of_a_domains_markup(survey: Survey, tmp_path: 
 
 
 def test_long_histograms_are_told_in_classes(tmp_path: Path) -> None:
-    """Nobody reads a thousand rows of ones: the report has classes, and no domain is lost between them."""
+    """A thousand rows of ones are not readable: the report has classes, and no domain is lost between them."""
     survey = Survey()
     for number in range(1_001):
         survey.add(FileFact(f"http://d{number}.test/s.xml", f"d{number}.test", "", kind="urlset", entries=number))

@@ -40,7 +40,7 @@ def test_the_tree_folds_to_as_few_leaves_as_are_allowed(m: int, expected: list[t
 
 
 def test_a_long_list_stays_unfolded_where_too_few_leaves_would_remain() -> None:
-    """The report's failure on mp3va.com is reproduced, not mended, by the exact algorithm."""
+    """The report's failure on mp3va.com is reproduced, not fixed, by the exact algorithm."""
     found = weights(ulinks(MP3VA, 5, 5, exact=True))
     assert found[:1] == [("upcoming", 3.0)]
     assert [name.partition("/")[0] for name, _ in found[1:]] == ["release"] * 4
@@ -76,7 +76,7 @@ def test_heavy_prefixes_of_a_large_site_are_found_in_a_sample() -> None:
     assert first[0].share == pytest.approx(2 / 3, abs=0.02)
 
 
-def test_what_is_no_url_is_counted_and_left_out() -> None:
+def test_what_is_not_a_url_is_counted_and_left_out() -> None:
     """Lists hold anything."""
     sample = Sample(["http://a.com/x", "mailto:me@a.com", "", "\x00"])
     assert (sample.total, sample.unreadable) == (1, 3)

@@ -48,7 +48,7 @@ def test_categories_are_shown_instead_of_cities() -> None:
     assert ulinks(urls, 5, exact=True)[0].section == "www.zvents.com/chicago-il"
 
 
-def test_the_parts_of_many_items_are_no_categories() -> None:
+def test_the_parts_of_many_items_are_not_categories() -> None:
     """Every product has reviews; what the site has is products."""
     words = [a + b for a in "abcdefgh" for b in "ijklmnop"]
     urls = [f"http://shop.com/product/{word}/{part}" for word in words for part in ("reviews", "pictures")]
@@ -63,7 +63,7 @@ def test_the_shorter_axis_wins() -> None:
     assert set(sections(ulinks(urls, 3, 3))) == {"men", "women", "kids"}
 
 
-def test_the_months_of_a_blog_are_no_categories() -> None:
+def test_the_months_of_a_blog_are_not_categories() -> None:
     """01 recurs under every year, and says nothing."""
     urls = [
         f"http://blog.com/{year}/{month:02}/post-{n}"
@@ -110,8 +110,8 @@ def test_a_page_and_the_folder_of_its_name_are_one_place() -> None:
     assert all(link.is_listed for link in found)
 
 
-def test_a_prefix_that_is_no_page_gives_way_to_the_nearest_page_below() -> None:
-    """Nobody is sent to a page that is not there; the one with most below is preferred."""
+def test_a_prefix_that_is_not_a_page_gives_way_to_the_nearest_page_below() -> None:
+    """No link leads to a page that is not there; the one with most below is preferred."""
     urls = [f"http://a.com/docs/guide/{n}" for n in range(9)] + [f"http://a.com/docs/api/{n}" for n in range(3)]
     urls += ["http://a.com/docs/guide/", "http://a.com/docs/api/"]
     link = ulinks(urls, 1, 1)[0]
@@ -172,7 +172,7 @@ def test_siblings_after_the_third_give_way() -> None:
     assert found[3] == "blog"
 
 
-def test_years_are_no_places_to_go_to() -> None:
+def test_years_are_not_places_to_go_to() -> None:
     """A section of words goes before a heavier one that is a mere number."""
     urls = [f"http://a.com/2024/{name}" for name in "abc"] + [f"http://a.com/recipes/{name}" for name in "ab"]
     assert sections(ulinks(urls, 2, 2))[0] == "recipes"

@@ -1,4 +1,4 @@
-"""`insight.views`: what is reckoned in partitions is what is reckoned in one memory, whichever way was taken."""
+"""`insight.views`: what is computed in partitions equals what is computed in memory, whichever way was taken."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def made_in(folder: Path) -> None:
     made.write()
 
 
-def reckoned(folder: Path, settings: ViewSettings | None = None, executor: Executor | None = None) -> list[Any]:
+def computed(folder: Path, settings: ViewSettings | None = None, executor: Executor | None = None) -> list[Any]:
     made_in(folder)
     with Views(folder, settings=settings, executor=executor) as views:
         return [views.rows(f"select * from {name} order by all") for name in ("urls", "site_ranks")]
 
 
 def test_an_executor_that_is_given_does_the_work(tmp_path: Path) -> None:
-    """However small the tables: whoever names a cluster wants it to be used. Nothing but the result is left behind."""
+    """However small the tables: an executor that is named is used. Nothing but the result is left behind."""
     executor = Counting()
-    one, other = reckoned(tmp_path / "one"), reckoned(tmp_path / "other", executor=executor)
+    one, other = computed(tmp_path / "one"), computed(tmp_path / "other", executor=executor)
     assert executor.asked > 10
     assert [[row["url"] for row in one[0]]] == [[row["url"] for row in other[0]]]
     for rows, others in zip(one, other, strict=True):
@@ -59,8 +59,8 @@ def test_an_executor_that_is_given_does_the_work(tmp_path: Path) -> None:
 
 
 def test_more_than_allowed_is_computed_in_partitions(tmp_path: Path) -> None:
-    """By processes of this machine, if nobody else is named: with the same result."""
-    one, other = reckoned(tmp_path / "one"), reckoned(tmp_path / "other", ViewSettings(memory_bytes=2_000))
+    """By processes of this machine, if no executor is named: with the same result."""
+    one, other = computed(tmp_path / "one"), computed(tmp_path / "other", ViewSettings(memory_bytes=2_000))
     assert [row["same_as"] for row in one[0]] == [row["same_as"] for row in other[0]]
     assert [row["pagerank"] for row in one[0]] == pytest.approx([row["pagerank"] for row in other[0]], abs=1e-6)
 

@@ -24,7 +24,14 @@ KNOWN = {
 }
 
 
-@pytest.fixture(scope="module", params=MIXES, ids=lambda mix: mix.name)
+SHORT = ("Figure 2 mix", "fitted mix, spread")
+"""One mix of each figure, and one of each way to spread: enough for every run."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(mix, id=mix.name, marks=() if mix.name in SHORT else pytest.mark.slow) for mix in MIXES],
+)
 def figure(request: pytest.FixtureRequest) -> Figure6:
     return figure_6(request.param, SEEDS, budgets=BUDGETS)
 
@@ -107,7 +114,7 @@ def test_media_waste() -> None:
 
 
 def test_archive_sizes() -> None:
-    """Our archives are as small as the paper reckons: a description shrinks to about a third."""
+    """Our archives are as small as the paper estimates: a description shrinks to about a third."""
     found = archive_findings(seeds=(0,), pages=10_000)
     assert 60 <= found[0].ours <= 68
     assert 18 <= found[1].ours <= 26

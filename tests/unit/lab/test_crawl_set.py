@@ -72,7 +72,7 @@ def test_a_dirty_line_is_left_out_with_its_reason(tmp_path: Path, line: str, rea
     assert read.left_out[reason] == 1
 
 
-def test_what_nobody_names_has_no_name_and_mean_importance(tmp_path: Path) -> None:
+def test_an_unnamed_page_has_no_name_and_mean_importance(tmp_path: Path) -> None:
     """And is counted."""
     read = read_crawl_set(folder_of(tmp_path, histories=HISTORY, pages=URLS.split("\n")[0], importance="5\t2\n7\tx\n"))
     assert (read.left_out["page-unknown"], read.left_out["importance-unknown"]) == (2, 2)

@@ -1,4 +1,4 @@
-"""Signals over a history of days: as precise and complete as asked for, and heard by whoever has ears."""
+"""Signals over a history of days: as precise and complete as asked for, and used by the policies that read them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_good_signals_are_worth_hearing_and_useless_ones_do_no_harm(poisson: Win
     """Learned with signals against the same without, on days and Brandman's mix; and against who believes all."""
     fresh = {
         (policy, signals): simulate_freshness(poisson, policy, 0.1, signals=signals).freshness
-        for policy in ("learned", "deaf", "informed", "trusting")
-        for signals in ("good", "useless")
+        for signals, policies in (("good", ("informed",)), ("useless", ("trusting",)))
+        for policy in ("learned", "deaf", *policies)
     }
     assert fresh["learned", "good"] > 1.05 * fresh["deaf", "good"]
     assert fresh["learned", "good"] > 0.95 * fresh["informed", "good"]
@@ -60,7 +60,7 @@ def test_good_signals_are_worth_hearing_and_useless_ones_do_no_harm(poisson: Win
     assert fresh["trusting", "useless"] < fresh["learned", "useless"]
 
 
-def test_without_signals_nobody_is_deaf(poisson: Window) -> None:
+def test_without_signals_ignoring_them_changes_nothing(poisson: Window) -> None:
     """Where none come, hearing makes no difference."""
     heard, deaf = (simulate_freshness(poisson, policy, 0.1) for policy in ("learned", "deaf"))
     assert (heard.freshness, heard.needless) == (deaf.freshness, deaf.needless)

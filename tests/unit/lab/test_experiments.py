@@ -142,7 +142,7 @@ def test_a_complete_crawl_has_everything(results: list[OrderingResult]) -> None:
 
 
 def test_the_oracle_is_not_beaten_early(results: list[OrderingResult]) -> None:
-    """At a tenth of the pages nobody is above the one who knows."""
+    """At a tenth of the pages no ordering is above the one that knows PageRank."""
     for seed in (7, 8):
         early = {each.policy: dict(each.mass)[0.1] for each in results if each.seed == seed}
         assert early["optimal"] == max(early.values())
@@ -202,19 +202,19 @@ def end_at_once(job: int, progress: Progress) -> int:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_in_a_worker_comes_back(workers: int) -> None:
-    """What a job raises is raised where it was asked for, hint and all, and nobody is left behind."""
+    """What a job raises is raised where it was asked for, hint and all, and no process is left behind."""
     with pytest.raises(ConfigError, match="3 is odd") as refusal:
         list(run_jobs(halve, [2, 4, 3, 8], total=4, steps=10, workers=workers))
     assert refusal.value.hint == "even ones"
 
 
 def test_a_worker_that_dies_is_noticed() -> None:
-    """A process that ends without an answer is an error that says so, not a wait for ever."""
+    """A process that ends without an answer is an error that says so, not an endless wait."""
     with pytest.raises(UsageError, match="ended before its time"):
         list(run_jobs(end_at_once, [1, 2, 3], total=3, steps=10, workers=2))
 
 
-def test_whoever_stops_listening_ends_the_workers() -> None:
+def test_leaving_early_ends_the_workers() -> None:
     """Leaving early, as Ctrl-C does, ends the processes."""
     done = run_jobs(halve, [2, 4, 6, 8], total=4, steps=10, workers=2)
     assert next(done).result in (1, 2)

@@ -82,7 +82,7 @@ def test_workers_come_to_the_same_table(web: Web, table: dict[tuple[int, float],
     assert told[-1][0] == told[-1][1]
 
 
-def test_the_first_case_is_run_although_nobody_asked(web: Web) -> None:
+def test_the_first_case_is_always_run(web: Web) -> None:
     """Who asks for 8 connections alone still gets a speed-up over one."""
     (only,) = speedups(web, connections=(8,), bandwidths=(2e7,), limit=200)
     assert only.connections == 8

@@ -40,7 +40,7 @@ def test_verdict(paper: float | None, ours: float, verdict: str) -> None:
 
 
 def test_repetitions_carry_their_interval() -> None:
-    """A value of several seeds is their mean, with bounds; a value that is no number is compared with nothing."""
+    """A value of several seeds is their mean, with bounds; a value that is not a number is compared with nothing."""
     told = finding("gain", 25, [24.0, 26.0, 25.0], "%", tolerance=1)
     assert (told.ours, told.verdict) == (25, "agrees")
     assert told.low is not None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
 from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories
@@ -56,7 +57,7 @@ def test_everything_every_day(pages: list[list[float]]) -> None:
 
 @given(changes)
 def test_nothing_ever(pages: list[list[float]]) -> None:
-    """Without a fetch a copy is stale from its first change for ever, and its age is counted from there."""
+    """Without a fetch a copy is stale from its first change on, and its age is counted from there."""
     warm = 8 * WARM_UP
     since = [page[0] for page in pages if page]
     told = simulate_freshness(history(*pages), "metadata", 1.0, settings=RefreshSettings(archive_bytes=10**9))
@@ -147,7 +148,7 @@ def bars(mix: HistorySettings) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.random.default_rng(mix.seed).permutation(bar)
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(3))
 @given(st.integers(0, 1000), st.sampled_from([0.05, 0.2, 0.5]))
 def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
     """The policy that knows the future is at least as fresh over time as those that know the past, within a fetch."""
@@ -160,7 +161,7 @@ def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
 
 
 def test_page_counts_from_its_birth() -> None:
-    """A page born in the window has a copy from then on; its birth is no change, and before it nothing counts."""
+    """A page born in the window has a copy from then on; its birth is not a change, and before it nothing counts."""
     told = simulate_freshness(
         history([5.0, 6.0], begins=[5.0], ends=8), "metadata", 1.0, start=0.0, settings=RefreshSettings(10**6)
     )

@@ -126,7 +126,7 @@ def test_gaps_and_edge_lists_say_the_same(rows: list[list[int]]) -> None:
 
 
 def test_hosts_and_groups_make_sites(tmp_path: Path) -> None:
-    """A file of hosts, or so many neighbours each; the first page of each is a seed."""
+    """A file of hosts, or a number of neighbours each; the first page of each is a seed."""
     path = written(tmp_path, "g.adj.txt", "1 1\n\n0 1 2\n0\n")
     hosts = written(tmp_path, "hosts.txt", "a.org\na.org\nb.org\nb.org\n")
     for web in (read_graph(path, hosts=hosts), read_graph(path, pages_per_site=2)):
@@ -173,7 +173,7 @@ def test_the_header_of_a_csv_file_is_not_a_link(tmp_path: Path, text: str) -> No
 
 
 def test_everything_can_be_reached_from_few_seeds(tmp_path: Path) -> None:
-    """A ring that nobody leads to needs one seed, not all of its pages."""
+    """A ring without links to it needs one seed, not all of its pages."""
     web = read_graph(written(tmp_path, "g.txt", "0 1\n0 2\n0 3\n1 0\n4 5\n5 4\n5 3\n6 6\n"))
     assert web.seeds.tolist() == [0, 5, 6]
 
@@ -194,7 +194,7 @@ def test_everything_can_be_reached_from_few_seeds(tmp_path: Path) -> None:
         ("g.dat", "9 1 1\n1 http://a/\n", ":"),
     ],
 )
-def test_what_is_no_graph_is_refused_with_its_line(tmp_path: Path, name: str, text: str, where: str) -> None:
+def test_what_is_not_a_graph_is_refused_with_its_line(tmp_path: Path, name: str, text: str, where: str) -> None:
     """A person must find the line."""
     with pytest.raises(ConfigError, match=f"{name}{where}") as caught:
         read_graph(written(tmp_path, name, text))
@@ -202,7 +202,7 @@ def test_what_is_no_graph_is_refused_with_its_line(tmp_path: Path, name: str, te
 
 
 @pytest.mark.parametrize("body", [b"\0\1\2binary\0", b"\x1f\x8bcut", b"BZh9", b"\x28\xb5\x2f\xfdxx", b""])
-def test_what_is_no_text_is_refused(tmp_path: Path, body: bytes) -> None:
+def test_what_is_not_text_is_refused(tmp_path: Path, body: bytes) -> None:
     """Not a traceback of some library."""
     path = tmp_path / "graph.txt"
     path.write_bytes(body)

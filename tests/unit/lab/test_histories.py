@@ -40,7 +40,7 @@ def test_the_end_may_be_known(tmp_path: Path) -> None:
     ("line", "where"),
     [("only one column", ":5"), ("a\tb\t1\tsoon", ":5"), ("a\tb\t1\t", ":5"), ("a\tb\t1\t1 inf", ":5")],
 )
-def test_what_is_no_history_is_refused_with_its_line(tmp_path: Path, line: str, where: str) -> None:
+def test_what_is_not_a_history_is_refused_with_its_line(tmp_path: Path, line: str, where: str) -> None:
     """A person must find the line."""
     path = tmp_path / "changes.tsv"
     path.write_text(f"{TEXT}{line}\n")

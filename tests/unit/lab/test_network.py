@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
+from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.network import FreeLine, NetworkSettings, SharedLine, line_of
 
@@ -99,7 +100,7 @@ def test_a_shared_line_equals_a_plain_simulation(wanted: list[Fetch], bandwidth:
 
 
 @given(fetches)
-def test_a_line_that_is_never_full_is_no_line(wanted: list[Fetch]) -> None:
+def test_a_line_that_is_never_full_is_not_a_line(wanted: list[Fetch]) -> None:
     """A shared line that carries all there is equals a free one: latency and size over the site's speed."""
     alone = [each.at + each.latency + each.size / each.speed for each in wanted]
     assert ends(FreeLine(), wanted) == pytest.approx(alone)
@@ -124,7 +125,7 @@ def test_a_full_line_stays_full(pages: list[tuple[int, int]]) -> None:
     assert max(got) == pytest.approx(sum(size for size, _ in pages) / 1000.0)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(15))
 @given(st.lists(st.tuples(st.floats(0, 5), st.integers(1, 100_000), st.integers(100, 50_000)), min_size=1, max_size=20))
 def test_one_after_the_other_takes_the_sum(pages: list[tuple[float, int, int]]) -> None:
     """With one connection nothing is shared: the time of all is the sum of the times of each."""

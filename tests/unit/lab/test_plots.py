@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.findings import Curve
 from periplus.lab.simulate.plots import Mark, Plot, draw, save, sparkline
@@ -217,7 +218,7 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
     assert "A title" in texts(draw(plot(())))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(5))
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_any_names_make_wellformed_xml(title: str, name: str) -> None:
     """Names come from the web: markup, formulas, control characters and every script are text like any other."""
@@ -249,7 +250,7 @@ def test_long_words_stay_on_the_page() -> None:
     ],
     ids=["curves", "marks", "lengths"],
 )
-def test_what_nobody_can_read_is_refused(wrong: Plot) -> None:
+def test_what_cannot_be_read_is_refused(wrong: Plot) -> None:
     """Too many curves or marks, and columns of different lengths, are our own mistake: the hint says what to do."""
     with pytest.raises(UsageError) as error:
         draw(wrong)
@@ -286,7 +287,7 @@ def test_drawing_needs_no_folder_of_settings_and_says_nothing(tmp_path: Path) ->
 
 
 def test_a_users_own_style_does_not_show() -> None:
-    """The settings of matplotlib belong to whoever uses it beside us: they neither change our plots nor are changed."""
+    """The settings of matplotlib belong to the user's program: they neither change our plots nor are changed."""
     import matplotlib
 
     before = draw(plot(shares(["a"])))

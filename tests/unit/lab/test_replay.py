@@ -104,7 +104,7 @@ def test_unvisited_urls_come_along_when_asked_for(crawled: Crawled, tmp_path: Pa
     assert more.took[len(few) :] == pytest.approx(more.took[: len(few)].mean())
 
 
-def test_what_is_no_collection_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_collection_is_refused(tmp_path: Path) -> None:
     """With a word on what to give instead."""
     with pytest.raises(CollectionError, match="is not a collection") as caught:
         web_of_collection(tmp_path)

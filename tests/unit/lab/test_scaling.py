@@ -1,4 +1,4 @@
-"""The model of many shards: its placement is the crawl's, its formulas give what can be reckoned by hand."""
+"""The model of many shards: its placement is the crawl's, its formulas give what can be computed by hand."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from tests.hypothesis_depth import examples
 
 from periplus.crawl.placement import owner_of
 from periplus.lab.simulate.placed import owners, site_name
@@ -46,7 +47,7 @@ def test_sites_are_placed_as_crawls_place_them() -> None:
         assert placed[count].tolist() == [owner_of(site_name(number), count) for number in range(500)]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 40_000), st.integers(1, 40))
 def test_any_site_is_placed_as_crawls_place_it(number: int, shards: int) -> None:
     """Whichever block of sites it falls into."""
@@ -159,7 +160,7 @@ def linked(*links: tuple[int, int]) -> ScalingWeb:
 
 
 def test_a_shard_tells_of_a_url_once() -> None:
-    """Four times the same link, and another: two discoveries of five. Links within the shard are nobody's business."""
+    """Four times the same link, and another: two discoveries of five. Links within the shard are not sent."""
     web = linked((0, 5), (0, 5), (0, 5), (0, 5), (0, 9), (1, 2))
     found = traffic(web, ints(0, 1, 2), 3, 1.0, ExchangeSettings())
     assert found.told.tolist() == [[0, 1, 1], [1, 0, 0], [0, 0, 0]]

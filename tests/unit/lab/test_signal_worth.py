@@ -1,4 +1,4 @@
-"""What signals are worth: rows for every quality or value, whoever reckons them."""
+"""What signals are worth: rows for every quality or value, whichever process computes them."""
 
 from __future__ import annotations
 

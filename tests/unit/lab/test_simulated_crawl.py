@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.crawl import SimulatedCrawl, Trace
 from periplus.lab.simulate.generated import WebSettings, generate, small_settings
@@ -54,7 +55,7 @@ def test_failing_pages_are_tried_and_given_up(name: str) -> None:
     assert set(trace.page.tolist()) == set(range(240))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(8))
 @given(
     name=st.sampled_from(["breadth_first", "largest_site", "random", "opic", "batch"]),
     connections=st.integers(1, 20),
@@ -99,7 +100,7 @@ def test_a_seed_decides_everything(name: str) -> None:
 
 
 def test_a_limit_ends_the_crawl() -> None:
-    """So many pages and no more."""
+    """After exactly `limit` pages."""
     trace = crawled(tiny(4), "breadth_first", NetworkSettings(connections=7), limit=100)
     assert len(trace.page) == 100
 
@@ -121,7 +122,7 @@ def test_a_connection_costs_its_latency_once_a_visit() -> None:
     assert trace.ended_at == pytest.approx(sent + 4 * web.latency[0])
 
 
-@pytest.fixture(scope="module", params=[0, 1])
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.slow)])
 def makespans(request: pytest.FixtureRequest) -> dict[tuple[str, int, int], float]:
     """How long crawls take, in multiples of the time that the largest site needs."""
     web = ranked(one_second_web(request.param))
@@ -138,7 +139,7 @@ def makespans(request: pytest.FixtureRequest) -> dict[tuple[str, int, int], floa
 
 
 def test_length_is_a_rule_for_the_makespan(makespans: dict[tuple[str, int, int], float]) -> None:
-    """With one robot: nobody is below the floor; Length is within 5 % of it, Optimal above it, Depth far above both.
+    """With one robot: none is below the floor; Length is within 5 % of it, Optimal above it, Depth far above both.
 
     On another web of the kind the values were +3.5 %, +12 % and +32 %.
     """

@@ -127,7 +127,7 @@ def test_a_seed_is_a_web() -> None:
 
 
 def test_blocks_leave_no_seam() -> None:
-    """Links are drawn for so many pages at a time; a web of several blocks is as well linked throughout."""
+    """Links are drawn for a block of pages at a time; a web of several blocks is as well linked throughout."""
     web = generate(WebSettings(pages=450_000, sites=100, links=3.0))
     thirds = np.add.reduceat(np.diff(web.starts), [0, 150_000, 300_000]) / 150_000
     assert thirds == pytest.approx([3.0] * 3, rel=0.05)
@@ -154,7 +154,7 @@ def test_impossible_webs_are_refused(wrong: WebSettings) -> None:
 
 @pytest.mark.parametrize("settings", [WebSettings(pages=1, sites=1), WebSettings(unlinked=1.0), WebSettings(links=0.0)])
 def test_the_smallest_and_the_loneliest_webs_are_webs(settings: WebSettings) -> None:
-    """One page; sites that nobody links to; nothing but the tree."""
+    """One page; sites without links to them; nothing but the tree."""
     web = generate(settings)
     sources, targets = web.edges
     assert (depths(web) >= 0).all()

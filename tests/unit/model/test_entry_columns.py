@@ -20,7 +20,7 @@ entries = st.builds(
 
 @given(st.lists(entries, max_size=8))
 def test_they_are_a_sequence_of_entries(some: list[SitemapEntry]) -> None:
-    """To whoever asks for each by itself there is no difference."""
+    """Read one by one, they are the same."""
     made = EntryColumns.of(some)
     assert list(made) == some
     assert [made[place] for place in range(-len(some), len(some))] == some + some

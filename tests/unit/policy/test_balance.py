@@ -69,7 +69,7 @@ def test_tie_moves_nothing_unless_strict() -> None:
 
 
 def test_short_queue_spills_and_gets_no_more() -> None:
-    """Line 18: what one queue cannot use the other gets, without counting in its sample; and nobody is given more
+    """Line 18: what one queue cannot use the other gets, without counting in its sample; and neither is given more
     than it could use."""
     balance = SiteBalance(FULL)
     assert crawl_epoch(balance, {S: True, D: False}, sitemaps=20) == {S: 20, D: 80}
@@ -149,7 +149,7 @@ def test_page_of_both_is_credited_to_both() -> None:
 
 
 def test_page_of_both_counts_in_its_epoch_alone() -> None:
-    """What the other queue does not come to is no page of its best kD; nor is what it comes to an epoch later, nor what
+    """What the other queue does not reach is not a page of its best kD; nor is what it reaches an epoch later, nor what
     one source alone knows, nor a page whose result is not in."""
     balance = SiteBalance(BalanceSettings(epoch=4, first_epoch=4, step=0.5))
     for page in (1, 2, 3):
@@ -183,7 +183,7 @@ def test_strict_form_has_epochs_of_one_length() -> None:
 
 
 def test_shares_can_be_fixed() -> None:
-    """Whoever fixes them gets them, in every epoch; what came of the pages is told all the same."""
+    """Fixed shares are kept in every epoch; the results of the pages are recorded all the same."""
     balance = SiteBalance(BalanceSettings(first_epoch=100, share=0.3, is_fixed=True))
     for _ in range(3):
         assert crawl_epoch(balance, {S: True, D: False}) == {S: 30, D: 70}
@@ -253,7 +253,7 @@ def test_history_is_short_and_packed_small() -> None:
 
 
 def test_other_settings_keep_the_proportion() -> None:
-    """Whoever changes the epoch between two runs keeps what was learnt."""
+    """What was learnt is kept when the epoch's length changes between two runs."""
     balance = SiteBalance(FULL)
     crawl_epoch(balance, {S: True, D: False})
     again = SiteBalance(BalanceSettings(epoch=1000, first_epoch=1000), balance.record)

@@ -65,7 +65,7 @@ def test_hardly_a_text_is_thin(words: int, is_thin: bool) -> None:
     assert are_thin(rows, DuplicateSettings()).tolist() == [is_thin] * 50
 
 
-def test_what_is_no_sketch_is_thin() -> None:
+def test_what_is_not_a_sketch_is_thin() -> None:
     """Whatever a table or a caller holds."""
     rows = rows_of([brief_of(b"short"), brief_of(b"x" * 600)])
     assert are_thin(rows, DuplicateSettings()).tolist() == [True, True]

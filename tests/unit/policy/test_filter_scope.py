@@ -98,7 +98,7 @@ def test_widening_takes_in_the_new_place() -> None:
 
 
 def test_many_seeds_cost_one_question() -> None:
-    """A directory is looked up, not searched for: 20,000 seeds on one site are no burden."""
+    """A directory is looked up, not searched for: 20,000 seeds on one site are not a burden."""
     here = scope("prefix", *(f"https://example.org/user{number}/index.html" for number in range(20_000)))
     assert here.judge(link("https://example.org/user19999/a/b/c")) == Accept()
     assert isinstance(here.judge(link("https://example.org/user20000/a/b/c")), Reject)

@@ -98,7 +98,7 @@ def test_bounds_are_settings() -> None:
         ("http://host.net:81/a.jpg", "jpg"),
     ],
 )
-def test_what_ends_like_a_picture_is_no_page(url: str, extension: str | None) -> None:
+def test_what_ends_like_a_picture_is_not_a_page(url: str, extension: str | None) -> None:
     """Only the end of the path counts; a query may name what it likes."""
     expected = Accept() if extension is None else Reject("extension", extension)
     assert Extensions().judge(link(url)) == expected
@@ -134,7 +134,7 @@ def test_the_list_of_extensions_is_a_setting() -> None:
         ("/a?q=sid=9f86d081884c7d65", None),
     ],
 )
-def test_a_session_is_no_part_of_a_name(url: str, short: str | None) -> None:
+def test_a_session_is_not_part_of_a_name(url: str, short: str | None) -> None:
     """Well-known names only; an ambiguous one only with a made-up value; everything else stays in its order."""
     verdict = Sessions().judge(link("http://host.net" + url))
     assert (verdict.url if isinstance(verdict, Rewrite) else None) == (short and "http://host.net" + short)

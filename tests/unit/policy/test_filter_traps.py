@@ -127,7 +127,7 @@ def with_values(traps: Traps, count: int, unique_every: int) -> None:
 
 
 def test_an_identifier_may_have_any_number_of_values() -> None:
-    """A shop with one page in two under two names is no trap, however many products it has."""
+    """A shop with one page in two under two names is not a trap, however many products it has."""
     traps = Traps(FilterStates())
     with_values(traps, 5000, unique_every=2)
     assert share(traps, "/item.php?id={}") == 1.0
@@ -146,7 +146,7 @@ def test_a_parameter_with_many_values_and_few_contents_is_throttled() -> None:
 
 
 def test_want_of_evidence_refuses_nothing() -> None:
-    """50,000 products that nobody has fetched yet are welcome."""
+    """50,000 products that were not fetched yet are welcome."""
     traps = Traps(FilterStates())
     for number in range(5000):
         traps.admit(link(f"/item.php?id={number}"))

@@ -132,7 +132,7 @@ def test_a_trap_costs_no_more_than_this(world: World, host: str, most: int, endl
     assert 0 < len(walked.fetched) <= most
     if endless:
         ignorant = walk(world, host, UNGUARDED).run(most + 100)
-        assert len(ignorant.fetched) == most + 100, "the trap would hold whoever has no guards"
+        assert len(ignorant.fetched) == most + 100, "the trap would hold a crawler without guards"
 
 
 def test_a_spam_farm_costs_its_hosts_budget(world: World) -> None:

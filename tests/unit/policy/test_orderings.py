@@ -47,7 +47,7 @@ def test_levels(score: float, level: int) -> None:
     assert level_of(score) == level
 
 
-def test_a_score_that_is_no_number_is_a_bug_of_ours() -> None:
+def test_a_score_that_is_not_a_number_is_a_bug_of_ours() -> None:
     """It must not be filed anywhere."""
     with pytest.raises(InvariantError):
         level_of(math.nan)
@@ -105,7 +105,7 @@ def test_orderings_are_chosen_by_name() -> None:
 
 
 def test_the_oracle_must_be_there() -> None:
-    """Nobody knows the PageRank of a page that was never seen: who asks for it says where it comes from."""
+    """The PageRank of a page that was never seen is unknown: the caller passes where it comes from."""
     with pytest.raises(ConfigError):
         ordering("optimal")
     policy = ordering("optimal", oracle={Url("http://h.net/1"): 3.0, Url("http://h.net/2"): 4.0}.__getitem__)

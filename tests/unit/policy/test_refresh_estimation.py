@@ -1,4 +1,4 @@
-"""Rates and the worth of signals, reckoned together from what is kept of pages."""
+"""Rates and the worth of signals, estimated together from what is kept of pages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def living(
     return kept, site, p
 
 
-def reckoned(kept: NDArray[np.void], site: NDArray[np.int64]) -> Estimates:
+def estimated(kept: NDArray[np.void], site: NDArray[np.int64]) -> Estimates:
     return estimate_pages(kept, site, NOW, SiteBeliefs.none(int(site.max()) + 1))
 
 
@@ -63,14 +63,14 @@ def test_the_worth_of_signals_is_learnt(
 ) -> None:
     """Some eight visits to each of fifty pages tell how often a site's signals are right: mixed, good."""
     kept, site, true = living(40, 50, precision, recall, seed=1)
-    found = reckoned(kept, site).precision[:, SignalKind.SITEMAP]
+    found = estimated(kept, site).precision[:, SignalKind.SITEMAP]
     assert np.sqrt(np.mean((found - true) ** 2)) < error
 
 
 def test_noise_is_not_heard() -> None:
     """Where signals are hardly ever right, most sites are taken for silent, and no rate suffers."""
     kept, site, _ = living(20, 400, (0.02, 0.06), (0.02, 0.06), seed=1)
-    told = reckoned(kept, site)
+    told = estimated(kept, site)
     assert (told.precision[:, SignalKind.SITEMAP] == 0).mean() > 0.5
     gamma, kappa = told.heard(site)
     assert (gamma[kappa == 0] == 0).all()
@@ -81,27 +81,27 @@ def test_noise_is_not_heard() -> None:
 def test_rates_are_learnt_beside_signals() -> None:
     """What signals tell is not counted twice: untold changes and right signals sum up to all changes."""
     kept, site, _ = living(20, 200, (0.3, 0.9), (0.2, 0.8), seed=3)
-    told = reckoned(kept, site)
+    told = estimated(kept, site)
     every = told.alpha + told.precision[site, 0] * told.gamma
     assert every.mean() == pytest.approx(0.51, rel=0.1)
 
 
 def test_sites_have_nothing_to_do_with_each_other() -> None:
-    """Reckoned in parts or all at once, the same comes out."""
+    """Estimated in parts or all at once, the result is the same."""
     kept, site, _ = living(7, 30, (0.2, 0.9), (0.2, 0.9), seed=2)
-    whole = reckoned(kept, site)
+    whole = estimated(kept, site)
     cuts = list(parts(site, most=50))
     assert len(cuts) > 1
-    pieces = [reckoned(kept[pages], site[pages] - sites.start) for pages, sites in cuts]
+    pieces = [estimated(kept[pages], site[pages] - sites.start) for pages, sites in cuts]
     assert np.concatenate([piece.alpha for piece in pieces]) == pytest.approx(whole.alpha)
     assert np.concatenate([piece.precision for piece in pieces]) == pytest.approx(whole.precision)
 
 
-def test_a_page_that_nobody_visited_twice_is_like_its_site() -> None:
+def test_a_page_that_was_visited_once_is_like_its_site() -> None:
     """And a site of which nothing is known at all still has a finite rate."""
     kept, site, _ = living(2, 50, (0.5, 0.9), (0.5, 0.9), seed=4)
     kept["ring"][0] = 0
-    told = reckoned(kept, site)
+    told = estimated(kept, site)
     assert told.alpha[0] == pytest.approx(told.site_alpha[0], rel=1e-2)
     nothing = estimate_pages(np.zeros(3, PAGE), np.zeros(3, np.int64), NOW, SiteBeliefs.none(1))
     assert np.isfinite(nothing.alpha).all()
@@ -183,7 +183,7 @@ def test_lies_are_recognised() -> None:
     assert honest.precision == 0.5
 
 
-def test_few_pages_are_no_lie() -> None:
+def test_few_pages_are_not_a_lie() -> None:
     """A blog of three pages may well have changed all of them."""
     small = KindEvidence()
     for _ in range(5):
@@ -191,7 +191,7 @@ def test_few_pages_are_no_lie() -> None:
     assert small.precision == 0.5
 
 
-def test_a_liar_that_mends_its_ways_is_believed_again() -> None:
+def test_a_liar_that_becomes_honest_is_believed_again() -> None:
     """What visits find outweighs what was suspected; polls of another kind lift the suspicion."""
     liar = KindEvidence(lying_polls=3, polls=3)
     assert KindEvidence(right=180, judged=200, lying_polls=3, polls=3).precision > 0.8

@@ -17,14 +17,14 @@ NOW = 1.7e9
 
 
 def visited(rate: float, intervals: list[float], random: np.random.Generator) -> PageEvidence:
-    """A page of this rate after so many days, and again, the last visit at NOW."""
+    """A page of this rate after each of these days, and again, the last visit at NOW."""
     page = PageEvidence().first_visited(NOW - sum(intervals) * DAY)
     for days in intervals:
         page, _ = page.visited(bool(random.random() > np.exp(-rate * days)), page.visited_at + days * DAY)
     return page
 
 
-@pytest.mark.parametrize("visits", [3, 8])
+@pytest.mark.parametrize("visits", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_the_interval_holds_the_share_of_each_site(visits: int) -> None:
     """Two sites, one of pages that change all the time or never, one of all kinds.
 
@@ -151,7 +151,7 @@ def test_a_change_told_late_was_told() -> None:
     assert page.told_late(SignalKind.SITEMAP, NOW + 7 * DAY) is page
 
 
-def test_long_pauses_of_fast_pages_are_no_end() -> None:
+def test_long_pauses_of_fast_pages_are_not_an_end() -> None:
     """Whatever is multiplied, a number comes of it: changes by the minute, and a visit after years."""
     site = replace(NO_EVIDENCE, rate=2.0, pages=50)
     page = replace(PageEvidence().first_visited(NOW), rate=1440.0)

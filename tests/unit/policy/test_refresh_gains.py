@@ -37,7 +37,7 @@ def test_new_urls_are_a_rate_that_is_learnt_and_forgotten() -> None:
 
 
 def test_the_first_new_url_counts_in_all_the_time_that_a_page_was_watched() -> None:
-    """A link after half a year is no link a day."""
+    """A link after half a year is not a link a day."""
     assert PageGains().led_to(1, 180.0).new_a_day < 0.02
     assert PageGains().led_to(1, 0.01).new_a_day < 1.0
 
@@ -59,10 +59,10 @@ def test_how_much_a_change_replaces_is_a_mean_of_the_last_changes() -> None:
 
 def test_where_a_hub_leads_is_remembered_in_four_bytes_a_link() -> None:
     """At most a kilobyte; the first time nothing is new, for nothing was known."""
-    hub, anew = PageGains().led_to(1, 1.0).leads([7, 2**63 + 5, 9])
-    assert anew == []
-    hub, anew = unpack_page_gains(hub.pack()).leads([9, 8, 7, 6])
-    assert anew == [1, 3]
+    hub, again = PageGains().led_to(1, 1.0).leads([7, 2**63 + 5, 9])
+    assert again == []
+    hub, again = unpack_page_gains(hub.pack()).leads([9, 8, 7, 6])
+    assert again == [1, 3]
     assert len(hub.pack()) == 12 + 4 * 4
     assert hub.leads(range(10**4))[0].pack().__sizeof__() < 1200
     assert hub.again(1000.0).links == b""

@@ -29,7 +29,7 @@ def test_budgets_go_to_where_visits_are_worth_more() -> None:
     assert sum(market.granted) == pytest.approx(WHOLE, rel=1e-12)
 
 
-def test_nobody_is_told_what_it_knows() -> None:
+def test_no_shard_is_sent_what_it_knows() -> None:
     """Nothing moves between two looks, nor where prices are one; who has not heard is told again."""
     market = Market(2)
     market.turn([bid(1.0, 500.0), bid(9.0, 500.0)])
@@ -75,5 +75,5 @@ def test_a_part_without_pages_waits_for_some() -> None:
 
 
 def test_shares_of_nothing_are_equal() -> None:
-    """Where nobody wants anything that is a number."""
+    """Also where no bid is a number."""
     assert shared_out(9.0, [0.0, math.nan, -1.0]) == pytest.approx([3.0] * 3)

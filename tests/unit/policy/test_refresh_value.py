@@ -196,7 +196,7 @@ def test_an_index_and_a_price_are_the_shares_of_the_papers(name: str, visits: ND
 
 
 def test_greed_by_the_chance_of_a_change_is_wrong() -> None:
-    """Whoever visits what is most likely stale keeps less fresh than whoever visits what is worth most."""
+    """Visiting what is most likely stale keeps less fresh than visiting what is worth most."""
     random = np.random.default_rng(0)
     rates = random.uniform(0.02, 5.0, 100)
     fresh = {name: _greedy(CrawlValue(name), rates, 10) for name in ("binary", "capture", "uniform")}

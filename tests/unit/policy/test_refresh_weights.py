@@ -37,7 +37,7 @@ def test_the_mean_over_the_pages_is_one() -> None:
 
 
 def test_importance_is_bounded_both_ways() -> None:
-    """A page that nobody links to is worth something, and the most linked one not everything."""
+    """A page without links to it is worth something, and the most linked one not everything."""
     weigher = PageWeights(None, {NEWS: 1e9, OLD: 0.0}.get)
     assert weigher(NEWS) == 100.0
     assert weigher(OLD) == weigher(ELSE) == 0.1

@@ -113,7 +113,7 @@ def test_file_that_broke_off_removes_nothing(
 
 
 def test_entry_listed_twice_counts_once_with_its_latest_time() -> None:
-    """Repetitions in a file are no additions."""
+    """Repetitions in a file are not additions."""
     comparison = Comparison()
     comparison.compare(np.array([5, 5, 3], np.uint64), np.array([10, 30, 20], np.uint32))
     comparison.compare(np.array([5], np.uint64), np.array([20], np.uint32))
@@ -140,7 +140,7 @@ def test_endless_file_takes_constant_memory() -> None:
 
 
 def test_times_are_whole_seconds_and_plausible() -> None:
-    """No time, a time before 1970, one in the far future, one that is no number: none of them breaks the array."""
+    """No time, a time before 1970, one in the far future, one that is not a number: none of them breaks the array."""
     lastmods = [
         None,
         Lastmod(-5.0, Granularity.DAY),

@@ -1,4 +1,4 @@
-"""The forest: each file once, no loop, no endless tree; and nobody speaks for a host that did not ask for it."""
+"""The forest: each file once, no loop, no endless tree; and no file speaks for a host that did not ask for it."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_files_that_change_are_read_more_often() -> None:
     assert (busy.visits, busy.changes, idle.changes) == (30, 29, 0)
 
 
-def test_first_reading_is_no_change() -> None:
+def test_first_reading_is_not_a_change() -> None:
     """What was never seen before cannot have changed since."""
     node = read(NODE, 100.0)
     assert (node.visits, node.changes, node.rate) == (1, 0, Rate())
@@ -163,7 +163,7 @@ def test_unreachable_files_are_tried_ever_less_often() -> None:
     ],
 )
 def test_fruitless_files_retire_with_a_reason(reading: FileReading, reason: str) -> None:
-    """Five readings that brought nothing; one that does begins the count anew."""
+    """Five readings that brought nothing; one that does restarts the count."""
     node = NODE
     for visit in range(4):
         node = read(node, visit * DAY, reading)
@@ -173,7 +173,7 @@ def test_fruitless_files_retire_with_a_reason(reading: FileReading, reason: str)
 
 
 def test_retired_files_can_be_woken() -> None:
-    """Whoever is named again gets another chance, from the beginning; whoever is at work is only asked sooner."""
+    """A file that is named again gets another chance, from the beginning; one in use is only read sooner."""
     node = woken(unlisted(read(NODE, 0.0)), 50.0)
     assert (node.retired, node.failures, node.due_at) == ("", 0, 50.0)
     assert woken(read(NODE, 0.0), 1.0).due_at == 1.0

@@ -57,7 +57,7 @@ def test_few_entries_are_not_judged() -> None:
 
 
 def test_missing_and_impossible_priorities_are_the_default() -> None:
-    """The protocol: 0.5 where none is given. What is no number between 0 and 1 was not given."""
+    """The protocol: 0.5 where none is given. What is not a number between 0 and 1 was not given."""
     priorities = said(None, 7.0, float("nan"), 0.5, *[1.0] * 16)
     assert priorities.counts == {50: 4, 100: 16}
     score = sitemap_score(ScoreSettings())

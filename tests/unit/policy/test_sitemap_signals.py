@@ -80,7 +80,7 @@ def test_floors_are_beginnings(moment: float, granularity: Granularity) -> None:
 
 
 def test_a_day_of_grace_for_wrong_clocks() -> None:
-    """Later than a day from now cannot be; nor can what is no number."""
+    """Later than a day from now cannot be; nor can what is not a number."""
     assert is_plausible(Lastmod(1000.0 + DAY, Granularity.DAY), 1000.0)
     assert not is_plausible(Lastmod(1001.0 + DAY, Granularity.DAY), 1000.0)
     assert not is_plausible(Lastmod(float("nan"), Granularity.DAY), 1000.0)

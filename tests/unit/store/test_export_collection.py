@@ -64,7 +64,7 @@ def collection(tmp_path: Path) -> Collection:
 
 
 def test_the_last_good_version_of_each_url_is_exported(collection: Collection) -> None:
-    """Older versions, errors and what is no page stay in the archive."""
+    """Older versions, errors and what is not a page stay in the archive."""
     collection.fetch("https://example.org/a", b"<title>Old</title><p>old")
     collection.fetch("https://example.org/b", b"<title>B</title><p>b text")
     collection.fetch(
@@ -311,7 +311,7 @@ def test_paths_that_must_be_changed_carry_the_fingerprint(path: str) -> None:
 
 
 def test_warc_ends_of_shards_that_wrote_nothing(collection: Collection) -> None:
-    """A shard that has no file yet keeps nobody else's out."""
+    """A shard that has no file yet does not exclude those of others."""
     collection.fetch("https://example.org/a", b"<p>a")
     collection.settle()
     out = BytesIO()

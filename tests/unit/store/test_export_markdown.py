@@ -102,7 +102,7 @@ CASES = {
         "x\n\n|  |  |\n| --- | --- |\n| a | b |\n| c | d |",
     ),
     "rule and break": ("<p>a<br>b<br><br>c<hr>d<br>", "a  \nb\n\nc\n\n---\n\nd"),
-    "marks of the page are no marks": (
+    "marks of the page are not marks": (
         "<p># 1*2*3 a * b [x](y) _y_ a_b \\ &lt;b> &amp;amp; ~~d~~",
         "\\# 1\\*2\\*3 a * b [x\\](y) \\_y\\_ a_b \\ \\<b> \\&amp; \\~~d\\~~",
     ),

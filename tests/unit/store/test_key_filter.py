@@ -28,7 +28,7 @@ def bytes_of(made: KeyFilter) -> int:
 
 @pytest.mark.parametrize("expected", [0, 500_000])
 def test_what_was_put_in_is_there(expected: int) -> None:
-    """Over the borders of layers, whether they grew or were made for so many."""
+    """Over the borders of layers, whether they grew or were made for this number."""
     made = filled(1 << 19, expected)
     for seed in range(0, 1 << 19, 1 << 14):
         assert made.has(made.places(keys(1 << 14, seed))).all()

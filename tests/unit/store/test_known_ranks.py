@@ -36,7 +36,7 @@ def link(page: str, target: str, rel: str = "") -> dict[str, object]:
 
 
 def test_ranks_are_those_of_the_graph(tmp_path: Path) -> None:
-    """In multiples of the mean; what asks not to be followed is no link, a redirect is one, strangers are worth 0."""
+    """In multiples of the mean; nofollow links do not count, redirects do, unknown pages are worth 0."""
     write(
         tmp_path, "links", [link("0", "1"), link("1", "2", "noopener"), link("1", "3", "ugc nofollow"), link("3", "0")]
     )

@@ -167,7 +167,7 @@ def test_a_full_map_says_so_and_keeps_the_last_commit(tmp_path: Path) -> None:
     state.close()
 
 
-def test_the_default_map_is_no_file_size(tmp_path: Path) -> None:
+def test_the_default_map_is_not_a_file_size(tmp_path: Path) -> None:
     """A new state takes kilobytes of disk, not the map's terabyte."""
     DiskState(tmp_path).close()
     assert (tmp_path / "data.mdb").stat().st_size < 1 << 20
@@ -217,7 +217,7 @@ def test_batches_are_offered_only_once_committed(tmp_path: Path) -> None:
     state.close()
 
 
-def test_room_that_was_taken_and_given_back_is_no_damage(tmp_path: Path) -> None:
+def test_room_that_was_taken_and_given_back_is_not_damage(tmp_path: Path) -> None:
     """A transaction that takes new room and gives it back leaves a file that can be opened.
 
     It must have older room for what it does write: else that is written at the end, and the file is long enough.

@@ -84,7 +84,7 @@ def test_urls_of_one_fingerprint_are_told_apart(environment: Environment, rememb
 
 
 def test_crafted_collisions_are_bounded(environment: Environment) -> None:
-    """Beyond so many others a URL passes for known and is not kept: work and rows stay bounded."""
+    """Beyond a number of others a URL passes for known and is not kept: work and rows stay bounded."""
     records = DiskUrlRecords(environment, SiteNames(environment), remembered=1, digest=lambda url: bytes(8))
     batch = [record(number) for number in range(50)]
     answers = records.add_new(batch)

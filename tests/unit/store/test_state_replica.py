@@ -138,7 +138,7 @@ def test_who_was_deposed_cannot_commit(home: Path) -> None:
 
 
 def test_image_of_a_deposed_holder_deposes_no_other(home: Path) -> None:
-    """It is of a commit before the takeover, so it is as good as ours: whoever holds the shard goes on from it."""
+    """It is of a commit before the takeover, so it is as good as ours: the holder of the shard goes on from it."""
     stale = opened(home, epoch=1)
     set_to(stale, b"1")
     (home.parent / "image").mkdir()
@@ -306,7 +306,7 @@ def test_bytes_of_a_commit_are_those_of_what_it_changed(home: Path) -> None:
 
 
 def test_a_state_moves_to_a_machine_and_home_again(home: Path) -> None:
-    """By being opened as asked for; whoever opens it otherwise is told, and whoever held it is deposed."""
+    """By being opened as asked for; opening it otherwise is an error, and the previous holder is deposed."""
     assert not is_begun(home)
     state = DiskState(home)
     set_to(state, b"1")

@@ -153,7 +153,7 @@ def test_a_killed_collection_reads_as_it_was_committed(tmp_path: Path) -> None:
         tables.record(EVENTS)
         marks.append(Spooled(shard, tmp_path / f"spool-{shard}", tables.checkpoint()))
         tables.record(EVENTS)
-        tables.settle()  # nobody commits this
+        tables.settle()  # never committed
         tables.close()
     assert count_rows(folder, "fetches") == 4
     assert count_rows(folder, "fetches", spooled=marks) == 2
@@ -190,7 +190,7 @@ def test_a_lost_spool_is_damage_and_says_so(tmp_path: Path) -> None:
 
 
 def test_after_a_full_disk_nothing_more_is_written(tmp_path: Path) -> None:
-    """No mark is given out for files of which nobody knows how far they go; opened again, all is as committed."""
+    """No mark is given out for files of unknown length; opened again, all is as committed."""
     tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
     tables.record(EVENTS)
     mark = tables.checkpoint()

@@ -294,7 +294,7 @@ def test_numbers_that_fit_nowhere_are_null(write: Write) -> None:
 
 
 def test_what_waits_in_memory_is_bounded(tmp_path: Path) -> None:
-    """Without checkpoints rows go to the spool on their own; they are no less removed if nobody commits."""
+    """Without checkpoints rows go to the spool on their own; they are removed as well if there is no commit."""
     small = TableSettings(bytes_in_memory=100_000)
     tables = Tables(tmp_path / "tables", tmp_path / "spool", small, shard=0, mark=None)
     for number in range(1000):

@@ -15,7 +15,7 @@ def lines(status: int, fields: Fields, length: int | None = 5) -> list[bytes]:
 
 
 def test_the_status_line_is_of_http_1_1() -> None:
-    """Whatever version it came over; a status that nobody defined has no phrase."""
+    """Whatever version it came over; an undefined status has no phrase."""
     assert lines(404, ()) == [b"HTTP/1.1 404 Not Found"]
     assert lines(799, ()) == [b"HTTP/1.1 799 "]
 
@@ -75,7 +75,7 @@ def test_fields_beyond_the_bound_are_left_out() -> None:
 
 
 def test_messages_are_read_in_any_form() -> None:
-    """CRLF or LF, folded lines, white space around values; what is no field is passed over."""
+    """CRLF or LF, folded lines, white space around values; what is not a field is passed over."""
     message = read_message(b"HTTP/1.0 200 OK\nA: b\n  c \nnonsense\nD :  e \n\nbody\r\n\r\nmore")
     assert message.fields == (("A", "b c"), ("D", "e"))
     assert (message.status, message.body, message.headers.get("d")) == (200, b"body\r\n\r\nmore", "e")

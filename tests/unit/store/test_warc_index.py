@@ -128,7 +128,7 @@ def test_lines_say_where_a_capture_lies(tmp_path: Path) -> None:
         b'k 2 {"url":"u","filename":"f","length":"x","offset":"1"}',
     ],
 )
-def test_what_is_no_line_is_none(line: bytes) -> None:
+def test_what_is_not_a_line_is_none(line: bytes) -> None:
     """An index of others may hold anything."""
     assert read_line(line) is None
 

@@ -1,4 +1,4 @@
-"""The reader on files that nobody should have written."""
+"""The reader on malformed files."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_bomb_takes_no_memory(path: Path) -> None:
 
 
 def test_endless_garbage_is_given_up(path: Path) -> None:
-    """A file of nothing but false starts ends after so many."""
+    """Reading a file of nothing but false starts ends after a bounded number."""
     _, problems = read(path, b"\nhttp no\nWARC/no\n" * 20_000)
     assert len(problems) == MAX_PROBLEMS + 1
     assert problems[-1] == "more-problems"

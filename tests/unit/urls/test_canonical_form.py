@@ -88,7 +88,7 @@ def test_a_stray_percent_sign_never_becomes_an_escape(url: str, form: str) -> No
     ],
 )
 def test_what_we_do_not_fetch_is_none(url: str) -> None:
-    """Other schemes, relative references without a base, and what is no URL."""
+    """Other schemes, relative references without a base, and what is not a URL."""
     assert canonical(url) is None
 
 
@@ -121,7 +121,7 @@ def test_white_space_before_a_fragment_is_not_at_the_end() -> None:
 
 
 def test_length_is_bounded_before_and_after_escaping() -> None:
-    """What is too long is no URL of ours, and fragments do not count."""
+    """What is too long is not a URL of ours, and fragments do not count."""
     room = MAX_LENGTH - len("http://h/")
     assert canonical("http://h/" + "a" * room) is not None
     assert canonical("http://h/" + "a" * (room + 1)) is None

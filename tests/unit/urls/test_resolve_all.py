@@ -46,7 +46,7 @@ def test_any_iterable_will_do() -> None:
 
 
 def test_a_base_we_do_not_fetch_still_resolves_absolute_links() -> None:
-    """The base decides nothing but what links are relative to; one that is no URL spoils all, as in the standard."""
+    """The base decides nothing but what links are relative to; one that is not a URL spoils all, as in the standard."""
     assert resolve_all(["http://h/a", "b"], "about:blank") == ["http://h/a", None]
     assert resolve_all(["http://h/a", "b"], "ftp://h/x") == ["http://h/a", None]
     assert resolve_all(["http://h/a", "b"], "no base") == [None, None]

@@ -24,7 +24,7 @@ from periplus.urls import UriTree, components
     ],
 )
 def test_components(url: str, parts: list[str]) -> None:
-    """Site, segments, query; a slash at the end is no component."""
+    """Site, segments, query; a slash at the end is not a component."""
     assert components(Url(url)) == parts
 
 

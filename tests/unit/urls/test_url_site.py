@@ -56,7 +56,7 @@ def test_site_and_host(url: str, site: str, host: str) -> None:
     ],
 )
 def test_registrable_domain(host: str, domain: str | None) -> None:
-    """One label below a public suffix; none for suffixes, addresses and what is no name."""
+    """One label below a public suffix; none for suffixes, addresses and what is not a name."""
     assert domain_of(host) == domain
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
 
 from periplus.graph import depths, pagerank
 
@@ -49,6 +48,8 @@ def depth_profile(web: Web) -> DepthProfile:
 
 
 def _correlation(depth: NDArray[np.int32], rank: NDArray[np.float64], low: int, high: int) -> float:
+    from scipy.stats import spearmanr  # takes a second to load, and only this figure needs it
+
     chosen = (depth >= low) & (depth <= high)
     if np.count_nonzero(chosen) < _FEW or len(np.unique(depth[chosen])) < 2:
         return float("nan")

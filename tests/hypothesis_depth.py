@@ -1,0 +1,30 @@
+"""How many examples hypothesis tries: few in every run of the tests, many in `make soak`."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+"""The profile in use: `default`, or `thorough` (`make soak`)."""
+
+EXAMPLES = 30
+"""Examples of a property without a number of its own. Every run draws different ones."""
+
+FACTOR = 20
+"""How many times as many examples the profile `thorough` tries."""
+
+
+def load_profile() -> None:
+    """Register both profiles with hypothesis and load the one in use."""
+    settings.register_profile(
+        "default", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=FACTOR * EXAMPLES)
+    settings.load_profile(PROFILE)
+
+
+def examples(count: int) -> int:
+    """Return how many examples to try where one costs more or less than usual: `count` in the default profile."""
+    return count if PROFILE == "default" else FACTOR * count
