@@ -142,7 +142,7 @@ def kill_some_and_compare(lab: RunningLab, folder: Path, victims: list[str], *, 
 def kill(
     victim: str, process: BaseProcess, chance: random.Random, folder: Path, what: Asked, births: list[float]
 ) -> BaseProcess:
-    shards = shards_of(process)
+    shards = shards_of(folder, process)
     if victim == "shard" and process.is_alive():
         if shards:
             os.kill(chance.choice(shards), signal.SIGKILL)

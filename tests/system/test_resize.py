@@ -88,12 +88,12 @@ def half_crawled(lab: RunningLab, folder: Path, what: Asked, requests: int = 60)
     """Killed in the middle: journals, spools and outboxes have something in them."""
     process = begin(folder, what)
     wait_for(requests, lab, process)
-    kill(process)
+    kill(folder, process)
     wait_until_free(folder)
 
 
-def kill(process: BaseProcess) -> None:
-    pids = shards_of(process)
+def kill(folder: Path, process: BaseProcess) -> None:
+    pids = shards_of(folder, process)
     for pid in (process.pid, *pids):
         with suppress(ProcessLookupError):
             os.kill(pid or 0, signal.SIGKILL)
