@@ -332,7 +332,7 @@ def killed_and_whole(lab: RunningLab, folder: Path, what: Asked, *, kills: int, 
     return births
 
 
-def small_world(pages: int = 150) -> World:
+def small_world(pages: int = 90) -> World:
     """A web of some sites with redirects, copies and failures, no long delays and no long lists."""
     return World(7, 8, pages=pages, profiles=[profile for profile in Profile if profile is not Profile.DIRTY])
 

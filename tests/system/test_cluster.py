@@ -43,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raylets]:
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    world = small_world()
+    world = small_world(150)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 

@@ -45,8 +45,8 @@ def lab_of(start_lab: Callable[[Server], RunningLab], pages: int) -> RunningLab:
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 140 pages on nine hosts."""
-    return lab_of(start_lab, 150)
+    """Some 90 pages on nine hosts."""
+    return lab_of(start_lab, 90)
 
 
 @pytest.fixture
