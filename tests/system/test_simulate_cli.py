@@ -322,7 +322,7 @@ def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
     assert "interrupted" in said
     assert "Traceback" not in said
     assert not (tmp_path / "r.csv").exists()
-    ends_at = time.monotonic() + 30
+    ends_at = time.monotonic() + 600
     while any(is_running(child) for child in workers):
         assert time.monotonic() < ends_at, "workers outlive the experiment"
         time.sleep(0.05)
