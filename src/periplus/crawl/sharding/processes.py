@@ -168,7 +168,6 @@ class ProcessTeam:
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Start every shard with the seeds of its own sites."""
         self._seeds = by_owner(seeds, len(self._workers))
-        self._context.set_forkserver_preload([__name__, self._make.__module__])
         resource_tracker.ensure_running()  # it unblocks the signals that `_spawn` blocks
         for worker in self._workers:
             self._start(worker)
@@ -193,6 +192,7 @@ class ProcessTeam:
 
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:
         """Start a process with the group's signals blocked, until it has set its own handlers."""
+        self._context.set_forkserver_preload([__name__, self._make.__module__])  # used when the server is started
         here, there = self._context.Pipe()
         arguments = (self._make, number, len(self._workers), self._seeds[number], there)
         process = self._context.Process(target=serve, args=arguments, name=f"periplus-shard-{number}")
