@@ -1,7 +1,8 @@
 # Every target sets up what it needs in .venv; a machine with Python 3.11+, make and a network is enough.
 PYTHON ?= python3
 BIN := .venv/bin
-unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes: each would compile everything again
+# Tests start hundreds of programs: each would compile all sources again if Python may not keep bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help demo native test soak check sanitize bench policies image format clean

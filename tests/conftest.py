@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,8 +24,13 @@ LEAST_MEMORY = 8 << 30
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put temporary folders in memory where there is room: thousands of commits wait for a disk otherwise."""
+    """Put temporary folders in memory where there is room: thousands of commits wait for a disk otherwise.
+
+    And let Python keep bytecode: tests start hundreds of programs, and each would compile all sources again.
+    """
     _begin_elsewhere(config)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb
 from tests.library.small_web import SEED, attentive, quick, shop
+from tests.system.typed import Run
 
 import periplus
 
@@ -53,13 +52,9 @@ def test_an_index_follows_its_collection(collection: periplus.Collection, web: S
     assert not collection.search("long time")
 
 
-def test_the_command_line_does_the_same(collection: periplus.Collection) -> None:
+def test_the_command_line_does_the_same(run: Run, collection: periplus.Collection) -> None:
     """With JSON for programs, exit code 1 if nothing is found, and 2 with the next step without an index."""
     folder = str(collection.folder)
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "periplus", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
     without = run("search", folder, "parts")
     assert without.returncode == 2

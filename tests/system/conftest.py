@@ -15,9 +15,10 @@ from periplus.cli import main
 def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """The program in this process, from arguments to exit code: a process of its own takes a second to start."""
 
-    def typed(*args: str, stdin: str = "") -> Said:
+    def typed(*args: str, stdin: str | bytes = "") -> Said:
         monkeypatch.setattr(sys, "argv", ["periplus", *args])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        given = stdin if isinstance(stdin, bytes) else stdin.encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()

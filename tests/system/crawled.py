@@ -137,15 +137,22 @@ def begin(folder: Path, what: Asked, strike: int | None = None) -> BaseProcess:
     return process
 
 
-def shards_of(process: BaseProcess) -> list[int]:
-    """The processes of the shards of a life, by their number."""
-    found = []
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    for pid in map(int, children.read_text().split() if children.exists() else ()):
-        with suppress(OSError):
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    return found
+def shards_of(folder: Path, process: BaseProcess) -> list[int]:
+    """The processes of the shards of a life: those that have files of its states open, but for the life itself."""
+    return [pid for pid in _processes() if pid != process.pid and _has_open(pid, str(folder / "state"))]
+
+
+def _processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _has_open(pid: int, folder: str) -> bool:
+    with suppress(OSError):
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if str(descriptor.readlink()).startswith(folder):
+                    return True
+    return False
 
 
 def wait_until_gone(pids: Iterable[int]) -> None:
@@ -329,7 +336,7 @@ def killed_and_whole(lab: RunningLab, folder: Path, what: Asked, *, kills: int, 
     return births
 
 
-def small_world(pages: int = 150) -> World:
+def small_world(pages: int = 90) -> World:
     """A web of some sites with redirects, copies and failures, no long delays and no long lists."""
     return World(7, 8, pages=pages, profiles=[profile for profile in Profile if profile is not Profile.DIRTY])
 

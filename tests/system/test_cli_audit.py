@@ -146,7 +146,7 @@ def test_a_site_without_pages_ends_with_1(run: Run, web: ScriptedWeb) -> None:
 
 def test_a_server_that_does_not_listen_ends_with_1(run: Run) -> None:
     """The message says why."""
-    args = ("audit", "http://127.0.0.1:9/", "--delay", "0", "--allow-private", "127.0.0.1:9", "--for", "5s")
+    args = ("audit", "http://127.0.0.1:9/", "--delay", "0", "--allow-private", "127.0.0.1:9", "--for", "1s")
     said = run(*args)
     assert said.returncode == 1
     assert "no page could be read (connect-refused)" in said.stderr
@@ -157,7 +157,7 @@ def test_a_site_that_stopped_answering_ends_with_1(run: Run, web: ScriptedWeb, t
     folder = str(tmp_path / "c")
     assert run(*typed(web, "-o", folder)).returncode == 0
     web.failing = {f"{HOME}/robots.txt", *web.said}
-    said = run(*typed(web, "-o", folder, "--for", "20s", "--json"))
+    said = run(*typed(web, "-o", folder, "--for", "1s", "--json"))
     assert said.returncode == 1
     assert "error: site.test" in said.stderr
 

@@ -16,6 +16,14 @@ from tests.lab.scripted_web import ScriptedWeb, urlset
 from tests.system.test_cli_audit import HOME, NAMES, broken, clean, page, typed
 from tests.system.typed import Run
 
+from periplus.config import Config
+
+
+def in_a_hurry(folder: Path) -> None:
+    """Let what fails be tried again at once."""
+    settings = folder / "periplus.toml"
+    settings.write_text(Config.load(settings).with_options({"retries.backoff": 0.02}).dump())
+
 
 def names(audit: dict[str, Any]) -> set[str]:
     return {found["name"] for found in audit["findings"]}
@@ -54,6 +62,7 @@ def test_a_restored_page_is_not_dead_any_more(run: Run, tmp_path: Path) -> None:
         web.said[f"{HOME}/new"] = page("All about new things", f"{HOME}/")
         web.failing = {f"{HOME}/figs"}
         del web.said[f"{HOME}/nuts"]
+        in_a_hurry(tmp_path / "c")
         second = json.loads(run(*typed(web, "-o", folder, "--json")).stdout)
         [found] = [each for each in second["findings"] if each["name"] == "broken-links"]
         assert {example["url"] for example in found["examples"]} == {f"{HOME}/figs", f"{HOME}/nuts"}

@@ -75,6 +75,7 @@ def found(run: Run, web: ScriptedWeb, *args: str) -> dict[str, Any]:
     return {each["name"]: {example["url"] for example in each["examples"]} for each in audit["findings"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(run: Run, name: str) -> None:
     """With exactly the URLs that have it."""
@@ -84,6 +85,36 @@ def test_a_planted_fault_is_found(run: Run, name: str) -> None:
         assert web.heads.count(f"{HOME}/gone.png") == (name == "dead-images")
     assert faults.pop(name) == urls
     assert faults.keys() == WITH.get(name, set())
+
+
+def moved_to(place: int, what: str) -> str:
+    """The same fault, or its URL, on other pages: what is on the first two is on two pages from `place` on."""
+    return what.replace("apples", NAMES[place]).replace("pears", NAMES[place + 1])
+
+
+IN_TEXTS = ("title-missing", "title-duplicate", "title-long", "description-missing", "description-duplicate")
+APART = ("deep-pages", "redirect-chains")
+TOGETHER = {
+    "texts": IN_TEXTS,
+    "others": tuple(FAULTS.keys() - {*IN_TEXTS, *APART}),
+    **{name: (name,) for name in APART},
+}
+
+
+@pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER.keys())
+def test_planted_faults_are_found(run: Run, names: tuple[str, ...]) -> None:
+    """Several on one site, each on pages of its own: exactly the URLs that have them are found."""
+    site = clean()
+    expected: dict[str, set[str]] = {}
+    for place, name in zip(range(0, len(NAMES), 2), sorted(names), strict=False):
+        said, urls = FAULTS[name]
+        site |= {moved_to(place, url): each if place == 0 else moved_to(place, str(each)) for url, each in said.items()}
+        expected[name] = {moved_to(place, url) for url in urls}
+    with ScriptedWeb(site) as web:
+        faults = found(run, web)
+        assert web.heads.count(f"{HOME}/gone.png") == ("dead-images" in names)
+    assert {name: faults.pop(name) for name in names} == expected
+    assert faults.keys() == {other for name in names for other in WITH.get(name, set())}
 
 
 def test_thin_pages_and_canonical_chains(run: Run) -> None:

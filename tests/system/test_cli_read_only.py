@@ -38,7 +38,15 @@ def typed(*args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*PROGRAM, *args], capture_output=True, text=True, preexec_fn=obedient, check=False)
 
 
-@pytest.mark.parametrize("verb", [("info",), ("changes",), ("query", "select url from urls"), ("ulinks",)])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("info",),
+        ("query", "select url from urls"),
+        pytest.param(("changes",), marks=pytest.mark.slow),
+        pytest.param(("ulinks",), marks=pytest.mark.slow),
+    ],
+)
 def test_it_can_be_read(collection: Path, verb: tuple[str, ...]) -> None:
     """And says what it holds."""
     name, *rest = verb

@@ -55,9 +55,9 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_killed_again_and_again_it_counts_the_same(tmp_path: Path, workers: int) -> None:
     """The same command goes on where a kill left it, and every table is the truth in the end."""
-    with ServedDomains(250, 4, by_proxy=True, naming=0.5) as served:
+    with ServedDomains(120, 4, by_proxy=True, naming=0.5) as served:
         typed = typed_for(served, tmp_path, workers=workers)
-        for requests in (60, 400):
+        for requests in (30, 190):
             process = subprocess.Popen([*PROGRAM, *typed], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
             until = time.monotonic() + PATIENCE
             while sum(served.requests.values()) < requests and process.poll() is None and time.monotonic() < until:

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.system.small_collection import HOME, small_collection
-from tests.system.typed import PROGRAM
-
-NARROW = {**os.environ, "COLUMNS": "12"}
+from tests.system.typed import PROGRAM, Run
 
 
 @pytest.fixture(scope="module")
@@ -19,12 +17,20 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_collection(tmp_path_factory.mktemp("small") / "kept")
 
 
-def typed(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *args], capture_output=True, text=True, timeout=600, env=NARROW, check=False)
+@pytest.fixture
+def typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The program at a very narrow terminal."""
+    monkeypatch.setenv("COLUMNS", "12")
+    return run
 
 
 @pytest.mark.parametrize(
-    "args", [("info",), ("info", "--all"), ("info", "--json"), ("query", "select url from urls"), ("changes",)]
+    "args",
+    [
+        ("info",),
+        ("query", "select url from urls"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (("info", "--all"), ("info", "--json"), ("changes",))),
+    ],
 )
 def test_reader_that_ends_early_is_no_error(collection: Path, args: tuple[str, ...]) -> None:
     """`periplus info docs | head -0`: code 0 and nothing on stderr."""
@@ -40,7 +46,7 @@ def test_reader_that_ends_early_is_no_error(collection: Path, args: tuple[str, .
     assert b"Broken pipe" not in done.stderr
 
 
-def test_urls_are_whole_in_a_pipe(collection: Path) -> None:
+def test_urls_are_whole_in_a_pipe(typed: Run, collection: Path) -> None:
     """However narrow the terminal is said to be, a program gets every URL on one line."""
     urls = [line.split()[0] for line in typed("query", str(collection), "select url from urls").stdout.splitlines()]
     assert f"{HOME}" in urls
@@ -48,7 +54,7 @@ def test_urls_are_whole_in_a_pipe(collection: Path) -> None:
     assert any(line.split()[:1] == [site] for line in typed("info", str(collection)).stdout.splitlines())
 
 
-def test_info_is_short_unless_all_is_wanted(collection: Path) -> None:
+def test_info_is_short_unless_all_is_wanted(typed: Run, collection: Path) -> None:
     """One table of sites after the totals; every reason has its explanation with `--all`."""
     short, whole = (typed("info", str(collection), *args).stdout for args in ((), ("--all",)))
     assert len(short.splitlines()) <= 20
@@ -75,7 +81,7 @@ def test_ctrl_c_while_modules_are_imported(module: str, args: tuple[str, ...]) -
 
 @pytest.mark.parametrize("verb", ["audit", "ulinks"])
 @pytest.mark.parametrize("folder", ["/no/such/dir", "./nothing", "no/such/dir"])
-def test_missing_folder_is_not_taken_for_a_host(verb: str, folder: str) -> None:
+def test_missing_folder_is_not_taken_for_a_host(typed: Run, verb: str, folder: str) -> None:
     """Exit code 2; nothing is requested."""
     done = typed(verb, folder)
     assert done.returncode == 2
@@ -83,7 +89,7 @@ def test_missing_folder_is_not_taken_for_a_host(verb: str, folder: str) -> None:
 
 
 @pytest.mark.parametrize("proxy", ["nonsense", "ftp://127.0.0.1:21", "http://", "localhost:port"])
-def test_wrong_proxy_is_refused(tmp_path: Path, proxy: str) -> None:
+def test_wrong_proxy_is_refused(typed: Run, tmp_path: Path, proxy: str) -> None:
     """Before anything is written, with the value and an example."""
     done = typed("crawl", "http://a.test/", "-o", str(tmp_path / "out"), "--proxy", proxy)
     assert done.returncode == 2

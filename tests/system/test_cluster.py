@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, small_world, unrecorded
+from tests.system.crawled import CLUSTER_SETTINGS, asked, assert_polite, crawled, finish, small_world, unrecorded
 from tests.system.raylets import Raylets, raylets
 
 from periplus.lab.web.clock import SteppedClock
@@ -43,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raylets]:
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    world = small_world()
+    world = small_world(150)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
@@ -102,7 +102,31 @@ def kill_some(cluster: Raylets, process: subprocess.Popen[str], kills: int, chan
     return deaths
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.fixture
+def one_node() -> Iterator[Raylets]:
+    """A node with a processor for each of two shards, besides the head."""
+    with raylets(1, 2, Path(f"/tmp/periplus-ray1-{os.getpid()}")) as found:
+        yield found
+
+
+def test_an_actor_is_killed(start_lab: Callable[[Server], RunningLab], tmp_path: Path, one_node: Raylets) -> None:
+    """It is started again; in the end the pages are those of one process, and every host was asked politely."""
+    world = small_world(60)
+    lab = start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
+    finish(tmp_path / "whole" / "kept", asked(lab))
+    lab.log.clear()
+    process = crawl(lab, tmp_path / "killed", SETTINGS, "--workers", "2", "--cluster", one_node.address)
+    lab.log.wait_for(10, timeout=600)
+    os.kill(one_node.actors("ShardActor")[0], signal.SIGKILL)
+    finished(process)
+    assert len(fetched(tmp_path / "whole")) > 30
+    assert fetched(tmp_path / "killed") == fetched(tmp_path / "whole")
+    assert_polite(lab.log, DELAY)
+    assert max(unrecorded(lab.log.visits(), tmp_path / "killed" / "kept").values(), default=0) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [4, 20])
 def test_actors_the_coordinator_and_a_node_are_killed(
     lab: RunningLab, tmp_path: Path, cluster: Raylets, kills: int
 ) -> None:

@@ -99,7 +99,7 @@ def cluster() -> Iterator[Machines]:
     """The head, and three machines with processors enough for all shards on any of them."""
     if reason := why_not():
         pytest.skip(reason)
-    with machines(NODES, PROCESSORS, FOLDER, small_world(), **IMPATIENCE) as found:
+    with machines(NODES, PROCESSORS, FOLDER, small_world(150), **IMPATIENCE) as found:
         yield found
 
 

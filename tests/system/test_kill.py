@@ -45,8 +45,8 @@ def lab_of(start_lab: Callable[[Server], RunningLab], pages: int) -> RunningLab:
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 140 pages on nine hosts."""
-    return lab_of(start_lab, 150)
+    """Some 90 pages on nine hosts."""
+    return lab_of(start_lab, 90)
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def kill_some_and_compare(lab: RunningLab, folder: Path, victims: list[str], *, 
 def kill(
     victim: str, process: BaseProcess, chance: random.Random, folder: Path, what: Asked, births: list[float]
 ) -> BaseProcess:
-    shards = shards_of(process)
+    shards = shards_of(folder, process)
     if victim == "shard" and process.is_alive():
         if shards:
             os.kill(chance.choice(shards), signal.SIGKILL)

@@ -21,8 +21,8 @@ KILLS = 3
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 140 pages on nine hosts."""
-    world = small_world(150)
+    """Some 90 pages on nine hosts."""
+    world = small_world(90)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 

@@ -77,7 +77,7 @@ def fetched(folder: Path) -> Counter[tuple[str, int]]:
 def killed_crawl(lab: RunningLab, folder: Path, what: Asked, requests: int) -> None:
     process = begin(folder, what)
     wait_for(requests, lab, process)
-    kill(process)
+    kill(folder, process)
     wait_until_free(folder)
 
 

@@ -54,15 +54,15 @@ EVERYTHING = 100_000
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 140 pages on nine hosts."""
-    world = small_world(150)
+    """Some 90 pages on nine hosts."""
+    world = small_world(90)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
 @pytest.fixture(scope="module")
 def half(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Asked]:
     """Half of all pages by two shards, killed: nothing is at rest. To be copied."""
-    world = small_world(150)
+    world = small_world(90)
     folder = tmp_path_factory.mktemp("half")
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as lab:
         what = asked(lab, workers=2)
@@ -88,12 +88,12 @@ def half_crawled(lab: RunningLab, folder: Path, what: Asked, requests: int = 60)
     """Killed in the middle: journals, spools and outboxes have something in them."""
     process = begin(folder, what)
     wait_for(requests, lab, process)
-    kill(process)
+    kill(folder, process)
     wait_until_free(folder)
 
 
-def kill(process: BaseProcess) -> None:
-    pids = shards_of(process)
+def kill(folder: Path, process: BaseProcess) -> None:
+    pids = shards_of(folder, process)
     for pid in (process.pid, *pids):
         with suppress(ProcessLookupError):
             os.kill(pid or 0, signal.SIGKILL)

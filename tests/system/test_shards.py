@@ -119,13 +119,14 @@ def test_a_time_is_kept(lab: RunningLab, tmp_path: Path, workers: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_rate_is_kept_over_any_second(lab: RunningLab, tmp_path: Path, workers: int) -> None:
-    """Robots files count, too; the server says when it was asked."""
+    """Robots files count, too. When a request began is in the table: a busy server may read it much later."""
     crawl_of(tmp_path, asked(lab, workers, crawl__rate=8.0, crawl__limit=24)).run()
-    times = sorted(visit.real_started_at for visit in lab.log.visits())
-    assert len(times) >= 24
+    fetches = [row for row in rows(tmp_path, "fetches") if row["outcome"] != "excluded"]
+    assert len(fetches) == lab.log.total >= 24
+    times = sorted(row["started_at"].timestamp() for row in fetches)
     for first, last in zip(times, times[8:], strict=False):
-        assert last - first > 0.7  # what was begun a second apart may be read a little later by a busy server
-    assert times[-1] - times[0] > 0.95 * (len(times) - 8) / 8.0  # which evens out
+        assert last - first > 0.95
+    assert times[-1] - times[0] > 0.95 * (len(times) - 8) / 8.0
 
 
 def tell(lab: RunningLab) -> None:
@@ -174,7 +175,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_coordinator_alone(lab: RunningLab, tmp
     _, said = process.communicate(timeout=600)
     assert process.returncode == 130, said
     assert "Traceback" not in said
-    until = time.monotonic() + 20
+    until = time.monotonic() + 600
     while not is_gone(process.pid) and time.monotonic() < until:
         time.sleep(0.05)
     assert is_gone(process.pid)

@@ -38,7 +38,7 @@ def running(*args: str) -> Iterator[subprocess.Popen[str]]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str], patience: float = 60.0) -> None:
+def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str], patience: float = 600.0) -> None:
     """Wait for what a process does, as long as it lives."""
     give_up = time.monotonic() + patience
     while not is_so():

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -33,7 +34,6 @@ from periplus.crawl.machine import ShardMeta
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.crawl.stats import CrawlStats
-from periplus.insight.changes import Kind, changes_since
 from periplus.model import Lane, Queued, Site, Url, UrlRecord
 from periplus.store import DiskState
 
@@ -41,6 +41,9 @@ from .layout import Layout
 from .opening import open_crawl, settle
 from .parts import NO_PARTS, OwnParts
 from .resting import bring_to_rest, metas, opened
+
+if TYPE_CHECKING:
+    from periplus.insight.changes import Kind
 
 MAX_LISTED = 10_000
 """URLs of one kind that a result lists; `periplus changes` has the others."""
@@ -300,6 +303,8 @@ def end_refresh(layout: Layout, plan: RefreshPlan, *, is_complete: bool = True) 
 
 
 def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
+    from periplus.insight.changes import Kind  # only a refresh needs it, and it takes a tenth of a program's start
+
     urls: dict[Kind, list[Url]] = {kind: [] for kind in Kind}
     counts = dict.fromkeys(Kind, 0)
     for change in _changes(layout, plan.started_at):
@@ -325,6 +330,8 @@ def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
 
 def _changes(layout: Layout, since: float) -> Iterator[tuple[Kind, Url]]:
     """What happened to pages; changes that are too small to count are left out."""
+    from periplus.insight.changes import Kind, changes_since
+
     for change in changes_since(layout.folder, since, spooled=layout.spooled):
         if change.kind is not Kind.CHANGED or change.level == "major":
             yield change.kind, change.url

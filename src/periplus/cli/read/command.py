@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -83,14 +84,18 @@ def read(
 def _opened(file: str) -> tuple[Iterator[bytes], bytes]:
     """The chunks of a file, and its first bytes beside them."""
     try:
-        stream = sys.stdin.buffer if file == "-" else Path(file).open("rb")  # noqa: SIM115 - lives as long as we do
-        chunks = iter(lambda: stream.read(CHUNK), b"")
+        chunks = _chunks(file)
         head = next(chunks, b"")
     except OSError as error:
         raise UsageError(
             f"{file}: {error.strerror or error}", hint="give the path of a file, or - for stdin"
         ) from error
     return chain([head], chunks), head
+
+
+def _chunks(file: str) -> Iterator[bytes]:
+    with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as stream:
+        yield from iter(lambda: stream.read(CHUNK), b"")
 
 
 _MARKUP = re.compile(rb"<\s*(?:\w+:)?(urlset|sitemapindex|rss|feed|rdf|html|!doctype html|head|body)\b", re.IGNORECASE)

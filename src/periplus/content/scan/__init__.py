@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from . import python
 from .columns import (
     MAX_ANCHOR,
     MAX_FORMS,
@@ -57,14 +56,21 @@ Resolve = Callable[[str, list[str]], list[str | None]]
 
 def _choose() -> tuple[str, Scan, Resolve]:
     if os.environ.get("PERIPLUS_PURE") == "1":
-        return "python", python.scan, python.resolve
+        return _pure()
     try:
         from . import _native
     except ImportError:
         if os.environ.get("PERIPLUS_NATIVE") == "1":
             raise
-        return "python", python.scan, python.resolve
-    return "native", _native.scan, getattr(_native, "resolve", python.resolve)
+        return _pure()
+    return "native", _native.scan, _native.resolve
+
+
+def _pure() -> tuple[str, Scan, Resolve]:
+    """Import the scanner in Python: its tables and patterns take a tenth of the start of a program."""
+    from . import python
+
+    return "python", python.scan, python.resolve
 
 
 _READER, _SCAN, _RESOLVE = _choose()
