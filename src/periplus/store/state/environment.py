@@ -6,7 +6,7 @@ bytes in it. Keys are 1 to `MAX_KEY` bytes. Foreign exceptions end here: a full 
 cannot be read a `CollectionDamaged`, a key that LMDB does not take an `InvariantError`. After any of these the
 environment is closed to further use, since what was not committed is lost, and callers hold counts of it.
 
-What the flags are, and why, is in `docs/decisions/0009-one-state-per-shard.md`.
+What the flags are, and why, is in `docs/decisions.md` (9).
 """
 
 from __future__ import annotations
