@@ -46,7 +46,7 @@ def verb(name: str) -> Any:
 
 
 def documented_options() -> dict[str, set[str]]:
-    """Options by experiment, from the table of docs/commands.md: option, experiments ("all", "all but a, b", "a, b")."""
+    """Options by experiment, from docs/commands.md: the second column is "all", "all but a, b" or "a, b"."""
     found = re.search(r"^## `periplus simulate EXPERIMENT`.*?(?=^## |\Z)", COMMANDS, re.MULTILINE | re.DOTALL)
     assert found
     options: dict[str, set[str]] = {name: set() for name in VERBS}
