@@ -1,4 +1,4 @@
-"""LMDB, and all that we know of it: the only file that imports it.
+"""The LMDB adapter: the only module that imports LMDB.
 
 `Environment` is one LMDB environment with one writer, and one transaction that is begun by the first use and ended by
 `commit`: reads see what was written before them, and nothing of it is on disk until then. `Table` is one ordered map of
@@ -48,7 +48,7 @@ _OWNER = "owner.lock"
 
 MAX_TABLES = 32
 CHUNK = 256
-"""How many rows a walk reads before it looks for its place again: it may be changed under its feet."""
+"""Rows that an iteration reads before it seeks again, because the table may change meanwhile."""
 
 COMMITS_BETWEEN_CHECKS = 1000
 """Commits between two checks for dead readers: a reader that was killed pins pages until then."""
@@ -104,7 +104,7 @@ class Environment:
         return self._readonly
 
     def table(self, name: str) -> Table:
-        """The table of that name, made if there is none."""
+        """The table of that name, created if it does not exist."""
         try:
             if self._readonly:  # a reader's handle outlives a transaction only if it was made outside of any
                 self._abort()
@@ -147,7 +147,7 @@ class Environment:
             self._lmdb.reader_check()
 
     def _record(self) -> None:
-        """Have the changes kept elsewhere first: a process that dies in between finds them there."""
+        """Store the changes elsewhere first: after a crash in between they are found there."""
         changed, self.changed = self.changed, None
         try:
             if self._log is not None and changed:
@@ -192,7 +192,7 @@ class Environment:
         return folder / DATA
 
     def replace(self, write: Callable[[Path], None]) -> None:
-        """Put another state in the place of this one: `write` makes its file. Tables must be asked for again.
+        """Replace this state with another, whose file `write` makes. Tables must be opened again.
 
         If it cannot be made, this one stays.
         """
@@ -298,13 +298,13 @@ class Table:
         return was_there
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """The first row whose key is not less."""
+        """The first row whose key is not smaller."""
         for row in self.page(key, 1):
             return row
         return None
 
     def page(self, key: bytes, limit: int) -> list[tuple[bytes, bytes]]:
-        """The first rows whose key is not less, at most `limit`."""
+        """At most `limit` rows whose key is not smaller."""
         try:
             cursor = self._walker()
             return list(islice(cursor.iternext(), limit)) if cursor.set_range(key) else []
@@ -312,7 +312,7 @@ class Table:
             raise self._environment.failed(error) from error
 
     def walk(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Every row whose key begins so, in order. The table may change meanwhile."""
+        """Every row with this key prefix, in order. The table may change meanwhile."""
         start = prefix
         while rows := self.page(start, CHUNK):
             for key, value in rows:
@@ -427,6 +427,6 @@ def _translated(error: Exception, folder: Path) -> CollectionError | InvariantEr
 
 
 def _is_full(folder: Path) -> bool:
-    """LMDB speaks of input and output when a write falls short."""
+    """LMDB reports an I/O error when a write is short."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize < _NO_ROOM
