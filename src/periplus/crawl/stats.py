@@ -129,7 +129,7 @@ class EventCounter:
             self.stats.count(event)
 
     def drain(self) -> list[Event]:
-        """The events since this was last asked."""
+        """The events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -165,7 +165,7 @@ class FrontierStats(Struct, frozen=True):
 
 
 _LOOKED_AT = 200
-"""Active sites among which the longest queue is looked for: a number for people, several times a second."""
+"""Active sites among which the longest queue is searched: it is displayed several times a second."""
 
 
 def frontier_stats(
@@ -196,7 +196,7 @@ def frontier_stats(
 
 
 def waiting_urls(entries: int, queued_twice: int) -> int:
-    """How many URLs wait in queues that have this many entries, of which some are of URLs that two sources named."""
+    """The number of URLs in queues with this many entries, of which some are of URLs that two sources named."""
     return max(entries - queued_twice, min(entries, 1))
 
 
