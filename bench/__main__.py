@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from bench.harness import Group
+from bench.harness import Group, Target
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -61,17 +61,20 @@ def table(group: Group) -> list[str]:
     """One group as Markdown: rates, and the ratio to every peer that a target names."""
     lines = [f"### {group.title}", "", f"| contestant | {group.unit} |", "|---|---:|"]
     lines += [f"| {name} | {rate:,.0f} |" for name, rate in sorted(group.rates.items(), key=lambda row: -row[1])]
-    if group.targets:
-        lines += ["", "| promise | wanted | measured | kept |", "|---|---:|---:|---|"]
-    for target in group.targets:
-        ratio = group.rates[target.ours] / group.rates[target.peer]
-        kept = "yes" if ratio >= target.ratio else "**no**"
-        lines.append(f"| {target.ours} against {target.peer} | {target.ratio:g}x | {ratio:.2f}x | {kept} |")
-    if group.facts:
-        lines += ["", *(f"- {name}: {fact}" for name, fact in group.facts.items())]
+    promises = [_promise(group, target) for target in group.targets]
+    facts = [f"{name}: {fact}" for name, fact in group.facts.items()]
+    for sentence in (promises, facts):
+        if sentence:
+            lines += ["", "; ".join(sentence) + "."]
     if group.notes:
         lines += ["", *group.notes]
     return [*lines, ""]
+
+
+def _promise(group: Group, target: Target) -> str:
+    ratio = group.rates[target.ours] / group.rates[target.peer]
+    missed = "" if ratio >= target.ratio else " (**missed**)"
+    return f"{target.ours} against {target.peer}: {ratio:.2f}x, {target.ratio:g}x promised{missed}"
 
 
 def as_json(groups: list[Group], *, quick: bool, at: datetime) -> str:

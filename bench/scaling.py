@@ -1,4 +1,4 @@
-"""What the model of many shards takes as given (docs/scaling.md), measured on this machine with the code that crawls.
+"""What the model of many shards takes as given (docs/cluster.md), measured on this machine with the code that crawls.
 
     python -m bench.scaling                 # what messages weigh, and what they cost
     python -m bench.scaling --check FOLDER  # crawl a web of the lab with 2 and 4 shards, beside what the model says

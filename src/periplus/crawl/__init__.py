@@ -1,6 +1,6 @@
 """The crawl itself: from seeds to a collection.
 
-`frontier` knows which sites may be visited now, `scheduler` decides what is fetched next, `fetch` is the wire, `engine`
-the one loop that waits, `shard` all of that for some of the sites, and `sharding` runs several shards: the coordinator,
-and processes of this machine. Inside this room each imports only those named before it.
+`frontier` decides which URL is fetched next and when, `fetch` is the wire, `machine` the state machine of a shard with
+its `pipeline`, `sitemaps` and `revisit`, `engine` the loop that drives it, `shard` all of that for some of the sites,
+and `sharding` runs several shards: the coordinator, and processes of this machine. docs/architecture.md has the layers.
 """

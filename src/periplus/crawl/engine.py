@@ -1,11 +1,11 @@
 """The loop of a shard: wait, archive, log, apply, carry out.
 
-What the machine grants goes to the wire. What comes back is written to the WARC and logged before it is applied. Every
-second or so everything is committed: first what is pointed to, the WARC and the rows of the tables, then in one
-transaction the state that points. So whenever the process dies, every record is readable and nothing is counted twice.
+Tasks that the machine grants go to the wire. Answers are written to the WARC and logged before they are applied. About
+once a second everything is committed: first the WARC and the rows of the tables, then in one transaction the state that
+refers to them. So whenever the process dies, every record is readable and nothing is counted twice.
 
-`recover` opens the last commit and applies the logged inputs again: the same lines, in the same order, at the same
-times. There is no other way in which a crash is handled.
+`recover` opens the last commit and applies the logged inputs again, in the same order and with the same times. There is
+no other recovery code.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ from .stats import CrawlStats, FrontierStats, frontier_stats
 log = logging.getLogger(__name__)
 
 _LONGEST_WAIT = 0.5
-"""Seconds after which the loop looks around, whatever it waits for."""
+"""Maximum seconds of one wait."""
 ANSWERS_PER_INPUT = 32
 """Answers that are applied together: enough for the steps of reading to share the processor's caches."""
 _REVIEW_EVERY = 15.0
@@ -96,7 +96,7 @@ class Wire(Protocol):
         """The head of the request as it was sent."""
 
     def cancel_all(self) -> None:
-        """End everything; the outcomes say so."""
+        """Cancel everything; the outcomes are `cancelled`."""
 
     def wake(self) -> None:
         """Let a `finished` that waits return at once."""
@@ -336,7 +336,7 @@ class Engine:
         return self._outbound.numbers()
 
     def claims_report(self) -> ClaimsReport | None:
-        """What the coordinator is to know of our addresses, if there are other shards."""
+        """The report of our addresses for the coordinator, if there are other shards."""
         return None if self._claims is None else self._claims.report()
 
     def wake(self) -> None:

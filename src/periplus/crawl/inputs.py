@@ -36,7 +36,7 @@ class Answer(Struct, frozen=True, array_like=True):
 
     @property
     def is_request(self) -> bool:
-        """Whether a server was asked: not for a DNS lookup, nor if we stopped before."""
+        """Whether a request was sent: not for a DNS lookup, nor if we stopped before."""
         outcome = self.outcome
         return not (isinstance(outcome, Located) or (isinstance(outcome, Failed) and outcome.reason == "cancelled"))
 
@@ -123,7 +123,7 @@ class SitemapsSubmitted(Struct, frozen=True, array_like=True, tag=11):
 
 
 class AddressesReviewed(Struct, frozen=True, array_like=True, tag=12):
-    """It is time to forget addresses where no site is left."""
+    """It is time to remove addresses without sites."""
 
     at: float
 
@@ -135,7 +135,7 @@ class Flushed(Struct, frozen=True, array_like=True, tag=13):
 
 
 class Restarted(Struct, frozen=True, array_like=True, tag=14):
-    """A new process continues: what was under way is asked again, and every site rests once more."""
+    """A new process continues: requests under way are repeated, and every site rests once more."""
 
     at: float
 
@@ -201,7 +201,7 @@ class Emit(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """Sites were found at new addresses, or none is left at others: the other shards are to know."""
+    """Sites were found at new addresses, or none is left at others: the coordinator is informed."""
 
     claimed: list[int]
     released: list[int]

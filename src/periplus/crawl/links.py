@@ -44,9 +44,9 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     follow_links: bool = True
     """Whether links are followed at all; without, only what is named: seeds, redirects, and what sitemaps list."""
     follow_nofollow: bool = False
-    """Follow links also where a page asks crawlers not to."""
+    """Follow links also where a page asks crawlers not to (`nofollow`)."""
     remembered_links: int = 200_000
-    """Links seen lately, which need not be looked up again: navigation repeats on every page of a site."""
+    """Number of recently seen links that are not looked up again: navigation repeats on every page of a site."""
 
 
 Share = Callable[[int], float]
@@ -62,7 +62,7 @@ class LinkState(Struct, frozen=True, array_like=True):
 
 
 class LinkMemory:
-    """Links seen lately, in two generations, so that memory is bounded. Changes are written in chunks."""
+    """Recently seen links, in two generations, so that memory is bounded. Changes are written in chunks."""
 
     def __init__(self, size: int, rows: Rows[LinkChunk] | None = None, saved: LinkState | None = None) -> None:
         self._size = size
@@ -144,7 +144,7 @@ class PageReader:
         self._seen = LinkMemory(self._settings.remembered_links, rows, saved)
 
     def read(self, answers: Sequence[Fetched]) -> list[Page]:
-        """What each page says: several at once, which is faster. Never raises for what they say."""
+        """Read several pages at once, which is faster. Never raises for their contents."""
         raw, problems = [], []
         known = self._known(answers)
         for answer in answers:
@@ -161,14 +161,14 @@ class PageReader:
         ]
 
     def _known(self, answers: Sequence[Fetched]) -> dict[Url, UrlRecord | None]:
-        """What was kept of the pages that were visited before."""
+        """The stored versions of the pages that were visited before."""
         again = [answer.task.url for answer in answers if answer.task.visited_at is not None]
         return dict(zip(again, self._records.get(again), strict=True)) if again and self._records is not None else {}
 
     def _wants_blocks(self, known: UrlRecord | None, body: bytes) -> bool:
-        """Whether the parts of a page are to be compared, now or at the next visit, and are not known already.
+        """Whether the blocks of a page are to be compared, now or at the next visit, and are not known already.
 
-        They cost about as much as all else of a page.
+        They cost about as much as everything else of a page.
         """
         if known is None or known.digests is None:
             return self._watches
@@ -183,7 +183,7 @@ class PageReader:
         return self._seen.flush()
 
     def links(self, page: Page, depth: int, now: float, share: Share = lambda _links: 0.0) -> list[Discovery]:
-        """Where the page leads, but for links that were seen lately."""
+        """The links of the page, without those seen recently."""
         if not self._leads_on(page):
             return []
         if self._learns:
@@ -208,7 +208,7 @@ class PageReader:
         return found
 
     def _valued_links(self, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
-        """The same where every link passes something on; what those seen lately gain is kept for `gains`."""
+        """The same where every link passes a score on; gains of recently seen links are kept for `gains`."""
         if self._keeps_links:
             followed = dict(self._followed(page))
             gain = share(len(followed))
@@ -230,7 +230,7 @@ class PageReader:
         return len(self._gains)
 
     def gains(self, now: float) -> list[Discovery]:
-        """What links that were seen before have gained since this was last asked: one discovery for each URL."""
+        """The gains of links that were seen before, since the last call: one discovery for each URL."""
         gains, self._gains = self._gains, defaultdict(float)
         return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
 

@@ -38,7 +38,7 @@ from .inputs import Answer, Answered, Input
 
 _HEAD = struct.Struct("<IQ")
 _MAX_BODY = 128 * 2**20
-"""Bytes of a body that is read back from the WARC, at most: more than any fetch may bring."""
+"""Maximum bytes of a body that is read back from the WARC: more than any fetch may return."""
 _SUFFIX, _TRIED = ".log", ".tried"
 _DONE = 2**32 - 1
 _BROKEN = frozenset({"torn", "damaged", "not-a-record", "bad-length"})
@@ -98,7 +98,7 @@ class InputLog:
     # reading
 
     def header(self, number: int) -> bytes | None:
-        """Under which settings the inputs since a commit were applied; `None` if there are none."""
+        """The settings under which the inputs since a commit were applied; `None` if there are none."""
         for index, (body, _) in enumerate(self._frames(number)):
             if index == 0:
                 header = body
@@ -209,7 +209,7 @@ class InputLog:
 
 
 def with_body(archive: Path, outcome: FetchOutcome, stored: Stored | None) -> FetchOutcome:
-    """An outcome as it was when it arrived: its body comes from the archive, unless it was kept beside it."""
+    """An outcome as it arrived: its body comes from the archive, unless it is in the log."""
     if not isinstance(outcome, Fetched | Redirected) or stored is None or stored.is_revisit:
         return outcome
     return replace(outcome, body=read_record(archive, stored, max_block=_MAX_BODY).message().body)

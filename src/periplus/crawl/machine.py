@@ -122,7 +122,7 @@ class MachineSettings(Struct, frozen=True):
 
 
 class Machine:
-    """The state machine of a shard. `pipeline` is made for it, unless the simulator brings its own."""
+    """The state machine of a shard. `pipeline` is made for it, unless the simulator passes its own."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class Machine:
         return effects
 
     def _settle(self, now: float) -> None:
-        """After an input: refused sitemaps have ended, and queues that ran empty are known to be."""
+        """After an input: end refused sitemaps, and pass on which queues ran empty."""
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
                 self.sitemaps.ended(outcome, now)
@@ -357,7 +357,7 @@ class Machine:
             self._pass_gains(now)
 
     def _pass_gains(self, now: float) -> None:
-        """Tell the frontier what links that were seen before have gained."""
+        """Pass the gains of links that were seen before to the frontier."""
         if self._pipeline.gaining:
             self.router.deliver(self._pipeline.gains(now), now)
 

@@ -50,7 +50,7 @@ _GONE = frozenset({404, 410})
 
 
 class Processed(NamedTuple):
-    """An answer, the page that was read of it, and what was made of that; `None`: there was none to read."""
+    """An answer, the page that was read from it, and the result; `None`: there was no page to read."""
 
     answer: Answer
     page: Page | None
@@ -58,7 +58,7 @@ class Processed(NamedTuple):
 
 
 class Pipeline(Protocol):
-    """Makes pages and links of answers. The simulator has one of its own, without HTML."""
+    """Turns answers into pages and links. The simulator has its own, without HTML."""
 
     def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:
         """Read, deduplicate and compare; events report what was found."""
@@ -67,7 +67,7 @@ class Pipeline(Protocol):
         """Only read; events report what was found."""
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
-        """Where an answer leads, but for links that were seen lately."""
+        """The links of an answer, without those seen recently."""
 
     max_gaining: int
     """URLs that have gained, beyond which the frontier learns of it without waiting for a commit."""
@@ -77,7 +77,7 @@ class Pipeline(Protocol):
         """How many URLs `gains` would return."""
 
     def gains(self, at: float) -> list[Discovery]:
-        """What links that were seen before have gained since this was last asked, one discovery for each URL."""
+        """The gains of links that were seen before, since the last call: one discovery for each URL."""
 
     def forget_links(self) -> None:
         """Links that were seen before may be wanted now."""
@@ -87,7 +87,7 @@ class Pipeline(Protocol):
 
 
 class PagePipeline:
-    """The pipeline of a crawl. `worth`: what links make of URLs, as far as the ordering knows."""
+    """The pipeline of a crawl. `worth`: the scores of URLs, if the ordering has them."""
 
     max_gaining = 50_000
     """That many take some megabytes."""
@@ -126,7 +126,7 @@ class PagePipeline:
             self._events.record(recorded)
 
     def _read(self, outcomes: Sequence[FetchOutcome]) -> dict[Url, Page]:
-        """Reading never raises for what a page says; where it does, that is a bug, and the crawl goes on."""
+        """Reading never raises for the contents of a page; if it does, that is a bug, and the crawl continues."""
         pages = [outcome for outcome in outcomes if isinstance(outcome, Fetched)]
         try:
             return {answer.task.url: page for answer, page in zip(pages, self._reader.read(pages), strict=True)}
@@ -135,7 +135,7 @@ class PagePipeline:
         return {} if len(pages) < 2 else {url: page for one in pages for url, page in self._read([one]).items()}
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
-        """Where an answer leads, but for links that were seen lately."""
+        """The links of an answer, without those seen recently."""
         outcome = processed.answer.outcome
         if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             return [redirection(outcome, share(1))]
@@ -147,7 +147,7 @@ class PagePipeline:
         return self._reader.gaining
 
     def gains(self, at: float) -> list[Discovery]:
-        """What links that were seen before have gained since this was last asked."""
+        """The gains of links that were seen before, since the last call."""
         return self._reader.gains(at)
 
     def forget_links(self) -> None:
@@ -165,7 +165,7 @@ def is_page(outcome: FetchOutcome) -> bool:
 
 
 def redirection(outcome: Redirected, gain: float = 0.0) -> Discovery:
-    """Where a redirect leads. It is no deeper than where it came from, and gains what a single link would."""
+    """The target of a redirect. It has the depth of its source, and gains what a single link would."""
     task = outcome.task
     return Discovery(
         outcome.target,
@@ -189,7 +189,7 @@ def _changes(answers: Sequence[Answer], readings: Sequence[Reading | None], at: 
 
 
 class _Read(NamedTuple):
-    """A page, what was known of its URL before, and how it compares with that."""
+    """A page, the earlier record of its URL, and their comparison."""
 
     page: Page
     record: UrlRecord | None
@@ -197,7 +197,7 @@ class _Read(NamedTuple):
 
 
 class Deduplicator:
-    """Puts pages with those that say the same."""
+    """Finds near-duplicates of pages."""
 
     def __init__(self, state: State, comparer: PageComparer, *, worth: Callable[[Sequence[Url]], list[float]]) -> None:
         self._state = state
@@ -205,7 +205,7 @@ class Deduplicator:
         self._worth = worth
 
     def judge(self, outcomes: Sequence[tuple[FetchOutcome, Page | None]], at: float) -> list[Reading | None]:
-        """What was made of each page, aligned with `outcomes`; `None` where there is no page."""
+        """The result for each page, aligned with `outcomes`; `None` if there is no page."""
         readings: list[Reading | None] = []
         for is_gone, portion in groupby(outcomes, lambda each: _is_gone(each[0])):
             some = list(portion)
@@ -252,7 +252,7 @@ class Deduplicator:
         ]
 
     def _is_repeated(self, page: Page, at: float) -> bool:
-        """Whether the text of a very short page is, word for word, that of another URL."""
+        """Whether a very short page has exactly the text of another URL."""
         if not page.main_text:
             return False
         digest = b"text" + page.digests.main.to_bytes(8, "big")
@@ -272,7 +272,7 @@ def _is_unmodified(outcome: FetchOutcome) -> bool:
 
 
 def _began_at(outcome: FetchOutcome, at: float) -> float:
-    """When a page was as the answer says: what records of earlier visits say, too."""
+    """The time to which the answer refers, as the records of earlier visits do."""
     return outcome.started_at if isinstance(outcome, Fetched | NotModified) else at
 
 

@@ -1,7 +1,7 @@
-"""Which shard has which site: rendezvous hashing (Thaler & Ravishankar 1998).
+"""Which shard owns which site: rendezvous hashing (Thaler & Ravishankar 1998).
 
-Every shard gives every site a number, and the highest has it. No table is kept, all agree without talking, and when the
-number of shards changes, only the sites of the one that came or went move.
+Every shard has a hash for every site, and the highest owns it. No table is kept, all shards agree without
+communication, and when the number of shards changes only the sites of the added or removed shard move.
 """
 
 from __future__ import annotations

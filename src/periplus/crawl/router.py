@@ -117,7 +117,7 @@ class ShardRouter:
         return [url for url in urls if not self._scope.holds(url)]
 
     def receive(self, batch: Batch) -> Sequence[Discovery]:
-        """The discoveries of a batch from another shard: none if it came before."""
+        """The discoveries of a batch from another shard: empty if it came before."""
         return batch.discoveries if self._exchange.is_new(batch) else ()
 
     def flush(self) -> None:

@@ -164,7 +164,7 @@ class EventCounter:
             self.stats.count(event)
 
     def drain(self) -> list[Event]:
-        """The events since this was last asked."""
+        """The events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -237,7 +237,7 @@ def largest_sites(frontier: Frontier, most: int) -> tuple[SiteNow, ...]:
 
 
 _LOOKED_AT = 200
-"""Active sites among which the longest queue is looked for: a number for people, several times a second."""
+"""Active sites among which the longest queue is searched: it is displayed several times a second."""
 
 
 def frontier_stats(
@@ -269,7 +269,7 @@ def frontier_stats(
 
 
 def waiting_urls(entries: int, queued_twice: int) -> int:
-    """How many URLs wait in queues that have this many entries, of which some are of URLs that two sources named."""
+    """The number of URLs in queues with this many entries, of which some are of URLs that two sources named."""
     return max(entries - queued_twice, min(entries, 1))
 
 

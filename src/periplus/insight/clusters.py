@@ -42,7 +42,7 @@ from .sketched_pages import (
 from .workplace import Workplace
 
 _ROUNDS: Final = 6
-"""Rounds at most: where leaders still change after that, the pages are too alike for it to matter."""
+"""Maximum number of rounds: if leaders still change after that, the pages are too similar for it to matter."""
 _PAIRS_AT_ONCE: Final = 1 << 17
 
 
@@ -50,7 +50,7 @@ class Compared(Protocol):
     """Some pages, numbered from 0, to be compared with each other."""
 
     def pairs(self, is_first: Claims, behind: int = 0) -> Pairs:
-        """Those that are alike, among each page and the first few that share a band with it and `is_first` holds of."""
+        """Pairs of similar pages: each page and the first few for which `is_first` holds that share a band with it."""
 
 
 class Pages(Protocol):
@@ -164,7 +164,7 @@ def _leaders(pages: Compared, count: int) -> Places:
 
 
 def _led(pairs: Pairs, count: int) -> Places:
-    """Each belongs to the most alike of the pages that begin clusters and that it resembles; of equals, the oldest."""
+    """Each page belongs to the most similar page that begins a cluster; of equals, the oldest."""
     order = np.lexsort((pairs.earlier, -pairs.likeness, pairs.later))
     leader = list(range(count))
     for start in range(0, len(order), _PAIRS_AT_ONCE):

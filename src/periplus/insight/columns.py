@@ -14,18 +14,18 @@ _FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """A column of words, none of them in a dictionary."""
+    """A column of strings, decoded from its dictionary."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def moments(column: pa.Array) -> NDArray[np.int64]:
-    """A column of times in microseconds; 0 where there is none."""
+    """A column of times in microseconds; 0 for null."""
     times: NDArray[np.int64] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     return times
 
 
 def codes(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """A column of words that repeat as numbers, and the words that these stand for; the last is for none."""
+    """A column of repeated strings as numbers, and the strings that these stand for; the last stands for null."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     words = [*encoded.dictionary.to_pylist(), None]
     numbers: NDArray[np.int64] = pc.fill_null(encoded.indices, len(words) - 1).to_numpy(zero_copy_only=False)
@@ -33,10 +33,10 @@ def codes(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
 
 
 def endings(column: pa.Array) -> NDArray[np.uint64]:
-    """A number for each text of a column: made of its length and its last 16 bytes, all at once.
+    """A 64-bit number for each string of a column, made from its length and its last 16 bytes in one array operation.
 
-    The same texts have the same number, and hardly any two others: for URLs a sieve, for digests as good as all of
-    them. An empty text, and none, is 0.
+    Equal strings have equal numbers, and collisions are rare: a prefilter for URLs, as good as the whole for digests.
+    An empty string and null are 0.
     """
     column = plain(column)
     _, offsets, data = column.buffers()
@@ -52,7 +52,7 @@ def endings(column: pa.Array) -> NDArray[np.uint64]:
 
 
 def _last(eight: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Of eight bytes each, the last few: what stands before them belongs to another text."""
+    """The last few of eight bytes each; the bytes before them belong to another string."""
     missing = (8 - np.clip(lengths, 0, 8)).astype(np.uint64) * np.uint64(8)
     kept: NDArray[np.uint64] = np.where(missing < 64, eight >> np.minimum(missing, np.uint64(63)), np.uint64(0))
     return kept

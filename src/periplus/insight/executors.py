@@ -1,11 +1,11 @@
 """Executors of insight's jobs on one machine: this process, or several worker processes.
 
-`SerialExecutor` does one job after the other, here: what is small, and every test, needs no more. `ProcessExecutor` has
-processes of its own, started fresh (spawn), as many as there are processors. What jobs share is pickled once into a
-file whose arrays each process maps (pickle protocol 5, PEP 574): ten processes that read one vector hold it once.
+`SerialExecutor` runs jobs one after the other in this process. `ProcessExecutor` starts worker processes (spawn), one
+for each processor. Data that jobs share is pickled once into a file whose arrays each process maps (pickle protocol 5,
+PEP 574), so ten processes that read one vector hold it once.
 
-A process that dies is not replaced, and what it was doing is not done again: on one machine what killed it, mostly the
-want of memory, would kill the next.
+A process that dies is not replaced and its job is not repeated: on one machine the cause, mostly a lack of memory,
+would kill the next one too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SerialExecutor:
     most_under_way = 1
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
-        """What comes of each job; none is begun before it is asked for."""
+        """The result of each job; no job starts before its result is requested."""
         lent = _unwritable(shared)
         for job in jobs:
             yield work(job, lent)

@@ -1,9 +1,9 @@
-"""PageRank of a collection: of its pages and of its sites; clicks from its seeds, links of its own.
+"""PageRank of the pages and sites of a collection, clicks from its seeds, and links between pages of a site.
 
-URLs are numbered by their fingerprints (`periplus.urls`). A link counts for the URL that it names, also where the crawl
-knows that page by another. Which links count is in `links`; those that one memory holds are in `whole_links`, more in
-`parted_links`: what is asked of them here is asked of blocks of links, so that both answer the same. Where the
-arithmetic lives: `periplus.graph`.
+URLs are numbered by their fingerprints (`periplus.urls`). A link counts for the URL it names, even if the crawl knows
+that page by another. `links` decides which links count; `whole_links` holds them in memory, `parted_links` in
+partitions on disk. Both give blocks of links to the functions here, so both have the same results. The arithmetic is in
+`periplus.graph`.
 """
 
 from __future__ import annotations

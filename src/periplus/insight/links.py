@@ -1,8 +1,8 @@
 """The links of a collection as numbers: the fingerprints of both ends, from the tables `links` and `fetches`.
 
-Of the texts in a row group of `links` each is looked at once. Links that ask not to be followed are left out, a
-redirect is a link, a link given twice is there twice, and of a page that was read several times the last reading
-counts. Not here: what links make of pages (`graph`), and links that are too many for one memory (`parted_links`).
+Each distinct text of a row group is processed once. Links with nofollow are left out, a redirect is a link, a repeated
+link counts twice, and of several readings of a page the last counts. Not here: PageRank (`graph`), and more links than
+fit in memory (`parted_links`).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Newest(Struct, frozen=True):
 
 
 class LinkBatch(Struct, frozen=True):
-    """Links side by side. Those of a page lie together, so of pages there are the fingerprint and how many links.
+    """Links as columns. The links of a page are consecutive: pages have a fingerprint and a number of links.
 
-    Of targets there are those that differ, and for each link which of them it is.
+    Targets are stored once each; every link has the index of its target.
     """
 
     pages: Hashes
@@ -89,7 +89,7 @@ def newest_of(tables: Path, spooled: Sequence[Spooled]) -> Newest | None:
 
 
 def places(keys: Hashes, wanted: Hashes) -> NDArray[np.int64]:
-    """Where each stands among the keys, which are all different; -1 where it does not."""
+    """The index of each value among unique sorted keys; -1 if it is not there."""
     found = pc.index_in(pa.array(wanted, pa.uint64()), value_set=pa.array(keys, pa.uint64()))
     return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64))
 
@@ -102,7 +102,7 @@ def _batch(rows: pa.RecordBatch, newest: Newest | None) -> LinkBatch:
 
 
 def _current(batch: pa.RecordBatch, newest: Newest | None) -> pa.RecordBatch:
-    """Without what asks not to be followed and, where pages were read again, what they said before."""
+    """Without nofollow links and, if pages were read again, without links of earlier readings."""
     rels = batch["rel"].dictionary.to_pylist()
     is_followed = np.array([not _NOFOLLOW.search(rel or "") for rel in rels], np.bool_)
     kept = is_followed[batch["rel"].indices.to_numpy()] if len(rels) else np.ones(len(batch), np.bool_)
@@ -113,7 +113,7 @@ def _current(batch: pa.RecordBatch, newest: Newest | None) -> pa.RecordBatch:
 
 
 def _last_read(newest: Newest, pages: Hashes) -> NDArray[np.int64]:
-    """When each was; 0 where that is not known."""
+    """The time of each; 0 if it is not known."""
     at = np.minimum(np.searchsorted(newest.keys, pages), len(newest.keys) - 1)
     return np.where(newest.keys[at] == pages, newest.times[at], 0)
 
@@ -128,9 +128,9 @@ def _redirects(tables: Path, spooled: Sequence[Spooled]) -> tuple[Hashes, Hashes
 
 
 def _coded(column: pa.DictionaryArray) -> tuple[Hashes, Numbers]:
-    """The fingerprint of each different text of a column, and for each row which of them it is.
+    """The fingerprint of each distinct text of a column, and for each row the index of its text.
 
-    Texts of rows that were left out are still in the dictionary, and are no ends of links.
+    Texts of rows that were left out are still in the dictionary, but are not ends of links.
     """
     numbers: Numbers = column.indices.to_numpy(zero_copy_only=False)
     is_used = np.bincount(numbers, minlength=len(column.dictionary)) > 0

@@ -39,13 +39,13 @@ _PARTS: Final = 64
 _NOTE: Final = np.dtype([("print", "<u8"), ("row", "<u8"), ("file", "<u4"), ("is_refused", "u1")])
 
 Judge = Callable[[str, Sequence[Url]], Sequence[tuple[Url, str]]]
-"""For a file and URLs that it lists: the name that each is known by, and why the file may not list it, if so."""
+"""For a sitemap and URLs it lists: the canonical form of each, and why the sitemap may not list it, if so."""
 
 
 class Listed(Struct, frozen=True, gc=False):
-    """A URL, the first file that lists it, what that says of it, and in how many files it is.
+    """A URL, the first sitemap that lists it, the metadata there, and in how many files it is.
 
-    `refused`: why no file may list it; empty if one may. `lastmod` is POSIX time, as fine as `granularity` says.
+    `refused`: why no file may list it; empty if one may. `lastmod` is POSIX time, as precise as `granularity` says.
     """
 
     url: str
@@ -108,7 +108,7 @@ def _entries(tables: Path, spooled: Sequence[Spooled], whole: dict[str, int], ju
 
 
 def _runs(batch: pa.RecordBatch, whole: dict[str, int]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The pages of a batch that stand in whole readings, by file."""
+    """The pages of a batch that belong to complete readings, by file."""
     sitemaps = batch["sitemap"]
     encoded = sitemaps if pa.types.is_dictionary(sitemaps.type) else sitemaps.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
@@ -145,7 +145,7 @@ def _deal(entries: Iterator[_Entries], scratch: Path) -> int:
 
 
 def _notes(some: _Entries, file: int) -> NDArray[np.void]:
-    """One for each different URL, so that a list which says the same a million times costs as little as another."""
+    """One for each distinct URL, so that a list that repeats one URL a million times costs no more than another."""
     prints, first = np.unique(np.array(fingerprints(map(Url, some.urls)), np.uint64), return_index=True)
     notes = np.zeros(len(prints), _NOTE)
     notes["print"], notes["row"], notes["file"] = prints, first + some.row, file

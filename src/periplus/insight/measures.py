@@ -25,12 +25,12 @@ By = Literal["site", "domain", "prefix"]
 CLASSES: Final = {
     "error": "the server answers with an error, or not at all",
     "redirect": "it leads to another URL",
-    "duplicate-parameter": "another URL of the same path, with other parameters, says the same",
-    "duplicate-other": "another URL says the same, or is named as its canonical",
-    "noindex": "it asks not to be indexed",
-    "media": "a picture or another medium, with hardly a text",
+    "duplicate-parameter": "the same content as another URL of the same path, with other parameters",
+    "duplicate-other": "the same content as another URL, or that URL is its canonical",
+    "noindex": "it is marked noindex",
+    "media": "an image or other medium with hardly any text",
     "table-of-contents": "it is a list of links to other pages of its site",
-    "missing": "a page of its own that Sitemaps should have told of",
+    "missing": "a unique page that Sitemaps should have listed",
 }
 """What a URL can be that Sitemaps missed, after Schonfeld & Shivakumar (2009, table 2)."""
 _PREFIX: Final = "regexp_extract(url, '^[a-z]+://[^/]+/([^/?]+/)?')"
@@ -117,7 +117,7 @@ def urls_of(part: Part) -> str:
 
 
 def _as_of(end: str) -> str:
-    """Columns without what became known after the end of the span."""
+    """The columns, without what became known after the end of the span."""
     told = [
         f"case when {source}_at < {end} then {source}_at end as {source}_at,"
         f" coalesce({source}_at < {end}, false) as by_{source}"

@@ -102,7 +102,7 @@ class PartedLinks:
             path.unlink()
 
     def places(self, wanted: Hashes) -> Places:
-        """Where URLs stand: range by range, with the fingerprints of one at a time."""
+        """The positions of URLs: range by range, with the fingerprints of one at a time."""
         order = np.argsort(wanted)
         found = np.full(len(wanted), -1, np.int64)
         ends = bounds(wanted[order], len(self._parts))
@@ -116,7 +116,7 @@ class PartedLinks:
         return found
 
     def inlinks(self) -> Numbers:
-        """How many links lead to each."""
+        """The number of links to each URL."""
         counts = [np.diff(self._layout.rows(part)[0]).astype(np.int32) for part in self._parts]
         return np.concatenate(counts)
 
@@ -131,7 +131,7 @@ class PartedLinks:
         return pagerank_of_products(self.spread, self._strength, tolerance=tolerance, single=True)
 
     def spread(self, held: Floats) -> Floats:
-        """What reaches each URL if every link brings what its other end holds."""
+        """The sum of the values of the other ends, over all links to each URL."""
         passed = np.empty_like(held)
         results = self._executor.map(_product, self._parts, (self._layout, held))
         for (start, end), result in zip(pairwise(self._layout.bases.tolist()), results, strict=True):
@@ -143,7 +143,7 @@ class PartedLinks:
 
 
 def _spilled(tables: Path, spooled: Sequence[Spooled], workplace: Workplace, folder: Path, parts: int) -> Spilled:
-    """Links of files are spilled by jobs. The few that are in no file may lie where only this machine sees them."""
+    """Links of files are spilled by jobs. The few rows that are in no file yet are only visible to this machine."""
     newest = newest_of(tables, spooled)
     jobs = list(enumerate(files_of(tables, "links", spooled), 1))
     dealt = [spill(folder / "spilled-0", parts, other_links(tables, spooled, newest))]
@@ -184,7 +184,7 @@ def _number(part: int, spilled: Spilled) -> int:
 
 
 def _collected(spilled: Spilled, kind: str, ends: Places, part: int) -> Hashes:
-    """What lies in all spilled files of a partition."""
+    """The contents of all spilled files of a partition."""
     found = []
     for number, (start, end) in enumerate(ends[:, part : part + 2].tolist()):
         if start < end:

@@ -88,7 +88,7 @@ class PartedPages:
         workplace: Workplace,
         folder: Path,
     ) -> None:
-        """Pages of files are read by jobs. The few that are in none may lie where only this machine sees them."""
+        """Pages of files are read by jobs. The few rows that are in no file yet are only visible to this machine."""
         jobs = list(enumerate(files_of(tables, "pages", spooled), 1))
         others = scan_spools("pages", spooled, COLUMNS)
         parts = [_sketch(folder / "briefs-0.npy", others, settings)]
@@ -148,7 +148,7 @@ class PartedCompared:
         self._asked = _Asked(briefs, ends, rows, sites, links, settings, np.empty(0, np.bool_), 0)
 
     def pairs(self, is_first: Claims, behind: int = 0) -> Pairs:
-        """Those that are alike."""
+        """Pairs of similar pages."""
         asked = replace(self._asked, is_first=is_first, behind=behind)
         jobs = product(range(BANDS), range(self._parts))
         return all_pairs(list(self._executor.map(_compare, jobs, asked)), self._count)

@@ -24,7 +24,7 @@ _WIRE: Final = {
     "bad-redirect": "a redirect without a valid target",
     "unwanted-type": "not a page by its type; not downloaded",
     "http2": "the server violated HTTP/2",
-    "bad-url": "no request can be made for such a URL",
+    "bad-url": "the URL cannot be requested",
     "proxy": "the proxy cannot be reached or refuses",
     "over-budget": "our memory limit was reached; not the server's fault",
     "cancelled": "the crawl was stopped",
@@ -32,8 +32,8 @@ _WIRE: Final = {
     "other": "something else; the table `fetches` has the detail",
 }
 _ROBOTS: Final = {
-    "robots": "the site's robots.txt asks crawlers to stay out",
-    "robots-unreachable": "the site cannot be asked for its robots.txt, so nothing is fetched (RFC 9309)",
+    "robots": "forbidden by the site's robots.txt",
+    "robots-unreachable": "robots.txt could not be fetched, so nothing else is (RFC 9309)",
     "private-address": "the address is in a private network; if it is yours, allow the host: --allow-private HOST",
 }
 _LISTED: Final = {

@@ -48,7 +48,7 @@ class Facts(Struct, frozen=True):
     sites: Hashes
     links: Hashes
     words: Hashes
-    """Of the main text; 0 where there is none."""
+    """Of the main text; 0 if there is none."""
     prints: Hashes
     """Of all that is compared: brief, site and links. Pages with the same print are copies."""
     is_thin: NDArray[np.bool_]
@@ -69,7 +69,7 @@ def joined(parts: list[Facts]) -> Facts:
 
 
 def last_versions(facts: Facts) -> Places:
-    """Where the last version of each page stands, by the order in which these were read."""
+    """The index of the last version of each page, in the order in which they were read."""
     versions = np.lexsort((facts.times, facts.keys))
     keys = facts.keys[versions]
     last: Places = versions[np.append(keys[1:] != keys[:-1], True)[: len(keys)]]
@@ -114,7 +114,7 @@ def _prints(briefs: Briefs, sites: Hashes, links: Hashes) -> Hashes:
 
 
 class Pairs(Struct, frozen=True):
-    """Pairs of pages that are alike, the earlier first, and how much; each once."""
+    """Pairs of similar pages, the earlier first, with their similarity; each once."""
 
     earlier: Places
     later: Places
@@ -159,7 +159,7 @@ def _runs(keys: Hashes) -> tuple[Places, Places]:
 def alike(
     pairs: tuple[Places, Places], briefs: Briefs, sites: Hashes, links: Hashes, settings: DuplicateSettings
 ) -> Pairs:
-    """Of pairs of pages those that are alike enough; pages by their places in the columns."""
+    """The pairs that are similar enough; pages by their index in the columns."""
     earlier, later = pairs
     equal = (briefs[earlier] == briefs[later]).mean(axis=1, dtype=np.float32)
     likeness = (equal - _BY_CHANCE) / (1 - _BY_CHANCE)

@@ -1,6 +1,6 @@
-"""The links of a collection in one memory, and what is asked of links wherever they are.
+"""The links of a collection in memory, and the operations on links wherever they are stored.
 
-Memory is some 30 bytes a link and 100 a URL while PageRank is computed. For more than that: `parted_links`.
+Memory is about 30 bytes a link and 100 a URL while PageRank is computed. For more than that: `parted_links`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Links(Protocol):
         """The numbers of URLs, by their fingerprints; -1: no link begins or ends there."""
 
     def inlinks(self) -> Numbers:
-        """How many links lead to each URL."""
+        """The number of links to each URL."""
 
     def each(self, work: Callable[[Block, Shared], Result], shared: Shared) -> Iterator[Result]:
         """What comes of work on all links, block by block; work is a function of a module."""
@@ -75,11 +75,11 @@ class WholeLinks:
         self._block = Block(np.concatenate(heads), np.concatenate(tails), 0, self.count)
 
     def places(self, wanted: Hashes) -> NDArray[np.int64]:
-        """Where URLs stand."""
+        """The positions of URLs."""
         return places(self._keys, wanted)
 
     def inlinks(self) -> Numbers:
-        """How many links lead to each."""
+        """The number of links to each URL."""
         return np.bincount(self._block.tails, minlength=self.count).astype(np.int32)
 
     def each(self, work: Callable[[Block, Shared], Result], shared: Shared) -> Iterator[Result]:

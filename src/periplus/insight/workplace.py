@@ -1,6 +1,6 @@
-"""Where insight processes what does not fit in one memory: the executor of the jobs, and the folder of their files.
+"""The executor of insight's jobs, and the folder of their files, for data that does not fit in memory.
 
-Partitions are files in a folder of their own, which is removed when all is done, however it ends.
+Partitions are files in a separate folder, which is removed at the end, also after an error.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def save(path: Path, array: NDArray[np.generic]) -> None:
 
 
 def load(path: Path) -> NDArray[Any]:
-    """An array where it lies: what is read of it, and no more, comes into memory."""
+    """A memory-mapped array: only the parts that are read come into memory."""
     found: NDArray[Any] = np.load(path, mmap_mode="r")
     return found
 

@@ -1,9 +1,9 @@
-"""Every decision of the house, pure: values in, verdicts and numbers out, no clock, no chance of its own, no disk.
+"""Every decision of the crawler, as pure functions: no clock, no randomness except a seed, no I/O.
 
-`filters` says whether we want a URL at all, and by which rule not; `ordering` says how much we want it, and which site
-to turn to next; `duplicates` says which pages say the same, and by which URL to know them. Each policy is small, has
-a name, and is described in `docs/policies.md` with the paper that it follows. Time arrives inside the values, chance
-as a seed.
+`filters` decides whether a URL is wanted, and by which rule not; `ordering` how much it is wanted, and which site is
+next; `duplicates` which pages are near-duplicates, and by which URL to know them; `balance` how a site's budget is
+shared between links and sitemaps; `sitemaps` and `refresh` when files and pages are fetched again. Each policy is
+small, has a name, and is described in `docs/policies.md` with the paper it follows.
 """
 
 from . import duplicates, filters, ordering

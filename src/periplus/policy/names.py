@@ -1,4 +1,4 @@
-"""What somebody may have meant: policies and kinds are chosen by name, and names are typed by people."""
+"""Suggests the name that was probably meant ("did you mean"), for policies and kinds that users choose by name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like this one; the first if none is."""
+    """The most similar known name; the first if none is similar."""
     names = list(known)
     return (get_close_matches(name[:100].lower(), names, n=1, cutoff=0.0) or names)[0]

@@ -1,7 +1,7 @@
-"""Which clusters have a band of a sketch in common with a page: the index of near-duplicates.
+"""The index of near-duplicates: which clusters have a band of their sketch in common with a page.
 
-Under each band lie the numbers of at most `MAX_HOT` clusters, four bytes each in a row. A phrase that thousands of
-pages share fills its bands; a copy of one of those pages is found by the others.
+Each band has the numbers of at most `MAX_HOT` clusters, four bytes each in a row. A phrase that thousands of pages
+share fills its bands; a copy of one of those pages is found by its other bands.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from periplus.policy.duplicates import BANDS
 NUMBER: Final = 4
 """Bytes of the number of a cluster."""
 MAX_HOT: Final = 16
-"""Clusters that lie under one band."""
+"""Maximum number of clusters of one band."""
 
 Keys = NDArray[np.uint64]
 """A row for each page, a column for each band."""
 
 
 class Bands(Protocol):
-    """An index by bands. `seen` is what `look` says of a page: the bands under which something may lie."""
+    """An index by bands. `seen` is the result of `look` for a page: the bands that may have clusters."""
 
     def look(self, keys: Keys) -> list[Sequence[int]]:
         """For each page the bands that may be known, or are shared with another of these pages; mostly none."""
@@ -36,7 +36,7 @@ class Bands(Protocol):
         """Put a new cluster under its bands."""
 
     def remove(self, number: bytes, keys: Sequence[int]) -> None:
-        """Forget a cluster."""
+        """Remove a cluster."""
 
 
 class MemoryBands:
@@ -63,7 +63,7 @@ class MemoryBands:
                 rows[key] = row + number
 
     def remove(self, number: bytes, keys: Sequence[int]) -> None:
-        """Forget a cluster."""
+        """Remove a cluster."""
         for rows, key in zip(self._rows, keys, strict=True):
             rest = without(rows.pop(key, b""), number)
             if rest:

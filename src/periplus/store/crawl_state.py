@@ -90,7 +90,7 @@ class SiteState(Struct, array_like=True):
 
 
 class Sites(Protocol):
-    """What is known of each site."""
+    """The records of sites."""
 
     def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
         """A copy of the state of each, aligned with `sites`."""
@@ -99,13 +99,13 @@ class Sites(Protocol):
         """Keep copies of these."""
 
     def __len__(self) -> int:
-        """How many sites are known."""
+        """The number of known sites."""
 
 
 class State(Protocol):
-    """All that a shard remembers, changed in memory or in one open transaction, kept by `commit`.
+    """Everything a shard remembers, changed in memory or in one open transaction, and made durable by `commit`.
 
-    What is not committed when the process dies has not happened.
+    Changes that are not committed when the process dies are lost.
     """
 
     @property
@@ -118,7 +118,7 @@ class State(Protocol):
 
     @property
     def standings(self) -> UrlScores:
-        """What they are worth to an ordering that learns."""
+        """Scores of URLs, for orderings that learn."""
 
     @property
     def forest(self) -> SitemapStore:
@@ -146,7 +146,7 @@ class State(Protocol):
 
     @property
     def sketches(self) -> Sketches:
-        """Which pages say nearly the same."""
+        """Clusters of near-duplicates."""
 
     @property
     def exchange(self) -> Exchange:
@@ -154,22 +154,22 @@ class State(Protocol):
 
     @property
     def visits(self) -> Rows[SiteVisits]:
-        """The sites of which URLs wait, as far as they are in use."""
+        """The active sites, as far as they are in use."""
 
     @property
     def addresses(self) -> Rows[AddressVisits]:
-        """When addresses may be asked again."""
+        """When requests to each address are allowed again."""
 
     @property
     def recent_links(self) -> Rows[LinkChunk]:
-        """Links seen lately, which need not be looked up again."""
+        """Recently seen links, which need not be looked up again."""
 
     @property
     def trees(self) -> Rows[TreeUse]:
         """What trees of sitemaps have used of their budgets."""
 
     def meta(self, kind: type[S]) -> S | None:
-        """The value of this type that was last put, if any: what a shard knows of itself, in one typed struct."""
+        """The value of this type that was last put, if any: the shard's own metadata, in one typed struct."""
 
     def put_meta(self, value: Struct) -> None:
         """Keep a value; there is one of each type."""

@@ -1,9 +1,9 @@
-"""Items: what a program's own extractor made of pages, as a table beside the others.
+"""Items: the results of a program's extractor, as a table beside the others.
 
-One row an item: the URL, when its page was fetched, when it was extracted, and the item as JSON. SQL sees the fields of
-the items as columns (`insight.views`). The rows are in `tables/items/NNNNNN.parquet`, written by the process that hands
-pages over. Every file also says up to which position pages had been handled when it was written, so that after a crash
-no page's items are written twice.
+There is one row an item: the URL, the time of the fetch, the time of extraction, and the item as JSON. SQL sees the
+fields of the items as columns (`insight.views`). The rows are in `tables/items/NNNNNN.parquet`, written by the process
+that hands pages over. Every file also records the position up to which pages had been handled, so that after a crash no
+page's items are written twice.
 """
 
 from __future__ import annotations

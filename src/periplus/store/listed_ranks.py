@@ -1,8 +1,8 @@
-"""What links, and sites themselves, say that listed pages are worth: the ranks by which sitemaps' pages are ordered.
+"""The ranks by which pages listed in sitemaps are ordered.
 
-PageRank over the links of a collection, or PriorityRank: the same with every sitemap as a page more, which the root of
-its site leads to, and which leads to all it lists (Schonfeld & Shivakumar 2009, section 6). Of each file the last
-reading counts that came to its end. While it is computed a link takes some 40 bytes of memory, and an entry about 50.
+PageRank over the links of a collection, or PriorityRank: the same with every sitemap as an additional page, which the
+root of its site links to, and which links to its entries (Schonfeld & Shivakumar 2009, section 6). The last complete
+reading of each file counts. The computation takes about 40 bytes of memory a link and 50 an entry.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COLUMNS = ["url", "kind", "sitemap", "read_at", "priority"]
 
 
 class _File(Struct):
-    """What a file said when it was last read to its end."""
+    """The entries of a file at its last complete reading."""
 
     url: Url
     root: int
@@ -42,7 +42,7 @@ class _File(Struct):
 
 
 def listed_ranks(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettings) -> KnownRanks:
-    """The ranks of all pages that links or files lead to, by the score that the settings name."""
+    """The ranks of all pages that are linked or listed, by the score that the settings name."""
     sources, targets = known_links(tables, spooled)
     files = _files(tables, spooled) if settings.score == "priority_rank" else []
     listed = [column for file in files for column in (*file.pages, np.array([file.root], np.uint64))]
@@ -61,7 +61,7 @@ def listed_ranks(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettin
 
 
 def listed_priorities(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettings) -> KnownRanks:
-    """What sitemaps say of pages, in means of their site, where the priorities of a site tell its pages apart."""
+    """The priorities of pages relative to the mean of their site, for sites whose priorities differ between pages."""
     files = _files(tables, spooled)
     said = _said(files)
     columns = [
@@ -77,7 +77,7 @@ def listed_priorities(tables: Path, spooled: Sequence[Spooled], settings: ScoreS
 
 
 def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) -> list[SitemapFile]:
-    """The files as nodes of the graph; priorities count only where those of a site tell its pages apart."""
+    """The files as nodes of the graph; priorities count only for sites whose priorities differ between pages."""
     from periplus.graph import SitemapFile  # its libraries take a second to load, and few crawls ask
 
     said = _said(files)
@@ -101,7 +101,7 @@ def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) 
 
 
 def _said(files: Sequence[_File]) -> dict[Site, Priorities]:
-    """What each site says of priorities."""
+    """The priority statistics of each site."""
     said: dict[Site, Priorities] = {}
     for file in files:
         of_site = said.setdefault(site_of(file.url), Priorities())

@@ -9,7 +9,7 @@ from periplus.model import Site
 
 
 class MemoryListings:
-    """`Listings` that live as long as the process."""
+    """`Listings` in memory."""
 
     def __init__(self) -> None:
         self._slices: dict[Site, dict[int, deque[bytes]]] = {}
@@ -40,7 +40,7 @@ class MemoryListings:
         return site in self._slices
 
     def sites(self) -> Iterator[Site]:
-        """Every site of which something is listed."""
+        """Every site with listed URLs."""
         return iter(list(self._slices))
 
     def __len__(self) -> int:

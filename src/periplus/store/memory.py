@@ -1,7 +1,7 @@
 """The ports of storage, in memory. First class: simulations and tests run on these.
 
-What every implementation promises is stated in `model.ports` and in `tests/conformance`. Here everything is durable the
-moment it is said, as far as anything is durable in memory, so that `commit` has nothing to do.
+The contract of every implementation is in `model.ports` and in `tests/conformance`. Here every change takes effect at
+once, so `commit` has nothing to do.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ HIGHEST_LEVEL = 255
 
 
 class MemoryUrlRecords:
-    """`UrlRecords` in one dict. A site's records are looked for among all: few ask for them."""
+    """`UrlRecords` in one dict. The records of one site are found by a search through all, which is rarely needed."""
 
     def __init__(self) -> None:
         self._records: dict[Url, UrlRecord] = {}
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
-        """Add those whose URL is not known; for each the record that was there before."""
+        """Add records of unknown URLs; return for each the record that was there before."""
         known = self._records
         answers: list[UrlRecord | None] = []
         for record in records:
@@ -70,7 +70,7 @@ class MemoryUrlRecords:
         return [find(url) for url in urls]
 
     def put(self, records: Iterable[UrlRecord]) -> None:
-        """Write all or none: the batch is drawn out whole before the first is written."""
+        """Write all or none: the batch is read completely before the first is written."""
         self._records.update([(record.url, record) for record in records])
 
     def of_site(self, site: Site) -> Iterator[UrlRecord]:
@@ -208,7 +208,7 @@ class MemoryQueues:
             heappush(self._postponed, (due_at, self._next(), entry))
 
     def release(self, now: float, limit: int) -> list[Ticket]:
-        """Push at most `limit` postponed entries whose time has come, earliest first; the place of each."""
+        """Push at most `limit` postponed entries that are due, earliest first; return the place of each."""
         due: list[Queued] = []
         while self._postponed and self._postponed[0][0] <= now and len(due) < limit:
             due.append(heappop(self._postponed)[2])
@@ -266,7 +266,7 @@ class MemoryRobotsFiles:
         self._files: dict[Site, RobotsFile] = {}
 
     def get(self, site: Site) -> RobotsFile | None:
-        """The one kept, whether or not it has expired."""
+        """The stored one, whether or not it has expired."""
         return self._files.get(site)
 
     def put(self, file: RobotsFile) -> None:
@@ -285,7 +285,7 @@ class MemoryPayloads:
         return self._payloads.get(digest)
 
     def add_new(self, payload: Payload) -> Payload | None:
-        """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
+        """Store it and return `None` if its digest is new; otherwise return the first one."""
         first = self._payloads.get(payload.digest)
         if first is None:
             self._payloads[payload.digest] = payload
@@ -352,7 +352,7 @@ class MemoryExchange:
         return [batch for batch in self._kept.get(receiver, ()) if batch.number > offered]
 
     def sent(self, receiver: int) -> int:
-        """The number of the last batch kept for a shard."""
+        """The number of the last batch stored for a shard."""
         return self._numbers.get(receiver, 0)
 
     def reopened(self) -> None:
@@ -388,7 +388,7 @@ S = TypeVar("S")
 
 
 class MemoryState:
-    """`State` that lives as long as the process."""
+    """`State` in memory."""
 
     def __init__(self, shard: int = 0) -> None:
         self.records = MemoryUrlRecords()

@@ -1,8 +1,8 @@
-"""What an earlier collection says its URLs are worth: PageRank over its links, for the next crawl of the same web.
+"""PageRank of the URLs of an earlier collection, for the next crawl of the same web.
 
-Two sorted columns, fingerprint and rank, in one file that is mapped into memory: a look-up is a binary search, and all
-processes of a crawl share the pages they touch. Ranks are multiples of the mean. Links that ask not to be followed pass
-nothing on, and a redirect is a link. While it is computed a link takes some 40 bytes of memory, and a URL about 100.
+Two sorted columns, fingerprint and rank, are in one file that is mapped into memory: a lookup is a binary search, and
+all processes of a crawl share the pages they touch. Ranks are multiples of the mean. nofollow links do not count, and a
+redirect is a link. The computation takes about 40 bytes of memory a link and 100 a URL.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOLERANCE = 1e-6
 
 
 class KnownRanks:
-    """The rank of each URL that was known; of any other, 0."""
+    """The rank of each known URL; 0 for any other."""
 
     def __init__(self, rows: NDArray[np.void]) -> None:
         self._urls: Fingerprints = rows["url"]
@@ -64,11 +64,11 @@ class KnownRanks:
         draft.replace(path)
 
     def __call__(self, url: Url) -> float:
-        """What a URL is worth."""
+        """The rank of a URL."""
         return self.get(url) or 0.0
 
     def get(self, url: Url) -> float | None:
-        """The same, where it is known."""
+        """The rank of a URL, or `None` if it is not known."""
         wanted = np.uint64(xxh3_64_intdigest(url.encode()))
         place = int(self._urls.searchsorted(wanted))
         return float(self._ranks[place]) if place < len(self._urls) and self._urls[place] == wanted else None

@@ -1,4 +1,4 @@
-"""When each URL is to be visited again, in memory: a heap, in which entries whose time was moved are skipped."""
+"""The revisit times of URLs, in memory: a heap in which entries with an outdated time are skipped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SPARE = 1000
 
 
 class MemoryRevisitQueue:
-    """`RevisitQueue` that lives as long as the process."""
+    """`RevisitQueue` in memory."""
 
     def __init__(self) -> None:
         self._times: dict[Url, float] = {}
@@ -32,7 +32,7 @@ class MemoryRevisitQueue:
             heapify(self._waiting)
 
     def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
-        """Those whose time has come, with it, the earliest first. They stay."""
+        """Entries that are due, with their time, the earliest first. They stay."""
         found: list[tuple[float, Url]] = []
         while len(found) < limit and (first := self._first()) is not None and first[0] <= now:
             found.append(heappop(self._waiting))
@@ -41,7 +41,7 @@ class MemoryRevisitQueue:
         return [(url, at) for at, url in found]
 
     def after(self, time: float) -> tuple[Url, float] | None:
-        """The first whose time is then or later. All of them are looked at."""
+        """The first entry at or after a time. Searches all entries."""
         later = [(at, url) for url, at in self._times.items() if at >= time]
         return min(later)[::-1] if later else None
 

@@ -62,7 +62,7 @@ class MemorySitemapStore:
         return [key for _, _, key in found]
 
     def next_due(self) -> float | None:
-        """When the first is due; `None`: none will be."""
+        """The earliest due time; `None`: no file is due."""
         first = self._first()
         return None if first is None else first[0]
 
@@ -73,18 +73,18 @@ class MemorySitemapStore:
         return waiting[0] if waiting else None
 
     def of_site(self, site: Site) -> Iterator[bytes]:
-        """The rows of the files that lie at a site."""
+        """The rows of the sitemap files on a site."""
         return iter([self._rows[key].row for key in self._keys.get(site, ())])
 
     def __iter__(self) -> Iterator[bytes]:
         return iter([row.row for row in self._rows.values()])
 
     def memory(self, key: str) -> bytes:
-        """What a file said when it was last read; empty if that is not kept."""
+        """The entries of a file at its last reading; empty if they are not kept."""
         return self._memories.get(key, b"")
 
     def remember(self, key: str, memory: bytes) -> None:
-        """Keep what a file said; nothing: forget it."""
+        """Store the entries of a file; an empty value removes them."""
         if memory:
             self._memories[key] = memory
         else:

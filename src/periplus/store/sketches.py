@@ -45,7 +45,7 @@ from .bands import NUMBER, Bands, MemoryBands, numbers_of
 MAX_COMPARED: Final = 16
 
 _BandsOfPage = tuple[Sequence[int], Sequence[int]]
-"""The key of each band, and the bands that may be known."""
+"""The key of each band, and the bands that may be in the index."""
 _FIRST, _COPY = b"\1", b"\0"
 _ALIKE: Final = b"\xff"
 """How like a page is to its cluster takes a byte; this is all."""
@@ -70,11 +70,11 @@ class Shelf(Protocol):
 
 
 KeysOf = Callable[[Sequence[Url], bool], list[bytes]]
-"""Where each URL lies, or, as the second says, is to lie."""
+"""The key of each URL, or, if the second value says so, the key it would get."""
 
 
 class Foreign(Struct, frozen=True, gc=False):
-    """A page of another book: its place in this one, its row and what is kept of its cluster there."""
+    """A page of another book: its key here, its row, and its cluster there."""
 
     place: bytes
     row: bytes
@@ -130,7 +130,7 @@ class SketchBook:
         self._keep(known, known)
 
     def remove(self, urls: Sequence[Url]) -> None:
-        """Take out those that are no more."""
+        """Remove pages that no longer exist."""
         places = self._keys_of(urls, False)
         known = self._pages.get_many(places)
         before = dict(known)
@@ -184,7 +184,7 @@ class SketchBook:
         self._change(number, row, msgspec.structs.replace(cluster, size=cluster.size + 1, has_first=has_first))
 
     def give_away(self, pages: Mapping[bytes, bytes], goes: Callable[[Url], bool]) -> None:
-        """Keep these pages no more: rows by place, as they are kept here."""
+        """Remove these pages: rows by key, as stored here."""
         for row in pages.values():
             self._leave(row, partial(_without, goes))
         self._keep(pages, {})
@@ -193,7 +193,7 @@ class SketchBook:
         return self.count
 
     def _bands_of(self, briefs: Sequence[bytes]) -> list[_BandsOfPage | None]:
-        """The bands of each, and which of them may be known; nothing for pages with hardly a text."""
+        """The bands of each page, and which of them may be in the index; none for pages with hardly any text."""
         rows = rows_of(briefs)
         keys = band_keys(rows)
         thin = are_thin(rows, self._settings).tolist()
@@ -294,7 +294,7 @@ class SketchBook:
     # rows
 
     def _row(self, number: bytes) -> bytes | None:
-        """What is kept of a cluster."""
+        """The stored form of a cluster."""
         row = self._changed.get(number) or self._read.get(number) or self._clusters.get(number)
         if row is not None:
             self._read[number] = row

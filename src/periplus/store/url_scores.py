@@ -1,4 +1,4 @@
-"""What an ordering that learns knows of each URL, in memory: a dict of scores, and links as pairs of numbers."""
+"""Scores of URLs in memory, for orderings that learn: a dict of scores, and links as pairs of numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from periplus.model import KnownLinks, Stage, Url, UrlScore
 
 
 class MemoryUrlScores:
-    """`UrlScores` that live as long as the process. URLs are numbered in the order in which they came."""
+    """`UrlScores` in memory. URLs are numbered in the order in which they came."""
 
     def __init__(self) -> None:
         self._scores: dict[Url, UrlScore] = {}
@@ -43,7 +43,7 @@ class MemoryUrlScores:
                 self._in_order[self._numbers[url]] = score
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
-        """Keep links; those whose end has no score are left out."""
+        """Store links; those with an end without a score are left out."""
         number = self._numbers.get
         last, start = None, None
         for source, target in links:
@@ -67,11 +67,11 @@ class MemoryUrlScores:
         )
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, UrlScore]]:
-        """Those that `known`, when last asked, gave these numbers."""
+        """The URLs to which the last call of `known` gave these numbers."""
         return [(self._urls[number], self._in_order[number]) for number in numbers]
 
     def revalue(self, worth: NDArray[np.float64]) -> None:
-        """Give each that `known` numbered its new worth."""
+        """Set the new score of each URL that `known` numbered."""
         for score, value in zip(self._in_order, worth.tolist(), strict=True):
             score.worth = value
 

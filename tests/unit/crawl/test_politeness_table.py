@@ -34,12 +34,14 @@ def answer(status: int, retry_after: str | None = None) -> Fetched:
 
 
 def test_every_reason_is_in_the_docs() -> None:
-    """docs/politeness.md has a row for each reason of the table, with what it means."""
-    text = (ROOT / "docs" / "politeness.md").read_text()
-    rows = dict(re.findall(r"^\| `([\w-]+)` \|(.*)$", text, re.MULTILINE))
-    assert set(RETRIES) <= set(rows)
+    """docs/wire.md has a row for each reason of the table, with whether the URL or its site waits."""
+    text = (ROOT / "docs" / "wire.md").read_text()
+    rows = re.findall(r"^\| (`[\w-]+`(?:, `[\w-]+`)*) \|.*\| ([^|]*) \|$", text, re.MULTILINE)
+    waits = {reason: wait for named, wait in rows for reason in re.findall(r"`([\w-]+)`", named)}
+    assert set(RETRIES) <= set(waits)
     for reason, retry in RETRIES.items():
-        assert ("site" in rows[reason]) == retry.is_of_site, reason
+        assert ("the site waits" in waits[reason]) == retry.is_of_site, reason
+        assert (waits[reason] != "no") == retry.again, reason
 
 
 def test_the_wire_gives_no_reason_that_the_table_misses_by_a_letter() -> None:

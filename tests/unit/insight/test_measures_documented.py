@@ -39,8 +39,7 @@ def test_nothing_else_is_documented() -> None:
 def test_views_and_questions_are_told_as_in_the_code() -> None:
     """In the same sentences."""
     assert [view.name for view in VIEWS.values() if f"| `{view.name}` | {view.says} |" not in PAGE] == []
-    told = [f"| `{each.name}` | {each.says} | {each.advice} |" for each in QUESTIONS.values()]
-    assert [row for row in told if row not in PAGE] == []
+    assert [each.name for each in QUESTIONS.values() if f"| `{each.name}` | {each.says} |" not in PAGE] == []
 
 
 def test_the_values_have_all_measures() -> None:

@@ -109,7 +109,7 @@ def address_of(text: str) -> IpAddress | None:
 
 
 def literal_address(host: str) -> IpAddress | None:
-    """The address that the host of a URL is, in brackets or not; `None` for a name, which costs next to nothing."""
+    """The IP address in the host of a URL, in brackets or not; `None` for a name, at nearly no cost."""
     if not (host[-1:] == "]" or host[-1:].isdigit() or ":" in host):
         return None
     return address_of(host.strip("[]"))
@@ -193,7 +193,7 @@ class AddressGuard:
         return block is None or self._is_opened(site, ip, block)
 
     def allows_by_name(self, site: Site) -> bool:
-        """Whether a proxy, which looks names up itself, may be asked for a site: not for its own localhost."""
+        """Whether a proxy, which looks names up itself, may be used for a site: not for its own localhost."""
         host, _ = _split(site)
         if literal_address(host) is not None:
             return self.allows(site, host)

@@ -84,7 +84,7 @@ Answer = Address | NoAddress
 
 
 def system_lookup(host: str) -> list[str]:
-    """Ask the system (hosts file, name servers, as it is configured), IPv4 addresses first."""
+    """Query the system's resolver (hosts file, name servers), IPv4 addresses first."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in sorted(found, key=lambda entry: entry[0] != socket.AF_INET)]
 

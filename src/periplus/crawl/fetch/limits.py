@@ -12,7 +12,7 @@ from periplus.model import ConfigError, Purpose
 from .addresses import private_entry
 
 LISTS: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
-"""Purposes whose answers may be long lists of URLs: they have more time than pages."""
+"""Purposes with long lists of URLs, which have a longer timeout than pages."""
 
 _MIB = 1 << 20
 _PROXY: Final = re.compile(r"(?:(?:https?|socks4a?|socks5h?)://[^\s/]+|[^\s/:]+:\d{1,5})/?")
@@ -60,17 +60,17 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     )
     """Types that a page may have: `text/html`, `text/*`, `*/*`. No type at all is always accepted."""
     head_only: bool = False
-    """Ask for pages with HEAD: only the status and the header fields arrive, as checks of links need them."""
+    """Request pages with HEAD: only the status and the header fields, for checking links."""
     accept_language: str = ""
     """The Accept-Language field; nothing is sent where it is empty."""
     http2: bool = True
-    """Speak HTTP/2 with servers that know it (over TLS)."""
+    """Use HTTP/2 with servers that support it (over TLS)."""
     verify_tls: bool = True
-    """Refuse certificates that do not prove who the server is."""
+    """Verify TLS certificates."""
     ca_file: str = ""
     """Authorities to trust, in PEM; where it is empty, those of the system."""
     proxy: str = ""
-    """A proxy for everything, such as `http://127.0.0.1:3128`. Proxies named in the environment are not used."""
+    """A proxy for all requests, such as `http://127.0.0.1:3128`. Proxies in the environment are not used."""
     allow_private: tuple[str, ...] = ()
     """Hosts that may be in a private network or on this machine: `intranet.example`, `*.corp.example`, `10.0.0.7:8080`.
     Without a port: the default ports, and ports of seeds with such a host."""

@@ -89,7 +89,7 @@ class CurlWire:
     def start(self, task: FetchTask) -> None:
         """Start a task. `finished` returns its outcome."""
         if self._is_closed or self.under_way >= self._settings.max_transfers:
-            raise InvariantError("a task was started that there is no room for", hint="Ask free_slots first")
+            raise InvariantError("a task was started without a free slot", hint="Ask free_slots first")
         if task.ip is None:
             self._locate(task)
         elif not self._may_connect(task, task.ip):

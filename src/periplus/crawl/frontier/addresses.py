@@ -1,7 +1,7 @@
-"""The addresses that sites share: when each may next be asked, and which of its sites waits longest.
+"""The IP addresses that sites share: when each may next be requested, and which of its sites has waited longest.
 
-Requests to one address begin at least `ip_delay` apart. Where there are several shards, an address is not asked before
-its share is known, among how many shards it is divided (`claims`); each then waits that many times `ip_delay`.
+Requests to one address begin at least `ip_delay` apart. With several shards, no request is sent to an address before
+its share is known, the number of shards there (`claims`); each then waits that many times `ip_delay`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Addresses:
         return self._due.first
 
     def at(self, ip: str | None) -> Address:
-        """The address of this IP; the place for all that have none, or where addresses do not matter."""
+        """The address of this IP; the common one for sites without an address, or if addresses do not matter."""
         if ip is None or self._ip_delay <= 0:
             return self._nowhere
         key = key_of(ip)
@@ -154,7 +154,7 @@ class Addresses:
             self.file(address)
 
     def review(self, now: float) -> None:
-        """Forget addresses where no site is and that may be asked again; with other shards, when seen so twice."""
+        """Remove addresses without sites that are not resting; with several shards, when seen so twice."""
         for key, address in list(self._addresses.items()):
             if len(address.resting) or address.ready or address.next_at > now:
                 continue
@@ -165,7 +165,7 @@ class Addresses:
             address.is_idle = True
 
     def claims(self) -> tuple[list[int], list[int]]:
-        """The addresses that were entered and left since this was last asked."""
+        """The addresses that were entered and left since the last call."""
         claimed, self._claimed = self._claimed, []
         released, self._released = self._released, []
         return claimed, released

@@ -1,10 +1,10 @@
-"""The way in: what is discovered is filtered, looked up, and queued with its site.
+"""Admission: discovered URLs are filtered, looked up, and queued with their site.
 
-The order is filters, seen test, the count of what is admitted, then a priority. A refusal is reported with its rule; so
-is every source that names a URL for the first time.
+The order is filters, seen test, the count of admitted URLs, then a priority. A refusal is reported with its rule; so is
+every source that names a URL for the first time.
 
-A seed that is named again, whose site could not be reached, is tried again together with everything that was refused
-there for that reason (`retry_unreachable`): that a site could not be reached was the truth of a moment.
+A seed that is given again, and whose site could not be reached, is tried again together with everything that was
+refused there for that reason (`retry_unreachable`).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Admission:
         changed: dict[Url, UrlRecord],
         events: list[Event],
     ) -> None:
-        """A URL that is known may gain a source, be wanted in another lane, or be said to have changed."""
+        """A known URL may gain a source, be queued in another lane, or be reported as changed."""
         mentioned = self._revisits.mentioned(discovery, known)
         if mentioned is not known:
             changed[discovery.url] = known = mentioned
@@ -151,7 +151,7 @@ class Admission:
             candidates += self._scores.found_again(discovery, candidate)
 
     def _mention_known(self, discoveries: Sequence[Discovery]) -> None:
-        """Where scores learn, URLs known from a source are not looked up again; what it says of changes counts."""
+        """With learning scores, known URLs of a known source are not looked up again; only signals count."""
         dated = [each for each in discoveries if LANES[each.source] is Lane.SITEMAPS]
         changed: dict[Url, UrlRecord] = {}
         for discovery, known in zip(dated, self._state.records.get([each.url for each in dated]), strict=True):
@@ -240,7 +240,7 @@ def _is_read_and_listed(record: UrlRecord) -> bool:
 
 
 def _is_earlier(discovery: Discovery, known: UrlRecord) -> bool:
-    """Whether a source that is known had named a URL before that: of two lists the later may be queued sooner."""
+    """Whether a known source had named a URL earlier: of two lists the later may be queued sooner."""
     return any(seen.source is discovery.source and discovery.found_at < seen.at for seen in known.first_seen)
 
 
@@ -260,13 +260,13 @@ def _has_failed(record: UrlRecord) -> bool:
 
 
 def _discovered(record: UrlRecord) -> Discovery:
-    """How a URL was discovered, as far as its record knows."""
+    """How a URL was discovered, from its record."""
     first = record.first_seen[0]
     return Discovery(record.url, first.source, first.at, record.depth, redirects=record.redirects)
 
 
 def _ask_again(site: SiteState) -> None:
-    """Forget that a site could not be reached."""
+    """Clear the record that a site could not be reached."""
     site.retired = "" if is_temporary(site.retired) else site.retired
     site.failures = site.robots_tries = site.robots_redirects = 0
     site.robots_at = None

@@ -75,7 +75,7 @@ class Adoption:
         self._reports.adopted(visited, ticket, outcome, reading, now, is_counted=is_counted)
 
     def _admit(self, task: FetchTask, now: float) -> None:
-        """Admit a URL that no archived answer leads to: a page of another shard did, or one whose record is damaged."""
+        """Admit a URL that no archived answer links to: a page of another shard did, or one whose record is damaged."""
         is_file = task.purpose is Purpose.SITEMAP
         if self._state.records.get([file_name(task.url) if is_file else task.url])[0] is not None:
             return
@@ -87,7 +87,7 @@ class Adoption:
         self._state.records.add_new([UrlRecord(task.url, seen, task.depth, redirects=task.redirects)])
 
     def _queue(self, task: FetchTask, now: float) -> Ticket:
-        """Queue a URL that was fetched while it did not wait here, such as a revisit."""
+        """Queue a URL that was fetched but not queued here, such as a revisit."""
         entry = Queued(task.url, task.site, task.lane, 0)
         [ticket] = self._state.queues.push([entry])
         self._scores.released([ticket])

@@ -87,7 +87,7 @@ class AddressClaims:
         return len(self._claims) + len(self._released)
 
     def share(self, key: int) -> int:
-        """How many shards send requests to an address; 0: not known yet, and this shard must not."""
+        """The number of shards that send requests to an address; 0: not known yet, so this shard must not."""
         claim = self._claims.get(key)
         return 0 if claim is None else claim.share
 

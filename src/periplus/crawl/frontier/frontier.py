@@ -62,11 +62,11 @@ from .steering import Steering, to_be_raised
 _RELEASED_TOGETHER = 1000
 """Postponed URLs that return to their queues in one `take`."""
 _REFUSED_PER_TAKE = 2000
-"""After this many refusals a `take` returns what it has: the caller is not kept waiting, and asks again."""
+"""Number of refusals after which `take` returns, so that the caller does not wait."""
 REFUSED_PER_VISIT = 200
 """URLs of a site that are refused in one step, so that a site with a million of them does not hold up the others."""
 SOON = 0.01
-"""Seconds after which a site that was not finished in such a step goes on."""
+"""Seconds after which a site that was not finished in such a step continues."""
 
 
 class Frontier:
@@ -210,13 +210,13 @@ class Frontier:
     # discover
 
     def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
-        """Learn of URLs. Known ones gain a source; refused ones are reported with their rule."""
+        """Add discovered URLs. Known ones gain a source; refused ones are reported with their rule."""
         pages = self._queue_robots(discoveries, now)
         queued = [*self._admission.retry_unreachable(pages, now), *self._admission.admit(pages)]
         self._queued(queued, now)
 
     def _queue_robots(self, discoveries: Sequence[Discovery], now: float) -> Sequence[Discovery]:
-        """Queue a robots.txt that was not asked for yet, so that its site is visited; the discoveries of pages."""
+        """Queue robots.txt files that were not requested yet; return the discoveries of pages."""
         if all(discovery.purpose is Purpose.PAGE for discovery in discoveries):
             return discoveries
         wanted = [discovery.url for discovery in discoveries if discovery.purpose is Purpose.ROBOTS]
@@ -270,7 +270,7 @@ class Frontier:
         return tasks
 
     def _release(self, until: float, now: float) -> None:
-        """Let URLs whose back-off ends until then wait with their sites again."""
+        """Queue URLs whose back-off ends by then with their sites again."""
         due_at = self._state.queues.next_release()
         if due_at is not None and due_at <= until:
             tickets = self._state.queues.release(until, _RELEASED_TOGETHER)
@@ -283,7 +283,7 @@ class Frontier:
         return self.page_budget is not None and self.pages_done + self._pages_out >= self.page_budget
 
     def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
-        """What is asked of a site that is ready."""
+        """The request for a site that is ready."""
         request = active.next_request(now)
         if request is Request.PAGE:
             return self._grant_pages(active, min(limit, self._politeness.max_parallel), now)
@@ -399,12 +399,12 @@ class Frontier:
         return self._selector.revisits_waiting
 
     def drain_refused_files(self) -> list[Excluded]:
-        """Sitemap files that were refused since this was last asked."""
+        """Sitemap files that were refused since the last call."""
         refused, self._selector.refused_files = self._selector.refused_files, []
         return refused
 
     def drain_emptied(self) -> dict[Site, None]:
-        """Sites whose queue of listed pages ran empty since this was last asked."""
+        """Sites whose queue of listed pages ran empty since the last call."""
         emptied, self._selector.emptied = self._selector.emptied, {}
         return emptied
 

@@ -1,4 +1,4 @@
-"""A priority queue in which each item stands once, and from which any item can be removed.
+"""A priority queue in which each item occurs once, and from which any item can be removed.
 
 Moving an item leaves its old entry in the heap, where it is skipped when it comes to the top; when most entries are
 stale, the heap is rebuilt. So every operation takes logarithmic time on average, and the heap never holds more than

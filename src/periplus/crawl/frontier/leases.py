@@ -1,7 +1,7 @@
-"""Tasks that were handed out, until they are reported or their time is over.
+"""Granted tasks, until they are reported or their lease expires.
 
-Open leases are part of what is committed, so a frontier that is opened again knows what was under way. The URL of a
-lease keeps its place in its queue until the outcome is known.
+Open leases are part of every commit, so a frontier that is opened again knows which requests were under way. The URL of
+a lease keeps its place in its queue until the outcome is known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .heap import IndexedHeap
 
 
 class Lease(Struct, frozen=True, array_like=True):
-    """A task, the place of its URL in the queue (none for robots.txt), and the site that is asked."""
+    """A task, the place of its URL in the queue (`None` for robots.txt), and the site."""
 
     task: FetchTask
     ticket: Ticket | None
@@ -51,7 +51,7 @@ class Leases:
         self._ends.put(key, lease.task.lease_ends_at, key)
 
     def end(self, task: FetchTask) -> Lease | None:
-        """The lease of a task that came back; `None` if it was over before, or the URL was granted again since."""
+        """The lease of a reported task; `None` if it had expired, or the URL was granted again since."""
         key = (task.site, task.url)
         lease = self._leases.get(key)
         if lease is None or (lease.task is not task and lease.task != task):
@@ -64,14 +64,14 @@ class Leases:
         return (site_of(url), url) in self._leases
 
     def expired(self, now: float) -> list[Lease]:
-        """End every lease whose time is over."""
+        """End every expired lease."""
         over = []
         while (key := self._ends.pop_until(now)) is not None:
             over.append(self._leases.pop(key))
         return over
 
     def end_all(self) -> list[Lease]:
-        """End every lease, whatever its time."""
+        """End every lease."""
         leases = list(self._leases.values())
         self._leases.clear()
         self._ends = IndexedHeap()

@@ -1,4 +1,4 @@
-"""How long a site is left alone, and what a failure means.
+"""How long a site rests, and what a failure means.
 
 After a visit a site rests for the longest of three times: our own delay, the one that its robots.txt asks for, and a
 multiple of the time its last answer took, so that a slow site is asked less (Mercator: Najork & Heydon 2001; Olston &
@@ -21,9 +21,9 @@ from periplus.formats.headers import read_retry_after
 from periplus.model import Failed, Fetched, FetchOutcome
 
 MAX_DELAY = 3600.0
-"""Seconds: a robots.txt that asks for more than an hour between visits gets an hour."""
+"""Maximum delay in seconds that robots.txt can ask for."""
 _SPREAD = 0.25
-"""By which share of itself a back-off may be longer, by chance."""
+"""Maximum random extension of a back-off, as a share of it."""
 
 
 class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +51,7 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def delay_after(settings: PolitenessSettings, asked: float | None, last_duration: float) -> float:
-    """Seconds from the end of a visit to the next: the longest of ours, theirs, and what their speed suggests."""
+    """Seconds to the next visit: the longest of our delay, the site's, and a multiple of its answer time."""
     return max(settings.delay, min(asked or 0.0, MAX_DELAY), min(settings.slow_factor * last_duration, MAX_DELAY))
 
 
@@ -117,11 +117,11 @@ wire (`crawl.fetch.reasons`).
 
 
 OUR_OWN = frozenset({"cancelled", "over-budget"})
-"""Reasons that lie with us: they do not count as an attempt."""
+"""Reasons on our side: they do not count as an attempt."""
 
 
 def reason_of(outcome: FetchOutcome) -> str:
-    """Why an outcome is not what we wanted; empty if it is."""
+    """The reason why an outcome is a failure; empty if it is not."""
     if isinstance(outcome, Fetched):
         return f"http-{outcome.status}" if outcome.status >= 400 else ""
     return outcome.reason if isinstance(outcome, Failed) else ""

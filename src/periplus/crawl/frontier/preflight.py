@@ -1,8 +1,8 @@
-"""What a site is asked before anything else: its IP address, then its robots.txt.
+"""What is requested of a site before anything else: its IP address, then its robots.txt.
 
-The answer to the second question may lead to another site. That one is asked as politely as any, by a *delegated*
-request, while the first site is HELD (unless it has delegated requests of others to answer itself: sites that lead to
-each other must not wait for each other). What an answer means is decided in `robots`.
+The robots.txt may redirect to another site. That one is requested as politely as any, by a *delegated* request, while
+the first site is HELD (unless it has delegated requests of others to answer: sites that redirect to each other must not
+wait for each other). What an answer means is decided in `robots`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .schedule import Schedule
 from .site import MAX_ADDRESS_AGE, ActiveSite, Request, Stage
 
 MIN_ADDRESS_AGE = 30.0
-"""Seconds that an IP address is used at least: a name server that answers "no time at all" would be asked forever."""
+"""Minimum seconds for which an IP address is used, whatever the name server says."""
 
 BackOff = Callable[[FetchOutcome, int, float], float]
 """How many seconds to wait after an outcome, the number of failures in a row, and now."""
@@ -42,7 +42,7 @@ Finish = Callable[[ActiveSite, FetchOutcome, str, float], None]
 
 
 class SitePreflight:
-    """Asks each site for its address and its rules."""
+    """Looks up the address and fetches the robots.txt of each site."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class SitePreflight:
         return self._task(record.robots_at or robots_url(url), active.site, record.ip, record.robots_redirects, now)
 
     def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float) -> FetchTask:
-        """The lane says whether pages of the site are wanted, or only files: whether its sitemaps matter."""
+        """The lane determines whether pages of the site are wanted, or only files: whether its sitemaps matter."""
         wanting = self._schedule.get(site)
         wants_pages = wanting is not None and any(lane is not Lane.FILES for lane in wanting.waiting)
         lane = Lane.DISCOVERY if wants_pages else Lane.FILES
@@ -168,7 +168,7 @@ class SitePreflight:
             self._settle(wanting, step, now)
 
     def _settle(self, active: ActiveSite, file: RobotsFile, now: float) -> None:
-        """The rules of a site are known, for a while. The delay it asks for holds from now on."""
+        """Store the rules of a site. The delay it asks for holds from now on."""
         self._gate.learn(file)
         record = active.record
         record.robots_expire_at = file.expires_at
@@ -202,14 +202,14 @@ class SitePreflight:
         self._schedule.place(wanting, wanting.record.ready_at)
 
     def _refused(self, wanting: ActiveSite, url: Url, redirects: int, reason: str, now: float) -> None:
-        """The file is at a site that cannot be asked."""
+        """The file is at a site that cannot be reached."""
         task = FetchTask(url, wanting.site, Purpose.ROBOTS, Lane.DISCOVERY, now, redirects=redirects)
         self._follow(wanting, Failed(task, reason, now, 0.0), now)
 
     # the end of a site
 
     def give_up(self, active: ActiveSite, reason: str, now: float) -> None:
-        """Ask a site for nothing more: what waits there is refused with the reason, and so are delegated requests."""
+        """Give up a site: waiting URLs are refused with the reason, and so are delegated requests."""
         active.record.retired = reason
         active.awaits_robots = False
         delegated = list(active.delegated)

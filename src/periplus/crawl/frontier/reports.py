@@ -1,7 +1,7 @@
-"""What follows from an outcome: for the URL, for its site, and for what is learnt.
+"""The consequences of an outcome: for the URL, for its site, and for learning.
 
-A URL is retried later or leaves its queue, and its record says what came of it. Its site rests for as long as
-politeness asks, backs off, or is given up.
+A URL is retried later or leaves its queue, and its record gets the result. Its site rests for as long as politeness
+requires, backs off, or is given up.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class Reports:
     def _retry(
         self, active: ActiveSite, ticket: Ticket, record: UrlRecord, outcome: FetchOutcome, reason: str, now: float
     ) -> None:
-        """A URL waits for its next attempt while others of its site go on.
+        """Schedule the next attempt of a URL, while other URLs of its site continue.
 
-        Where the site is to blame, the URL keeps its place instead and the whole site is left alone.
+        If the failure concerns the site, the URL keeps its place instead and the whole site backs off.
         """
         self._state.records.put([after_failure(record, outcome, reason)])
         if not retry_for(reason).is_of_site:
@@ -149,7 +149,7 @@ class Reports:
             self._rest(active, outcome, retry, now)
 
     def _rest(self, active: ActiveSite, outcome: FetchOutcome, retry: Retry, now: float) -> None:
-        """A visit may go on for some pages, unless something went wrong or robots.txt asks for a delay."""
+        """Continue a visit for some pages, unless something failed or robots.txt asks for a delay."""
         record = active.record
         until = self._rested_at(active, outcome, now)
         if retry.again and (retry.is_of_site or record.failures > 2):
@@ -224,11 +224,11 @@ def _validators(headers: tuple[tuple[str, str], ...]) -> Validators | None:
 
 
 def after_failure(record: UrlRecord, outcome: FetchOutcome, reason: str) -> UrlRecord:
-    """The record after an attempt that brought nothing."""
+    """The record after a failed attempt."""
     status = getattr(outcome, "status", None)
     return replace(record, failures=record.failures + 1, status=status, reason=reason, due_at=None)
 
 
 def _has_changed(reading: Reading | None) -> bool:
-    """Whether a page counts as changed: a clock that went on does not, nor does a word."""
+    """Whether a page counts as changed: a clock that moved on does not, nor does a word."""
     return reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR

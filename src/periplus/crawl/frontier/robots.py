@@ -1,4 +1,4 @@
-"""What a site allows: its robots.txt, asked for before anything else and kept for a day (RFC 9309).
+"""What a site allows: its robots.txt, fetched before anything else and kept for a day (RFC 9309).
 
 The rules of section 2.3.1: a file is obeyed; where there is none (any 4xx but 429) everything is allowed; where the
 site cannot be asked (5xx, 429, no answer) nothing is, unless an older answer is still good. Redirects are followed,
@@ -28,17 +28,17 @@ MAX_ROBOTS_REDIRECTS = 5
 FRESH = 86_400.0
 """Seconds for which a file is used, at most (RFC 9309 section 2.4: no longer than 24 hours)."""
 LEAST_FRESH = 600.0
-"""Seconds for which a file is used, at least, whatever its cache headers say."""
+"""Minimum seconds for which a file is used, whatever its cache headers say."""
 STALE = 7 * 86_400.0
-"""While a site cannot be asked, an answer so old still counts."""
+"""Seconds for which an earlier answer counts while a site cannot be reached."""
 _FALLBACK = MAX_ROBOTS_REDIRECTS + 1
-"""Redirects counted for a request that followed none: we tried `www.` ourselves, and go no further."""
+"""Marks a request under `www.`, from which no redirect is followed."""
 
 _MAX_REMEMBERED_BYTES = 32 * 2**20
 _LEAST_WEIGHT = 500
-"""What the rules of a site take at least, however short its file is."""
+"""Minimum bytes counted for the rules of a site, however short its file is."""
 _EVERYTHING = parse(b"").access("*")
-"""What is allowed where there are no rules: one for all such sites."""
+"""The rules of all sites without rules."""
 
 
 def robots_url(url: Url) -> Url:
@@ -64,14 +64,14 @@ def www_sibling(url: Url) -> Url | None:
 
 
 class Ask(Struct, frozen=True):
-    """The file may be at another place: ask there. `redirects` is how often we were sent on already."""
+    """The file may be at another place: request it there. `redirects` counts the redirects so far."""
 
     url: Url
     redirects: int
 
 
 def next_step(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now: float) -> Ask | RobotsFile:
-    """What to do with an answer: ask elsewhere, or be content with it."""
+    """What to do with an answer: request another URL, or accept it."""
     task = outcome.task
     if isinstance(outcome, Redirected) and task.redirects < MAX_ROBOTS_REDIRECTS:
         return Ask(outcome.target, task.redirects + 1)
@@ -118,13 +118,13 @@ def _body(outcome: Fetched) -> bytes:
 
 
 def _kept(outcome: Fetched, now: float) -> float:
-    """As long as its cache headers say, within reason; a day where they say nothing."""
+    """As long as its cache headers say, within bounds; a day without them."""
     said = fresh_for(Headers(outcome.headers), now)
     return FRESH if said is None else min(max(said, LEAST_FRESH), FRESH)
 
 
 class RobotsGate:
-    """The rules of the sites lately asked about, ready to decide; bounded by bytes read: some 60,000 small files."""
+    """The parsed rules of recently used sites, bounded by bytes: about 60,000 small files."""
 
     def __init__(self, files: RobotsFiles, agent: str) -> None:
         self._files = files
@@ -164,7 +164,7 @@ class RobotsGate:
         return file is not None and file.access != "none"
 
     def file(self, site: Site) -> RobotsFile | None:
-        """What is kept of a site's robots.txt."""
+        """The stored robots.txt of a site."""
         return self._files.get(site)
 
     def _access(self, site: Site) -> Access | str:

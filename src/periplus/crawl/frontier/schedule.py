@@ -1,4 +1,4 @@
-"""Which site may be asked when: active sites, the addresses they share, and the heaps over both.
+"""Which site may be visited when: active sites, the addresses they share, and the heaps over both.
 
 Two levels, as in BUbiNG's workbench: addresses by the time at which one may next be asked, and at each address its
 sites by the time at which each may be. Sites whose time has come are READY, in the order in which the ordering wants
@@ -221,7 +221,7 @@ class Schedule:
         return active
 
     def summon(self, site: Site, now: float) -> ActiveSite:
-        """A site that is needed now, whether there is room or not: another site's robots.txt lies there."""
+        """Admit a site now, whether there is room or not: another site's robots.txt is there."""
         active = self._sites.get(site)
         if active is None:
             active = self._admit(site, 0, now)

@@ -1,4 +1,4 @@
-"""What URLs are worth while they wait, and where that puts them in their queues.
+"""The scores of waiting URLs, and their places in the queues.
 
 Most orderings decide once, when a URL is found: `FixedScores`. Some learn from every link (`Learning`: in-degree, OPIC,
 RankMass): there a URL that gains moves up in its queue, from level to level, so at most twice for each octave. Some
@@ -67,7 +67,7 @@ class FixedScores:
         return discoveries
 
     def found_again(self, discovery: Discovery, candidate: Candidate | None) -> list[Candidate]:  # noqa: ARG002
-        """Another source names a URL that is known: it may wait in the lane of that source as well."""
+        """Another source names a known URL: it may be queued in the lane of that source as well."""
         self.queued_twice += candidate is not None
         return [] if candidate is None else [candidate]
 
@@ -78,7 +78,7 @@ class FixedScores:
         return entries
 
     def requeue(self, entries: Sequence[Queued]) -> None:
-        """Let these wait again, whatever became of them before."""
+        """Queue these again, whatever their earlier result."""
         self._state.queues.push(entries)
 
     def link(self, discoveries: Sequence[Discovery]) -> None:
@@ -99,7 +99,7 @@ class FixedScores:
         return 0.0
 
     def worth(self, urls: Sequence[Url]) -> list[float]:
-        """What links make of each URL: not known."""
+        """The score of each URL by its links: not known."""
         return [0.0] * len(urls)
 
     def has_sunk(self, ticket: Ticket) -> bool:  # noqa: ARG002
@@ -122,12 +122,12 @@ class FixedScores:
         return raised
 
     def snapshot(self) -> ScoreState:
-        """Nothing to remember."""
+        """Nothing to store."""
         return ScoreState()
 
 
 class PriorityIndex:
-    """Keeps the standing of every URL, and every queue in its order. `is_out`: whether a URL is being fetched."""
+    """Keeps the score of every URL, and every queue in order. `is_out`: whether a URL is being fetched."""
 
     learns = True
     queued_twice = 0
@@ -164,7 +164,7 @@ class PriorityIndex:
     # what comes in
 
     def unknown(self, discoveries: Sequence[Discovery]) -> list[Discovery]:
-        """Let URLs gain that are known from this source already; the others."""
+        """Add gains to URLs that are known from this source already; return the others."""
         news = []
         changed = []
         standings = self._state.standings.get([discovery.url for discovery in discoveries])
@@ -221,12 +221,12 @@ class PriorityIndex:
                 self._state.standings.put([(ticket.entry.url, standing)])
 
     def raised(self) -> dict[str, int]:
-        """The sites of which a URL has moved since this was last asked, with the best of the new levels."""
+        """The sites with a URL that has moved since the last call, with the best of the new levels."""
         raised, self._raised = self._raised, {}
         return raised
 
     def found_again(self, discovery: Discovery, candidate: Candidate | None) -> list[Candidate]:  # noqa: ARG002
-        """Another source names a URL that is known: it gains, and keeps its place."""
+        """Another source names a known URL: it gains, and keeps its place."""
         standing = self._state.standings.get([discovery.url])[0]
         if standing is not None:
             standing.sources |= _BITS[discovery.source]
@@ -260,7 +260,7 @@ class PriorityIndex:
         return entries
 
     def requeue(self, entries: Sequence[Queued]) -> None:
-        """Let these wait again, whatever became of them before: they keep their worth."""
+        """Queue these again, whatever their earlier result: they keep their score."""
         self.released(self._state.queues.push(entries))
 
     @property
@@ -335,7 +335,7 @@ class PriorityIndex:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to rank all that is known."""
+        """Whether it is time to rank all known URLs."""
         if self._ranking is None:
             return False
         if self._ranking.is_batch:
@@ -343,7 +343,7 @@ class PriorityIndex:
         return self.pages - self._ranked_at >= self._ranking.every
 
     def rank(self) -> list[Queued]:
-        """Rank all that is known, and put every queue in order; or form the next batch. What was queued."""
+        """Rank all known URLs and put every queue in order; or form the next batch. Return what was queued."""
         if self._ranking is None:
             return []
         known = self._state.standings.known()

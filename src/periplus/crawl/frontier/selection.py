@@ -47,7 +47,7 @@ from .site import ActiveSite
 from .steering import Steering
 
 _RESCORED = 8
-"""Heads of a queue that are scored again before one is taken as it stands."""
+"""Heads of a queue that are scored again before one is taken as it is."""
 _SEARCHED = 32
 """URLs at the head of a queue among which one is looked for that an earlier crawl fetched: more than are under way."""
 _FIRST_VISITS = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
@@ -60,7 +60,7 @@ def purpose_of(lane: Lane) -> Purpose:
 
 
 def file_name(url: Url) -> Url:
-    """Under which name the record of a file is kept, apart from that of a page at the same URL."""
+    """The key of a file's record, apart from that of a page at the same URL."""
     return Url(f"{url}#file")
 
 
@@ -112,7 +112,7 @@ class CandidateSelector:
         return heads
 
     def heads(self, active: ActiveSite, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
-        """The best URLs of a site but those that are out, from the lane whose turn it is."""
+        """The best URLs of a site that are not being fetched, from the lane whose turn it is."""
         waiting = active.waiting
         if len(waiting) == 1:
             return self._heads_of(active.site, next(iter(waiting)), limit, out)
@@ -146,7 +146,7 @@ class CandidateSelector:
     # one URL
 
     def judge(self, active: ActiveSite, head: Ticket, now: float) -> tuple[FetchTask, UrlRecord] | None:
-        """The task of a URL, and what is known of it; or `None`, and it has left its queue."""
+        """The task of a URL and its record; or `None`, if it has left its queue."""
         record = self.record_of(head.entry)
         if self._is_settled(head.entry, record):
             self._skip(active, head)
@@ -245,7 +245,7 @@ class CandidateSelector:
             self._scores.removed(ticket.entry.url)
 
     def forgo(self, active: ActiveSite, ticket: Ticket, reason: str) -> UrlRecord:
-        """A URL will not be fetched, for a reason that its record keeps; the record as it was."""
+        """Record the reason why a URL will not be fetched; return the record as it was."""
         record = self.record_of(ticket.entry)
         self.remove(active, ticket)
         self._state.records.put([replace(record, reason=reason, status=None)])
@@ -299,7 +299,7 @@ class CandidateSelector:
             balance.took(entry.lane, entry.level, fingerprint(entry.url), is_shared=is_shared)
 
     def learn(self, active: ActiveSite, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
-        """What came of a page, for good: its sources are credited."""
+        """Credit the sources of a page with its final result."""
         task = outcome.task
         is_good = _is_good(outcome, reading, reason)
         if active.has_balance:

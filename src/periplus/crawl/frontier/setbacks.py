@@ -1,4 +1,4 @@
-"""Remembers the last failure of sites, so that a person can be told what a crawl is waiting for.
+"""Remembers the last failure of sites, to show what a crawl is waiting for.
 
 Every wait after a failure is decided here, by `politeness.back_off`; when the request has been reported, the failure is
 kept with the time of the next attempt until a request to its site succeeds. Nothing else depends on it, so it is not
@@ -18,7 +18,7 @@ from periplus.urls import site_of
 from .politeness import OUR_OWN, RetrySettings, back_off, reason_of
 
 MAX_SETBACKS = 20
-"""Failing sites that are remembered: more than a person reads. The latest replace the earliest."""
+"""Maximum number of failing sites that are kept for display. The latest replace the earliest."""
 _MAX_DETAIL = 200
 """Characters of an error message that are kept: one line on a terminal."""
 

@@ -82,7 +82,7 @@ TRANSITIONS: dict[Stage, dict[Move, Stage]] = {
 
 
 class Request(Enum):
-    """What a site is asked for next."""
+    """The next kind of request to a site."""
 
     NOTHING = auto()
     DRAIN = auto()
@@ -180,7 +180,7 @@ class ActiveSite:
         return self.balance
 
     def next_request(self, now: float) -> Request:
-        """What the site is to be asked for, when it is ready."""
+        """The next request to the site, when it is ready."""
         record = self.record
         if record.retired:
             return Request.DRAIN
@@ -193,7 +193,7 @@ class ActiveSite:
         return Request.PAGE if self.has_rules(now) else Request.ROBOTS
 
     def has_rules(self, now: float) -> bool:
-        """Whether the robots.txt of the site was read lately enough to be used."""
+        """Whether the robots.txt of the site is recent enough to be used."""
         return _is_valid(self.record.robots_expire_at, now, MAX_ROBOTS_AGE)
 
     def destination(self, *, has_room: bool) -> Move:

@@ -1,4 +1,4 @@
-"""Revisits: which pages are visited again, when, and what that teaches.
+"""Revisits: which pages are visited again, and when.
 
 The frontier uses one class, `Revisits` (`revisits`). It reports what happened, `visited` and `mentioned` above all, and
 asks for pages that are `due`; nothing here calls the frontier. Every decision follows from the records of pages and

@@ -1,4 +1,4 @@
-"""How many visits a watch may make, what a visit must be worth for that, and how visits are shared.
+"""The visits a day of a watch, the price of a visit, and the shares of revisits and first visits.
 
 A shard has a part of the visits a day, which moves while the watch goes on (`policy.refresh.market`): it bids, and is
 told its part. The price of a visit follows what is served; when the budget changes it is moved to where it will be in
@@ -108,7 +108,7 @@ class Forecast(Struct, frozen=True):
     share: float
 
     def price(self, tables: CrawlValue, visits_a_day: float) -> float | None:
-        """What a visit will have to be worth in the long run; `None` if no page of the sample is known."""
+        """The price in the long run; `None` if no page of the sample is known."""
         if not len(self.rates):
             return None
         zeros = np.zeros(len(self.rates))
@@ -181,7 +181,7 @@ class VisitBudget:
         return Bid(now, whole, part, self._appraiser.price.value * mean, price * mean, pages, waiting)
 
     def _evidence_for_bid(self, site: Site, now: float) -> SiteEvidence:
-        """The evidence of a site; one that was never estimated is, but that is not kept."""
+        """The evidence of a site; a site that was never estimated is estimated, without storing it."""
         evidence = self._history.evidence_of(site)
         return evidence if evidence.pages else self._history.estimated(site, now)
 

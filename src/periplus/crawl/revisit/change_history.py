@@ -1,4 +1,4 @@
-"""What visits and signals teach about pages and their sites: the evidence by which `policy.refresh` decides.
+"""Evidence of change: the results of visits and signals, by which `policy.refresh` decides.
 
 Each page keeps 64 bytes of evidence in its record, each site what is known of its signals. A visit shows whether the
 page had changed. A sitemap, a feed or a ping that reports a change is a signal, and later visits show how far such
@@ -122,7 +122,7 @@ class ChangeHistory:
         return self._estimate(site, now)
 
     def trusts_validators(self, site: SiteState) -> bool:
-        """Whether an answer of 304 means that a page is unchanged; some servers send it whatever has changed.
+        """Whether a 304 means that a page is unchanged; some servers always send it.
 
         True once validators have moved with changed pages and hardly ever failed to, or if pages do not change.
         """
@@ -131,11 +131,11 @@ class ChangeHistory:
     # estimates of whole sites
 
     def evidence_of(self, site: Site) -> SiteEvidence:
-        """What is known of the signals of a site, and of its pages together."""
+        """The evidence about the signals of a site, and about its pages together."""
         return self._sites.get(site).signals or NO_EVIDENCE
 
     def estimate_first(self, site: Site, now: float) -> Revised:
-        """Estimate a site that never was; the pages whose rate changes by that."""
+        """Estimate a site for the first time; return the pages whose rate changes."""
         state = self._sites.get(site)
         if not self._is_watching or (state.signals or NO_EVIDENCE).pages:
             return {}
@@ -149,7 +149,7 @@ class ChangeHistory:
         return revised
 
     def estimated(self, site: Site, now: float) -> SiteEvidence:
-        """What the pages of a site say about it, without keeping it."""
+        """The evidence about a site from its pages, without storing it."""
         return self._estimated(site, self.evidence_of(site), now)[0]
 
     def _estimated(self, site: Site, known: SiteEvidence, now: float) -> tuple[SiteEvidence, Revised]:

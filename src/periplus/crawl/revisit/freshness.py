@@ -157,7 +157,7 @@ class FreshnessEstimator:
         return self._measured.urls
 
     def draw(self, random: Random) -> Url | None:
-        """A page to visit by chance."""
+        """A page to visit at random."""
         return self._explored.draw(random)
 
     def read(self, pages: int, price: float, now: float, interval: float = 0.0) -> Freshness:

@@ -162,7 +162,7 @@ class Revisits:
         return None if self._estimator is None else self._estimator.changed_rows()
 
     def end_of_input(self) -> None:
-        """Drop what only lives between a visit and the delivery of its links, which belong to the same input."""
+        """Drop data that is only needed until the links of a visit are delivered, within the same input."""
         self._stats.end_of_input()
 
     # the budget
@@ -174,7 +174,7 @@ class Revisits:
 
     @property
     def price(self) -> float:
-        """What a visit must be worth now."""
+        """The current price of a visit."""
         return self._appraiser.price.value
 
     @property
@@ -188,7 +188,7 @@ class Revisits:
             self._reschedule(self._budget.set(visits_per_day, self._estimator.urls, self._pages), now)
 
     def bid(self, now: float, waiting: int = 0) -> Bid | None:
-        """What this shard offers for visits, of which `waiting` are queued; `None` without a watch."""
+        """The bid of this shard for visits, of which `waiting` are queued; `None` without a watch."""
         if self._budget is None or self._estimator is None:
             return None
         return self._budget.bid(self._estimator.urls, len(self._state.calendar) + waiting, now)
@@ -272,7 +272,7 @@ class Revisits:
         return self._sooner(after, self._due_at(after, self._site(after.url), discovery.found_at))
 
     def _is_back(self, discovery: Discovery, known: UrlRecord) -> bool:
-        """Whether a page that was given up is said to have changed since."""
+        """Whether a page that was given up is reported as changed since."""
         lastmod = discovery.hints.lastmod
         is_later = lastmod is not None and known.fetched_at is not None and lastmod.at > known.fetched_at
         if not known.failures or not (is_later or discovery.source is Source.PING):
@@ -376,7 +376,7 @@ class Revisits:
         return list(chain.from_iterable(self._draw(now) for _ in range(draws)))
 
     def _draw(self, now: float) -> list[Queued]:
-        """One page at random; none, if it was visited lately or is not a page any more."""
+        """One page at random; `None` if it was visited recently or is no longer a page."""
         url = None if self._estimator is None else self._estimator.draw(self._random)
         [record] = [None] if url is None else self._state.records.get([url])
         if record is None or record.due_at is None or record.failures or why_worthless(self._weights(record.url)):
@@ -396,14 +396,14 @@ class Revisits:
         return None if waiting >= self._room else self._state.calendar.next_due()
 
     def condition(self, site: SiteState, record: UrlRecord) -> Validators | None:
-        """The validators to send with a revisit: none where 304 is not trusted, nor on a few visits elsewhere."""
+        """The validators of a revisit: none where 304 is not trusted, nor on a few other visits."""
         if not self.is_watching:
             return record.validators
         is_tested = self._random.random() < _WITHOUT_CONDITION
         return None if is_tested or not self._history.trusts_validators(site) else record.validators
 
     def granted(self, record: UrlRecord, now: float) -> None:
-        """A revisit was granted: the price follows what it is worth. Attempts after a failure do not count again."""
+        """A revisit was granted: the price follows its value. Attempts after a failure do not count again."""
         self._idle_since, self._is_idle = now, False
         seen = self._appraise(record, now)
         if seen is not None:

@@ -1,4 +1,4 @@
-"""Which pages are visited again next, and why: what a user asks of a watch.
+"""Which pages are visited again next, and why: the display of a watch.
 
 Nothing is decided here. The queues and the calendar hold what was decided; each visit gets one of these reasons:
 

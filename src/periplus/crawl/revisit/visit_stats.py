@@ -1,4 +1,4 @@
-"""What visits bring besides changes: useful first visits, links to new pages, answers of 304.
+"""Results of visits besides changes: useful first visits, links to new pages, answers of 304.
 
 `policy.refresh.gains` says what is made of these counts; they are kept in the records of pages and sites. A page gets
 credit for a new page if its links were the first to mention it, on a visit that was not the page's first, and the
@@ -33,7 +33,7 @@ def count_first_visit(site: SiteState, lane: Lane, is_good: bool) -> None:
 
 
 class VisitStats:
-    """Counts what visits bring.
+    """Counts the results of visits.
 
     Between `visited` and `end_of_input` it remembers which pages were revisited, with the time of the visit before:
     only the links of those can be credited with new pages.
@@ -71,7 +71,7 @@ class VisitStats:
         return bool(self._revisited)
 
     def end_of_input(self) -> None:
-        """Forget which pages were revisited: their links were delivered with the same input."""
+        """Clear which pages were revisited: their links were delivered with the same input."""
         self._revisited.clear()
 
     def found_new(self, new: Mapping[Url, int]) -> Iterator[UrlRecord]:

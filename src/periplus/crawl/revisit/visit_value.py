@@ -1,4 +1,4 @@
-"""What a visit to a page is worth: from its evidence, its weight, and the new pages it links to.
+"""The value of a visit to a page: from its evidence, its weight, and the new pages it links to.
 
 Every kind of visit is valued in one currency: days of a fresh copy of a page of mean weight. `policy.refresh` has the
 formulas; this module feeds them from the records.
@@ -28,7 +28,7 @@ _UNKNOWN_SHARE = 0.5
 
 
 class VisitValuer:
-    """Values visits under one price. `weights` says how much each page matters; a page of weight 0 is not revisited."""
+    """Values visits under one price. `weights` has the weight of each page; a page of weight 0 is not revisited."""
 
     def __init__(self, settings: RefreshSettings | None = None, weights: PageWeights | None = None) -> None:
         self.settings = settings or RefreshSettings()
@@ -38,7 +38,7 @@ class VisitValuer:
         self._uses_plain_weights = not self._objective.is_by_share and self.settings.unchanged_cost >= 1.0
 
     def appraise(self, record: UrlRecord, site: SiteState, now: float) -> Appraisal:
-        """What a visit is worth now, and when it will be worth its price."""
+        """The value of a visit now, and when it will be worth its price."""
         page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.appraise(page, evidence, weight, now, hub)
@@ -50,12 +50,12 @@ class VisitValuer:
         return self.appraiser.due_at(page, evidence, weight, now, hub)
 
     def first_visit(self, url: Url, lane: Lane, site: SiteState) -> float:
-        """What the first visit to a page is worth."""
+        """The value of the first visit to a page."""
         chance = (site.gains or NO_SITE_GAINS).chance(is_listed=lane is Lane.SITEMAPS)
         return new_page_worth(self.weights(url), chance, (site.signals or NO_EVIDENCE).rate)
 
     def hub(self, gains: bytes, site: SiteState) -> Hub | None:
-        """How many new pages a page links to, and what each is worth; `None` if it links to none.
+        """How many new pages a page links to, and the value of each; `None` if it links to none.
 
         Objectives that do not count days cannot compare new pages with fresh copies; they have no hubs.
         """

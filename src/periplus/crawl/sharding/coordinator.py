@@ -36,7 +36,10 @@ to one shard cannot be fetched by the others until it is returned."""
 
 
 class PageUse(Protocol):
-    """What the page budget must know of a shard. One that is neither hungry nor settled keeps what it was granted."""
+    """What the page budget needs to know of a shard.
+
+    One that is neither hungry nor settled keeps what it was granted.
+    """
 
     @property
     def done(self) -> int:
@@ -88,7 +91,7 @@ class PageBudget:
 
 
 class _ShardState(Struct):
-    """One shard: its last report, what it was ordered, and how often it was started without progress.
+    """One shard: its last report, its orders, and how often it was started without progress.
 
     `is_inherited`: its worker was started under another coordinator, which sent it orders with numbers of its own.
     """
@@ -130,7 +133,7 @@ class _ShardState(Struct):
 
 
 class Coordinator:
-    """Decides for all shards of a crawl that may fetch `limit` pages. `incarnation` tells it from other coordinators.
+    """Decides for all shards of a crawl that may fetch `limit` pages. `incarnation` is its unique number.
 
     One that replaces a dead coordinator is given the pages that were `granted`, and the shards that may be `running`.
     """
@@ -232,7 +235,7 @@ class Coordinator:
 
     @property
     def granted(self) -> list[int]:
-        """Pages granted to each shard, which the next coordinator must know; empty if there is no limit."""
+        """Pages granted to each shard, which the next coordinator needs; empty if there is no limit."""
         return [] if self._budget is None else list(self._budget.granted)
 
     @property

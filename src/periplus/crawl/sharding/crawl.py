@@ -80,7 +80,7 @@ class Crawl:
         self.is_interrupted = False
 
     def stop(self) -> None:
-        """Let the crawl end soon, with everything kept."""
+        """Make the crawl end soon, with everything kept."""
         self.is_stopping = self.is_interrupted = True
         self._requests.wake()
 
@@ -123,7 +123,7 @@ class Crawl:
         return self._alone() if self._is_alone else self._together()
 
     def _start_clock(self, statuses: Sequence[Status]) -> None:
-        """Let the time that the crawl may last begin with the first request, or when there is none to make yet."""
+        """Start the duration of the crawl with the first request, or when there is none to make yet."""
         if self._seconds is not None and self._until is None and any(_has_begun(status) for status in statuses):
             self._until = time.monotonic() + self._seconds
 

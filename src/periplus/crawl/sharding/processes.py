@@ -59,7 +59,7 @@ ORPHAN_GRACE = 1.0
 
 
 def serve(make: MakeShard, number: int, count: int, seeds: Sequence[Discovery], connection: Connection) -> None:
-    """Run a shard in this process until it is told to stop, or its parent is gone."""
+    """Run a shard in this process until it is stopped, or its parent is gone."""
     for each in GROUP_SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, GROUP_SIGNALS)
@@ -118,7 +118,7 @@ class WorkerProcess:
         self.is_stopped, self._orders = False, None
 
     def send(self, message: Received) -> None:
-        """Send, unless the process is gone: whatever it then misses it gets when it is started again."""
+        """Send, unless the process is gone: missed messages are sent again when it is restarted."""
         if self.connection is not None:
             with suppress(OSError):
                 self.connection.send(message)
@@ -296,7 +296,7 @@ class ProcessTeam:
         return [report.status for report in self._coordinator.reports if report is not None]
 
     def stop(self, grace: float) -> None:
-        """Let every shard end its requests and commit everything; one that dies meanwhile is started for that."""
+        """Make every shard end its requests and commit everything; one that dies meanwhile is started for that."""
         self._stop = Stop(grace)
         for worker in self._workers:
             worker.send(self._stop)

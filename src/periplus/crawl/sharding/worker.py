@@ -106,7 +106,7 @@ class ShardWorker:
         self._post(StatusReport(self._shard.status(), self._orders, self._announcement))
 
     def work(self, inbox: Inbox, before_step: Callable[[], object] = lambda: None) -> None:
-        """Handle messages and take steps until told to stop; then commit everything and post the last status."""
+        """Handle messages and take steps until stopped; then commit everything and post the last status."""
         report_at = 0.0
         while self.grace is None:
             while (message := inbox.take()) is not None:
@@ -128,7 +128,7 @@ def run_shard(
     post: Callable[[Posted], object],
     before_step: Callable[[], object] = lambda: None,
 ) -> None:
-    """Open a shard, let it work until it is told to stop, and close it. Our errors are posted, all others raised."""
+    """Open a shard, run it until it is stopped, and close it. Our errors are posted, all others raised."""
     try:
         shard = open_shard()
         try:

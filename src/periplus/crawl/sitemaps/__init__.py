@@ -1,4 +1,4 @@
-"""Sitemaps in the crawl: which files are fetched when, and what becomes of what they list.
+"""Sitemaps in the crawl: which files are fetched when, and how the URLs they list are queued.
 
 `discovery` finds files (named by robots.txt, the user, an index, a page) and keeps a node of each in the `store`. The
 file itself waits in the queue of its site, in the lane of files, and is fetched as politely as a page. When it has

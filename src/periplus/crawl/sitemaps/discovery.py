@@ -33,9 +33,9 @@ from ..frontier import SiteRecords, file_name, robots_url
 from .store import SitemapStore
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
-"""A file named for these reasons is read again, whatever it was like."""
+"""Origins for which a file is read again, whatever its earlier result."""
 _PAGES = ("text/html", "application/xhtml+xml", "text/plain")
-"""Types whose archives list what we fetch."""
+"""Media types that archives may list."""
 _MAX_FEEDS = 10
 """Feeds of a site that are read: enough for all but those with one for every page."""
 _REST = 7 * 86_400.0
@@ -50,19 +50,19 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     follow: bool = True
     """Read the sitemaps that robots.txt files name, and what they list."""
     well_known: bool = True
-    """Look where sitemaps usually lie, if robots.txt names none."""
+    """Look in the usual places for sitemaps, if robots.txt names none."""
     feeds: bool = True
     """Read feeds that pages link to, as sitemaps of what is new."""
     archives: bool = True
     """Read archives of metadata that a robots.txt names, with all pages of a site by the date of their last change."""
     submitted: tuple[str, ...] = ()
-    """Sitemaps that are known otherwise."""
+    """Additional sitemaps."""
     only: bool = False
-    """Fetch no pages: robots.txt files and sitemaps are read, and what they say goes to the tables alone."""
+    """Fetch no pages: read robots.txt files and sitemaps into the tables only."""
 
 
 class SitemapDiscovery:
-    """Keeps a node for every file that is named, and queues it."""
+    """Keeps a node for every known file, and queues it."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class SitemapDiscovery:
         """Files to be read again for hosts that vouch for them by now, when there is nothing else to do."""
 
     def robots_read(self, task: FetchTask, now: float) -> None:
-        """A site's robots.txt was read, or is not there. Sitemaps of a site where only files lie are not wanted."""
+        """A site's robots.txt was read, or does not exist. Sitemaps of a site with files only are not wanted."""
         if task.lane is not Lane.FILES or self._is_wanted(task.site, task.url):
             self._ask(task.site, task.url, now)
 
@@ -126,7 +126,7 @@ class SitemapDiscovery:
         return needed(listed, since, _PAGES)
 
     def _guess(self, at: Url, now: float, after: str = "") -> None:
-        """Look in the first of the usual places, if in none yet; or in the next one after a path."""
+        """Try the first of the usual places, or the next one after a path."""
         known = [path for path in WELL_KNOWN if self._is_known(canonical(path, at))]
         if known and not after:
             return
@@ -135,12 +135,12 @@ class SitemapDiscovery:
             self.named([left[0]], at, Origin.WELL_KNOWN, now)
 
     def _is_known(self, url: Url | None) -> bool:
-        """Whether a place was looked at; that its twin was not found says nothing."""
+        """Whether a place was tried, whatever the result of its twin."""
         node = None if url is None else self._store.get(url)
         return node is not None and (node.url == url or not is_dead(node))
 
     def named(self, names: Sequence[str], base: Url, origin: Origin, now: float, *, by: Site | None = None) -> None:
-        """Files are named: each is fetched, unless it was lately. `by`: the host whose robots.txt names them."""
+        """Add files: each is fetched, unless it was recently. `by`: the host whose robots.txt names them."""
         hosts = {by, site_of(base)}
         for name in names[: self._forest.max_children]:
             url = canonical(name, base)
@@ -171,7 +171,7 @@ class SitemapDiscovery:
         self.enqueue(replace(node, url=url, retired="", failures=0, outcome=""), now)
 
     def _vouch(self, node: SitemapNode, site: Site, now: float) -> None:
-        """A host vouches for a file. What the file lists of that host was not believed until now: it is read again."""
+        """A host vouches for a file. Entries of that host were ignored until now, so the file is read again."""
         vouched = vouched_for(node, site)
         if vouched == node:
             return
@@ -193,7 +193,7 @@ class SitemapDiscovery:
         self.postponed.clear()
 
     def read_again(self, node: SitemapNode, now: float) -> None:
-        """Have a file read again although it may be unchanged, if entries of other hosts were not believed."""
+        """Read a file again although it may be unchanged, if entries of other hosts were ignored."""
         if not is_doubted(node):
             return
         self._store.put(unread(node, now))
@@ -220,7 +220,7 @@ class SitemapDiscovery:
         self._queue([node.url for node in files], now)
 
     def received(self, discoveries: Sequence[Discovery], now: float) -> None:
-        """Files named by other shards or from outside. Of their tree only what named them is known."""
+        """Files named by other shards or from outside. Of their tree only the file that named them is known."""
         for discovery in discoveries:
             if discovery.purpose is Purpose.SITEMAP and self._is_ours(site_of(discovery.url)):
                 self._receive(discovery, now)

@@ -126,17 +126,17 @@ class SitemapFile:
 
     @property
     def lastmod(self) -> Lastmod | None:
-        """When a feed says that it was last changed; known at the end."""
+        """The time of the last change by a feed's own date; known at the end."""
         return self._parser.lastmod
 
     @property
     def kind(self) -> str:
-        """What the file turned out to be; empty while that is not known."""
+        """The detected kind of file; empty while that is not known."""
         return self._parser.kind
 
     @property
     def source(self) -> Source:
-        """Which source the file is, as far as is known by now."""
+        """The source that the file is, as far as known."""
         return source_of(self._parser.kind)
 
     def take(self, listings: Listings | None) -> Sequence[SitemapEntry]:
@@ -175,7 +175,7 @@ class SitemapFile:
                 self._slice(site, listed if len(positions) == len(urls) else listed.take(positions), listings)
 
     def _news(self, urls: Sequence[Url], is_new: NDArray[np.bool_]) -> dict[Site, NDArray[np.intp]]:
-        """Where those stand that are new, of each site for which the file may speak."""
+        """The indexes of new entries, for each site that the file may list."""
         own = self.voice.own_site(urls)
         if own is not None:
             self.wanted += len(urls)

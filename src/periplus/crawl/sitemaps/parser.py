@@ -51,14 +51,14 @@ class IncrementalSitemapParser:
 
     @property
     def kind(self) -> str:
-        """What the file turned out to be; empty while that is not known."""
+        """The detected kind of file; empty while that is not known."""
         if self._is_archive:
             return ARCHIVE
         return "" if self._reading.kind is None else self._reading.kind.value
 
     @property
     def lastmod(self) -> Lastmod | None:
-        """When a feed says that it was last changed; known at the end."""
+        """The time of the last change by a feed's own date; known at the end."""
         return self._reading.lastmod
 
     @property
@@ -67,7 +67,7 @@ class IncrementalSitemapParser:
         return self._is_read and not self._ready
 
     def take(self, limit: int) -> list[Part]:
-        """The next values, at most `limit`; fewer, or none, where there was much text to read for them."""
+        """The next values, at most `limit`; fewer, or none, if there was much text to read for them."""
         windows = 0
         while windows < _WINDOWS and self._length < limit and not self._is_read:
             portion = next(self._portions, None)

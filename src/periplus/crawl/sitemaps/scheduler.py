@@ -146,7 +146,7 @@ class SitemapScheduler:
     # reading
 
     def read(self, outcome: Fetched, stored: Stored | None, now: float) -> None:
-        """A file has arrived; `step` reads it. One that says the same as before is not read again."""
+        """A file has arrived; `step` reads it. An unchanged file is not read again."""
         url = outcome.task.url
         node = self._store.get(url)
         if node is not None and node.digest and node.digest == _digest(outcome):
@@ -300,7 +300,7 @@ class SitemapScheduler:
                 self._go_on(node, now)
 
     def _is_tried_again(self, url: Url, outcome: FetchOutcome) -> bool:
-        """Whether the frontier fetches it again: then nothing has come of it yet."""
+        """Whether the frontier fetches it again, so there is no final result yet."""
         record = self._state.records.get([file_name(url)])[0]
         reason = reason_of(outcome)
         return reason in OUR_OWN or (record is not None and self._frontier.is_tried_again(record, reason))
@@ -374,13 +374,13 @@ class SitemapScheduler:
         self._events.record([visit_event(node, now)])
 
     def _unchanged(self, node: SitemapNode, now: float) -> None:
-        """A file is unchanged: it says of none of its pages that it changed."""
+        """A file is unchanged: it reports no page as changed."""
         self._keep(after_same(node, now, self._rules.revisit, self._trust(node, False, now)), now)
         if node.entries:
             self._revisits.file_read(site_of(node.url), source_of(node.kind), node.entries, 0)
 
     def _trust(self, node: SitemapNode, is_changed: bool, now: float) -> IndexTrust | None:
-        """How far the index of a file is believed; and the index learns from what came of the file."""
+        """How far the index of a file is trusted; the index is updated with the result."""
         index = None if node.parent is None else self._store.get(node.parent)
         if index is None:
             return None
@@ -443,5 +443,8 @@ class SitemapScheduler:
 
 
 def _digest(outcome: Fetched) -> int:
-    """Of the bytes as sent; never 0, which stands for a file that was not read. What was cut off resembles nothing."""
+    """The digest of the bytes as sent; never 0, which stands for a file that was not read.
+
+    Truncated files match nothing.
+    """
     return 0 if outcome.is_truncated else xxh3_64_intdigest(outcome.body) or 1

@@ -1,4 +1,4 @@
-"""What is known of each sitemap file, and what its tree has used of its budget."""
+"""The nodes of sitemap files, and what each tree has used of its budget."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class SitemapStore:
         self._trees = state.trees
 
     def get(self, url: Url) -> SitemapNode | None:
-        """What is known of a file."""
+        """The node of a file."""
         return self.by_key(twin_key(url))
 
     def by_key(self, key: str) -> SitemapNode | None:
-        """What is known of a file, by the name that twins share."""
+        """The node of a file, by the key that twins share."""
         row = self._forest.get([key])[0]
         return None if row is None else _decode(row)
 
@@ -52,7 +52,7 @@ class SitemapStore:
         return [_decode(row) for row in rows if row is not None]
 
     def above(self, node: SitemapNode) -> list[Url]:
-        """The indexes that led to a file, the nearest first."""
+        """The indexes above a file, the nearest first."""
         found: list[Url] = []
         parent = node.parent
         while parent is not None and parent not in found and len(found) < _MAX_ABOVE:
@@ -62,12 +62,12 @@ class SitemapStore:
         return found
 
     def vouching(self, node: SitemapNode) -> frozenset[Site]:
-        """The hosts whose robots.txt names a file, or an index that led to it."""
+        """The hosts whose robots.txt names a file, or an index above it."""
         above = (self.get(url) for url in self.above(node))
         return frozenset(site for each in (node, *above) if each is not None for site in each.vouching)
 
     def below(self, node: SitemapNode) -> list[SitemapNode]:
-        """A file, and those at its site that it led to, however far."""
+        """A file, and all files below it at its site."""
         by_parent: dict[Url | None, list[SitemapNode]] = {}
         for each in self.of_site(site_of(node.url)):
             by_parent.setdefault(each.parent, []).append(each)
@@ -78,15 +78,15 @@ class SitemapStore:
         return found
 
     def __iter__(self) -> Iterator[SitemapNode]:
-        """Every file that is known."""
+        """Every known file."""
         return map(_decode, self._forest)
 
     def of_site(self, site: Site) -> Iterator[SitemapNode]:
-        """The files that lie at a site."""
+        """The files at a site."""
         return map(_decode, self._forest.of_site(site))
 
     def children(self, index: SitemapNode) -> list[SitemapNode]:
-        """The files at its own site that an index led to."""
+        """The files below an index at its own site."""
         return [node for node in self.of_site(site_of(index.url)) if node.parent == index.url]
 
     def spending(self, tree: Url) -> TreeSpending:
@@ -104,7 +104,7 @@ def _row(node: SitemapNode, due_at: float) -> SitemapFileRow:
 
 
 def visit_event(node: SitemapNode, visited_at: float) -> SitemapVisited:
-    """The event that reports what is known of a file since a visit."""
+    """The event that reports the state of a file after a visit."""
     return SitemapVisited(
         node.url, visited_at, node.tree, node.parent, node.origin.value, node.depth, node.kind, node.outcome,
         node.status, node.entries, node.children, node.size, node.problems, node.lastmod, node.first_seen_at,

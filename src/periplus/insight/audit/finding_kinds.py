@@ -56,7 +56,7 @@ _KINDS: Final = (
     ),
     Kind(
         "listed-noindex", Area.CLEAN, W, "Listed in the sitemap, but marked noindex: {count} of {of} pages",
-        "The sitemap asks for what the page forbids, and the visit is wasted.",
+        "The sitemap asks crawlers to index a page that forbids it, and the visit is wasted.",
         "Remove the page from the sitemap, or noindex from the page.",
     ),
     Kind(
@@ -90,7 +90,7 @@ _KINDS: Final = (
     Kind(
         "lastmod-always-now", Area.LASTMOD, W,
         "lastmod is the time of the request: on {count} of {of} pages that have one",
-        "A date that is always now says nothing, and crawlers learn to ignore it.",
+        "A date that is always the current time carries no information, and crawlers learn to ignore it.",
         "Write the time of the last change of the page's own content.",
     ),
     Kind(
@@ -116,7 +116,7 @@ _KINDS: Final = (
     ),
     Kind(
         "lastmod-misses", Area.LASTMOD, N, "Pages that changed without an update of lastmod: {count} of {of} changes",
-        "Crawlers find these changes late, by chance.",
+        "Crawlers find these changes late.",
         "Update lastmod with every change of a page's content.",
     ),
     # hints
@@ -128,7 +128,7 @@ _KINDS: Final = (
     Kind(
         "changefreq-constant", Area.HINTS, N, "changefreq is the same on all pages that have one: {count}",
         "Pages of one site do not all change equally often; crawlers ignore it.",
-        "Remove it; an honest lastmod says more.",
+        "Remove it; an honest lastmod is more useful.",
     ),
     # links
     Kind(
@@ -204,7 +204,7 @@ _KINDS: Final = (
     ),
     Kind(
         "title-duplicate", Area.PAGES, W, "Pages with the title of another page: {count} of {of} indexable pages",
-        "Search results cannot be told apart.",
+        "Search results look the same.",
         "Give every page its own title.",
     ),
     Kind(
@@ -265,7 +265,7 @@ _KINDS: Final = (
     ),
     Kind(
         "robots-format", Area.ROBOTS, W, "Invalid lines in robots.txt: {count}",
-        "One crawler repairs what another ignores, so pages are open or closed by chance.",
+        "Crawlers handle invalid lines differently, so it is not certain which pages are open.",
         "Fix the lines below; each is a name, a colon and a value, below a User-agent.",
     ),
     Kind(

@@ -1,4 +1,4 @@
-"""Checks of lastmod: what the readings of the sitemaps show, and what visits to the pages say about it.
+"""Checks of lastmod, from the readings of the sitemaps and from visits to the pages.
 
 One reading shows dates that are missing, in the future, or all the same. Dates that are all the same are those of a
 build, or the time of the request. The latter is claimed only with evidence: two readings of one file, each with dates
@@ -126,7 +126,7 @@ def check_lastmod(table: SiteTable, looks: Sequence[SitemapLook]) -> LastmodChec
 
 
 def _uniform_name(table: SiteTable, shape: dict[str, object], looks: Sequence[SitemapLook]) -> str:
-    """The finding for dates that are all the same; empty if one reading is not enough to tell."""
+    """The finding for dates that are all the same; empty if one reading is not enough evidence."""
     columns = {
         "sitemap": pa.array([look.sitemap for look in looks], pa.string()),
         "read_at": pa.array([look.read_at for look in looks], pa.float64()),

@@ -1,4 +1,4 @@
-"""Checks of what pages say about themselves: titles, descriptions, amount of text, canonical URLs."""
+"""Checks of page metadata: titles, descriptions, amount of text, canonical URLs."""
 
 from __future__ import annotations
 

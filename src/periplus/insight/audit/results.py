@@ -37,10 +37,10 @@ QUESTIONS = {
     Area.COMPLETE: "Is the sitemap complete?",
     Area.CLEAN: "Is the sitemap clean?",
     Area.LASTMOD: "Is lastmod honest?",
-    Area.HINTS: "Do priority and changefreq say anything?",
+    Area.HINTS: "Are priority and changefreq informative?",
     Area.LINKS: "Do the links work?",
     Area.PAGES: "Do the pages describe themselves?",
-    Area.ROBOTS: "Does robots.txt say what it should?",
+    Area.ROBOTS: "Is robots.txt correct?",
     Area.COST: "What does a crawl cost?",
 }
 """The question that each area answers, in the order of a report."""

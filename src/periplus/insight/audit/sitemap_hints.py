@@ -1,4 +1,4 @@
-"""Checks of priority and changefreq: they say nothing if they are the same for all pages."""
+"""Checks of priority and changefreq, which carry no information if they are the same for all pages."""
 
 from __future__ import annotations
 

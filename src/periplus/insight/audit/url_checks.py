@@ -17,7 +17,7 @@ _FILE: Final = "checks.json"
 _ALIVE: Final = frozenset({401, 403, 405, 429, 501})
 """Statuses that refuse the request, or the method HEAD, without saying that the file is missing."""
 _OURS: Final = frozenset({"over-budget", "cancelled", "proxy"})
-"""Failures on our side, which say nothing about the URL."""
+"""Failures on our side, which are no evidence about the URL."""
 
 
 class UrlCheck(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class SitemapLook(msgspec.Struct, frozen=True):
 
 
 class Checks(msgspec.Struct, frozen=True):
-    """All answers. `external`: whether links to other sites were asked for."""
+    """All answers. `external`: whether links to other sites were requested."""
 
     urls: tuple[UrlCheck, ...] = ()
     looks: tuple[SitemapLook, ...] = ()
@@ -58,7 +58,7 @@ class Checks(msgspec.Struct, frozen=True):
 
 
 def load_checks(folder: Path) -> Checks:
-    """The answers kept in a collection; none if there are none, or if the file cannot be read."""
+    """The answers kept in a collection; empty if the file is missing or cannot be read."""
     try:
         return msgspec.json.decode((folder / FOLDER / _FILE).read_bytes(), type=Checks)
     except (OSError, msgspec.MsgspecError):

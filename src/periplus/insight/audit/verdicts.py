@@ -1,4 +1,4 @@
-"""The verdict on each area of an audit: the worst finding, what is good, or why nothing can be said.
+"""The verdict on each area of an audit: the worst finding, what is good, or why there is no verdict.
 
 A sentence about "all" or "every" names how many were checked, where that is not everything.
 """
@@ -34,7 +34,7 @@ def _mark(area: Area, audit: Audit, status: SitemapStatus, unread: str) -> Mark:
 
 
 def _unknown(area: Area, audit: Audit, status: SitemapStatus) -> str:
-    """Why nothing can be said about an area; empty if something can."""
+    """Why there is no verdict on an area; empty if there is one."""
     if area not in _OF_SITEMAPS:
         return ""
     if status is not SitemapStatus.READ:

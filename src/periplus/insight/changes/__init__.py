@@ -1,11 +1,10 @@
-"""What happened to the pages of a collection: what appeared, what changed and how, what vanished.
+"""Changes to the pages of a collection: which appeared, changed and vanished, and how their texts differ.
 
-`changes_since` tells it from the tables, for any span of time, in memory that does not grow with the collection
-(`visits` says how). `detail_of` says of each what it is about: it takes both versions out of the archive and compares
-them (`texts`, `difference`). `versions` gives all versions of a page and `diff_of` what differs between any two;
-`diff` compares any two texts: by sentences (`wording`), then by words, within a bounded time (`alignment`).
-`usual_beginning` is the default start of the window, `run_beginnings` when each run began. `docs/changes.md` says what
-counts as a change.
+`changes_since` finds the changes of any time span in the tables, in memory that does not grow with the collection
+(`visits` explains how). `detail_of` reads both versions of a change from the archive and compares them (`texts`,
+`difference`). `versions` returns all versions of a page and `diff_of` the difference between any two; `diff` compares
+any two texts: by sentences (`wording`), then by words, within a bounded time (`alignment`). `usual_beginning` is the
+default start of the window, `run_beginnings` the start of each run. `docs/changes.md` defines what counts as a change.
 """
 
 from .details import Detail, LinkChange, compare, detail_of

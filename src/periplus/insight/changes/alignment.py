@@ -1,10 +1,10 @@
-"""What two sequences have in common, in order, within a budget of work.
+"""Aligns two sequences within a budget of work.
 
-First what both begin and end with, then what is in either exactly once and in the same order on both sides: anchors
-that no reader would align otherwise (the patience diff of Bram Cohen, with the longest increasing subsequence of
-Fredman 1975). Between anchors the same again; where there is none, the longest common subsequence by its table. Tables
-are quadratic and texts are strangers', so all steps are paid from a `Budget`: when it is spent, what is left counts as
-different. The answer is then longer than it need be, but never wrong.
+Common prefixes and suffixes are matched first, then elements that occur exactly once on each side and in the same order
+(the patience diff of Bram Cohen, with the longest increasing subsequence of Fredman 1975). The same is repeated between
+these anchors; where there is none, the longest common subsequence is computed by its quadratic table. Texts are
+untrusted, so all steps are paid from a `Budget`: when it is spent, the rest counts as different. The result is then
+longer than necessary, but never wrong.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What differs between two texts, for people: passages that were removed, added or edited, with the words marked.
+"""The difference between two texts, for people: passages that were removed, added or edited, with the words marked.
 
-Texts are compared piece by piece (`wording`), clocks and counters masked as when a crawl judges a change
-(`content.volatile`). Of the pieces between two that are the same, those that say nearly the same are put together and
-compared word by word; the others are removed or added as they are. A word or two that are the same by chance between
-two larger changes are taken into these: a reader wants phrases, not confetti.
+Texts are compared piece by piece (`wording`), with clocks and counters masked as in the crawl (`content.volatile`).
+Between two unchanged pieces, pieces with nearly the same words are paired and compared word by word; the others are
+removed or added as a whole. A word or two that match by coincidence between two larger changes are merged into them,
+because a reader wants phrases.
 
-`size` is the share of words that differ: those removed and added, of all words of both texts. 0: the same; 1: nothing
-in common; a text that gained as much as it had, .33. The work is bounded, whatever the texts are (`alignment`).
+`size` is the share of words that differ: words removed and added, of all words of both texts. 0: the same; 1: nothing
+in common; a text that doubled, .33. The work is bounded for any input (`alignment`).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ MAX_PIECES: Final = 10_000
 """And pieces of it."""
 _STEPS: Final = 1 << 20
 _ALIKE: Final = 0.5
-"""Two pieces with so large a share of words in common are two versions of one."""
+"""Minimum share of common words for two pieces to be versions of one."""
 _WINDOW: Final = 8
 """Pieces ahead in which the other version of one is looked for."""
 _BY_CHANCE: Final = 2
 
 
 class Mark(StrEnum):
-    """What became of some words."""
+    """The status of a run of words."""
 
     KEPT = "kept"
     REMOVED = "removed"
@@ -45,7 +45,7 @@ class Mark(StrEnum):
 
 
 class Run(Struct, frozen=True, gc=False):
-    """Some words with the same mark."""
+    """Consecutive words with the same mark."""
 
     mark: Mark
     text: str
@@ -64,9 +64,9 @@ class Passage(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """All that differs, in order, with some of what is around it; counts are in words.
+    """All differences, in order, with some context; counts are in words.
 
-    `is_cut`: a text was longer than what is looked at.
+    `is_cut`: a text was longer than the part that is compared.
     """
 
     passages: tuple[Passage, ...]
@@ -121,7 +121,7 @@ def _passages(
 
 
 def _changed(removed: Sequence[str], added: Sequence[str], budget: Budget) -> Iterator[Passage]:
-    """What stood between two pieces that are the same, and what stands there now."""
+    """The pieces between two unchanged pieces, before and now."""
     done = 0
     bags = [_bag(piece) for piece in added]
     for piece in removed:
@@ -144,7 +144,7 @@ def _bag(piece: str) -> Counter[str]:
 
 
 def _other_version(words: Counter[str], bags: Sequence[Counter[str]], start: int) -> int | None:
-    """Which of the pieces ahead says nearly the same as this."""
+    """The index of the piece ahead that has nearly the same words."""
     best, found = _ALIKE, None
     for place in range(start, min(start + _WINDOW, len(bags))):
         other = bags[place]
@@ -181,7 +181,7 @@ def _edited(before: Sequence[str], after: Sequence[str], budget: Budget) -> Iter
 
 
 def _without_chance(tokens: Sequence[tuple[Mark, str]]) -> list[tuple[Mark, str]]:
-    """A few words that are the same between larger changes become part of them: removed, and added again."""
+    """Merge a few unchanged words between larger changes into them: removed, and added again."""
     groups = [(is_kept, list(group)) for is_kept, group in groupby(tokens, lambda token: token[0] is Mark.KEPT)]
     sizes = [_count(group) for _, group in groups]
     for place in range(1, len(groups) - 1):

@@ -1,9 +1,9 @@
-"""What happened to the pages of a collection in a span of time: what appeared, changed and vanished.
+"""Changes to the pages of a collection in a time span: which appeared, changed and vanished.
 
-From the tables alone, in four passes at most over `fetches`, none of which holds more than a batch of rows and an array
-(see `visits`): the visits of that time; what was known of their URLs before; the bodies that revisits refer to; and,
-once it is known what happened, the rows to tell it from. Whether a page changed is what the crawl itself decided when
-it compared the two versions (table `changes`); it is not judged again here.
+They are found in the tables alone, in at most four passes over `fetches`, none of which holds more than a batch of rows
+and an array (see `visits`): the visits in the span; the last visits before it; the bodies that revisits refer to; and
+the rows of the changes found. Whether a page changed was decided by the crawl when it compared the two versions (table
+`changes`).
 
 A page appears with its first good answer, and again with the first after it was gone. It vanishes with the first 404,
 410, redirect or refusal by robots.txt after a good answer.
@@ -78,11 +78,11 @@ def changes_since(
     kinds: Collection[Kind] = tuple(Kind),
     spooled: Sequence[Spooled] = (),
 ) -> Iterator[Change]:
-    """What happened in a collection from one time to another (`None`: until now), POSIX seconds.
+    """The changes in a collection between two POSIX times (`until` is `None`: until now).
 
-    In the order of the tables: shard by shard, in each by time. `sites` are hosts (with their port, where that is not
-    the default), of which all subdomains are meant, too; `paths` are patterns as of `--include`. Of each there may be
-    several, one of which has to fit.
+    Changes are in the order of the tables: shard by shard, in each by time. `sites` are hosts (with their port if it is
+    not the default) including their subdomains; `paths` are patterns as for `--include`. A change must match one of
+    each.
     """
     tables = folder / "tables"
     span = Span(_microseconds(since), _FAR_AHEAD if until is None else _microseconds(until))
@@ -159,7 +159,7 @@ def _came_and_went(visits: Visits) -> tuple[NDArray[np.uint8], NDArray[np.bool_]
 
 
 def _last_good(visits: Visits) -> NDArray[np.int64]:
-    """For each visit, the place of the last before it that brought the page; -1: none did."""
+    """For each visit, the index of the last earlier one that returned the page; -1: there is none."""
     places = np.where(visits["state"] == GOOD, np.arange(len(visits)), -1)
     before = np.full(len(visits), -1, np.int64)
     if len(visits):
@@ -191,7 +191,7 @@ def _levels(tables: Path, span: Span, spooled: Sequence[Spooled], visits: Visits
 
 
 def _last_visits(visits: Visits, compared: NDArray[np.void]) -> NDArray[np.int64]:
-    """For each comparison the last visit to its URL until then; -1 where there is none."""
+    """For each comparison, the last visit to its URL up to then; -1 if there is none."""
     both_prints = np.concatenate((visits["print"], compared["print"]))
     both_times = np.concatenate((visits["at"], compared["at"]))
     is_comparison = np.arange(len(both_prints)) >= len(visits)
@@ -209,7 +209,7 @@ def _last_visits(visits: Visits, compared: NDArray[np.void]) -> NDArray[np.int64
 def _rows(
     tables: Path, span: Span, spooled: Sequence[Spooled], told: _Told, chosen: NDArray[np.bool_]
 ) -> Iterator[Change]:
-    """What happened, told from the rows of `fetches`, which are found again by URL and time."""
+    """The changes, made from the rows of `fetches`, which are looked up by URL and time."""
     places = np.flatnonzero(chosen)
     keys = _keys(told.visits["print"][places], told.visits["at"][places])
     order = np.argsort(keys)
@@ -230,7 +230,7 @@ def _keys(prints: NDArray[np.uint64], times: NDArray[np.int64]) -> NDArray[np.ui
 
 
 def _changes(told: _Told, batch: pa.RecordBatch, places: NDArray[np.int64]) -> list[Change]:
-    """What happened at each place, told from its row: column by column, which costs a third of row by row."""
+    """The change at each index, made from its row: column by column, which takes a third of the time of row by row."""
     visits, last = told.visits[places], told.last_good[places]
     states = visits["state"]
     after = np.where(states == GOOD, places, np.where(states == SAME, last, -1))
@@ -263,7 +263,7 @@ def _reason(state: int, status: int | None) -> str:
 
 
 def _versions(told: _Told, places: NDArray[np.int64]) -> list[Version | None]:
-    """The versions at some places, each with where its bytes lie; `None` for a place of -1."""
+    """The versions at some indexes, each with the location of its bytes; `None` for an index of -1."""
     visits, is_there = told.visits[places], (places >= 0).tolist()
     stored = told.files.stored(visits)
     at = np.searchsorted(told.bodies["digest"], visits["digest"])

@@ -1,7 +1,7 @@
-"""A version of a page, out of the archive.
+"""Reads a version of a page from the archive.
 
-A version that cannot be read is a value with a reason: `not-kept` (a simulation, or an archive that was thrown away),
-and those of `store.export.documents`: `damaged`, `no-original`.
+A version that cannot be read is a value with a reason: `not-kept` (a simulation, or an archive that was deleted), and
+those of `store.export.documents`: `damaged`, `no-original`.
 """
 
 from __future__ import annotations

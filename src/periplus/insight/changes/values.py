@@ -1,4 +1,4 @@
-"""What happened to a page: the words in which changes are told."""
+"""The types of changes: their kinds, versions of pages, and the change itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from periplus.model import Stored, Url
 
 
 class Kind(StrEnum):
-    """What became of a page between two visits."""
+    """The kind of a change."""
 
     APPEARED = "appeared"
     CHANGED = "changed"
@@ -30,11 +30,11 @@ class Version(Struct, frozen=True, gc=False):
 
 
 class Change(Struct, frozen=True, gc=False):
-    """Something that happened to a page, and the versions before and after it, as far as there are any.
+    """A change of a page, and the versions before and after it, as far as they exist.
 
-    `level` is `minor` or `major`, of what changed; `is_back`: a page that appeared had been there before and was gone.
-    `reason` says why a page is held to have vanished: `http-404`, `http-410`, `redirected` (to `target`) or `robots`,
-    where the site's robots.txt forbids now what it allowed.
+    `level` is `minor` or `major` for pages that changed; `is_back`: a page that appeared had been gone before. `reason`
+    says why a page counts as vanished: `http-404`, `http-410`, `redirected` (to `target`) or `robots` (the site's
+    robots.txt now forbids it).
     """
 
     url: Url

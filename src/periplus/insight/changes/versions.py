@@ -34,7 +34,10 @@ _COLUMNS: Final = (
 
 
 class PageVisit(Struct, frozen=True):
-    """A visit that told whether the page is there. `version` is what it was then; `None`: it was not there."""
+    """A visit that shows whether the page exists.
+
+    `version` is the version it found; `None`: the page does not exist.
+    """
 
     at: float
     outcome: str
@@ -46,7 +49,7 @@ class PageVisit(Struct, frozen=True):
 
 
 def versions(folder: Path, url: Url, *, spooled: Sequence[Spooled] = ()) -> list[PageVisit]:
-    """Every visit to a page that told whether it is there, the earliest first."""
+    """Every visit to a page that shows whether it exists, the earliest first."""
     rows = deque(_visits_to(folder / "tables", url, spooled), MAX_VISITS)
     ordered = sorted(rows, key=lambda row: row["ended_at"])
     originals = _originals(folder / "tables", ordered, spooled)
@@ -82,7 +85,7 @@ def _visits_to(tables: Path, url: Url, spooled: Sequence[Spooled]) -> Iterator[d
 
 
 def _originals(tables: Path, rows: Sequence[dict[str, Any]], spooled: Sequence[Spooled]) -> dict[str, Stored]:
-    """Where the bodies lie that other records refer to."""
+    """The locations of bodies that other records refer to."""
     found = {row["digest"]: _stored(row) for row in rows if row["digest"] and not row["is_revisit"]}
     missing = {row["digest"] for row in rows if row["digest"]} - found.keys()
     if missing:

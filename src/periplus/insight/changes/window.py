@@ -1,10 +1,9 @@
 """The default start of the window: when the last run of a crawl that found something began.
 
-A run is told from what it left. When it ends, each of its shards closes the file of the table `fetches` that it wrote,
-so that what the next one does is in another file (`runs_of`). One that was killed closes nothing: there, and within a
-file, a pause of ten minutes ends a run. It found something if it visited pages for the first time, or again and found
-them changed. What goes on for ever has no beginning worth telling, so that no more than a day before the last such
-visit is meant.
+Runs are recognised by their files. When a run ends, each shard closes its file of the table `fetches`, so the next run
+writes another file (`runs_of`). A killed run closes nothing: there, and within a file, a pause of ten minutes ends a
+run. A run found something if it visited new pages, or found pages changed. A watch may run for months, so the window
+starts at most a day before the last such visit.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Piece(Struct, frozen=True):
 
 
 class _Visits(Struct):
-    """When something was asked for: the first time of each minute in which it was, and when something was new last."""
+    """Times of requests: the first time of each minute with a request, and the last time at which something was new."""
 
     firsts: NDArray[np.int64]
     told_at: int = 0
@@ -72,7 +71,7 @@ class _Visits(Struct):
 
 
 def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()) -> Beginning:
-    """Since when to tell what happened in a collection."""
+    """The default start of the window of a collection."""
     tables = folder / "tables"
     visits = _Visits(np.empty(0, np.int64))
     pieces = _pieces(tables, spooled, visits)
@@ -135,7 +134,7 @@ def _first_of_minutes(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _pieces(tables: Path, spooled: Sequence[Spooled], visits: _Visits) -> list[Piece]:
-    """What each shard wrote in one go. All visits are told to `visits` on the way."""
+    """The runs of each shard. All visits are passed to `visits` on the way."""
     pieces: list[Piece] = []
     goes_on: set[int] = set()
     for shard, batches, is_full in _files(tables, spooled):
@@ -158,7 +157,7 @@ def _pieces(tables: Path, spooled: Sequence[Spooled], visits: _Visits) -> list[P
 
 
 def _files(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[int, Iterator[pa.RecordBatch], bool]]:
-    """Files in the order of their shards and of writing, and whether each may have been full; then what is in none."""
+    """Files by shard and time of writing, and whether each may have been full; then rows that are in no file."""
     for path in files_of(tables, "fetches", spooled):
         yield shard_of(path), scan_file(path, _COLUMNS), _is_full(path)
     for each in spooled:
@@ -173,7 +172,7 @@ def _is_full(path: Path) -> bool:
 
 
 def _fetches(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """When something was asked for, and whether it was a page that was met for the first time."""
+    """The times of requests, and whether each found a page for the first time."""
     is_new = pc.and_(
         pc.and_(pc.equal(plain(batch["purpose"]), "page"), pc.not_equal(plain(batch["lane"]), "refresh")),
         pc.equal(plain(batch["outcome"]), "fetched"),

@@ -1,9 +1,9 @@
-"""A text in pieces that people read one by one, and a piece in words.
+"""Splits a text into pieces that people read one by one, and a piece into words.
 
-A piece is a line, or, of a line too long to be looked at as a whole, a sentence. Where a text has neither, it is cut
-after words that say so by their own hash, so that what is inserted at one place moves no other cut (content-defined
-chunks, as rsync and LBFS cut files). Words are runs of letters and figures; of scripts without spaces between words,
-characters; of all else, signs. A word has the space behind it, so that words joined again are the text.
+A piece is a line or, if the line is too long, a sentence. Text without either is cut after words chosen by their hash,
+so that an insertion moves no other cut (content-defined chunks, as in rsync and LBFS). Words are runs of letters and
+figures; in scripts without spaces, single characters; otherwise single signs. A word includes the space behind it, so
+the words joined are the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONG_SENTENCE: Final = 1_000
 _LEAST_WORDS: Final = 16
 _MOST_WORDS: Final = 160
 _CUT: Final = 0x1F
-"""One word in 32 is one to cut after."""
+"""One word in this many is a cut point."""
 _ALONE: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Thai, Lao, Burmese, Khmer, kana, ideographs."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?…][\"'”’)\]])\s+|(?<=[.!?…])\s+(?=[^\sa-z])|(?<=[。！？])")
@@ -38,7 +38,7 @@ def words_of(piece: str) -> list[str]:
 
 
 def is_counted(word: str) -> bool:
-    """Whether a word is one, and no sign."""
+    """Whether a token is a word and not a sign."""
     return _COUNTED.match(word) is not None
 
 

@@ -1,4 +1,4 @@
-"""Figures made of bars. Each takes the rows of a part and its title, and says what the full width of a bar is."""
+"""Figures made of bars. Each takes the rows of a part and its title, and labels the value of a full-width bar."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ CHAPTERS: Final = {
     ),
     "budget": (
         "What each source contributed",
-        "Fetches are the budget of a crawl; a source is worth as many as it has new pages.",
+        "Fetches are the budget of a crawl; a source deserves as many as it has new pages.",
     ),
     "sitemaps": ("Sitemaps and feeds", "The files in which sites list their pages, and which fields they fill in."),
     "ranks": (
@@ -47,7 +47,7 @@ CHAPTERS: Final = {
     "troubles": ("Errors, slow and large", "Fetches that failed, took long or were large."),
     "copies": (
         "Duplicate pages",
-        "Pages of nearly the same text form a cluster, of which one is worth keeping.",
+        "Pages with nearly the same text form a cluster; one of them is enough.",
     ),
 }
 """Name: title and subject, in the order of the page; useful links come last."""
@@ -203,7 +203,7 @@ BY_CHAPTER: Final = (
     ),
     Question(
         "depth", "ranks", "PageRank by distance",
-        "How much of all PageRank lies at each number of clicks from a seed.",
+        "Share of all PageRank by the number of clicks from a seed.",
         "If deep pages have much of it, breadth-first reaches them late: try `periplus crawl --order opic`.",
         QUESTIONS["pagerank_by_depth"].sql + "\nlimit 50",
         (Column("clicks", "clicks"), Column("urls", "URLs"), Column("pagerank", "PageRank", "share"),

@@ -1,4 +1,4 @@
-"""The Berkeley study of web site metadata as a tool: what the robots.txt files and sitemaps of many domains say.
+"""The Berkeley study of web site metadata as a tool: statistics of robots.txt files and sitemaps of many domains.
 
 A survey is a crawl of a list of domains that fetches no pages. Afterwards everything is in the collection, and
 

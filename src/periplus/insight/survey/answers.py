@@ -1,7 +1,7 @@
-"""What a crawl was answered when it asked for robots.txt files and sitemaps, found again in its tables and archive.
+"""The answers of a crawl to its requests for robots.txt files and sitemaps, from its tables and archive.
 
-Of several fetches of one URL the last good one counts, and where none was good the last: a file that was read once is
-not lost to a later failure. Bodies are read from the archive when they are wanted, one at a time.
+Of several fetches of one URL the last successful one counts, else the last: a file that was read once is not lost by a
+later failure. Bodies are read from the archive when they are needed, one at a time.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _COLUMNS: Final = (
 _PLACES: Final = ("digest", "warc_file", "warc_offset", "warc_length", "is_revisit")
 _ROWS_AT_ONCE: Final = 4_096
 _HEAD: Final = 256 << 10
-"""Bytes of a record by which one can tell what a sitemap is."""
+"""Bytes of a record that are enough to recognise a kind of sitemap."""
 
 
 class Asked(Struct, frozen=True, gc=False):
-    """What came of asking for a URL."""
+    """The result of a request for a URL."""
 
     url: str
     outcome: str
@@ -57,7 +57,7 @@ class Asked(Struct, frozen=True, gc=False):
 
     @property
     def trouble(self) -> str:
-        """Why there was nothing, in a word."""
+        """The reason why there is no body."""
         if self.outcome == "fetched":
             return f"http-{self.status}"
         return self.reason or self.outcome
@@ -83,7 +83,7 @@ class Answers:
         return self._body(asked, MAX_BLOCK, MAX_BYTES)[0]
 
     def beginning(self, asked: Asked) -> tuple[bytes, bool]:
-        """The first bytes of a sitemap, none where they are not kept; and whether a content coding was taken off."""
+        """The first bytes of a sitemap, empty if they are not kept; and whether a content coding was removed."""
         return self._body(asked, _HEAD, _HEAD)
 
     def _body(self, asked: Asked, most_read: int, most: int) -> tuple[bytes, bool]:
@@ -100,7 +100,7 @@ class Answers:
         return (decode_body(message.body, codings, max_size=most)[0], True) if codings else (message.body[:most], False)
 
     def _references(self) -> set[str]:
-        """Digests of bodies that lie with another answer."""
+        """Digests of bodies that are stored with another answer."""
         kept = (asked.stored for answers in (self.robots, self.sitemaps) for asked in answers.values())
         return {stored.digest for stored in kept if stored is not None and stored.is_revisit and stored.digest}
 
@@ -120,21 +120,21 @@ def _keep(answers: dict[str, Asked], key: str, asked: Asked) -> None:
 
 
 def _asked(row: dict[str, Any]) -> Asked:
-    """Words that repeat from row to row are held once: there may be a million rows."""
+    """Repeated strings are stored once: there may be a million rows."""
     stored = None if row["warc_file"] is None else _stored(row)
     outcome, reason = intern(row["outcome"]), intern(row["reason"] or "")
     return Asked(row["url"], outcome, row["status"], reason, row["bytes"] or 0, row["target"], stored)
 
 
 def _stored(row: dict[str, Any]) -> Stored:
-    """Where it lies; the digest only where that is somewhere else."""
+    """The location of a body; the digest only if the body is stored with another answer."""
     is_revisit = bool(row["is_revisit"])
     digest = (row["digest"] or "") if is_revisit else ""
     return Stored(intern(row["warc_file"]), row["warc_offset"], row["warc_length"], digest, is_revisit)
 
 
 def _originals(tables: Path, spooled: Sequence[Spooled], digests: set[str]) -> dict[str, Stored]:
-    """Where the bodies with these digests lie."""
+    """The locations of the bodies with these digests."""
     found: dict[str, Stored] = {}
     if not digests:
         return found

@@ -47,7 +47,7 @@ MOST_HOPS: Final = 8
 _USABLE: Final = frozenset({Kind.URLSET, Kind.INDEX, Kind.TEXT, Kind.RSS, Kind.ATOM})
 _GZIP: Final = b"\x1f\x8b"
 _SNIFFING: Final = Limits(size=1 << 20)
-"""What a beginning may unpack to: a bomb is told by less."""
+"""Maximum decompressed size of a beginning: less is enough to recognise a decompression bomb."""
 _NOTHING: Final = FileReading()
 _WHOLE: Final = 200
 """The status of an answer whose body is read."""
@@ -58,8 +58,8 @@ def facts_of_collection(
 ) -> Iterator[Fact]:
     """A fact for each domain, in the order of the list, then one for each sitemap file.
 
-    `domains` are those of the survey, by rank; without them the seeds of the collection are, in the order in which they
-    were told. `spooled` is where the last rows of a crawl are that runs or was killed.
+    `domains` are those of the survey, by rank; by default the seeds of the collection, in the order in which they were
+    given. `spooled` has the last rows of a crawl that runs or was killed.
     """
     if not (folder / "tables").is_dir():
         raise UsageError(
@@ -77,9 +77,9 @@ def facts_of_collection(
 
 
 def _sites(domains: Iterable[str]) -> Iterator[Site]:
-    """As the crawl would know them.
+    """The domains in canonical form.
 
-    A line that is not a domain stays as it is: no server can have been asked for it.
+    A line that is not a domain stays as it is: it cannot have been requested.
     """
     for domain in map(str.strip, domains):
         url = canonical(domain if "://" in domain else f"http://{domain}/")
@@ -98,7 +98,7 @@ def _seeds(folder: Path, spooled: Sequence[Spooled]) -> Iterator[Site]:
 
 
 def _robots(site: Site, answers: Answers) -> RobotsFact:
-    """What became of a domain's robots.txt, through redirects and `www.`."""
+    """The outcome of a domain's robots.txt, through redirects and `www.`."""
     asked = answers.robots.get(f"http://{site}/robots.txt") or answers.robots.get(f"https://{site}/robots.txt")
     last = page = None
     for _ in range(MOST_HOPS):
@@ -122,7 +122,7 @@ def _robots(site: Site, answers: Answers) -> RobotsFact:
 
 
 def _at_www(site: Site, page: Asked, answers: Answers) -> Asked | None:
-    """The answer of `www.`, where it was asked: also for a site that redirects all requests to its front page."""
+    """The answer of `www.`, if it was requested: also for a site that redirects all requests to its front page."""
     for scheme in ("http", "https") if page.url.startswith("http:") else ("https", "http"):
         url = f"{scheme}://{site if site.startswith('www.') else f'www.{site}'}/robots.txt"
         if url != page.url and url in answers.robots:
@@ -137,7 +137,7 @@ def _files(roots: Roots, sites: Sequence[Site], answers: Answers, readings: Read
     known: set[str] = set()
 
     def children(key: str) -> Mapping[str, str]:
-        """What a file names, if it lies where it is said to lie or somewhere else."""
+        """The sitemaps that a robots.txt names, with relative URLs resolved."""
         places = (hop for hop in (key, *_hops(key, answers)) if hop == key or hop not in known)
         return next((readings.children[hop] for hop in places if hop in readings.children), {})
 
@@ -155,7 +155,7 @@ def _files(roots: Roots, sites: Sequence[Site], answers: Answers, readings: Read
 
 
 class _Owners:
-    """Which domain of the list a host belongs to; where none, the host itself is one."""
+    """The domain of the list that a host belongs to; the host itself if there is none."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
         self._sites = set(sites)
@@ -181,7 +181,7 @@ def _hops(key: str, answers: Answers) -> Iterator[str]:
 
 
 def _file(place: Place, known: set[str], answers: Answers, readings: Readings) -> FileFact:
-    """What was found of a file. One that leads to a file that is known anyway has nothing of its own."""
+    """The fact about a file. One that redirects to another known file has no contents."""
     asked, reading = answers.sitemaps.get(place.key), readings.files.get(place.key)
     for key in _hops(place.key, answers):
         if key in known:
@@ -221,7 +221,7 @@ def _read(fact: FileFact, asked: Asked, reading: FileReading, beginning: bytes, 
 
 
 def _kind_of(beginning: bytes, reading: FileReading) -> Kind:
-    """What a file is, by its first bytes; where they are not kept, by what was found in it."""
+    """The kind of a file by its first bytes; if they are not kept, by its entries."""
     if not beginning and (reading.entries or reading.named):
         return Kind.INDEX if reading.named else Kind.URLSET
     values = read(beginning, limits=_SNIFFING)
@@ -230,6 +230,6 @@ def _kind_of(beginning: bytes, reading: FileReading) -> Kind:
 
 
 def _key_of(url: str) -> str:
-    """The name that a file and its twins share, however it is spelled."""
+    """The key that a file and its twins (`x.xml`, `x.xml.gz`) share."""
     known = canonical(url)
     return url if known is None else twin_key(known)

@@ -1,6 +1,6 @@
-"""Counting in bounded memory: names with their numbers, and how numbers are distributed.
+"""Counting in bounded memory: names with their counts, and distributions of numbers.
 
-Both are exact for any list of domains that a person surveys. What bounds them is stated by each, for webs that lie.
+Both are exact for any realistic list of domains; each states its bound.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class NameCounts:
 
 
 class Distribution:
-    """How often each whole number occurs; with count, sum and extremes, which are always exact.
+    """How often each integer occurs; with count, sum and extremes, which are always exact.
 
-    Exact as long as there are no more than `MOST_VALUES` different numbers. Beyond, three digits of each are kept.
+    Exact for at most `MOST_VALUES` distinct numbers. Beyond that, three digits of each are kept.
     """
 
     def __init__(self, most: int = MOST_VALUES) -> None:
@@ -101,7 +101,7 @@ class Distribution:
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation of exactly these numbers (not of others of which they would be a sample)."""
+        """The population standard deviation of these numbers."""
         if not self.count:
             return None
         return sqrt(self.count * self._squares - self.total * self.total) / self.count

@@ -52,9 +52,9 @@ class RobotsFact(Struct, frozen=True):
     """Bytes, without content codings."""
     lines: int = 0
     is_html: bool = False
-    """Whether a web page was met in its place, wherever the file was found in the end."""
+    """Whether an HTML page was returned in its place, wherever the file was found in the end."""
     sections: int = 0
-    """Groups: user agents, and what is said to them."""
+    """Groups: user agents and their rules."""
     agents: tuple[str, ...] = ()
     """The agents that the sections name, as `agent_name` writes them; once for each section."""
     fields: tuple[tuple[str, int], ...] = ()
@@ -79,7 +79,7 @@ class FileFact(Struct, frozen=True):
 
     url: str
     domain: str
-    """The domain that it counts for: that whose robots.txt led to it."""
+    """The domain that it counts for: the one whose robots.txt names it."""
     tree: str
     """The file that its tree grows from."""
     parent: str | None = None

@@ -1,10 +1,9 @@
-"""What sitemaps were found to say, counted from the rows of `sitemap_entries` without holding any of them.
+"""Statistics of sitemap entries, computed from the rows of `sitemap_entries` a batch at a time.
 
 A reading is the rows of one sitemap with one `read_at`, up to its `summary`; of several readings the last counts. One
-without a summary was broken off when its crawl was killed, or is under way: it counts for nothing, since the file is
-read again. Rows of several sitemaps may be mixed, those of one are in order. The table may have hundreds of millions of
-rows: they are counted a batch at a time with array operations, and only a few numbers for each sitemap stay, besides
-the files that indexes name.
+without a summary was interrupted or is under way, and does not count, since the file is read again. Rows of several
+sitemaps may be mixed, those of one are in order. The table may have hundreds of millions of rows: only a few numbers
+for each sitemap stay in memory, besides the files that indexes name.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ class Readings:
 
 
 def _add(reading: FileReading, numbers: Sequence[int]) -> None:
-    """What some rows say, in the order of `_claims`."""
+    """The fields of some rows, in the order of `_claims`."""
     reading.entries += numbers[0]
     reading.with_lastmod += numbers[1]
     reading.with_changefreq += numbers[2]

@@ -1,4 +1,4 @@
-"""What robots.txt files say: the tables of section 3.2 and 3.3 of the Berkeley report, for any list of domains."""
+"""Tables about robots.txt files: sections 3.2 and 3.3 of the Berkeley report, for any list of domains."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def problems(name: str, title: str, counts: NameCounts) -> Table:
 
 
 def counted(outcomes: Counter[str], name: str, title: str, whose: str) -> Table:
-    """What became of them, the commonest first."""
+    """Outcomes, the most frequent first."""
     total = outcomes.total()
     ranked = sorted(outcomes.items(), key=lambda item: (-item[1], item[0]))
     rows = tuple((outcome, count, share(count, total)) for outcome, count in ranked)
@@ -58,7 +58,7 @@ def counted(outcomes: Counter[str], name: str, title: str, whose: str) -> Table:
 
 def _outcomes(survey: Survey) -> Table:
     outcomes = Counter(row.outcome for row in survey.domains.values())
-    return counted(outcomes, "robots_outcomes", "What became of each domain's robots.txt", "domains")
+    return counted(outcomes, "robots_outcomes", "Outcomes of robots.txt requests", "domains")
 
 
 def _tlds(rows: Iterable[DomainRow]) -> Table:
@@ -85,7 +85,7 @@ def _count(counts: list[int], row: DomainRow) -> None:
 
 
 def ranks(rows: Iterable[DomainRow]) -> Table:
-    """Figure 4: whether popular domains say more of themselves."""
+    """Figure 4: whether popular domains publish more metadata."""
     ranked = [(row.rank, row) for row in rows if row.rank is not None]
     width = max(1, ceil(max((rank for rank, _ in ranked), default=0) / RANK_GROUPS))
     counts: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""What sitemaps say: the tables of sections 3.4 to 3.6 of the Berkeley report, for any list of domains."""
+"""Tables about sitemaps: sections 3.4 to 3.6 of the Berkeley report, for any list of domains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STEPS: Final = (1, 2, 3, 5)
 
 def sitemap_tables(survey: Survey) -> Iterator[Table]:
     """All of them, in the order of the report."""
-    yield counted(survey.file_outcomes, "sitemap_outcomes", "What became of each sitemap file", "files")
+    yield counted(survey.file_outcomes, "sitemap_outcomes", "Outcomes of sitemap files", "files")
     yield problems("sitemap_problems", "What is wrong with sitemap files", survey.file_problems)
     yield _levels(survey)
     yield _formats(survey)
@@ -53,7 +53,7 @@ def total_uris(survey: Survey) -> int:
 
 
 def _levels(survey: Survey) -> Table:
-    """Table 4: how many indexes lead to a file."""
+    """Table 4: the number of indexes above a file."""
     rows: list[Row] = []
     for depth, level in sorted(survey.levels.items()):
         of_paper = paper.LEVELS[depth] if depth < len(paper.LEVELS) else None
@@ -85,7 +85,7 @@ def _formats(survey: Survey) -> Table:
 
 
 def _metadata(survey: Survey) -> Table:
-    """What is said of URIs beside where they are."""
+    """The optional elements of sitemap entries."""
     total = total_uris(survey)
     domains = list(survey.domains.values())
     with_uris = sum(row.uris > 0 for row in domains)
@@ -97,7 +97,7 @@ def _metadata(survey: Survey) -> Table:
         rows.append((name, uris, share(uris, total), files, having, share(having, with_uris)))
     return Table(
         "metadata",
-        "What sitemaps say of their URIs",
+        "Metadata of URIs in sitemaps",
         columns(element=TEXT, uris=WHOLE, share_of_uris=SHARE, files=WHOLE, domains=WHOLE, share_of_domains=SHARE),
         tuple(rows),
     )

@@ -1,10 +1,10 @@
-"""The survey itself: facts in, in any order, counts out. Pure: it knows no file and no time.
+"""Counts the facts of a survey, in any order. Pure: no files, no clock.
 
-It holds a small row for each domain of the list (some 200 bytes: 20 MB for 100,000 domains) and counters that are
-bounded (`counting`); files pass by and leave only numbers. `tables_of` says what all of that means.
+It holds about 200 bytes for each domain of the list (20 MB for 100,000 domains) and bounded counters (`counting`);
+files leave only numbers. `tables_of` turns these into tables.
 
-What a file counts for is its domain, where it has one of its own in the list or not: a domain that no `RobotsFact`
-spoke of has the outcome `not-asked`.
+A file counts for its domain, whether that is in the list or not: a domain without a `RobotsFact` has the outcome
+`not-asked`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Level(Struct, gc=False):
 
 
 class Format(Struct, gc=False):
-    """Files that were read of one kind, and what they say of their URIs."""
+    """Files of one kind that were read, and the metadata of their URIs."""
 
     files: int = 0
     size: int = 0

@@ -26,7 +26,7 @@ class Column(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """One table, all of it. `note` says what to know before one reads it."""
+    """One complete table. `note` is shown above it."""
 
     name: str
     title: str
@@ -37,14 +37,14 @@ class Table(Struct, frozen=True):
     """Whether it has two columns: a number, and how often it occurs."""
 
     def shown(self, limit: int | None = None) -> list[tuple[str, ...]]:
-        """The first rows as a person reads them: for a terminal, or a page."""
+        """The first rows formatted for a terminal or a page."""
         kinds = [column.kind for column in self.columns]
         rows = self.rows if limit is None else self.rows[:limit]
         return [tuple(_SHOWN[kind](value) for kind, value in zip(kinds, row, strict=True)) for row in rows]
 
 
 def share(part: float, whole: float) -> float | None:
-    """A part of a whole; of nothing there is none."""
+    """A share of a whole; `None` if the whole is 0."""
     return part / whole if whole else None
 
 

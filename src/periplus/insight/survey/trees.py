@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 class Place(Struct, frozen=True, gc=False):
-    """Where a file stands: `key` is the name that its twins share; `tree` and `parent` are URLs."""
+    """The position of a file: `key` is shared by its twins; `tree` and `parent` are URLs."""
 
     key: str
     url: str
@@ -25,7 +25,7 @@ class Place(Struct, frozen=True, gc=False):
 
 
 class Roots:
-    """Sitemaps that robots.txt files name, and whose they are."""
+    """Sitemaps that robots.txt files name, with the domains that name them."""
 
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}
@@ -41,9 +41,9 @@ class Roots:
 
 
 def grown(roots: Iterable[Place], children: Callable[[str], Mapping[str, str]], known: set[str]) -> Iterator[Place]:
-    """Every file of the trees, level by level; `known` are keys that stand elsewhere already, and grows.
+    """Every file of the trees, level by level; `known` has the keys that are already placed, and grows.
 
-    `children` gives what a file names: URLs by their keys.
+    `children` returns the URLs that a file names, by their keys.
     """
     level: deque[Place] = deque()
     for root in roots:
@@ -60,7 +60,7 @@ def grown(roots: Iterable[Place], children: Callable[[str], Mapping[str, str]], 
 
 
 def is_of(url: str, domain: str) -> bool:
-    """Whether a URL lies on a host of a domain."""
+    """Whether a URL is on a host of a domain."""
     host, name = _host(url.partition("://")[2].partition("/")[0]), _host(domain)
     return host == name or host.endswith(f".{name}")
 

@@ -31,7 +31,7 @@ from .tables import Table
 
 REPORT, SUMMARY, TABLES, FIGURES = "report.md", "summary.json", "tables", "figures"
 ROWS_IN_REPORT: Final = 20
-"""Of a longer table the report has the beginning, and says where the rest is; of a longer histogram, its classes."""
+"""Rows of a longer table in the report, which names the file with the rest; a longer histogram is shown by classes."""
 
 Draw = Callable[[Figure], str]
 """A figure as the text of an SVG."""
@@ -43,7 +43,7 @@ _MARKUP: Final = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>
 
 
 def write_survey(survey: Survey, folder: Path, *, draw: Draw | None = None) -> list[Path]:
-    """Write everything into a folder, over what an earlier survey left there; says what was written."""
+    """Write everything into a folder, replacing an earlier survey there; return the paths written."""
     tables, figures = tables_of(survey), figures_of(survey)
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
     written = []
@@ -85,7 +85,7 @@ def _save(path: Path, content: bytes) -> Path:
 
 def _report(tables: tuple[Table, ...], figures: tuple[Figure, ...]) -> Iterator[str]:
     drawn = {figure.name: figure for figure in figures}
-    yield "# What domains say of themselves\n"
+    yield "# Survey of web site metadata\n"
     yield (
         "robots.txt files and sitemaps of a list of domains, counted as the Berkeley report on web site metadata "
         "(2008) did for the 100,000 most popular domains. Columns named `paper` are its numbers.\n"

@@ -1,11 +1,11 @@
-"""Useful links: the few pages that stand for most of a site, worked out from its URLs alone.
+"""Useful links: the few pages that represent most of a site, computed from its URLs alone.
 
-The Berkeley report on web site metadata asked whether sitemaps say enough to choose them: a prefix that many URLs share
-is likely a place worth going to. `ulinks` is its algorithm (`exact=True`), and by default a better one that repairs
-what the report found wanting: `names` (one place, several names), `shapes` (lists of items), `facets` (the same
-categories under every city), `folding` (the algorithm itself), `choosing` (weights, pages that are there, diversity).
-`sampling` keeps memory bounded whatever a site lists; `statistics` counts the tree. `crawled` and `titles` read what a
-collection knows: its pages, and what others call them. Nothing here fetches.
+The Berkeley report on web site metadata asked whether sitemaps are enough to choose them: a prefix that many URLs share
+is probably an important place. `ulinks` is its algorithm (`exact=True`), and by default an improved one that fixes the
+weaknesses the report found: `names` (one place, several names), `shapes` (lists of items), `facets` (the same
+categories under every city), `folding` (the algorithm itself), `choosing` (weights, existing pages, diversity).
+`sampling` bounds memory for any site; `statistics` counts the tree. `crawled` and `titles` read pages and link texts
+from a collection. Nothing here fetches.
 """
 
 from .choosing import IsPage, Ulink, chosen_ulinks, exact_ulinks, ulinks

@@ -9,7 +9,7 @@ Path = tuple[str, ...]
 """Site, segments of the path, and the query with its `?`, if there is one."""
 
 MAX_DEPTH: Final = 32
-"""Deeper levels say nothing of a site's shape: real sitemaps held paths of 402."""
+"""Deeper levels do not show a site's structure: real sitemaps had paths of 402 segments."""
 
 
 class Branch:
@@ -33,7 +33,7 @@ class Branch:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing lies below, or nothing that is still shown."""
+        """Whether there is no branch below, or none that is still shown."""
         return self.is_folded or not self.children
 
     @property
@@ -49,7 +49,7 @@ class Branch:
         return found
 
     def below(self) -> Iterator[Branch]:
-        """Itself and all that lies below, folded or not, parents first."""
+        """The branch and all branches below it, folded or not, parents first."""
         waiting = [self]
         while waiting:
             branch = waiting.pop()
@@ -73,7 +73,7 @@ def grown(urls: Iterable[tuple[Path, float]]) -> Branch:
 
 
 def shown(root: Branch) -> Iterator[Branch]:
-    """Every branch that does not lie below a folded one."""
+    """Every branch that is not below a folded one."""
     waiting = [root]
     while waiting:
         branch = waiting.pop()

@@ -1,4 +1,4 @@
-"""The few pages of a site that stand for most of it: useful links.
+"""Chooses the few pages of a site that represent most of it: useful links.
 
 Two ways. Exact: the Berkeley report's, as it is written. Improved: the same tree, of repaired names, with weights of
 priority and lastmod (the report asked for that), where lists of items fold first, facets are gathered, only pages that
@@ -30,19 +30,19 @@ HALF_LIFE: Final = 180 * 86_400.0
 _PRIORITY, _LEAST = 0.5, 0.05
 _SIBLINGS, _FURTHER = 3, 0.5
 _NUMBERED: Final = 0.25
-"""What a prefix counts that is a mere number: the years of an archive are no places to go to."""
+"""Weight factor of a prefix that is only a number: the years of an archive are rarely a destination."""
 _LOOKED_AT: Final = 2000
-"""Pages below a prefix that are looked at for one that may stand for it."""
+"""Maximum number of pages below a prefix that are examined for one to represent it."""
 
 IsPage = Callable[[Sequence[Url]], Sequence[bool]]
-"""Which of some URLs are known to be pages, beyond those that the site lists."""
+"""Which of some URLs are known to be pages, besides those that the site lists."""
 
 
 class Ulink(Struct, frozen=True):
-    """A useful link. `section` is the prefix that it stands for, `pages` how many URLs lie there, about.
+    """A useful link. `section` is the prefix that it represents, `pages` the approximate number of URLs there.
 
-    `is_listed`: the URL is that of the section itself; else that of a page below it, or, of the exact algorithm, a
-    prefix that may be no page at all. `share` is the part of the site's weight that it stands for.
+    `is_listed`: the URL is that of the section itself; else that of a page below it or, with the exact algorithm, a
+    prefix that may not be a page. `share` is its part of the site's weight.
     """
 
     url: str
@@ -115,7 +115,7 @@ def chosen_ulinks(
 
 
 def _weights(listed: Sequence[Listed], as_of: float | None) -> list[float]:
-    """Priority, halved for every 180 days of age; what says nothing weighs as others do. One is the mean."""
+    """Priority, halved for every 180 days of age; missing values weigh as much as the mean, which is 1."""
     newest = as_of if as_of is not None else _newest([one.lastmod for one in listed if one.lastmod is not None])
     factors = [None if one.lastmod is None else 0.5 ** (max(newest - one.lastmod, 0.0) / HALF_LIFE) for one in listed]
     known = [factor for factor in factors if factor is not None]
@@ -135,9 +135,9 @@ def _newest(dates: list[float]) -> float:
 
 
 def _diverse(candidates: list[Branch], k: int) -> list[Branch]:
-    """The heaviest first, where a fourth sibling and those after it weigh half.
+    """The heaviest first; the fourth and further siblings weigh half.
 
-    What a branch is worth only becomes less, so one whose worth is still what it was when it was put there is the best.
+    Weights only decrease, so a branch whose weight is still the one in the heap is the best.
     """
     chosen: list[Branch] = []
     siblings: Counter[Path] = Counter()
@@ -180,7 +180,7 @@ class _Places:
                 self._pages[path] = one
 
     def link(self, branch: Branch, total: float, scale: float) -> Ulink | None:
-        """The link of a branch; `None` where no page of it is known."""
+        """The link of a branch; `None` if no page of it is known."""
         page = self._page(branch)
         is_listed = page is not None
         page = page or self._below(branch)
@@ -209,7 +209,7 @@ class _Places:
         return next((Listed(url) for url, is_known in zip(urls, known, strict=True) if is_known), None)
 
     def _below(self, branch: Branch) -> Listed | None:
-        """The page that is nearest to it, of several the one where most lies below: a hub, if there is one."""
+        """The nearest page, of several the one with most pages below it: a hub, if there is one."""
         level = sorted(branch.members, key=lambda part: (len("/".join(part.path)), -part.weight, part.path)) or [branch]
         seen = 0
         while level and seen < _LOOKED_AT:
@@ -229,7 +229,7 @@ def _prefix(path: Path) -> str:
 
 
 def words_of(path: Path) -> str:
-    """A title, of the last words of a path; of a host its name."""
+    """A title made from the last segment of a path; for a host, its name."""
     name = path[-1]
     if len(path) == 1 or name.startswith("?"):
         return name if len(path) == 1 else words_of(path[:-1])

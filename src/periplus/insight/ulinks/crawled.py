@@ -1,7 +1,7 @@
-"""What a collection knows of a site's pages, as useful links are chosen from: only those that may stand for it.
+"""The pages of a collection from which useful links are chosen.
 
-A page counts if it was read, does not ask to stay out of indexes, and is known by its own URL. Priority and lastmod are
-what the site's sitemaps say of it.
+A page counts if it was read, is not marked noindex, and is its own canonical URL. Priority and lastmod come from the
+site's sitemaps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def grouped(sites: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
 
 
 def pages_of(views: Views, sites: Sequence[str]) -> Iterator[Listed]:
-    """Every page of some sites that may stand for itself, by the alphabet."""
+    """Every page of some sites that may be a useful link, in alphabetical order."""
     for batch in views.ask(_PAGES, {"sites": list(sites)}):
         for url, priority, lastmod, title in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield Listed(url, priority, lastmod, title)

@@ -40,7 +40,7 @@ def _with_one_scheme(text: str) -> str:
 
 
 class Names:
-    """Which path each URL of a sample stands for, once its other names are known."""
+    """The path of each URL of a sample, once its other names are known."""
 
     def __init__(self, urls: Sequence[str]) -> None:
         self._hosts = _merged_hosts(urls)
@@ -91,6 +91,6 @@ def _merged_hosts(urls: Iterable[str]) -> dict[str, str]:
 
 
 def _with_stem(path: Path, places: set[Path]) -> Path:
-    """`/reviews.html` is the page of `/reviews/`, where there is such a place."""
+    """`/reviews.html` is the page of `/reviews/`, if that exists."""
     stem = _PAGE.sub("", path[-1]) if len(path) > 1 else path[-1]
     return (*path[:-1], stem) if stem and stem != path[-1] and (*path[:-1], stem) in places else path

@@ -23,14 +23,14 @@ from .names import repaired
 
 SAMPLE: Final = 20_000
 _MOST_PRINTS: Final = 20_000_000
-"""Of a larger site, pages beyond these are not known to be there unless they were drawn."""
+"""In a larger site, pages beyond these are known to exist only if they were sampled."""
 _AT_ONCE: Final = 4096
 _LONGEST: Final = 2048
 """Characters of a URL, by the protocol of sitemaps."""
 
 
 class Listed(Struct, frozen=True, gc=False):
-    """A URL, and what its site says of it. `lastmod` is POSIX time."""
+    """A URL with its metadata in the sitemap. `lastmod` is POSIX time."""
 
     url: str
     priority: float | None = None

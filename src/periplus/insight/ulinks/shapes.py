@@ -50,7 +50,7 @@ def is_number(name: str) -> bool:
 
 
 def is_list(branch: Branch) -> bool:
-    """Whether what lies below is a list of items."""
+    """Whether the children are a list of items."""
     children = branch.children
     flat = [name for name, child in children.items() if child.is_leaf]
     if len(children) >= _MANY:

@@ -1,7 +1,7 @@
-"""Titles of pages: from the links to them, and from themselves.
+"""Titles of pages, from the links to them and from the pages themselves.
 
-The text of links is short and tells a visitor where they lead; of several the one of most pages. A title often ends in
-the name of the site, which says nothing among titles of one site, and is cut off.
+Link texts are short and describe the target; the most common one wins. A page title often ends in the name of the site,
+which is cut off.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOTHING: Final = frozenset({
     "here", "click", "more", "read", "link", "this", "next", "previous", "prev", "back", "home", "page", "go", "see",
     "continue", "view", "details", "all", "learn",
 })  # fmt: skip
-"""Words of links that say nothing of where they lead."""
+"""Link texts that do not describe their target."""
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u00bb:-]\s+")
 _ANCHORS: Final = """
 select target, anchor, count(distinct page) as pages from links
@@ -35,12 +35,12 @@ select url, arg_max(title, read_at) as title from pages where url in (select unn
 
 
 def entitled(found: Sequence[Ulink], views: Views) -> list[Ulink]:
-    """The same links by the names that a collection knows, where it knows one."""
+    """The same links by the URLs under which the collection knows the targets."""
     return entitled_sites([found], views)[0]
 
 
 def entitled_sites(found: Sequence[Sequence[Ulink]], views: Views) -> list[list[Ulink]]:
-    """The same of several sites, whose links are read once for all."""
+    """The same for several sites, whose links are read once."""
     urls = [link.url for links in found for link in links if link.is_listed]
     anchors = anchors_of((row["target"], row["anchor"], row["pages"]) for row in views.rows(_ANCHORS, {"urls": urls}))
     titles = {row["url"]: row["title"] for row in views.rows(_TITLES, {"urls": urls})}
@@ -56,7 +56,7 @@ def _named(found: Sequence[Ulink], anchors: Mapping[str, str], titles: Mapping[s
 
 
 def anchors_of(rows: Iterable[tuple[str, str, int]]) -> dict[str, str]:
-    """For each target what most pages call it, of what says anything."""
+    """For each target the most common descriptive link text."""
     counts: dict[str, Counter[str]] = {}
     for target, anchor, pages in rows:
         text = " ".join(anchor.split())
@@ -66,7 +66,7 @@ def anchors_of(rows: Iterable[tuple[str, str, int]]) -> dict[str, str]:
 
 
 def says_something(text: str) -> bool:
-    """Whether the text of a link tells where it leads."""
+    """Whether a link text describes its target."""
     words = re.findall(r"\w+", text.lower())
     return any(not word.isdigit() and word not in _NOTHING for word in words) and "://" not in text
 

@@ -33,24 +33,24 @@ class View(Struct, frozen=True):
 
 
 TABLES: Final = (
-    View("discoveries", "Every URL that was offered, by whom, and whether it was taken."),
-    View("fetches", "Every request that came back, well or not."),
+    View("discoveries", "Every URL that was found, its source, and whether it was accepted."),
+    View("fetches", "Every request that ended, successfully or not."),
     View("pages", "Every body that was read as a page."),
     View("links", "Every link of every page that was read."),
-    View("sitemaps", "Every visit to a sitemap, feed or archive, and what is known of the file since."),
-    View("sitemap_entries", "What sitemaps say of pages, reading by reading."),
+    View("sitemaps", "Every visit to a sitemap, feed or archive, and the state of the file after it."),
+    View("sitemap_entries", "The entries of sitemaps, reading by reading."),
     View("changes", "Every comparison of two visits to a URL."),
 )
 """As the crawl wrote them."""
 
 ITEMS: Final = View(
-    "items", "Every item that a program's own extractor made of a page; the fields of the items are its columns."
+    "items", "Every item that a program's extractor returned for a page; the fields of the items are columns."
 )
 """Written by the program that hands pages over (`store.items`)."""
 
 MADE: Final = (
-    View("urls", "Every URL that was seen, once, with all that is known of it: the table that the measures are of."),
-    View("site_ranks", "The PageRank of every site over the links between sites, and what its pages hold together."),
+    View("urls", "Every URL that was seen, once, with everything known about it: the table behind the measures."),
+    View("site_ranks", "The PageRank of every site over the links between sites, and the sum over its pages."),
 )
 """Computed once, and kept in the folder `insight` of the collection until the tables grow."""
 
@@ -180,12 +180,12 @@ DERIVED: Final = (
     View("missed", "Every URL that was crawled and is missing in Sitemaps, with its class.", _MISSED),
     View(
         "missed_classes",
-        "How many of the URLs that Sitemaps missed are of which class, by site.",
+        "The number of URLs that Sitemaps missed, by class and site.",
         "select site, class, count(*) as urls from missed group by site, class",
     ),
     View(
         "duplicates",
-        "Every cluster of near-duplicates: the page to know it by, and how many pages and sites say the same.",
+        "Every cluster of near-duplicates: its representative page, and its number of pages and sites.",
         "select any_value(url) filter (where is_representative) as url, count(*) as pages,"
         " count(distinct site) as sites, count(*) filter (where by_sitemaps) as listed\n"
         "from urls where is_page group by cluster having count(*) > 1",
@@ -197,7 +197,7 @@ DERIVED: Final = (
     ),
     View(
         "depth_ranks",
-        "How much PageRank lies how many clicks from the seeds.",
+        "PageRank by the number of clicks from the seeds.",
         "select clicks, count(*) as urls, sum(pagerank) as pagerank, avg(pagerank) as mean,"
         " median(pagerank) as median\nfrom urls where pagerank > 0 group by clicks",
     ),
@@ -213,7 +213,7 @@ DERIVED: Final = (
     ),
     View(
         "sitemap_files",
-        "The last that is known of every sitemap, feed and archive.",
+        "The current state of every sitemap, feed and archive.",
         "select * from sitemaps qualify row_number() over (partition by url order by visited_at desc) = 1",
     ),
     View(
@@ -223,7 +223,7 @@ DERIVED: Final = (
         " sum(bytes)::bigint as bytes,"
         " count(*) filter (where problem_count > 0) as with_problems\nfrom sitemap_files group by format",
     ),
-    View("listed_entries", "What the last whole reading of every sitemap says of its pages.", _LAST_WHOLE),
+    View("listed_entries", "The entries of the last complete reading of every sitemap.", _LAST_WHOLE),
     View(
         "sitemap_fields",
         "What share of the listed pages has a lastmod, a changefreq, a priority, by site.",

@@ -72,7 +72,7 @@ class Answer:
 
 
 class Views:
-    """A collection and its views, until closed. `say` is told what is being computed, where that takes time."""
+    """A collection and its views, until closed. `say` is called with a message before long computations."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Views:
         say: Callable[[str], None] | None = None,
         executor: Executor | None = None,
     ) -> None:
-        """With an `executor` PageRank and near-duplicates are computed there, in partitions, however few they are."""
+        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size."""
         self.folder = folder
         self.settings = settings or ViewSettings()
         self.executor = executor
@@ -134,7 +134,7 @@ class Views:
     # asking
 
     def ask(self, sql: str, parameters: Sequence[object] | dict[str, object] = ()) -> pa.RecordBatchReader:
-        """What the collection answers to a question of ours."""
+        """The result of a query of our own."""
         self.prepare(sql)
         with self._noticing_damage():
             return self._run(sql, parameters)
@@ -169,13 +169,13 @@ class Views:
             return Answer(self._run(sql, ()), self._noticing_damage)
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """As `select`, as a relation of DuckDB's own. It can be used until this is closed."""
+        """As `select`, as a DuckDB relation. It is valid until this is closed."""
         self._admit(sql)
         with _as_usage_errors(), self._noticing_damage():
             return self.database.sql(sql)
 
     def _admit(self, sql: str) -> None:
-        """Check that it is one question, put in place what it asks for, and lock the database."""
+        """Check that it is one query, create the tables it uses, and lock the database."""
         with _as_usage_errors():
             statements = self.database.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -202,7 +202,7 @@ class Views:
     # putting in place
 
     def prepare(self, sql: str) -> None:
-        """Put every table and view in place whose name stands in some SQL, and what these rest on."""
+        """Create every table and view that is named in some SQL, and those they depend on."""
         for name in sorted(set(_NAMES.findall(_TEXTS.sub("", sql).lower())) & VIEWS.keys()):
             self._put(name)
 
@@ -222,7 +222,7 @@ class Views:
         self._there.add(name)
 
     def _put_table(self, name: str) -> None:
-        """The Parquet files of a table and, of a crawl that runs or was killed, the rows that are in none yet."""
+        """The Parquet files of a table and, for a crawl that runs or was killed, the rows that are in none yet."""
         rows = read_spooled(name, self.spooled)
         self.database.register(f"spooled_{name}", rows)
         files = [str(path) for path in files_of(self.tables, name, self.spooled)]
@@ -253,7 +253,7 @@ class Views:
         from .making import make  # knows this class
 
         if not self.kept.is_current:
-            self._say("computing PageRank, near-duplicates and what is known of every URL (kept until the tables grow)")
+            self._say("computing PageRank, near-duplicates and the table of URLs (kept until the tables grow)")
             make(self)
         for view in MADE:
             self._there.add(view.name)
@@ -272,7 +272,7 @@ def _quoted(text: str) -> str:
 
 @contextmanager
 def _as_usage_errors() -> Iterator[None]:
-    """What is wrong with a user's query, in DuckDB's words."""
+    """The error in a user's query, as DuckDB reports it."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException) as error:

@@ -53,7 +53,7 @@ class Kept:
 
     @cached_property
     def _origin(self) -> Origin:
-        """Looked up when it is needed: questions about one table need not know the others to be whole."""
+        """Computed lazily: queries of one table need not check the others."""
         return _origin_of(self._tables, self._spooled)
 
     @property
@@ -73,7 +73,7 @@ class Kept:
         return path.is_file() and path.stat().st_size == made[1].size
 
     def damaged(self) -> list[Path]:
-        """The files whose bytes are not those that were written. They are computed again the next time."""
+        """Files whose bytes differ from what was written. They are computed again the next time."""
         note = self._note()
         found = (
             [self.path(name) for name, file in note.made.items() if not is_intact(self.path(name), file)]
@@ -85,11 +85,11 @@ class Kept:
         return found
 
     def path(self, name: str) -> Path:
-        """Where something is kept."""
+        """The path of a computed table."""
         return self.folder / f"{name}.parquet"
 
     def begin(self) -> None:
-        """Make room, here if possible; what was kept counts no more."""
+        """Prepare the folder, here if possible; earlier contents become invalid."""
         try:
             self.folder.mkdir(exist_ok=True)
             (self.folder / _NOTE).unlink(missing_ok=True)

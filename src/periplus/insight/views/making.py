@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from .connection import Views
 
 NOT_ASKED: Final = ("scheme", "extension", "out-of-scope", "excluded", "not-included", "link-depth", "site-budget")
-"""Refusals that say nothing about the source of a URL."""
+"""Refusals that are not caused by the source of a URL."""
 LISTING: Final = ("sitemap", "feed", "ping", "archive")
-"""What sites say of themselves: Sitemaps, as opposed to Discovery."""
+"""Sources published by sites: Sitemaps, as opposed to Discovery."""
 BYTES_A_LINK: Final = 30
 BYTES_A_URL: Final = 100
 BYTES_A_PAGE: Final = 250
@@ -199,7 +199,7 @@ def _seen(database: duckdb.DuckDBPyConnection) -> tuple[Seen, list[str]]:
 
 
 def _facts(seen: Seen, ranks: Ranked, clusters: tuple[NDArray[np.uint64], NDArray[np.uint64]]) -> pa.Table:
-    """What was computed of each URL, by its number. A URL in no cluster is a cluster of its own."""
+    """The computed columns of each URL, by its number. A URL in no cluster is a cluster of its own."""
     members, firsts = clusters
     at = places(members, seen.keys)
     return pa.table(

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 
 class Measure(Struct, frozen=True):
-    """A number about some URLs: what it is, and how it is asked for."""
+    """A number about some URLs: its meaning, and its SQL."""
 
     name: str
     says: str

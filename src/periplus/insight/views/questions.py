@@ -23,7 +23,7 @@ class Question(Struct, frozen=True):
 _ASKED: Final = (
     Question(
         "glance",
-        "How much is known, visited and unique, and how much of that sites publish themselves.",
+        "How many URLs are known, fetched and unique, and how many of them sites publish themselves.",
         "If much is seen and little is unique, look at `missed_classes` and `duplicates` before crawling more.",
         'select seen, crawled, "unique", indexed, coverage, unique_coverage, index_coverage, pagerank_coverage\n'
         "from measures",
@@ -52,7 +52,7 @@ _ASKED: Final = (
     ),
     Question(
         "unique_against_coverage",
-        "Whether sitemaps hold fewer copies than the rest of a site: above the diagonal they do (figure 4).",
+        "Whether sitemaps contain fewer copies than the rest of a site: above the diagonal they do (figure 4).",
         "Below the diagonal a sitemap lists copies: its owner should list one URL of each page.",
         "select site, coverage, unique_coverage, crawled from site_measures where crawled > 0"
         " order by crawled desc, site",
@@ -95,13 +95,13 @@ _ASKED: Final = (
     ),
     Question(
         "pagerank_by_depth",
-        "How much PageRank lies how many clicks from the seeds.",
-        "If deep pages hold much of it, breadth first comes late to them: try another --order.",
+        "PageRank by the number of clicks from the seeds.",
+        "If deep pages have much of it, breadth_first reaches them late: try another --order.",
         "select * from depth_ranks order by clicks nulls last",
     ),
     Question(
         "cumulative_pagerank",
-        "How much of all PageRank the crawl had found after how many visits.",
+        "Share of all PageRank that the crawl had found, by the number of visits.",
         "The faster it rises, the better the order; compare --order pagerank or opic.",
         "select pages, share from cumulative_ranks\n"
         "where pages % greatest((select max(pages) from cumulative_ranks) // 100, 1) = 0 order by pages",
@@ -120,8 +120,8 @@ _ASKED: Final = (
     ),
     Question(
         "best_sites",
-        "The sites of the highest PageRank over links between sites, and what their pages hold.",
-        "A site that holds much and is linked from few others ranks itself: look at its links.",
+        "The sites of the highest PageRank over links between sites, and the sum over their pages.",
+        "A site with much PageRank and few links from others ranks itself: look at its links.",
         "select * from site_ranks order by pagerank desc, site limit 20",
     ),
     Question(
@@ -132,7 +132,7 @@ _ASKED: Final = (
     ),
     Question(
         "sitemap_fields",
-        "What sites say of the pages they list: lastmod, changefreq, priority.",
+        "The metadata of listed pages: lastmod, changefreq, priority.",
         "Without lastmod a site has to be visited to know what changed.",
         "select * from sitemap_fields order by entries desc, site",
     ),
@@ -157,13 +157,13 @@ _ASKED: Final = (
     ),
     Question(
         "duplicates",
-        "The largest clusters of pages that say the same.",
-        "A cluster with many URLs of one path is a parameter that says nothing: leave it out with --exclude.",
+        "The largest clusters of near-duplicates.",
+        "Many URLs of one path in a cluster: a parameter that does not change the page; leave it out with --exclude.",
         "select * from duplicates order by pages desc, url limit 20",
     ),
     Question(
         "change_rates",
-        "How often pages had changed when they were visited again, and how many changes a day that makes.",
+        "How often pages had changed when they were visited again, and the rate of changes a day.",
         "Sites that never change can wait; `periplus watch` learns this page by page.",
         "select * from change_rates order by changes_a_day desc nulls last, site",
     ),

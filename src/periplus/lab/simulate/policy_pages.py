@@ -44,11 +44,10 @@ FREE = NetworkSettings(connections=1, delay=0.0)
 POLITE = NetworkSettings()
 
 
-_LEGEND = """\
-Shares of all PageRank in per cent, the mean of three generated webs of 19,582 pages on 800 sites, fetched one after the
-other; *mean* over the whole crawl, with its 95 % interval. *Politely*: the same with 64 connections and 15 s between
-two visits of a site, and the virtual *time* of that crawl. *Like the paper's*: the mean on webs of 20,000 pages on 400
-sites where home pages matter little, as in the sample of Castillo et al."""
+_LEGEND = (
+    "Shares of all PageRank in per cent, by share of the pages fetched: "
+    "[how it is measured](../simulator.md#policy-pages)."
+)
 
 
 class Measured(Struct, frozen=True):

@@ -33,13 +33,10 @@ REPETITIONS = 3
 CHANCE = HistorySettings(pages=2000, sites=40, is_poisson=True, is_spread=True)
 REGULAR = HistorySettings(pages=2000, sites=4)
 
-_LEGEND = """\
-Fresh copies in per cent, mean over 100 days after a warm-up of 25, by the share of the collection fetched a day:
-2,000 pages on 40 sites that change by chance, at the rates of Figure 2 of Brandman et al. (2000); the mean of three
-repetitions, with its 95 % interval. *Needless* fetches found nothing new, in per cent, and *age* is how many days a
-copy was out of date in the mean, both at 10 %. *With signals*: at 10 %, where signals of mixed quality come (precision
-20 to 98 %, recall 10 to 95 %); *regular*: at 10 %, on four sites whose pages change at regular intervals, as in that
-paper."""
+_LEGEND = (
+    "Fresh copies in per cent, by the share of the collection fetched a day: "
+    "[how it is measured](../../simulator.md#policy-pages)."
+)
 
 
 class Measured(Struct, frozen=True):

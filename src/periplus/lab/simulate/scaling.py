@@ -32,7 +32,7 @@ _NEARLY_ALL = 0.9
 
 
 class CoordinatorSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a coordinator has to do, and how dear it is. Measured; docs/scaling.md says how."""
+    """What a coordinator has to do, and how dear it is. Measured; docs/cluster.md says how."""
 
     status_interval: float = 0.25
     """seconds between two words of a shard on how it is doing"""

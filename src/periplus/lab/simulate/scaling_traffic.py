@@ -20,7 +20,7 @@ from .scaling_web import ScalingWeb
 
 
 class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How discoveries travel, and what that costs. Sizes and times were measured; docs/scaling.md says how."""
+    """How discoveries travel, and what that costs. Sizes and times were measured; docs/cluster.md says how."""
 
     remembered_links: int = 200_000
     """recent links that a shard does not send again"""

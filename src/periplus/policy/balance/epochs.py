@@ -1,8 +1,8 @@
-"""What was found in an epoch, and what followed: the memory of a balance, which people can read as well.
+"""The results of an epoch and the decision that followed: the memory of a balance.
 
-Utilities are computed from it (`utilities`): of the lowest-scored pages that a source gave, the share that entered the
-collection. Ten pages say little, so the guarded form counts earlier epochs with `decay`, and begins from one page of
-either kind that never was (Beta(1,1)): equal evidence, equal utility.
+Utilities are computed from it (`utilities`): of the lowest-scored pages of a source, the share that entered the
+collection. Ten pages are little evidence, so the guarded form counts earlier epochs with `decay`, and starts from the
+prior Beta(1,1): equal evidence, equal utility.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from msgspec import Struct
 from .settings import BalanceSettings
 
 HISTORY = 20
-"""Epochs remembered, for people; what an older one would still count with a decay of 0.7 is less than 1 in 1,000."""
+"""Epochs kept for display; an older one would count less than 1 in 1,000 with a decay of 0.7."""
 
 
 class Move(IntEnum):
-    """What followed from an epoch, and why; `word` is how tables and people call it."""
+    """The decision after an epoch; `word` is its name in tables and output."""
 
     TO_SITEMAPS = 0
     """The last pages from sitemaps were worth more."""
@@ -30,11 +30,11 @@ class Move(IntEnum):
     TIE_TO_SITEMAPS = 3
     """They were worth the same; the strict form moves to sitemaps then."""
     ONE_SOURCE = 4
-    """One of the sources gave nothing that could be judged, so nothing could be compared."""
+    """One of the sources returned no page whose result is known, so nothing could be compared."""
     UNUSED = 5
     """The better source could not even use what it had."""
     AT_BOUND = 6
-    """The better source has all that it can get: the other one keeps a sample."""
+    """The better source already has its maximum: the other one keeps a sample."""
 
     FIXED = 7
     """The shares were fixed by the settings."""
@@ -51,7 +51,7 @@ class Move(IntEnum):
 
 
 class Epoch(Struct, frozen=True, array_like=True, gc=False):
-    """One epoch that was judged: how it was shared out, what was found in the two samples, and what followed."""
+    """One judged epoch: how it was shared, the results of the two samples, and the decision."""
 
     sitemaps: int
     """The quota of sitemaps (kS)."""
@@ -67,7 +67,7 @@ class Epoch(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def sitemaps_utility(self) -> float | None:
-        """The share of the sample that was good; nothing, if there was none."""
+        """The share of good pages in the sample; `None` if it is empty."""
         return self.sitemaps_good / self.sitemaps_known if self.sitemaps_known else None
 
     @property
@@ -81,7 +81,7 @@ Finding = tuple[int, int]
 
 
 def utility(last: Finding, earlier: Sequence[Finding], settings: BalanceSettings) -> float:
-    """What one more page of a source is worth, by its last sample and by `earlier` ones, the oldest first."""
+    """The expected value of one more page of a source, by its last sample and by `earlier` ones, the oldest first."""
     good, known = last
     if settings.is_strict:
         return good / settings.delta

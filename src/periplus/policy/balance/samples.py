@@ -20,7 +20,7 @@ from ...model import InvariantError
 WORST = 255
 _BAD, _GOOD, _PENDING = 0, 1, 2
 KEY = (1 << 32) - 1
-"""The part of a page's name that is kept."""
+"""The number of bits of a page's fingerprint that are kept."""
 
 
 class Sample(Struct, array_like=True):
@@ -73,7 +73,7 @@ class Sample(Struct, array_like=True):
 
     @property
     def known(self) -> int:
-        """Pages of which the result is known."""
+        """Pages whose result is known."""
         return self.good + self.marks.count(_BAD)
 
     def check_invariants(self, limit: int) -> None:

@@ -9,7 +9,7 @@ from ...model import ConfigError
 _GROWTH, _GROWN = 1.5, 30
 """Number of epochs after which epochs no longer grow."""
 _LEAST_SAMPLE = 5
-"""Fewer pages say next to nothing."""
+"""Minimum number of pages of an epoch; fewer are no evidence."""
 _STEEPNESS, _LONGEST_STEP = 4.0, 4.0
 """A difference of a quarter of a page makes one step; nothing makes more than four."""
 _LARGEST_EPOCH = 100_000
@@ -20,24 +20,26 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages are shared out between what links found and what sitemaps list."""
 
     epoch: int = 100
-    """Pages of a site between two looks at what came of them (the paper's Ncrawl)."""
+    """Pages of a site between two adjustments of the share (the paper's Ncrawl)."""
     first_epoch: int = 20
     """Pages of the first epoch. Each is half as long again as the one before, until they are `epoch` long, so that a
     bad source is found out after some dozen pages of a site."""
     step: float = 0.1
     """Share of an epoch that moves at once, and that is looked at of either source (the paper's epsilon)."""
     is_graded: bool = True
-    """Whether a step goes by the difference that was found: a page where it is small, and may be chance, up to four
-    steps where one source is worth half a page more than the other. Without, all steps are alike."""
+    """Scale a step with the measured difference: one page where it is small, up to four steps where one source is worth
+    half a page more than the other. Otherwise all steps are equal.
+    """
     share: float = 0.5
     """What sitemaps get of the first epoch; neither source gets less than a step."""
     is_fixed: bool = False
-    """Whether it stays at that. What came of the pages is looked at all the same."""
+    """Keep the share fixed. Results are still measured."""
     decay: float = 0.3
     """What an epoch's findings still count one epoch later; 0: only the last epoch counts."""
     is_strict: bool = False
-    """Figure 8 as printed: the first step before anything is known, none but the last epoch counts, and a tie moves
-    the budget to sitemaps. Even so no source is left without a step."""
+    """Follow Figure 8 as printed: the first step before anything is known, only the last epoch counts, and a tie moves
+    the budget to sitemaps.
+    """
 
     def __post_init__(self) -> None:
         """Refuse what cannot be shared out."""
@@ -58,7 +60,7 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return min(max(round(self.step * self.epoch), 1), self.epoch // 2)
 
     def length(self, judged: int) -> int:
-        """Pages of the epoch that comes after `judged` others."""
+        """Pages of the epoch after `judged` others."""
         if self.is_strict or judged >= _GROWN:
             return self.epoch
         return min(self.epoch, int(self.first_epoch * _GROWTH**judged))
@@ -81,5 +83,5 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return max(1, round(self.delta * min((_STEEPNESS * difference) ** 2, _LONGEST_STEP)))
 
     def clamped(self, quota: int) -> int:
-        """The nearest share of an epoch that leaves a sample to either source, so that both can still be judged."""
+        """The nearest share of an epoch that leaves a sample to each source, so that both can still be judged."""
         return min(max(quota, self.delta), self.epoch - self.delta)

@@ -68,7 +68,7 @@ class SiteBalance:
 
     @property
     def record(self) -> BalanceRecord:
-        """All of it, to be kept with the site: the live object, which changes with the balance."""
+        """The record to be stored with the site: the live object, which changes with the balance."""
         return self._kept
 
     @property
@@ -89,7 +89,7 @@ class SiteBalance:
 
     @property
     def judged(self) -> int:
-        """Epochs that were judged so far."""
+        """Epochs judged so far."""
         return self._kept.judged
 
     def choose(self, discovery: int, sitemaps: int) -> Lane:
@@ -127,7 +127,7 @@ class SiteBalance:
         return sample
 
     def learnt(self, key: int, is_good: bool) -> None:
-        """What came of a page: whether it entered the collection as unique and indexable."""
+        """Record the result of a page: whether it entered the collection as unique and indexable."""
         self._kept.sitemaps.settle(key, is_good)
         self._kept.discovery.settle(key, is_good)
         if key & KEY in self._kept.shared:
@@ -167,7 +167,7 @@ class SiteBalance:
         kept.discovery.clear()
 
     def _move(self, sitemaps: float, discovery: float) -> Move:
-        """Whose last pages were worth more, and what speaks against giving it more."""
+        """Decide which source's last pages were worth more, and whether it may get more."""
         kept, settings = self._kept, self._settings
         if settings.is_fixed:
             return Move.FIXED
@@ -233,7 +233,7 @@ class SiteBalance:
 
 
 def _first(settings: BalanceSettings) -> BalanceRecord:
-    """Lines 1-4: half and half, if not told otherwise. The strict form finds a tie before the first epoch: it moves."""
+    """Lines 1-4: half and half by default. The strict form finds a tie before the first epoch and moves."""
     quota = int(settings.epoch * settings.share)
     if settings.is_strict and not settings.is_fixed:
         quota += settings.delta

@@ -1,14 +1,12 @@
-"""Which pages say the same, and by which of their URLs to know them.
+"""Near-duplicates: which pages have nearly the same text, and by which of their URLs to know them.
 
-`likeness` compares sketches: which pages are worth comparing (locality-sensitive hashing) and how much they resemble
-each other. `clusters` keeps those that do: a cluster is what its first page said, how many pages say so, and the few of
-their URLs that may stand for it, of which `canonical` names the best. `hints` says how far to believe what pages and
-servers say of it themselves.
+`likeness` compares sketches: which pages to compare (locality-sensitive hashing) and how much they resemble each other.
+`clusters` groups them: a cluster has the sketch of its first page, its size, and the few URLs that may represent it, of
+which `canonical` is the best. `hints` decides how far to trust canonical links and redirects.
 
-A page joins a cluster if it resembles what the cluster's first page said, never because it resembles some other member:
-or pages that differ a little each from the next would drag half a site into one. The sketch is that of a page's main
-text (`periplus.content`), since the frame that the pages of a site share makes strangers look alike (Henzinger 2006).
-Nothing here looks anything up or keeps anything: that is `store`.
+A page joins a cluster only if it resembles the cluster's first page: otherwise chains of small differences would merge
+half a site. The sketch is that of a page's main text (`periplus.content`), since the template that pages of a site
+share makes different pages look alike (Henzinger 2006). Nothing is stored here: that is `store`.
 """
 
 from .clusters import MAX_KEPT, Cluster, Member, canonical, founded, joined, known_as, left, listed

@@ -1,4 +1,4 @@
-"""A cluster of pages that say the same, and the URL by which to know it.
+"""A cluster of near-duplicate pages, and its canonical URL.
 
 A cluster is kept in a bounded form: how many pages are in it, and the `MAX_KEPT` members that have the best claim to
 stand for it. The first page is compared with, so that its site is kept too; what it said is kept beside (`store`).
@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from periplus.model import Site, Sketched, Url
 
 MAX_KEPT: Final = 8
-"""Members that a cluster knows by name."""
+"""Maximum number of members whose URLs a cluster stores."""
 
 
 class Member(Struct, frozen=True, array_like=True, gc=False):
-    """A page that may stand for its cluster. `names` is the URL by which it says it should be known."""
+    """A page that may represent its cluster. `names` is the canonical URL it declares."""
 
     url: Url
     is_listed: bool = False
@@ -50,7 +50,7 @@ def founded(page: Sketched, site: Site) -> Cluster:
 
 
 def joined(cluster: Cluster, page: Sketched, *, is_new: bool) -> Cluster:
-    """With this page; `is_new`: it was not counted yet. One that was there is known as what it claims to be now."""
+    """The cluster with this page; `is_new`: it was not counted yet. A known page is updated."""
     was = known_as(cluster, page.url)
     member = replace(_member(page), is_named=was is not None and was.is_named)
     return replace(_with(cluster, member), size=cluster.size + is_new)
@@ -68,12 +68,12 @@ def left(cluster: Cluster, url: Url, *, was_first: bool) -> Cluster:
 
 
 def known_as(cluster: Cluster, url: Url) -> Member | None:
-    """What speaks for this page, if it is one of those that the cluster knows by name."""
+    """The stored claims of this page, if the cluster has its URL."""
     return next((each for each in cluster.members if each.url == url), None)
 
 
 def canonical(cluster: Cluster) -> Url | None:
-    """The URL by which to know the cluster; `None` where all that it knew by name have left."""
+    """The canonical URL of the cluster; `None` if no stored member is left."""
     return min(cluster.members, key=_claim).url if cluster.members else None
 
 

@@ -1,4 +1,4 @@
-"""How far to believe what pages and servers say of where a page really lives.
+"""How far to trust canonical links and redirects.
 
 `rel=canonical` and redirects are hints (RFC 6596; RFC 9110 section 15.4), and hints are wrong: templates that name the
 home page on every page, canonicals that lead to errors, sites that claim the pages of others. A hint is believed if
@@ -39,7 +39,7 @@ class HintKind(Enum):
 
 
 class Hint(Struct, frozen=True):
-    """A page, or the server that was asked for it, says that it should be known by `target`."""
+    """A page, or the server's redirect, says that its URL should be `target`."""
 
     url: Url
     target: Url
@@ -47,10 +47,10 @@ class Hint(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True):
-    """What is known of the target of a hint.
+    """The known facts about the target of a hint.
 
-    `is_like` is whether its text resembles that of the page: `None` where it was not read, or the page has none.
-    `is_gone`: it was asked for, and there was no page. `names` is what it says it should be known by itself.
+    `is_like`: its text resembles that of the page; `None` if it was not read, or the page has no text. `is_gone`: it
+    was requested and does not exist. `names` is the canonical URL that it declares itself.
     """
 
     is_asked: bool = False
@@ -67,7 +67,7 @@ class Belief(Struct, frozen=True):
 
 
 def believe(hint: Hint, target: Target) -> Belief:
-    """Judge a hint by what is known of its target."""
+    """Judge a hint by the known facts about its target."""
     if hint.target == hint.url:
         return Belief(True, "names-itself")
     if hint.kind is HintKind.MOVED_FOR_NOW:

@@ -30,19 +30,21 @@ _NOTHING: Final = bytes(VALUES)
 
 
 class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When two pages are taken for the same."""
+    """When two pages count as the same."""
 
     least_likeness: float = 0.9
     """The share of common shingles from which pages of different sites are near-duplicates."""
     least_likeness_on_site: float = 0.9
     """The same for pages of one site, which share phrases without being copies of each other (Henzinger 2006)."""
     least_likeness_reordered: float = 0.7
-    """The same for pages of one site that lead to the same places: a list in another order keeps less of its text."""
+    """The same for pages of one site with the same links: a list in another order keeps less of its text."""
     fewest_values: int = 16
-    """A sketch with fewer different values is of a page with hardly a sentence: only exact copies of it are told."""
+    """Minimum number of distinct values of a sketch; below that, a page has hardly a sentence and only exact copies of
+    it are found.
+    """
 
     def __post_init__(self) -> None:
-        """Refuse a likeness that all pages have, or none."""
+        """Reject thresholds that all pages would meet, or none."""
         for name in ("least_likeness", "least_likeness_on_site", "least_likeness_reordered"):
             if not 0.0 < getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} must be > 0 and <= 1, got {getattr(self, name)}")
@@ -51,7 +53,7 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def brief_of(sketch: bytes) -> bytes:
-    """The lowest byte of each value; all alike for a page without words, or for what is not a sketch."""
+    """The lowest byte of each value; all equal for a page without words, or for an invalid sketch."""
     return sketch[::_VALUE_BYTES] if len(sketch) == VALUES * _VALUE_BYTES else _NOTHING
 
 

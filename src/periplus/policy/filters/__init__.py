@@ -1,17 +1,17 @@
-"""Should we want this URL?
+"""Filters: should this URL be crawled?
 
-Each filter is a small judge of one thing: `shape` (bounds of the string), `sessions` (names that hold a visitor's
-session), `extensions` (what is not a page), `scope` (how far from the seeds), `patterns` (what a person asked for),
-`budgets` (how much at most) and `traps` (kinds of URL that bring nothing). A verdict is `Accept`, `Reject` with a
-reason from `REASONS` and the rule that it broke, or `Rewrite` to the name under which we know the page.
-`standard_chain` puts them in their order; `Chain` decides which filter is asked when.
+Each filter judges one thing: `shape` (bounds of the string), `sessions` (session identifiers), `extensions` (files that
+are not pages), `scope` (how far from the seeds), `patterns` (include and exclude), `budgets` (limits) and `traps`
+(kinds of URLs that yield nothing new). A verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that
+the URL broke, or `Rewrite` to another URL of the same page. `standard_chain` puts them in order; `Chain` decides which
+filter is called when.
 
-Filters cut strings and never parse a URL: they are asked about every link of every page. They know neither time nor
-chance. Those that learn keep what they learnt of a site in `FilterStates`, as one small value which the caller stores
+Filters slice strings and never parse a URL, because they see every link of every page. They use neither time nor
+randomness. Those that learn keep their data of a site in `FilterStates`, as one small value which the caller stores
 with the site.
 
-Not here: whether a URL is known already (the records), what robots.txt says (the wire's gate), and how much a URL is
-wanted (`policy.ordering`).
+Not here: whether a URL is known already (the records), robots.txt (the frontier), and how much a URL is wanted
+(`policy.ordering`).
 """
 
 from .budgets import Budgets, BudgetSettings

@@ -1,4 +1,4 @@
-"""How much of the web a crawl may want at most: links from a seed, redirects in a row, URLs of one site.
+"""Limits of a crawl: links from a seed, redirects in a row, URLs of one site.
 
 Reasons: `link-depth`, `redirect-chain`, `site-budget`.
 
@@ -26,7 +26,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_redirects: int = 10
     """Redirects in a row."""
     max_pages_per_site: int = 1_000_000
-    """URLs of one site that may enter the frontier, however they were found, seeds included."""
+    """Maximum number of URLs of one site that enter the frontier, from all sources, seeds included."""
 
 
 class Budgets:

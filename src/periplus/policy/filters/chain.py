@@ -41,14 +41,14 @@ class LearningFilter(Protocol):
         """Learn from a page that was fetched."""
 
     def reconsider(self, discovery: Discovery) -> Verdict:
-        """Judge again a URL that was admitted."""
+        """Judge an admitted URL again."""
 
 
 class Guard(LearningFilter, Protocol):
-    """A filter that learns from what was fetched, site by site, and whose lessons are kept with the sites."""
+    """A filter that learns from fetched pages, site by site, and whose data is stored with the sites."""
 
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
-        """What was learnt of which sites since the last call: to be kept with the next commit."""
+        """The data that changed since the last call, by site: to be stored with the next commit."""
 
 
 class Chain:
@@ -60,7 +60,7 @@ class Chain:
         self._lessons = lessons if lessons is not None else FilterStates()
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """Accept, the first refusal, or the name under which we would have it."""
+        """Accept, the first refusal, or the URL under which the page is known."""
         for judge in self._judges:
             verdict = judge(discovery)
             if verdict is not ACCEPT and not isinstance(verdict, Accept):
@@ -89,7 +89,7 @@ class Chain:
             each.observe(url, is_unique)
 
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
-        """What was learnt of which sites since the last call: to be kept with the next commit."""
+        """The data that changed since the last call, by site: to be stored with the next commit."""
         return self._lessons.changed()
 
     def check_invariants(self) -> None:
@@ -97,7 +97,7 @@ class Chain:
         self._lessons.check_invariants()
 
     def _judge_again(self, discovery: Discovery, verdict: Rewrite) -> Verdict:
-        """Ask every filter about the new name, and about the next if there is one."""
+        """Ask every filter about the rewritten URL, and about the next if there is one."""
         rules = [verdict.rule]
         for _ in range(MAX_REWRITES):
             discovery = replace(discovery, url=verdict.url)

@@ -1,4 +1,4 @@
-"""What pages were worth, in a few bytes: a window over the last of them, and how many values a parameter has had.
+"""Evidence about a kind of URL in a few bytes: a window over its last pages, and the number of values of a parameter.
 
 A `Window` keeps one bit for each of the last pages of some kind: were their contents new? When it is full and too few
 were, the kind is throttled: from then on only a tenth of its URLs is let through, chosen by a hash of the URL, so that
@@ -71,7 +71,7 @@ class Values(Struct, array_like=True):
 
 
 class Parameter(Struct, array_like=True):
-    """One parameter of one path: how many values it had (`None`: too many), and what pages with it were worth."""
+    """One parameter of one path: its number of values (`None`: too many), and a window over pages with it."""
 
     values: Values | None
     window: Window

@@ -32,7 +32,7 @@ class ExtensionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which extensions are not wanted."""
 
     refused: tuple[str, ...] = NEVER_PAGES
-    """Without the dot, in any case. An empty list refuses none."""
+    """Extensions without the dot, in any letter case. An empty list refuses none."""
 
 
 class Extensions:

@@ -1,4 +1,4 @@
-r"""What a person wants and does not want, as patterns over URLs.
+r"""Include and exclude patterns over URLs.
 
 Reasons: `excluded`, `not-included`; the rule of the first is the pattern.
 
@@ -39,7 +39,7 @@ class PatternSettings(Struct, frozen=True, forbid_unknown_fields=True):
     include: tuple[str, ...] = ()
     """If there are any, a URL has to match one."""
     exclude: tuple[str, ...] = ()
-    """A URL must match none."""
+    """URLs that match one of these are refused."""
 
 
 class Patterns:

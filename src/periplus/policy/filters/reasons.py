@@ -1,6 +1,6 @@
-"""Why a filter refuses a URL: every word that can stand in a table.
+"""Every reason for which a filter refuses a URL.
 
-The words are stable: people count them. Each is explained for them in `docs/policies.md`.
+The reasons are stable, because people count them in tables. `docs/policies.md` explains each.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from typing import Final
 
 REASONS: Final = {
     "scheme": "neither http nor https",
-    "too-long": "longer than any page's URL has to be",
+    "too-long": "longer than a URL may be",
     "path-depth": "too many segments in the path",
-    "repeated-segment": "one segment too often in the path: relative links that go in circles",
-    "extension": "the path ends like a picture, an archive or something else that is no page",
-    "out-of-scope": "outside what the seeds stand for",
+    "repeated-segment": "one segment too often in the path: circular relative links",
+    "extension": "the path ends like an image, an archive or another file that is not a page",
+    "out-of-scope": "outside the scope of the seeds",
     "excluded": "matches a pattern of `exclude`",
     "not-included": "matches no pattern of `include`",
     "not-wanted": "the program's own filter (`want`) does not want it",
     "link-depth": "too many links away from a seed",
     "redirect-chain": "too many redirects in a row",
-    "site-budget": "the site has had as many URLs as a site may have",
-    "low-yield": "pages of this template bring the same contents again and again",
-    "parameter-values": "a parameter with very many values, most of which bring the same contents",
-    "rewrite-loop": "filters renamed it again and again",
+    "site-budget": "the site has reached its maximum number of URLs",
+    "low-yield": "pages of this template repeat the same contents",
+    "parameter-values": "a parameter with very many values and the same contents",
+    "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""

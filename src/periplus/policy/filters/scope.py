@@ -38,14 +38,14 @@ _LONGEST_REMEMBERED = 300
 
 
 class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the seeds stand for."""
+    """The scope of the seeds."""
 
     kind: str = "domain"
     """`domain`, `host`, `prefix` or `any`."""
 
 
 class Scope:
-    """Accepts what lies inside the places that the seeds stand for."""
+    """Accepts URLs inside the scope of the seeds."""
 
     def __init__(self, seeds: Iterable[Url], settings: ScopeSettings | None = None) -> None:
         self.kind = (settings or ScopeSettings()).kind
@@ -61,7 +61,7 @@ class Scope:
             self.widen(seed)
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """By where the URL lies; seeds, and what seeds redirect to, are inside wherever they lie."""
+        """Judge by the place of the URL; seeds and their redirect targets are always inside."""
         url = discovery.url
         if self._is_whole and self._inside.get(url.split("/", 3)[2]):
             return ACCEPT
@@ -72,7 +72,7 @@ class Scope:
         return self._refusal
 
     def holds(self, url: Url) -> bool:
-        """Whether a URL lies in a place of the scope."""
+        """Whether a URL is inside the scope."""
         authority = url.split("/", 3)[2]
         inside = self._inside.get(authority)
         if inside is None:
@@ -80,7 +80,7 @@ class Scope:
         return inside and (self._is_whole or self._is_below(url))
 
     def widen(self, url: Url) -> bool:
-        """Take in the place that a URL stands for. Gives whether that is more than before."""
+        """Add the place of a URL to the scope. Return whether the scope has grown."""
         size = len(self._domains) + len(self._sites) + len(self._directories)
         site = site_of(url)
         domain = domain_of(site) if self.kind == "domain" else None
@@ -107,7 +107,7 @@ class Scope:
         return bool(_TOP.fullmatch(before) and _TOP.fullmatch(after)) and "?" not in target
 
     def _remember(self, authority: str, site: Site) -> bool:
-        """Hosts repeat; the Public Suffix List is asked once for each."""
+        """Hosts repeat, so the Public Suffix List is consulted once for each."""
         if len(self._inside) >= _REMEMBERED:
             self._inside.clear()
         inside = self.kind == "any" or site in self._sites or domain_of(site) in self._domains
@@ -116,7 +116,7 @@ class Scope:
         return inside
 
     def _is_below(self, url: Url) -> bool:
-        """Whether a directory above the URL is a seed's: as many questions as there are slashes, however many seeds."""
+        """Whether a directory above the URL is a seed's: one lookup for each slash, however many seeds there are."""
         site, path = site_of(url), _path_of(url)
         end = path.find("/")
         while end >= 0:

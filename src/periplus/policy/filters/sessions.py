@@ -1,4 +1,4 @@
-"""Names that a site gives to one visitor: the same page under a URL that was not seen before.
+"""Removes session identifiers: the same page under a URL that was not seen before.
 
 Rewrites; the rule is what was taken out: the names of parameters, or `asp.net`.
 
@@ -34,7 +34,7 @@ _LONGEST_RULE = 200
 
 
 class SessionSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which parameters are no part of a page's name. A `*` at the end of a name stands for any ending."""
+    """Parameters that do not identify a page. A `*` at the end of a name matches any ending."""
 
     session_parameters: tuple[str, ...] = ("sid", "sessid", "sessionid", "session_id", "oscsid", "zenid")
     """Taken out where the value looks made up."""
@@ -43,11 +43,11 @@ class SessionSettings(Struct, frozen=True, forbid_unknown_fields=True):
         "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "utm_id",
         "gclid", "dclid", "fbclid", "msclkid",
     )  # fmt: skip
-    """Taken out whatever the value."""
+    """Removed whatever the value."""
 
 
 class Sessions:
-    """Knows a URL with a session in it by its name without."""
+    """Rewrites a URL with a session identifier to the URL without it."""
 
     def __init__(self, settings: SessionSettings | None = None) -> None:
         settings = settings or SessionSettings()
@@ -57,7 +57,7 @@ class Sessions:
         self._suspect = re.compile(rf"[?&;](?i:{names})=" if names else r"(?!)", re.ASCII)
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """Asks one question of a URL without such a name: nearly all."""
+        """One check for a URL without such a name, which is nearly every URL."""
         url = discovery.url
         has_parameters = "?" in url or ";" in url
         if not (has_parameters and self._suspect.search(url, 8)) and "/(" not in url:
@@ -69,7 +69,7 @@ class Sessions:
         return Rewrite(short, rule)
 
     def _without(self, url: Url) -> tuple[str, str]:
-        """The URL without what is dropped, and the names of that, for people."""
+        """The URL without the removed parts, and their names, for display."""
         dropped: list[str] = []
 
         def drop(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a URL that leads nowhere looks like: guards that need nothing but the string.
+"""Bounds on the shape of a URL, checked on the string alone.
 
 Reasons: `scheme`, `too-long`, `path-depth`, `repeated-segment`.
 

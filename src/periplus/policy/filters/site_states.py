@@ -1,4 +1,4 @@
-"""What was learnt of each site: in memory for the sites in use, and in the site records for the rest.
+"""What filters have learnt of each site: in memory for the sites in use, in the site records for the rest.
 
 Guards decide by what they have seen; a crawl that was killed must decide as one that was not. So what they learn of a
 site is one value, small and bounded, which is kept in the site's record: the caller answers `recall` with it, and takes
@@ -34,7 +34,7 @@ _NOTHING = SiteFilterState()
 
 
 class FilterStates:
-    """The lessons of all sites. `recall` returns what was kept of a site that is not in memory (`None`: nothing)."""
+    """The data of all sites. `recall` returns what was stored of a site that is not in memory (`None`: nothing)."""
 
     def __init__(self, recall: Callable[[Site], SiteFilterState | None] | None = None, max_sites: int = 2048) -> None:
         self._recall = recall
@@ -46,7 +46,7 @@ class FilterStates:
         self._last = _NOTHING
 
     def of(self, site: Site) -> SiteFilterState:
-        """What is known of a site, to look at and not to change."""
+        """The data of a site, for reading only."""
         lessons = self._sites.get(site)
         if lessons is not None:
             return lessons
@@ -55,7 +55,7 @@ class FilterStates:
         return self._enter(site)
 
     def about(self, url: Url) -> SiteFilterState:
-        """What is known of the site of a URL. Several filters ask about one URL in turn: the last answer is kept."""
+        """The data of the site of a URL. Several filters ask about one URL in turn, so the last answer is cached."""
         if url is not self._last_url:
             # The authority is the site, unless it holds a user name.
             lessons = self._sites.get(url.split("/", 3)[2])  # type: ignore[call-overload]
@@ -64,7 +64,7 @@ class FilterStates:
         return self._last
 
     def changing(self, url: Url) -> SiteFilterState:
-        """What is known of the site of a URL, to be changed."""
+        """The data of the site of a URL, for changing."""
         site = site_of(url)
         if site in self._changed:
             return self._sites[site]
@@ -77,7 +77,7 @@ class FilterStates:
         return lessons
 
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
-        """What has changed since the last call, or left memory since: all to be kept with the next commit."""
+        """The data that changed since the last call, or left memory: to be stored with the next commit."""
         states = [*self._leaving.items(), *((site, self._sites[site]) for site in self._changed)]
         self._leaving.clear()
         self._changed.clear()
@@ -99,7 +99,7 @@ class FilterStates:
             raise InvariantError("the state of a site's filters was changed elsewhere")
 
     def _enter(self, site: Site) -> SiteFilterState:
-        """Bring a site into memory."""
+        """Load a site into memory."""
         lessons = self._leaving.pop(site, None)
         if lessons is not None:
             self._changed[site] = None

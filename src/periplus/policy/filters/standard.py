@@ -1,7 +1,7 @@
-"""The filters of an ordinary crawl, in their order: read it from top to bottom.
+"""The filters of an ordinary crawl, in their order.
 
-Cheap before dear, and bounds before searches. What rewrites comes before what judges places, so that little is asked
-twice.
+Cheap filters come before expensive ones, and bounds before searches. Filters that rewrite come before those that judge
+places, so that little is judged twice.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     shape: ShapeSettings = ShapeSettings()
     """Bounds of a URL."""
     sessions: SessionSettings = SessionSettings()
-    """Parameters that are no part of a page's name."""
+    """Parameters that do not identify a page."""
     traps: TrapSettings = TrapSettings()
-    """When a kind of URL is taken for a trap."""
+    """When a kind of URL counts as a trap."""
 
 
 def standard_chain(

@@ -54,7 +54,7 @@ def parameters_of(url: Url) -> list[tuple[str, str]]:
 
 
 def key_of(text: str) -> int:
-    """The 64 bits that stand for a text in what is remembered."""
+    """The 64-bit hash of a text in stored data."""
     return xxh3_64_intdigest(text.encode())
 
 

@@ -34,28 +34,28 @@ _LONGEST_RULE = 200
 
 
 class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a kind of URL is taken for a trap."""
+    """When a kind of URL counts as a trap."""
 
     window: int = 50
     """Fetched pages of a kind that are looked at together, 1 to 64."""
     min_unique: float = 0.05
-    """The share of them that must have contents of their own."""
+    """Minimum share of them with new contents."""
     throttle: float = 0.1
     """The share of URLs that is let through for each step of throttling."""
     max_values: int = 1000
     """Values of one parameter from which on it has to prove itself."""
     min_unique_values: float = 0.2
-    """The share of unique pages that such a parameter must have."""
+    """Minimum share of unique pages for such a parameter."""
     max_templates: int = 128
-    """Templates kept for each site: those seen last, and those that are throttled."""
+    """Maximum number of templates stored for each site: the latest, and those that are throttled."""
     max_parameters: int = 32
-    """Parameters kept for each site."""
+    """Maximum number of parameters stored for each site."""
     max_sites: int = 2048
-    """Sites whose lessons are in memory at a time."""
+    """Maximum number of sites whose data is in memory."""
 
 
 class Traps:
-    """Throttles templates and parameters that bring the same contents again and again."""
+    """Throttles templates and parameters whose pages repeat the same contents."""
 
     def __init__(self, lessons: FilterStates, settings: TrapSettings | None = None) -> None:
         self._lessons = lessons
@@ -63,7 +63,7 @@ class Traps:
         self._limits = [int(2**64 * settings.throttle**steps) for steps in range(MAX_STEPS + 1)]
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """Asks little of a site where nothing is throttled: nearly all."""
+        """Cheap for a site where nothing is throttled, which is nearly every site."""
         url = discovery.url
         lessons = self._lessons.about(url)
         if not lessons.throttled or discovery.source is Source.SEED:
@@ -171,7 +171,7 @@ def _parameter_key(path: str, name: str) -> int:
 
 
 def _parameters(url: Url, template: str, lessons: SiteFilterState) -> Iterator[tuple[str, Parameter]]:
-    """The parameters of a URL that are kept, each once."""
+    """The stored parameters of a URL, each once."""
     if "?" not in template or not lessons.parameters:
         return
     path = template.partition("?")[0]

@@ -1,4 +1,4 @@
-"""How much do we want this URL, and which site is next?
+"""Orderings: how much is a URL wanted, and which site is next?
 
 An ordering scores a discovery (larger is sooner); `level_of` folds the score into a byte, by which queues on disk are
 sorted; `site_key` places a site among those that may be visited now. That is the two-level scheduler of Castillo,

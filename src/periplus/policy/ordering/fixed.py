@@ -58,7 +58,7 @@ class RandomOrder:
         self._seed = seed & (1 << 64) - 1
 
     def score(self, discovery: Discovery) -> float:
-        """Between 2^-32 and 2^32, every octave alike."""
+        """Between 2^-32 and 2^32, uniform over the octaves."""
         chance = xxh3_64_intdigest(discovery.url.encode(), self._seed) / 2.0**64
         return math.pow(2.0, (2.0 * chance - 1.0) * OCTAVES)
 

@@ -22,7 +22,7 @@ class InDegree(ByGain):
     """
 
     def share(self, worth: float, links: int) -> float:  # noqa: ARG002
-        """Every link counts alike."""
+        """Every link counts equally."""
         return 1.0
 
     def rest(self, worth: float) -> float:
@@ -92,7 +92,7 @@ class PartialPageRank(ByRank):
         return min(waiting, self.every)
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
-        """PageRank over the links known, in multiples of its mean; begun where the last one ended."""
+        """PageRank over the known links, in multiples of its mean, starting from the last result."""
         from ...graph import pagerank  # its libraries take a second to load, and most crawls never rank
 
         count = len(known.worth)

@@ -45,7 +45,7 @@ def level_of(score: float) -> int:
 
 
 def levels_of(scores: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """The level of each: what `level_of` says, of millions at once. Scores below zero do not occur here."""
+    """The level of each, as `level_of`, for millions at once. Scores below zero do not occur here."""
     fraction, octave = np.frexp(np.minimum(scores, 2.0**OCTAVES))
     levels = 2 * (OCTAVES - octave) + (fraction < _HALF_OCTAVE)
     levels = np.clip(levels, 0, ZERO_LEVEL - 1)

@@ -42,9 +42,9 @@ def orderings() -> tuple[str, ...]:
 def ordering(
     name: str, *, oracle: Callable[[Url], float] | None = None, **settings: int | float | str | bool
 ) -> Ordering:
-    """The ordering of that name. Raises `ConfigError` for a name or a setting that is not there.
+    """The ordering of that name. Raises `ConfigError` for an unknown name or setting.
 
-    `oracle` knows what pages are worth; only *optimal* asks it.
+    `oracle` returns the final score of a page; only *optimal* uses it.
     """
     name = ALIASES.get(name, name)
     make = _ORDERINGS.get(name)
@@ -56,7 +56,7 @@ def ordering(
     if make is Optimal:
         if oracle is None:
             raise ConfigError(
-                "the ordering 'optimal' needs to know what pages are worth",
+                "the ordering 'optimal' needs the final PageRank of pages",
                 hint="In a crawl, name an earlier collection of the same web with --order-by",
             )
         return Optimal(oracle)

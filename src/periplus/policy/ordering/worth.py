@@ -6,10 +6,10 @@ from ...model import ConfigError, Discovery, Source
 
 
 class ByWorth:
-    """The priority of a URL is what it is worth, however long it has waited."""
+    """The priority of a URL is its score, however long it has waited."""
 
     def score_of(self, worth: float, age: int) -> float:  # noqa: ARG002
-        """The worth itself."""
+        """The score itself."""
         return worth
 
     def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:  # noqa: ARG002
@@ -18,15 +18,15 @@ class ByWorth:
 
 
 class ByGain(ByWorth):
-    """What a URL is worth comes from the pages that lead to it."""
+    """The score of a URL comes from the pages that link to it."""
 
     def score(self, discovery: Discovery) -> float:
-        """What it was given; a seed has one unit of its own."""
+        """What it was given; a seed starts with one unit."""
         return discovery.gain + (discovery.source is Source.SEED)
 
 
 class ByRank(ByGain):
-    """And it is computed again, over all known pages, after every `every` pages."""
+    """The score is computed again, over all known pages, after every `every` pages."""
 
     is_batch = False
 

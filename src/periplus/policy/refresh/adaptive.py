@@ -1,8 +1,8 @@
-"""An interval for each page that learns by trial: what Nutch's adaptive schedule does, in our own words.
+"""Adaptive intervals: a reimplementation of Nutch's adaptive fetch schedule, for comparison.
 
-Found changed, a page is visited sooner, by a fifth; found as it was, later, by two fifths; never sooner than the
-shortest nor later than the longest interval. Nothing is estimated, and nothing knows of a budget: where more is due
-than can be fetched, what is latest by its own measure comes first. Here to be compared with.
+After a change the interval shrinks by a fifth, otherwise it grows by two fifths, within a shortest and a longest
+interval. Nothing is estimated and there is no budget: where more is due than can be fetched, the most overdue page
+comes first.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def expected_age(rates: ArrayLike, frequencies: ArrayLike) -> Floats:
 
 
 def random_frequencies(rates: ArrayLike, budget: float, *, weights: ArrayLike = 1.0) -> Floats:
-    """Rates of visits by chance that make freshness greatest (Azar et al. 2018): sqrt(w D/L) - D, or none.
+    """Rates of random visits that maximise freshness (Azar et al. 2018): sqrt(w D/L) - D, or 0.
 
     Exact: pages in the order of w/D; the last one visited is the last whose own ratio pays the price of those before.
     """
@@ -87,9 +87,9 @@ def random_frequencies(rates: ArrayLike, budget: float, *, weights: ArrayLike = 
 def harmonic_frequencies(
     rates: ArrayLike, budget: float, *, weights: ArrayLike = 1.0, is_announced: ArrayLike = False
 ) -> tuple[Floats, Floats]:
-    """LambdaCrawl: rates of visits by chance, and for announced pages the share of announcements to follow.
+    """LambdaCrawl: rates of random visits, and for announced pages the share of announcements to follow.
 
-    Announced are pages whose every change is told at once. Both are of the one price at which the budget is spent.
+    Announced pages signal every change at once. Both follow from the one price at which the budget is spent.
     """
     rate, weight = _columns(rates, weights)
     told = np.broadcast_to(np.asarray(is_announced, bool), rate.shape)
@@ -161,7 +161,7 @@ def _between(more: Floats, less: Floats, count: NDArray[np.int64], budget: float
 
 
 def _bracket(overspent: Callable[[float], float]) -> tuple[float, float]:
-    """Two logarithms of a price between which the budget is spent: too cheap, too dear."""
+    """Two logarithms of a price that enclose the one at which the budget is spent: too low, too high."""
     low, high = -1.0, 1.0
     while overspent(low) < 0 and low > -_WIDEST:
         low *= 2

@@ -26,7 +26,7 @@ from .signals import SiteEvidence
 from .worth import hub_ripe_age, hub_worth
 
 _FIRST_RATE = 0.2
-"""Changes a day of a page on a site of which nothing is known."""
+"""Changes a day of a page on a site without any data."""
 _MOST_HEARD = 0.95
 """Of readings of a file that lists a page: beyond that it is unknown how often the page really changes."""
 _HALVINGS = 20
@@ -40,27 +40,27 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     objective: str = "mixed"
     """What is wanted: binary, harmonic, mixed, longevity, age, capture; or a policy to compare with."""
     weight: str = "equal"
-    """Which pages matter more: equal (none), pagerank, priority (as sitemaps say) or priority_rank."""
+    """Importance of pages: equal, pagerank, priority (from sitemaps) or priority_rank."""
     weights: dict[str, float] = field(default_factory=dict)
     """How much pages matter by the first pattern that fits: { "*/news/*" = 3.0, "*/old/*" = 0.1 }; 0: never again."""
     unchanged_cost: float = 1.0
     """What an answer of 304 costs, in pages: 1 where requests count, less (0.1) where bytes do."""
     margin: float = 0.9
-    """Pages are woken when a visit is worth this share of the price."""
+    """A page is queued when the value of a visit reaches this share of the price."""
     shortest: float = 3600.0
-    """No page is visited again sooner, whatever is said of it..."""
+    """Minimum time between two visits of a page..."""
     longest: float = 90 * DAY
-    """...nor later, whatever it is worth: so dead pages are found."""
+    """...and maximum time, so that pages that are gone are found."""
     explore_share: float = 0.03
-    """Share of visits to pages by chance, so that what is believed of them stays unbiased."""
+    """Share of visits to random pages, so that estimates stay unbiased."""
     refresh_share: float = 0.25
-    """Share of visits that is kept for pages that were visited before..."""
+    """Share of visits guaranteed to pages that were visited before..."""
     new_share: float = 0.25
     """...and for pages that were not."""
 
 
 class Hub(Struct, frozen=True, gc=False):
-    """A page that links to new ones: how many a day, and what each is worth a day."""
+    """A hub: how many new pages a day it links to, and what each is worth a day."""
 
     new_a_day: float
     page_worth: float
@@ -82,12 +82,12 @@ class Appraisal(Struct, frozen=True, gc=False):
 
     @property
     def level(self) -> int:
-        """The level of its queue: 63 is worth its price, half an octave each."""
+        """The level of its queue: 63 means worth its price, half an octave each."""
         return level_of(self.worth / self.price)
 
 
 class Appraiser:
-    """Worth and times of waking under one price, which follows what is served."""
+    """The value of visits and due times under one price, which follows the visits made."""
 
     def __init__(
         self, settings: RefreshSettings | None = None, price: float = 1.0, pricing: PriceSettings | None = None
@@ -97,7 +97,7 @@ class Appraiser:
         self.price = Price(price, pricing)
 
     def outlook(self, page: PageEvidence, site: SiteEvidence, now: float) -> Outlook:
-        """How the tables see a page: its own rates, or as long as it has none those of its site."""
+        """The parameters of a page for the tables: its own rates, or those of its site if it has none."""
         alpha = rate_of(page, site)
         return self.tables.outlook(alpha, *signals_heard(page, site, now), boost_of(page, site), certainty(page, site))
 
@@ -126,7 +126,7 @@ class Appraiser:
         return page.visited_at + self._ripe(self.outlook(page, site, now), weight, hub)
 
     def worth(self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None) -> float:
-        """What a visit is worth now."""
+        """The value of a visit now."""
         return self._worth(self.outlook(page, site, now), weight, max(now - page.visited_at, 0.0) / DAY, hub)
 
     def _worth(self, seen: Outlook, weight: float, age: float, hub: Hub | None) -> float:
@@ -155,7 +155,7 @@ class Appraiser:
 
 
 def rate_of(page: PageEvidence, site: SiteEvidence) -> float:
-    """Untold changes a day of a page: its own; of one that was seen once, what its date and its site say."""
+    """Unsignalled changes a day of a page: its own rate; for a page seen once, from its date and its site."""
     if page.rate:
         return page.rate
     mean, false = site.rate or _FIRST_RATE, site.false_dates
@@ -165,7 +165,7 @@ def rate_of(page: PageEvidence, site: SiteEvidence) -> float:
 
 
 def signals_heard(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[float, float]:
-    """Signals a day of a page that are heard, its own drawn towards those of its site; and what one is worth."""
+    """The rate of trusted signals of a page, shrunk towards that of its site; and the value of one signal."""
     heard, kappa = site.heard
     if not heard or not kappa:
         return 0.0, 0.0
@@ -181,7 +181,7 @@ def boost_of(page: PageEvidence, site: SiteEvidence) -> float:
 
 
 def still(changes: float, shape: float) -> float:
-    """The probability of no change where `changes` are expected; `shape` is how well the page's rate is known."""
+    """The probability of no change if `changes` are expected; `shape` is how well the page's rate is known."""
     return math.exp(-shape * math.log1p(changes / shape))
 
 
@@ -219,9 +219,9 @@ def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float)
 
 
 def is_disproved(page: PageEvidence, site: SiteEvidence) -> bool:
-    """Whether a page's visits make its date unlikely: it changes too often for one that was still for so long.
+    """Whether a page's visits make its date unlikely: it changes too often to have been unchanged for that long.
 
-    Two tales are compared: the date is true; or it is not, and the page is one like others of its site.
+    Two hypotheses are compared: the date is true; or it is false, and the page is like others of its site.
     """
     mean = site.rate or _FIRST_RATE
     seen = [site.expected(code) for code in page.ring]
@@ -239,7 +239,7 @@ def _likelihood(shape: float, rate: float, changes: int, days: float) -> float:
 
 
 def certainty(page: PageEvidence, site: SiteEvidence) -> float:
-    """How much is known of a page's rate, as a number of changes; visits after a long time add little."""
+    """The precision of a page's rate, as an equivalent number of changes; visits after a long time add little."""
     rate = rate_of(page, site)
     shape = site.shape + rate * page.old_days * (1.0 - site.false_dates if page.dated and not page.ring else 1.0)
     for code in page.ring:
@@ -253,7 +253,7 @@ def certainty(page: PageEvidence, site: SiteEvidence) -> float:
 
 
 def running_rate(page: PageEvidence, site: SiteEvidence) -> float:
-    """Untold changes a day of one page under what is believed of its site: a few rounds of the EM of all pages."""
+    """Unsignalled changes a day of one page given the estimates of its site: a few rounds of the EM of all pages."""
     mean = site.rate or _FIRST_RATE
     seen = [site.expected(code) for code in page.ring]
     days = page.old_days + sum(each[0] for each in seen)

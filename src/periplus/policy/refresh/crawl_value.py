@@ -46,11 +46,11 @@ _STEP = math.log(_LAST / _FIRST) / (_POINTS - 2)
 _GRID: Floats = np.concatenate(([0.0], _FIRST * np.exp(_STEP * np.arange(_POINTS - 1))))
 _GRID_LIST: list[float] = _GRID.tolist()
 _MOST_SIGNALS = 8
-"""As many signals have a row of their own; more are as good as eight."""
+"""Numbers of signals with a row of their own; more count as eight."""
 _MOST_TERMS, _SATURATED = 128, 16.0
 """Number of signals that are distinguished: with more, a copy is stale but for one chance in millions."""
 QUIET = 0
-"""The class of pages that hear nothing, of a rate that is certain."""
+"""The class of pages without trusted signals, of a certain rate."""
 _OF_SHAPE = 1 + _SHARES * _WORTHS
 _SHAPES = (math.inf, 1.0, 2.0, 4.0, 8.0, 16.0)
 _SHAPE_LIST = np.array(_SHAPES)
@@ -93,9 +93,9 @@ class CrawlValue:
     # one page
 
     def outlook(self, alpha: float, gamma: float, kappa: float, boost: float = 0.0, shape: float = math.inf) -> Outlook:
-        """How the tables see a page of these rates, whose signals are worth `kappa` each.
+        """The class of pages with these rates, whose signals are worth `kappa` each.
 
-        `shape` is how much is known of `alpha`, as a number of changes.
+        `shape` is the precision of `alpha`, as a number of changes.
         """
         told = -math.expm1(-kappa) * gamma
         base = self._shape_of(shape) * _OF_SHAPE
@@ -114,7 +114,7 @@ class CrawlValue:
         return min(max(round(math.log2(max(shape, 1.0))), 0), len(_SHAPES) - 2) + 1
 
     def value(self, kind: int, rate: float, weight: float, age: float, boost: float = 0.0) -> float:
-        """What a visit is worth, so long after the last."""
+        """The value of a visit at this age."""
         expected = rate * age
         if kind >= _OF_SHAPE:
             shape = _SHAPES[kind // _OF_SHAPE]
@@ -165,7 +165,7 @@ class CrawlValue:
         return np.where(shape >= _CERTAIN, 0.0, place)
 
     def values(self, kind: Ints, rate: Floats, weight: Floats, age: Floats, boost: Floats | None = None) -> Floats:
-        """What a visit to each is worth."""
+        """The value of a visit to each page."""
         shape = _SHAPE_LIST[kind // _OF_SHAPE]
         expected = rate * age
         unsure = np.isfinite(shape)
@@ -187,7 +187,7 @@ class CrawlValue:
     def ripe_ages(
         self, kind: Ints, rate: Floats, weight: Floats, price: float | Floats, boost: Floats | None = None
     ) -> Floats:
-        """The age of each at which a visit is worth the price."""
+        """The age of each page at which a visit is worth the price."""
         worth = weight if self.objective.is_weighted else np.ones(len(rate))
         with np.errstate(divide="ignore", invalid="ignore"):
             goal = price * rate**self.objective.power / worth

@@ -45,11 +45,11 @@ class EstimationSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """how much a page is shrunk towards its site before it is known how much its pages are alike: as if this number of
     changes had been seen at the site's mean rate"""
     usual: float = 0.2
-    """changes a day of a page anywhere: what is believed of a site until its own pages say more"""
+    """Changes a day of a page anywhere: the prior of a site until its own pages have data"""
     fastest: float = 2.0
     """maximum of a site's mean changes a day; a page that was seen to change may have more"""
     least_precision: float = 0.1
-    """a kind of signal that is right less often is not heard at all"""
+    """Kinds of signals with a lower precision are ignored"""
     most_precision: float = 0.995
     """nor more often"""
 
@@ -67,7 +67,7 @@ _HASTE = 1.8
 
 
 class SiteBeliefs(Struct, frozen=True):
-    """What was known of sites beforehand: `right` of `judged` signals, a row a site, a column a kind; never 0."""
+    """Prior knowledge of sites: `right` of `judged` signals, a row a site, a column a kind; never 0."""
 
     right: Floats
     judged: Floats
@@ -105,7 +105,7 @@ class Estimates(Struct, frozen=True):
         return -np.log1p(-self.precision)
 
     def heard(self, site: Ints) -> tuple[Floats, Floats]:
-        """Per page: the rate of those of its signals that are heard, and what one of them is worth on average."""
+        """Per page: the rate of its trusted signals, and the mean value of one of them."""
         judged = self.judged * (self.precision > 0.0)
         total = judged.sum(axis=1)
         share = total / np.maximum(self.judged.sum(axis=1), 1e-12)
@@ -114,7 +114,7 @@ class Estimates(Struct, frozen=True):
 
     @property
     def recall(self) -> Floats:
-        """The share of a site's changes that each kind tells."""
+        """The share of a site's changes that each kind of signal reports."""
         told = np.maximum(self.right - 1.0, 0.0)
         share: Floats = told / np.maximum(told.sum(axis=1) + self.untold, 1e-12)[:, None]
         return share
@@ -186,7 +186,7 @@ def estimate(
     calm = _sums(seen.page[quiet], seen.days[quiet], pages) + old_days * (1.0 - np.asarray(doubt))
 
     def known(alpha: Floats, precision: Floats) -> Floats:
-        """How much visits and dates tell of each rate: the number of changes that would say as much."""
+        """The precision of each rate from visits and dates, as an equivalent number of changes."""
         return alpha * calm + step.information(alpha, precision)
 
     for done in range(settings.rounds):
@@ -213,7 +213,7 @@ def estimate(
 
 
 def _fitted(site: Ints, alpha: Floats, shape: Floats, mean: Floats, usual: float) -> Floats:
-    """How much the pages of each site are alike: the shape of their rates, towards the usual where there are few."""
+    """The similarity of the pages of each site: the shape of their rates, shrunk towards the usual one."""
     from scipy.special import psi  # loaded only where rates are estimated
 
     spread = np.log(mean)[site] - psi(shape) + np.log(shape / alpha)
@@ -233,7 +233,7 @@ def _towards(before: Floats, after: Floats, most: float) -> Floats:
 
 
 def information(quiet: Floats, reasons: Floats) -> Floats:
-    """What a visit that found a change says of the logarithm of a rate; `reasons` include those of signals."""
+    """The information of a visit that found a change about the logarithm of a rate; `reasons` include signals."""
     grown = np.expm1(np.minimum(reasons, 300.0))  # its square must be a number
     return np.asarray(np.maximum(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0))
 

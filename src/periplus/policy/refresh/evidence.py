@@ -44,9 +44,9 @@ class SignalKind(IntEnum):
 
 KINDS = len(SignalKind)
 RING = 8
-"""Visits kept as they were."""
+"""Visits stored individually."""
 MOST_SIGNALS = 7
-"""Signals of a kind between two visits, beyond which more say nothing new: three bits."""
+"""Maximum number of signals of a kind between two visits that are counted: three bits."""
 BY_DATE = 0.5
 """Changes that the date of a page counts for: it is that of the last one, or of its birth."""
 MEMORY = 50.0

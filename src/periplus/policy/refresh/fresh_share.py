@@ -1,4 +1,4 @@
-"""Which share of the copies is fresh, with an interval that holds the truth: from the visits to all pages.
+"""Estimates the share of fresh copies, with an interval, from the visits to all pages.
 
 The scheduler needs one number a page, its change rate. An honest interval needs more: how uncertain these rates are,
 and how uncertain the distribution is from which the rates of pages come that were hardly visited. So rates are not
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 _RATES: Floats = np.geomspace(1e-4, 1e4, 81)
 """Changes a day: from once in 27 years to every nine seconds, ten steps for each power of ten."""
 _PRIOR_RANGE = (1e-3, 30.0)
-"""Changes a day between which the rates of the prior lie, all powers of ten alike."""
+"""Bounds of the rates of the prior, in changes a day; uniform over powers of ten."""
 _PRIOR_PER_AGE = 3.0
 """The prior goes on to this number of changes in the mean age of the copies: before visits have shown it, no copy,
 however young, is taken for fresh."""
@@ -52,7 +52,7 @@ _MAX_GROUPS = 40
 """Groups of pages (of a site; dated or not; of which signals were heard or not) with a distribution of their own. The
 others, with the fewest visited pages, share one."""
 _NOISE = np.array([-2.0, -1.4, -0.9, -0.5, -0.16, 0.16, 0.5, 0.9, 1.4, 2.0])
-"""Standard normal quantiles: the chance that remains when the rates are known, for each replicate."""
+"""Standard normal quantiles: the randomness that remains when the rates are known, for each replicate."""
 _DATE_TRUST = 2.0
 """Weight of the first guess at the shares of births and of false dates, in dates that visits have checked."""
 _BIRTHS = (0.5, 1.5)
@@ -234,7 +234,7 @@ def _evidence(
 
 
 def _groups(group: NDArray[np.int64], is_known: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Number the groups, those with the most known pages first; all beyond the limit have the last number."""
+    """Number the groups, those with the most known pages first; all beyond the limit share the last number."""
     names, numbers = np.unique(group, return_inverse=True)
     order = np.argsort(-np.bincount(numbers, is_known, len(names)), kind="stable")
     places = np.empty(len(names), np.int64)

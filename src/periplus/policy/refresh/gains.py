@@ -1,4 +1,4 @@
-"""What visits have brought, besides whether a page changed: new pages, more or less that is new, cheap answers.
+"""Other results of visits, besides whether a page changed: new URLs, the share replaced, cheap answers.
 
 Kept of a page (12 bytes, of most pages none): how many new URLs its links led to on second visits, in how many days,
 and how much of it is replaced when it changes; of those few that lead to new URLs also where they lead, four bytes a
@@ -55,7 +55,7 @@ class PageGains(Struct, frozen=True, gc=False):
     links: bytes = b""
 
     def pack(self) -> bytes:
-        """12 bytes and the links; none where there was no gain."""
+        """12 bytes and the links; empty if there were no gains."""
         if not self.spawned and not self.replaced:
             return b""
         return _PAGE.pack(self.spawned, self.days, self.replaced) + self.links
@@ -129,7 +129,7 @@ class SiteGains(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def unchanged_share(self) -> float:
-        """Of second visits that are answered with 304; one more without is believed in."""
+        """The share of revisits that are answered with 304; the prior is one without."""
         return self.unchanged / (self.asked + 1.0)
 
     def compared(self, *, is_moved: bool, is_changed: bool, is_unconditional: bool) -> SiteGains:
@@ -154,7 +154,7 @@ class SiteGains(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def header(self) -> KindEvidence:
-        """How right `Last-Modified` is when it moves, in the form in which signals are judged."""
+        """The precision of `Last-Modified` when it moves, in the form in which signals are judged."""
         return KindEvidence(right=self.moved_right, judged=self.moved)
 
     @property
@@ -178,4 +178,4 @@ def unpack_page_gains(kept: bytes) -> PageGains:
 
 NO_GAINS = PageGains()
 NO_SITE_GAINS = SiteGains()
-"""What visits to a site have brought before the first one."""
+"""The record of a site before its first visit."""

@@ -70,7 +70,7 @@ class Ledger:
         self.pages[pages] = rows
 
     def _fold(self, rows: NDArray[np.void], full: Ints, pages: Ints) -> None:
-        """Drop the oldest visit of full rings, and keep what it says."""
+        """Remove the oldest visit of full rings, and fold it into the sums."""
         oldest = np.zeros(len(full), PAGE)
         oldest["ring"][:, 0] = rows["ring"][full, 0]
         seen = observations_of(oldest)

@@ -33,9 +33,9 @@ _GAIN = 0.3
 """The share of the logarithm by which a price is off that a budget moves by at a time: visits go with about the root of
 the price, so that this is half of the way or more, and never too far."""
 _FARTHEST = 1.0
-"""The most that counts of such a logarithm."""
+"""The maximum of such a logarithm that counts."""
 _LEAST = 0.1
-"""Share of an equal share that every part keeps."""
+"""Share of an equal share that every shard keeps."""
 _LEAST_MEMORY = 500.0
 """Visits by which a part learns how far its forecasts are off: as many as it has pages, but at least these."""
 _MOST_OFF = 5.0
@@ -66,7 +66,7 @@ class Bid(Struct, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether it says anything."""
+        """Whether the bid is usable."""
         return self.pages > 0 and 0.0 < self.price < math.inf and 0.0 < self.forecast < math.inf
 
 
@@ -131,7 +131,7 @@ class Market:
 
 
 def shared_out(whole: float, wanted: Sequence[float]) -> list[float]:
-    """The whole in proportion to what is wanted, of which every part has at least a tenth of an equal share.
+    """The whole in proportion to what is wanted; every part gets at least a tenth of an equal share.
 
     Values that are negative or not a number count as 0.
     """

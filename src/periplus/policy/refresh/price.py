@@ -29,7 +29,7 @@ class PriceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How the price follows what is served."""
 
     quantile: float = 0.3
-    """the share of visits that are worth less than the price"""
+    """The share of visits with a value below the price"""
     memory: float = 0.01
     """visits after which it may have moved by a factor of e, as a share of all pages"""
     least_memory: float = 50.0
@@ -46,23 +46,23 @@ class PriceSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Price:
-    """What a visit must be worth now."""
+    """The current price of a visit."""
 
     def __init__(self, value: float = 1.0, settings: PriceSettings | None = None) -> None:
         self.value = value
         self._settings = settings or PriceSettings()
 
     def served(self, worth: float, pages: int) -> None:
-        """A visit in a collection of `pages` pages was worth `worth`."""
+        """Record that a visit in a collection of `pages` pages had the value `worth`."""
         share = self._settings.quantile
         self._move(share if worth >= self.value else share - 1.0, pages)
 
     def missed(self, visits: float, pages: int) -> None:
-        """`visits` visits could have been made, and no page was worth one."""
+        """Record that `visits` visits could have been made, but no page was worth one."""
         self._move(-min(visits, 0.25 * self._settings.memory_of(pages)), pages)
 
     def shift(self, factor: float) -> None:
-        """The budget has changed, and with it what a visit has to be worth."""
+        """Adjust the price to a changed budget."""
         self.value = min(max(self.value * factor, _LEAST), _MOST)
 
     def _move(self, by: float, pages: int) -> None:

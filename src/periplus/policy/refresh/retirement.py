@@ -35,7 +35,7 @@ class RefreshRetirementSettings(Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class Setback(Struct, frozen=True):
-    """What follows from a visit that brought no page: why it is given up, or when it is tried again."""
+    """The consequence of a visit without a page: why the page is given up, or when it is tried again."""
 
     retired: str
     again_at: float
@@ -47,7 +47,7 @@ def why_worthless(weight: float) -> str:
 
 
 def after_setback(status: int | None, failures: int, now: float, settings: RefreshRetirementSettings) -> Setback:
-    """A visit brought no page, for the `failures`-th time in a row. That says nothing of changes."""
+    """Record that a visit returned no page, for the `failures`-th time in a row. It is no evidence about changes."""
     if status in _NOT_FOUND:
         return Setback(GONE if failures >= settings.gone_visits else "", now + settings.gone_pause)
     pause = min(settings.first_pause * 2.0 ** min(failures - 1, 40), settings.longest_pause)

@@ -21,7 +21,7 @@ from .evidence import KINDS, Observations, observations_of, shift_of
 
 _ODDS = math.log(20.0)
 _FEW = 10
-"""Visits after a signal; fewer say nothing of a site."""
+"""Minimum number of visits after a signal; fewer are not enough evidence about a site."""
 _DISBELIEVED = 0.05
 """Of the signals of such a site no more than this share is taken to be right: below what is heard."""
 _SIGNALS = np.uint32(sum(7 << shift_of(kind) for kind in range(KINDS)))

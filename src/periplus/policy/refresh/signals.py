@@ -34,16 +34,16 @@ ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", 
 _KEEP = 0.5 ** (1.0 / 500.0)
 """What was folded of a site fades: after 500 visits it counts half. Sites change their ways."""
 _POLL_WEIGHT = 0.3
-"""Of the last poll, in the share of pages that polls say changed."""
+"""Weight of the last poll in the share of pages that polls report as changed."""
 _LYING_POLLS = 2
-"""Polls in a row whose times are those of the file's making, before it is called a lie."""
+"""Polls in a row whose times are those of the file's generation, before they count as build times."""
 _EVERYTHING, _FEW_PAGES = 0.9, 20
 """A poll that reports this share of at least this number of pages as changed carries no information."""
 _JUDGED_ENOUGH = 10.0
 _DATES = 2.0
 """Changes by which dates must have been proved or disproved until that outweighs the first doubt."""
 LEAST_PRECISION = 0.1
-"""Signals that are right less often are not heard."""
+"""Signals with a lower precision are ignored."""
 
 
 class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
@@ -67,17 +67,17 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_lying(self) -> bool:
-        """Whether what it says is known to be of its own making."""
+        """Whether its dates are known to be generated."""
         return self.lying_polls >= _LYING_POLLS or self.says_all
 
     @property
     def says_all(self) -> bool:
-        """Whether polls say of nearly every page that it changed."""
+        """Whether polls report nearly every page as changed."""
         return self.polls >= _LYING_POLLS and self.moved >= _EVERYTHING
 
     @property
     def prior(self) -> tuple[float, float]:
-        """Right and judged signals that are believed in before any was seen: Beta(1, 1), or of a liar Beta(1, 19)."""
+        """Prior of right and judged signals: Beta(1, 1), or Beta(1, 19) for a site with generated dates."""
         return (1.0, 20.0) if self.is_lying or self.is_doubted else (1.0, 2.0)
 
     @property
@@ -94,14 +94,14 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Between these the precision lies with 95 % probability, nearly: the normal form of the Beta posterior."""
+        """The 95 % interval of the precision: the normal approximation of the Beta posterior."""
         total = self.prior[1] + self.judged
         half = 1.96 * math.sqrt(self.precision * (1 - self.precision) / (total + 1))
         return max(self.precision - half, 0.0), min(self.precision + half, 1.0)
 
     @property
     def verdict(self) -> str:
-        """In a word (see the top)."""
+        """The verdict (see the module)."""
         if not self.judged and not self.polls:
             return SILENT
         if self.says_all:
@@ -169,7 +169,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
         return self.kinds[kind]
 
     def with_kind(self, kind: SignalKind, evidence: KindEvidence) -> SiteEvidence:
-        """With what is now known of one kind."""
+        """The record with new data of one kind."""
         return replace(self, kinds=(*self.kinds[:kind], evidence, *self.kinds[kind + 1 :]))
 
     @property
@@ -178,13 +178,13 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
         return tuple(kind.kappa for kind in self.kinds)
 
     def recall(self, kind: SignalKind) -> float:
-        """The share of the changes of its pages that this kind tells, for an average page."""
+        """The share of the changes of its pages that this kind reports, for an average page."""
         told = self.precision_rate(kind)
         every = self.rate + sum(self.precision_rate(SignalKind(each)) for each in range(KINDS))
         return told / every if every > 0.0 else 0.0
 
     def precision_rate(self, kind: SignalKind) -> float:
-        """Right signals a day of a page; none of kinds that are not heard."""
+        """Right signals a day of a page; 0 for kinds that are ignored."""
         mine = self.kinds[kind]
         if not mine.judged:
             return 0.0
@@ -193,7 +193,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def heard(self) -> tuple[float, float]:
-        """Signals a day of a page that are heard at all, and what one of them is worth on average."""
+        """Trusted signals a day of a page, and the mean value of one of them."""
         judged = [(kind.judged, kind.kappa) for kind in self.kinds if kind.kappa and kind.judged]
         total = sum(kind.judged for kind in self.kinds)
         heard = sum(count for count, _ in judged)
@@ -203,7 +203,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def false_dates(self) -> float:
-        """The share of pages that are not as old as they say when they are first seen: many give another day."""
+        """The share of pages whose first date is false."""
         surplus = self.date_found - self.date_expected + self.date_doubt * _DATES
         return min(max(surplus / max(self.date_otherwise - self.date_expected + _DATES, _DATES), 0.0), 1.0)
 
@@ -219,7 +219,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def mean_lag(self) -> float:
-        """Days from a change that is told until we hear of it, over all kinds that are heard."""
+        """Days from a signalled change until we read the signal, over all trusted kinds."""
         judged = [(kind.judged, kind.lag) for kind in self.kinds if kind.kappa and kind.judged and kind.lag]
         total = sum(count for count, _ in judged)
         return sum(count * lag for count, lag in judged) / total if total else 0.0
@@ -256,4 +256,4 @@ def _folded(kind: KindEvidence, count: int, chance: float) -> KindEvidence:
 
 
 NO_EVIDENCE = SiteEvidence()
-"""What is known of the signals of a site before any was seen."""
+"""The prior of the signals of a site."""

@@ -52,7 +52,7 @@ def fit_site(
 
 
 def _is_one_date(pages: NDArray[np.void]) -> bool:
-    """Whether most pages bear one date, that of the making of a site or of a file, which says nothing of them."""
+    """Whether most pages have one date, that of a build, which is not evidence about them."""
     if len(pages) < _FEW:
         return False
     dates = np.sort(pages["visited_at"] - pages["old_days"].astype(np.float64) * DAY)

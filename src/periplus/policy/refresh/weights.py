@@ -62,17 +62,17 @@ class PageWeights:
 
     @property
     def is_equal(self) -> bool:
-        """Whether all pages weigh alike."""
+        """Whether all pages have the same weight."""
         return self._importance is None and not self._patterns
 
     def settle(self, urls: Iterable[Url]) -> None:
-        """Let the mean be that of these pages, unless none of them weighs anything."""
+        """Set the mean to that of these pages, unless their weights are all 0."""
         weights = [] if self.is_equal else [self._weight(url) for url in urls]
         mean = math.fsum(weights) / len(weights) if weights else 1.0
         self.mean = mean or 1.0
 
     def __call__(self, url: Url) -> float:
-        """In means; 0: no visit would ever be worth anything."""
+        """The weight in multiples of the mean; 0: no visit is ever worth anything."""
         return 1.0 if self.is_equal else self._weight(url) / self.mean
 
     def _weight(self, url: Url) -> float:

@@ -15,7 +15,7 @@ import math
 from msgspec import Struct
 
 MOST_DAYS = 30.0
-"""Days for which a new page counts as unchanged, at most: its change rate is not known yet."""
+"""Maximum number of days for which a new page counts as unchanged: its change rate is not known yet."""
 UNCHANGED_COST = 0.1
 """Of an answer of 304, against that of a page."""
 _LEAST_COST = 0.01
@@ -25,7 +25,7 @@ _HALF = 0.5 ** (1.0 / 1000.0)
 
 
 class Yield(Struct, frozen=True, array_like=True, gc=False):
-    """How often a first fetch brought a page that was unique and may be indexed: a Beta mean that fades."""
+    """How often a first fetch returned a unique, indexable page: a Beta mean with decay."""
 
     good: float = 1.0
     tried: float = 2.0
@@ -41,17 +41,17 @@ class Yield(Struct, frozen=True, array_like=True, gc=False):
 
 
 def new_page_worth(weight: float, chance: float, rate: float) -> float:
-    """What a first visit is worth; `chance` is that of a page which is kept, `rate` that of its site's pages."""
+    """The value of a first visit; `chance`: that the page is kept, `rate`: that of its site's pages."""
     return chance * weight * min(1.0 / rate if rate > 0.0 else math.inf, MOST_DAYS)
 
 
 def hub_worth(page_worth: float, new_a_day: float, age: float) -> float:
-    """What the new pages are worth that a hub shows since it was visited, each of `page_worth` a day."""
+    """The value of the new pages that a hub has linked to since the last visit, each of `page_worth` a day."""
     return page_worth * new_a_day * age * age / 2.0
 
 
 def hub_ripe_age(page_worth: float, new_a_day: float, price: float) -> float:
-    """The age at which that alone is worth the price, in days."""
+    """The age in days at which the new pages alone are worth the price."""
     flow = page_worth * new_a_day
     return math.sqrt(2.0 * price / flow) if flow > 0.0 else math.inf
 

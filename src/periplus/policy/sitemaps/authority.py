@@ -33,8 +33,7 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Pages of another host: "robots", if its robots.txt names the file; "domain", also if both belong to one domain;
     "any", always."""
     keeps_folder: bool = False
-    """Whether a file that no robots.txt names may list only what lies in its folder, on its scheme, as the protocol
-    has it."""
+    """Restrict a file that no robots.txt names to URLs of its folder and scheme, as the protocol requires."""
 
     def __post_init__(self) -> None:
         """Refuse a way that is not there."""
@@ -46,7 +45,7 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Voice:
-    """What one file may say. `vouching` are the hosts whose robots.txt names it, or an index that led to it."""
+    """What one file may list. `vouching` are the hosts whose robots.txt names it, or an index above it."""
 
     def __init__(self, url: Url, vouching: Collection[Site], settings: AuthoritySettings | None = None) -> None:
         self._url = url

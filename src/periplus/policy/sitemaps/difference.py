@@ -31,13 +31,13 @@ _COMMON_SHARE, _COMMON_ENTRIES = 0.5, 20
 
 
 class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much is remembered of what sitemaps said."""
+    """How much of a sitemap's last reading is stored."""
 
     max_remembered: int = 50_000
     """Entries of a file, at 12 bytes each; of more the smallest fingerprints."""
 
     def __post_init__(self) -> None:
-        """Refuse to remember nothing."""
+        """Reject a limit of 0."""
         if self.max_remembered < 1:
             raise ConfigError(f"max_remembered must be at least 1, got {self.max_remembered}")
 
@@ -46,7 +46,7 @@ class Change(IntEnum):
     """What an entry is, compared with the reading before."""
 
     SAME = 0
-    """It was there, and does not say that it changed since; its `lastmod` may have gone, come, or moved back."""
+    """It was there, and reports no change since; its `lastmod` may have disappeared, appeared, or moved back."""
     ADDED = 1
     """It was not there."""
     MOVED = 2
@@ -68,7 +68,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether the file says something that it did not say before, other than when it was generated."""
+        """Whether the file has new information, other than the time of its generation."""
         return bool(self.added or len(self.removed) or (self.moved and not self.is_generated))
 
 
@@ -94,7 +94,7 @@ class Comparison:
         return codes
 
     def _hold(self, prints: Prints, times: Times) -> None:
-        """Remember a slice; and when twice as much is held as may be, let the largest fingerprints go."""
+        """Store a slice; when twice the limit is held, drop the largest fingerprints."""
         if self._bound < ALL:
             is_below = prints < np.uint64(self._bound)
             prints, times = prints[is_below], times[is_below]
@@ -153,7 +153,7 @@ def is_appended(before: FileMemory, after: FileMemory) -> bool:
 
 
 def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDArray[np.intp]]:
-    """What entries are, compared with those remembered, and where those known are remembered."""
+    """The status of entries compared with the stored ones, and the indexes of known ones."""
     codes = np.full(len(prints), Change.ADDED, np.uint8)
     places = np.searchsorted(before.prints, prints)
     if len(before):
@@ -168,7 +168,7 @@ def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDA
 
 
 def _sorted(prints: Prints, times: Times) -> tuple[Prints, Times]:
-    """By fingerprint; of equal ones the latest. Most files have none that are equal, and one key sorts much faster."""
+    """Sorted by fingerprint; of equal ones the latest. Most files have no equal ones, and one key sorts much faster."""
     order = np.argsort(prints)
     if (np.diff(prints[order]) == 0).any():
         order = np.lexsort((times, prints))

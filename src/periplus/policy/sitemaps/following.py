@@ -52,12 +52,12 @@ class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
     max_bytes: int = 1 << 40
     """Bytes of one tree, over all readings."""
     max_foreign_hosts: int = 20
-    """Other hosts whose files one index, or one robots.txt, may name."""
+    """Maximum number of other hosts whose files one index or robots.txt may name."""
     follows_foreign: bool = False
-    """Whether an index that only a page, a ping or a guess led to may name files of other hosts."""
+    """Allow an index that only a page, a ping or a guess led to, to name files of other hosts."""
 
     def __post_init__(self) -> None:
-        """Refuse a share that is none."""
+        """Reject an invalid share."""
         if not 0.0 <= self.sample_share <= 1.0 or self.sample_least < 0:
             raise ConfigError(
                 f"sample_share is {self.sample_share} and sample_least is {self.sample_least}",

@@ -87,7 +87,7 @@ def prints_of(urls: Iterable[Url]) -> Prints:
 
 
 def times_of(lastmods: Sequence[Lastmod | None], now: float) -> tuple[Times, int]:
-    """When entries say they changed, and how many of these times cannot be: later than a day from now."""
+    """The times of entries, and how many of them are impossible: later than a day from now."""
     seconds = [None if lastmod is None else math.inf if math.isnan(lastmod.at) else lastmod.at for lastmod in lastmods]
     return times_at(np.array(seconds, np.float64), now)
 

@@ -1,4 +1,4 @@
-"""Do a site's priorities say anything? A running count of them, in constant memory.
+"""Are a site's priorities informative? A running count of them, in constant memory.
 
 The protocol's `priority` compares pages of one site with each other
 (https://www.sitemaps.org/protocol.html#prioritydef) and stands at 61 % of listed URLs (Schonfeld & Shivakumar 2009);
@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct, field
 
 DEFAULT_PRIORITY = 0.5
-"""What the protocol says of a page without one."""
+"""The protocol's default for a page without a priority."""
 _PARTS = 100
 
 
@@ -55,5 +55,5 @@ class Priorities(Struct, array_like=True):
 
 
 def given(priority: float | None) -> float:
-    """What counts as an entry's priority: the default, where it has none or one that cannot be."""
+    """The effective priority of an entry: the default if it has none or an invalid one."""
     return DEFAULT_PRIORITY if priority is None or not 0.0 <= priority <= 1.0 else priority

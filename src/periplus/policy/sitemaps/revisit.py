@@ -1,4 +1,4 @@
-"""When to read a file again: by its own change rate, and by what its index says of it.
+"""When to read a sitemap again: by its own change rate, and by the dates in its index.
 
 A file is polled like a page ("apply the same techniques Discovery crawl uses", Schonfeld & Shivakumar 2009, section
 6): changes are taken for Poisson, and the rate is a Gamma posterior in two numbers, updated in the manner of EM from
@@ -24,7 +24,7 @@ from ...model import ConfigError
 
 DAY = 86400.0
 _LOG_READINGS = 2
-"""Visits in a row in which an index must have grown like a log before it is taken for one."""
+"""Visits in a row in which an index must have grown like a log before it counts as one."""
 _MOST_EXPECTED = 60.0
 """Changes expected in an interval, beyond which one more makes no difference (and exp() would still be fine)."""
 
@@ -35,13 +35,13 @@ class RevisitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     chance: float = 0.5
     """How likely a change must have become."""
     shortest: float = 3600.0
-    """Between two visits, whatever an index says."""
+    """Minimum time between two visits of a file."""
     longest: float = 30 * DAY
-    """Between two visits, however seldom a file changes."""
+    """Maximum time between two visits of a file."""
     memory: float = 50.0
     """Visits after which an observation counts half."""
     believable: float = 0.2
-    """How often an index must be right that a file changed, for its word to be followed at once."""
+    """Minimum precision of an index's dates for a file to be read at once when its date moves."""
 
     def __post_init__(self) -> None:
         """Refuse intervals and chances that cannot be."""
@@ -69,7 +69,7 @@ class Rate(Struct, frozen=True, array_like=True, gc=False):
         return self.changes / self.days
 
     def observed(self, is_changed: bool, seconds: float, memory: float = math.inf) -> Rate:
-        """After a visit. If there was a change there were perhaps several: as many as are expected if not none."""
+        """Update after a visit. A change may have been several: as many as are expected given at least one."""
         days = max(seconds, 0.0) / DAY
         if not days:
             return self
@@ -89,12 +89,12 @@ FIRST_RATE = Rate()
 
 
 class IndexTrust(Struct, frozen=True, array_like=True, gc=False):
-    """How far an index can be believed: what was found when it had said that a file changed, and when it had not."""
+    """How reliable the dates of an index are: what visits found when a date had moved, and when it had not."""
 
     right: int = 0
     wrong: int = 0
     silent: Rate = Rate(0.5, 1.0)
-    """The change rate of files whose date stood still."""
+    """The change rate of files whose date did not move."""
     appended: int = 0
     """Readings in a row in which it grew like a log."""
 

@@ -39,11 +39,11 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages that sitemaps list are ordered among each other."""
 
     score: str = "priority"
-    """By what: priority (what the site says), pagerank (what links say) or priority_rank (both)."""
+    """By what: priority (of the site), pagerank (of links) or priority_rank (both)."""
     least_entropy: float = 0.1
-    """Bits; a site whose priorities hold less says nothing with them."""
+    """Minimum entropy in bits; priorities of a site with less are ignored."""
     least_entries: int = 20
-    """Entries of a site that must have been seen before its priorities are judged at all."""
+    """Minimum number of entries of a site before its priorities are used."""
 
     def __post_init__(self) -> None:
         """Refuse a name that is not there."""
@@ -54,7 +54,7 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
             )
 
     def is_telling(self, said: Priorities) -> bool:
-        """Whether the priorities of a site tell its pages apart."""
+        """Whether the priorities of a site differ between pages."""
         return said.total >= self.least_entries and said.entropy >= self.least_entropy
 
 
@@ -66,13 +66,13 @@ class SitemapScore(Protocol):
 
 
 class ByPriority:
-    """As the site says, where it says something."""
+    """By priority, where priorities differ."""
 
     def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:  # noqa: ARG002 - one way to make them all
         self._settings = settings
 
     def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
-        """Priorities in multiples of the site's mean; 1 for all where they tell nothing."""
+        """Priorities in multiples of the site's mean; 1 for all where they do not differ."""
         if not self._settings.is_telling(said):
             return [1.0] * len(urls)
         mean = said.mean
@@ -81,18 +81,18 @@ class ByPriority:
 
 
 class ByPageRank:
-    """As links say."""
+    """By PageRank."""
 
     def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:  # noqa: ARG002
         self._rank_of = rank_of
 
     def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:  # noqa: ARG002
-        """PageRank; nothing where no link is known."""
+        """PageRank; 0 where no link is known."""
         return [self._rank_of(url) or 0.0 for url in urls]
 
 
 class ByPriorityRank:
-    """As links and the site say together."""
+    """By links and priorities together."""
 
     def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:
         self._rank_of = rank_of

@@ -22,21 +22,21 @@ _FIRST, _LAST = -62135596800.0, 253402300799.0
 
 
 class SignalSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a `lastmod` that moved is believed to speak of a later version."""
+    """When a `lastmod` that moved counts as evidence of a later version."""
 
     least_delay: float = 300.0
     """Seconds after a visit in which signals are taken to describe what was fetched."""
     trust: float = 0.5
     """The expected share of right signals, before any was seen to be right or wrong."""
     generated_trust: float = 0.05
-    """The same of a file whose times are those of its own generation."""
+    """The same for a file whose times are those of its generation."""
 
     def delay(self, poll_interval: float) -> float:
         """T_delay: half the time between two readings of the file, but not less than that."""
         return max(self.least_delay, poll_interval / 2)
 
     def prior(self, is_generated: bool) -> float:
-        """What a file's signals are worth to begin with."""
+        """The initial trust in a file's signals."""
         return self.generated_trust if is_generated else self.trust
 
 

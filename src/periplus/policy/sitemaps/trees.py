@@ -19,11 +19,11 @@ from ...model import Lastmod, Site, Url, Validators
 from .revisit import FIRST_RATE, NO_TRUST, IndexTrust, Rate
 
 WELL_KNOWN = ("/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml", "/sitemap.xml.gz", "/sitemap.txt")
-"""Where files lie that robots.txt does not name. A twin of one that was found need not be asked for."""
+"""The usual places of sitemaps. A twin of one that was found need not be requested."""
 
 
 class Origin(Enum):
-    """How we came to know a file."""
+    """How a file was found."""
 
     ROBOTS = "robots"
     WELL_KNOWN = "well-known"
@@ -40,14 +40,14 @@ class SitemapNode(Struct, frozen=True):
     tree: Url
     """The file that its tree grows from: itself, if no other file lists it."""
     origin: Origin
-    """How its tree came to be known."""
+    """How its tree was found."""
     first_seen_at: float
     parent: Url | None = None
     """The index that names it."""
     depth: int = 0
     """Indexes above it."""
     lastmod: Lastmod | None = None
-    """When its index says it changed."""
+    """The date of the file in its index."""
     redirects: int = 0
     """How often it was elsewhere."""
     vouching: tuple[Site, ...] = ()
@@ -72,7 +72,7 @@ class SitemapNode(Struct, frozen=True):
     read_at: float | None = None
     """When it was last read to its end."""
     read_lastmod: Lastmod | None = None
-    """What its index said when it was last visited."""
+    """The date in its index at the last visit."""
     due_at: float = 0.0
     """When it is to be visited next; infinity: it waits in a queue already."""
     visits: int = 0
@@ -80,16 +80,16 @@ class SitemapNode(Struct, frozen=True):
     failures: int = 0
     """Visits that failed since the last that did not."""
     fruitless: int = 0
-    """Readings since one brought anything that is wanted."""
+    """Readings since the last one with anything that is wanted."""
     rate: Rate = FIRST_RATE
     trust: IndexTrust = NO_TRUST
-    """Of an index: how far what it says of its children can be believed."""
+    """Of an index: the reliability of the dates of its children."""
     retired: str = ""
     """Why it is visited no more."""
 
     @property
     def is_hinted(self) -> bool:
-        """Whether its index says that it changed since we last saw it."""
+        """Whether its date in the index is newer than our last visit."""
         if self.lastmod is None or self.read_lastmod is None:
             return False
         return self.lastmod.at > self.read_lastmod.at

@@ -37,11 +37,11 @@ class RetirementSettings(Struct, frozen=True, forbid_unknown_fields=True):
     failed_visits: int = 10
     """Visits in a row without an answer that is of use; the pauses between them double."""
     fruitless_visits: int = 5
-    """Readings in a row that brought nothing: no entry, none that is wanted, or no sitemap at all."""
+    """Readings in a row without a result: no entry, none that is wanted, or not a sitemap."""
 
 
 class FileReading(Struct, frozen=True):
-    """What a reading of a file brought. `wanted` counts entries that were let in, or known, and children followed."""
+    """The result of reading a file. `wanted` counts entries that were accepted or known, and children followed."""
 
     kind: str
     entries: int = 0
@@ -86,7 +86,7 @@ def after_reading(
 
 
 def after_same(node: SitemapNode, now: float, revisit: RevisitSettings, trust: IndexTrust | None = None) -> SitemapNode:
-    """The server said, or the bytes show, that nothing changed: nothing was parsed."""
+    """The file is unchanged, by the server's answer or by its bytes: nothing was parsed."""
     return _visited(node, node, False, now, revisit, trust)
 
 
@@ -98,7 +98,7 @@ def after_failure(
     retirement: RetirementSettings,
     status: int | None = None,
 ) -> SitemapNode:
-    """No file came. Failures say nothing of changes."""
+    """The visit failed. Failures are no evidence about changes."""
     failures = node.failures + 1
     is_gone = status in _GONE
     wait = DAY if is_gone else revisit.shortest * 2.0 ** min(failures - 1, 30)

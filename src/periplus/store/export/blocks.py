@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 MAX_NESTING: Final = 12
-"""Lists and quotes in each other that are written as such; deeper ones are written like what is around them."""
+"""Maximum nesting of lists and quotes; deeper ones are written at the level of their parent."""
 
 
 class List:
@@ -17,7 +17,7 @@ class List:
         self.last: Container | None = None
         """The last item."""
         self.written: Container | None = None
-        """The last item of which anything was written."""
+        """The last item for which something was written."""
 
 
 class Container:
@@ -39,7 +39,7 @@ class Blocks:
         self.lines: list[str] = []
         self.containers: list[Container] = []
         self.lists = [List()]
-        """The first is for items that are in none."""
+        """The first is for items outside of any list."""
 
     def open_list(self, first: int | None, *, is_in_list: bool) -> None:
         """Open a list. One among the items of another list belongs to the item before it."""

@@ -1,7 +1,7 @@
-"""Which versions are exported: of every URL the last one that came back as a page with a good status.
+"""Selects the versions to export: for every URL the last one with a good status.
 
-Found in `fetches` in two passes. The first keeps three numbers for each fetch of a page, so that twenty million take
-half a gigabyte and no more; the second gives the chosen ones, in the order in which they were fetched.
+They are found in `fetches` in two passes. The first keeps three numbers for each fetch of a page (half a gigabyte for
+twenty million); the second yields the selected ones in the order in which they were fetched.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = [*_FACTS, *(name for name in _COLUMNS if name not in _FACTS)]
 
 
 class Capture(Struct, frozen=True):
-    """One version of a page. `original` is where its body lies, if `stored` only refers to an earlier one."""
+    """One version of a page. `original` is the location of its body, if `stored` only refers to an earlier one."""
 
     url: Url
     status: int
@@ -85,7 +85,7 @@ def _is_good(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _choose(tables: Path, spooled: Sequence[Spooled]) -> tuple[npt.NDArray[np.bool_], set[str]]:
-    """Of the good rows, in order: which is the last of its URL; and the digests of those whose body is elsewhere."""
+    """Which of the good rows are the last of their URL, and the digests of those whose body is stored elsewhere."""
     keys, times = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     digests: set[str] = set()
     for batch in scan(tables, "fetches", spooled=spooled, columns=_FACTS):
@@ -101,7 +101,7 @@ def _choose(tables: Path, spooled: Sequence[Spooled]) -> tuple[npt.NDArray[np.bo
 
 
 def _originals(tables: Path, spooled: Sequence[Spooled], digests: set[str]) -> dict[str, Stored]:
-    """Where the bodies with these digests lie."""
+    """The locations of the bodies with these digests."""
     found: dict[str, Stored] = {}
     if not digests:
         return found

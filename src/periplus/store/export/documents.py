@@ -1,4 +1,4 @@
-"""A capture, read again: its body from the archive, and what that holds.
+"""Reads a capture again: its body from the archive, and the page parsed from it.
 
 A capture that cannot be read is a value with a reason, counted in the summary of an export:
 

@@ -1,4 +1,4 @@
-"""What has to be known of the layout of a page before it is written, or that only the classes of its elements tell."""
+"""Properties of the layout of a page that are needed before it is written, from its events and class names."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def is_clutter(tag: str, classes: str) -> bool:
 
 
 def is_permalink(classes: str) -> bool:
-    """Whether the classes of a link say that it is only there to be copied."""
+    """Whether the classes of a link mark it as a permalink."""
     return _PERMALINK.search(classes) is not None
 
 

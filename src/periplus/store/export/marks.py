@@ -14,16 +14,16 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 MAX_TIMES_OPENED: Final = 50
-"""How often a link is written that lies around many blocks. Bounds the output, because a URL may be long."""
+"""Maximum number of times that a link around many blocks is written. Bounds the output, because a URL may be long."""
 
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f]")
 _INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff]+")
-"""Soft hyphens, zero-width spaces, word joiners and byte order marks: they only say where lines may break."""
+"""Soft hyphens, zero-width spaces, word joiners and byte order marks, which only control line breaks."""
 _MARKS: Final = (
     r"`|\*(?!(?<=\s\*)\s)|\\(?=[!-/:-@\[-`{-~]|\Z)|(?<!\w)_++|(?<!_)_++(?!\w)|<(?=[a-zA-Z/!?])"
     r"|&(?=#?\w{1,32};)|~(?=~)"
 )
-"""What Markdown would take for a mark of ours; not the asterisks and underscores that it leaves alone."""
+"""Characters that Markdown would read as markup; not the asterisks and underscores that it ignores."""
 _MAYBE_SPECIAL: Final = re.compile(r"[`*\\_<&~\[\]]")
 _SPECIAL: Final = re.compile(rf"{_MARKS}|\](?=[(:])")
 _SPECIAL_IN_LINK: Final = re.compile(rf"{_MARKS}|[\[\]]")
@@ -252,7 +252,7 @@ class Markdown(Plain):
         return special.sub(_escaped, text)
 
     def image(self, alt: str, url: str | None, /) -> str:
-        """An image with the text that stands for it; nothing if it has no address (scripts load it, perhaps)."""
+        """An image with its alternative text; nothing if it has no address (a script may load it)."""
         return f"![{_SPECIAL_IN_LINK.sub(_escaped, alt)}]({url})" if url else ""
 
     def paragraph(self, text: str, /) -> list[str]:

@@ -14,7 +14,7 @@ from periplus.urls import site_of
 
 OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
 _DIGEST_BYTES: Final = 16
-"""Bytes of a text's digest: with 128 bits no two texts of a collection have the same by chance."""
+"""Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
 
 
 class Selection(Struct, frozen=True):

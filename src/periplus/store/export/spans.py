@@ -1,4 +1,4 @@
-"""Cells that span several columns and rows of a table: where the cells of each row stand."""
+"""Cells that span several columns and rows of a table: the position of each cell."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ class RowSpans:
 
 
 def _number(span: str | None) -> int:
-    """What an attribute says; 1 if that is not a number."""
+    """The value of an attribute; 1 if it is not a number."""
     return int(span) if span is not None and DIGITS.fullmatch(span) else 1

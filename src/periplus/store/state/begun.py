@@ -1,8 +1,8 @@
-"""Tells a shard that was never begun from one whose state was lost.
+"""Distinguishes a shard that was never started from one whose state was lost.
 
-A folder without a state may be new. So that a lost state is not taken for a new one, a small file (`begun`) is written
-once the first commit is made, and never removed. A process killed before that moment leaves no such file, and the shard
-starts again.
+A folder without a state may be new. So that a lost state is not mistaken for a new one, a small file (`begun`) is
+written once the first commit is made, and never removed. A process killed before that leaves no such file, and the
+shard starts again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def was_begun(home: Path) -> bool:
 
 
 def note_begun(home: Path) -> None:
-    """Remember, durably, that a shard has a state from now on."""
+    """Record, durably, that a shard has a state from now on."""
     if was_begun(home):
         return
     with (home / BEGUN).open("w", encoding="ascii") as file:

@@ -130,7 +130,7 @@ class DiskState:
         self._marks.put(name_key(name), value)
 
     def marked(self, name: str) -> bytes | None:
-        """The value last kept by that name."""
+        """The value last stored under that name."""
         return self._marks.get(name_key(name))
 
     def commit(self) -> None:
@@ -149,7 +149,7 @@ class DiskState:
         self.environment.close()
 
     def check_invariants(self) -> None:
-        """What the tables promise of each other. Reads every queue: for tests, and after a doubt."""
+        """Check the invariants between tables. Reads every queue: for tests, and for `periplus repair`."""
         self.queues.check_invariants()
         self.forest.check_invariants()
 

@@ -1,4 +1,4 @@
-"""LMDB, and all that we know of it: only this file and `files`, which opens it, import it.
+"""The LMDB adapter: only this module and `files`, which opens it, import LMDB.
 
 `Environment` is one LMDB environment with one writer, and one transaction that is begun by the first use and ended by
 `commit`: reads see what was written before them, and nothing of it is on disk until then. `Table` is one ordered map of
@@ -6,7 +6,7 @@ bytes in it. Keys are 1 to `MAX_KEY` bytes. Foreign exceptions end here: a full 
 cannot be read a `CollectionDamaged`, a key that LMDB does not take an `InvariantError`. After any of these the
 environment is closed to further use, since what was not committed is lost, and callers hold counts of it.
 
-What the flags are, and why, is in `docs/decisions/0009-one-state-per-shard.md`.
+What the flags are, and why, is in `docs/decisions.md` (9).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_KEY = 511
 """The longest key of an LMDB that was built with its defaults."""
 
 CHUNK = 256
-"""How many rows a walk reads before it looks for its place again: it may be changed under its feet."""
+"""Rows that an iteration reads before it seeks again, because the table may change meanwhile."""
 
 COMMITS_BETWEEN_CHECKS = 1000
 """Commits between two checks for dead readers: a reader that was killed pins pages until then."""
@@ -106,7 +106,7 @@ class Environment:
         return self._readonly
 
     def table(self, name: str) -> Table:
-        """The table of that name, made if there is none."""
+        """The table of that name, created if it does not exist."""
         try:
             if self._readonly:  # a reader's handle outlives a transaction only if it was made outside of any
                 self._abort()
@@ -150,7 +150,7 @@ class Environment:
             self._lmdb.reader_check()
 
     def _record(self) -> None:
-        """Have the changes kept elsewhere first: a process that dies in between finds them there."""
+        """Store the changes elsewhere first: after a crash in between they are found there."""
         changed, self.changed = self.changed, None
         try:
             if self._log is not None and changed:
@@ -195,7 +195,7 @@ class Environment:
         return folder / DATA
 
     def replace(self, write: Callable[[Path], None]) -> None:
-        """Put another state in the place of this one: `write` makes its file. Tables must be asked for again.
+        """Replace this state with another, whose file `write` makes. Tables must be opened again.
 
         If it cannot be made, this one stays.
         """
@@ -305,13 +305,13 @@ class Table:
         return was_there
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """The first row whose key is not less."""
+        """The first row whose key is not smaller."""
         for row in self.page(key, 1):
             return row
         return None
 
     def page(self, key: bytes, limit: int) -> list[tuple[bytes, bytes]]:
-        """The first rows whose key is not less, at most `limit`."""
+        """At most `limit` rows whose key is not smaller."""
         try:
             cursor = self._walker()
             return list(islice(cursor.iternext(), limit)) if cursor.set_range(key) else []
@@ -319,7 +319,7 @@ class Table:
             raise self._environment.failed(error) from error
 
     def walk(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Every row whose key begins so, in order. The table may change meanwhile."""
+        """Every row with this key prefix, in order. The table may change meanwhile."""
         start = prefix
         while rows := self.page(start, CHUNK):
             for key, value in rows:

@@ -60,7 +60,7 @@ class DiskExchange:
         return [Batch(self._shard, receiver, number, row) for number, row in rows if row is not None]
 
     def sent(self, receiver: int) -> int:
-        """The number of the last batch kept for a shard."""
+        """The number of the last batch stored for a shard."""
         return self._sent.get(receiver, 0)
 
     def acknowledged(self, receiver: int, number: int) -> None:
@@ -96,7 +96,7 @@ class DiskExchange:
 
 
 def restart_exchange(environment: Environment, shard: int) -> None:
-    """Begin again with a shard that knows of no batches: what it has not acknowledged is numbered from 1."""
+    """Start again with a shard that knows no batches: unacknowledged batches are numbered from 1."""
     outbox, numbers = environment.table("outbox"), environment.table("numbers")
     kept = 0
     for key, row in outbox.walk(shard.to_bytes(4, "big")):

@@ -1,9 +1,9 @@
-"""A set of 64-bit keys that may say yes by mistake and never no (Bloom 1970), in a few megabytes whatever it holds.
+"""A Bloom filter of 64-bit keys: false positives are possible, false negatives are not (Bloom 1970).
 
-Blocked after Putze, Sanders & Singler (2007): a key sets three bits of one word of 64, so that asking costs one look
-into memory. It grows in layers (Almeida, Baquero, Preguiça & Hutchison 2007): one that is full stays, and a larger one
-takes the next keys; all are asked. The last, of 16 MB, takes all further keys. Of other keys about 2 % seem to be in
-each full layer; with 16 million keys about 7 % in all, with 64 million about 44 %.
+It is blocked after Putze, Sanders & Singler (2007): a key sets three bits of one 64-bit word, so a lookup is one memory
+access. It grows in layers (Almeida, Baquero, Preguiça & Hutchison 2007): a full layer stays, a larger one takes the
+next keys, and all are queried. The last layer of 16 MB takes all further keys. The false positive rate is about 2 % for
+each full layer, 7 % in all with 16 million keys and 44 % with 64 million.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 _LAYER_BITS: Final = (15, 17, 19, 21)
 """Binary logarithms of the words in each layer: 256 KB, which the processor's caches hold, up to 16 MB."""
 _KEYS_PER_WORD: Final = 6
-"""A layer with more keys than that for each of its words is full: 10.7 bits a key."""
+"""Keys per word at which a layer is full: 10.7 bits a key."""
 _SHIFTS: Final = tuple(np.uint64(shift) for shift in (0, 6, 12))
 _SIX: Final = np.uint64(63)
 _ONE: Final = np.uint64(1)
@@ -25,7 +25,7 @@ _FACTORS: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 
 
 class Places(NamedTuple):
-    """Where keys lie in a filter: hashes whose highest bits say which word, and the bits of it."""
+    """Positions of keys in a filter: hashes whose highest bits select the word, and the bits within it."""
 
     hashes: NDArray[np.uint64]
     bits: NDArray[np.uint64]
@@ -41,7 +41,7 @@ class KeyFilter:
         self._room = 0
 
     def places(self, keys: NDArray[np.uint64]) -> Places:
-        """Where keys lie, or would."""
+        """The positions of keys."""
         mixed = keys + np.arange(1, keys.shape[1] + 1, dtype=np.uint64)
         for factor in _FACTORS:
             mixed *= factor

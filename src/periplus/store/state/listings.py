@@ -53,14 +53,14 @@ class DiskListings:
         return row is not None and number is not None and row[0].startswith(number)
 
     def take_in(self, site: Site, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Keep rows that another state kept of a site, in their order."""
+        """Store rows of a site that come from another state, in their order."""
         number = self._names.number(site)
         for key, value in rows:
             self._table.put(number + key[ID_LENGTH:], value)
             self._sequence = max(self._sequence, int.from_bytes(key[-8:], "big"))
 
     def sites(self) -> Iterator[Site]:
-        """Every site of which something is listed: one look-up for each."""
+        """Every site with listed URLs: one lookup for each."""
         start = b"\0"
         while row := self._table.at_or_after(start):
             number = row[0][:ID_LENGTH]

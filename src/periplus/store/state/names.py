@@ -24,7 +24,7 @@ REMEMBERED = 32_768
 
 
 class Recent(Generic[K, V]):
-    """A dict of values that are true, and that forgets: it holds at most twice `size`."""
+    """A dict of truthy values with bounded size: it holds at most twice `size`."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -68,7 +68,7 @@ class SiteNames:
         return number
 
     def number(self, site: Site) -> bytes:
-        """The number of a site, given now if it has none."""
+        """The number of a site, assigned now if it has none."""
         number = self._recent_ids.get(site) or self.find(site)
         if number is None:
             number = len(self._names).to_bytes(ID_LENGTH, "big")

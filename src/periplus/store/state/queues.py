@@ -1,4 +1,4 @@
-"""What waits, on disk: one table in the order of visiting, one in the order of time.
+"""Queues on disk: one table in the order of visiting, one in the order of time.
 
     queues      site number, lane, level, sequence -> URL       its key is the ticket's place
     postponed   due time, sequence -> site number, lane, level, URL
@@ -27,11 +27,11 @@ MAX_HELD = 16_384
 """Lengths that may wait to be written."""
 
 MAX_FRONTS = 256
-"""Queues whose first rows are held: more than are visited between two commits, if they are visited repeatedly."""
+"""Queues whose first rows are cached: more than are visited between two commits, if they are visited repeatedly."""
 LONGEST_FRONT = 64
 """Rows of a front, at most: a few times what a visit takes. About 20 KB."""
 READ_AHEAD = 16
-"""Rows that are read besides those asked for when a front that was held has become too short."""
+"""Rows that are read in addition when a cached front has become too short."""
 
 LEVELS = [bytes([level]) for level in range(256)]
 
@@ -131,7 +131,7 @@ class DiskQueues:
             self._postponed.put_many(sorted(items))
 
     def release(self, now: float, limit: int) -> list[Ticket]:
-        """Push at most `limit` postponed entries whose time has come, earliest first; the place of each."""
+        """Push at most `limit` postponed entries that are due, earliest first; return the place of each."""
         end = sortable(now)
         due = [row for row in self._postponed.page(b"\0", max(0, limit)) if row[0][:8] <= end]
         for key, _ in due:
@@ -144,9 +144,9 @@ class DiskQueues:
         return None if row is None else time_of(row[0])
 
     def take_in(self, site: Site, rows: Sequence[tuple[bytes, bytes]], *, is_postponed: bool) -> None:
-        """Keep rows that another state kept of a site, in their order. What is here already stays as it is.
+        """Store rows of a site that come from another state, in their order. Existing rows stay as they are.
 
-        Places keep their sequence: it orders the entries of a site among each other, and only those.
+        Places keep their sequence, which orders only the entries of one site.
         """
         number = self._names.number(site)
         for key, value in rows:
@@ -173,9 +173,9 @@ class DiskQueues:
         return len(self._queues) + len(self._postponed)
 
     def flush(self) -> None:
-        """Write what is held, and forget fronts: before a commit, and when it is much.
+        """Write cached changes and drop cached fronts: before a commit, and when there are many.
 
-        After a commit a reader sees other rows, and one that moves sites has changed them by its own hand.
+        After a commit a reader sees other rows, and moving sites changes them directly.
         """
         self._fronts.clear()
         for line, length in sorted(self._held.items()):

@@ -42,7 +42,7 @@ class DiskUrlRecords:
         self._recent: Recent[Url, tuple[UrlRecord, bytes]] = Recent(remembered)
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
-        """Add those whose URL is not known; for each the record that was there before."""
+        """Add records of unknown URLs; return for each the record that was there before."""
         answers = self._remembered_of([record.url for record in records])
         asked = [position for position, answer in enumerate(answers) if answer is None]
         places = self._places([records[position].url for position in asked], self._names.number)
@@ -78,7 +78,7 @@ class DiskUrlRecords:
         return answers
 
     def put(self, records: Iterable[UrlRecord]) -> None:
-        """Write all or none: the batch is drawn out whole before the first is written."""
+        """Write all or none: the batch is read completely before the first is written."""
         records = list(records)
         known = self._recent.get_all([record.url for record in records])
         asked = [record.url for record, each in zip(records, known, strict=True) if each is None]

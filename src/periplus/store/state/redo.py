@@ -39,7 +39,7 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
 
 Changes = dict[str, dict[bytes, bytes | None]]
-"""By table and key: what a row is now; `None`: it was removed."""
+"""By table and key: the new value of a row; `None`: it was removed."""
 
 FOLDER = "copy"
 """Its name in the folder of a shard."""
@@ -54,7 +54,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSY
 
 
 class Stamp(Struct, frozen=True, array_like=True):
-    """Which commit this is, of which holder; `token` tells it from all others with this number."""
+    """The number of a commit and the epoch of its holder; `token` distinguishes it from others with this number."""
 
     commit: int
     epoch: int
@@ -123,7 +123,7 @@ class RedoLog:
         return self._path(contents.base, _BASE).stat().st_size, deltas
 
     def changes(self, number: int) -> tuple[Stamp, Changes] | None:
-        """What a commit has changed; `None`: it was never written to its end."""
+        """The changes of a commit; `None`: it was not written completely."""
         data = self._path(number, _DELTA).read_bytes()
         if len(data) < _HEAD.size:
             return None
@@ -203,7 +203,7 @@ class RedoLog:
         self._path(number, _DELTA).unlink(missing_ok=True)
 
     def remove_drafts(self) -> None:
-        """What those before us had begun. One of them that lives will not get its name: it was deposed."""
+        """Remove unfinished files of earlier holders. One that is still alive cannot commit any more."""
         for path in self.folder.glob(f"*{_PART}"):
             path.unlink(missing_ok=True)
 
@@ -245,7 +245,7 @@ class RedoLog:
 
 
 class _Checked:
-    """Reads from a file, and knows the length and the checksum of what it has read."""
+    """Reads from a file, and tracks the length and checksum of the data."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -264,7 +264,7 @@ class _Checked:
 
 
 def taken_over(folder: Path) -> CollectionInUse:
-    """The holder of a shard learns that it is none any more."""
+    """Raised when another process has taken over the shard."""
     return CollectionInUse(
         f"another process has taken over {folder}", hint="this one must end: what it had committed is kept"
     )
@@ -313,7 +313,7 @@ def _write(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def _sync_names(folder: Path) -> None:
-    """New names survive a loss of power. Some mounts have nothing to sync there, and say so."""
+    """Sync the folder so that new names survive a power loss. Some mounts do not support this and report an error."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with suppress(OSError):

@@ -114,10 +114,10 @@ class Replica:
     # whose it is
 
     def _is_held(self, taken: Stamp) -> bool:
-        """Whether a number that was free was never taken before: no image reaches beyond it.
+        """Whether a free number was never taken before: no image is newer.
 
-        As long as our image is there none does. Else it was replaced, by us or by the process that held the shard
-        before and was still writing one: of a commit before this, or after.
+        That is certain while our image exists. Otherwise it was replaced, by us or by the previous holder, which was
+        still writing one: of a commit before this, or after.
         """
         if self._redo.has_base(self._base):
             return True
@@ -183,7 +183,7 @@ class Replica:
             self._folding = self._folder.submit(self._fold)
 
     def _fold(self) -> None:
-        """Write an image of the last commit, whichever that is: it says so itself. In a thread of its own."""
+        """Write an image of the last commit, in a separate thread. The image records which commit it is."""
         scratch = _emptied(self._scratch)
         try:
             image = self._environment.copy(scratch)
@@ -214,7 +214,7 @@ class Replica:
 
 
 def catch_up(environment: Environment, redo: RedoLog) -> Contents:
-    """Bring an environment to the last commit of a copy; what is there of it. Files may be folded meanwhile."""
+    """Bring an environment to the last commit of a copy, and return its position. Files may be replaced meanwhile."""
     for _ in range(_TRIES):
         contents = redo.contents()
         if contents is None:
@@ -298,7 +298,7 @@ def is_copied(home: Path) -> bool:
 
 
 def has_state(home: Path) -> bool:
-    """Whether a state with a commit lies in a folder itself. LMDB begins with two pages that hold nothing."""
+    """Whether a folder holds a state with a commit. LMDB begins with two empty pages."""
     path = home / DATA
     pages = SMALLEST_PAGE if was_begun(home) else mmap.PAGESIZE
     return path.is_file() and path.stat().st_size > 2 * pages

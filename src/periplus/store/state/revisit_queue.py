@@ -1,4 +1,4 @@
-"""When each URL is to be visited again, on disk: one row a URL, in the order of times.
+"""The revisit times of URLs, on disk: one row a URL, in the order of time.
 
     calendar    time, fingerprint -> URL
 
@@ -37,7 +37,7 @@ class DiskRevisitQueue:
             self._table.put_many(sorted(rows))
 
     def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
-        """Those whose time has come, with it, the earliest first. They stay."""
+        """Entries that are due, with their time, the earliest first. They stay."""
         found = []
         for key, url in self._table.page(b"\0", limit):
             at = time_of(key)
@@ -47,7 +47,7 @@ class DiskRevisitQueue:
         return found
 
     def after(self, time: float) -> tuple[Url, float] | None:
-        """The first whose time is then or later."""
+        """The first entry at or after a time."""
         row = self._table.at_or_after(sortable(time))
         return None if row is None else (Url(row[1].decode()), time_of(row[0]))
 

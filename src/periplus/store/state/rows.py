@@ -1,4 +1,4 @@
-"""How values lie on disk: MessagePack arrays without names, enumerations as small numbers, URLs without their site.
+"""The format of values on disk: MessagePack arrays without names, enumerations as numbers, URLs without their site.
 
 Most records are of URLs that were discovered and not visited yet: they have a row of their own shape, four fields long.
 The codes of enumerations are positions in the tuples below: append to them, never reorder. A URL is kept relative to
@@ -74,7 +74,7 @@ def damaged_row(error: Exception) -> CollectionDamaged:
 
 
 def shorten(url: Url, site: Site) -> str:
-    """The URL as it is kept with its site."""
+    """The URL as stored, relative to its site."""
     if url.startswith("https://" + site + "/"):
         return url[8 + len(site) :]
     if url.startswith("http://" + site + "/"):

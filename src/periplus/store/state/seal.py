@@ -3,7 +3,7 @@
 LMDB keeps no checksums: a flipped bit reads as another value, or as another tree. The seal says what the file was when
 it was last closed in order, and is compared before anything is read from it. A process that opens the state for writing
 removes the seal first, so a process that is killed leaves none behind, and its file is not checked. Why a digest of the
-file, and not one of every row, is in `docs/decisions/0020-a-seal-on-the-state.md`.
+file, and not one of every row, is in `docs/decisions.md` (20).
 """
 
 from __future__ import annotations

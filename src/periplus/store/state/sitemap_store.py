@@ -1,4 +1,4 @@
-"""The files that sites publish about themselves, on disk.
+"""Sitemaps, feeds and archives on disk.
 
     forest            digest of the key -> site number, place among those due, row
     forest-sites      site number, digest -> nothing
@@ -45,7 +45,7 @@ class _Tables(Struct):
 
 
 class Carried(Struct, frozen=True):
-    """A file on its way to another state: all that is kept of it. `key` is there only if the file is due some time."""
+    """All data of a file that moves to another state. `key` is set only if the file has a due time."""
 
     digest: bytes
     time: bytes
@@ -55,7 +55,7 @@ class Carried(Struct, frozen=True):
 
 
 class DiskSitemapStore:
-    """`SitemapStore` in four tables, which are made when the first file is put: a crawl may know none."""
+    """`SitemapStore` in four tables, created with the first file."""
 
     def __init__(self, environment: Environment, names: SiteNames) -> None:
         self._environment = environment
@@ -136,13 +136,13 @@ class DiskSitemapStore:
         return [key.decode() for place, key in tables.due.page(b"\0", limit) if place[:TIME_LENGTH] <= end]
 
     def next_due(self) -> float | None:
-        """When the first is due; `None`: none will be."""
+        """The earliest due time; `None`: no file is due."""
         tables = self._tables
         first = None if tables is None else tables.due.at_or_after(b"\0")
         return None if first is None else time_of(first[0])
 
     def of_site(self, site: Site) -> Iterator[bytes]:
-        """The rows of the files that lie at a site."""
+        """The rows of the sitemap files on a site."""
         tables, number = self._tables, self._names.find(site)
         if tables is None or number is None:
             return
@@ -165,14 +165,14 @@ class DiskSitemapStore:
     # memories
 
     def memory(self, key: str) -> bytes:
-        """What a file said when it was last read; empty if that is not kept."""
+        """The entries of a file at its last reading; empty if they are not kept."""
         tables = self._tables
         if tables is None:
             return b""
         return b"".join([piece for _, piece in tables.memories.walk(_digest(key))])
 
     def remember(self, key: str, memory: bytes) -> None:
-        """Keep what a file said; nothing: forget it."""
+        """Store the entries of a file; an empty value removes them."""
         tables = self._tables if not memory else self._begin()
         if tables is None:
             return
@@ -188,7 +188,7 @@ class DiskSitemapStore:
     # whole sites
 
     def carried(self, site: Site) -> Iterator[Carried]:
-        """What is kept of each file of a site."""
+        """All data of each file of a site."""
         tables, number = self._tables, self._names.find(site)
         if tables is None or number is None:
             return
@@ -203,7 +203,7 @@ class DiskSitemapStore:
             yield Carried(digest, place[:TIME_LENGTH], key, row[_HEAD:], pieces)
 
     def take_in(self, site: Site, file: Carried) -> None:
-        """Keep a file as another state kept it."""
+        """Store a file that comes from another state."""
         tables, number = self._begin(), self._names.number(site)
         self._remove(tables, file.digest)
         place = _NEVER

@@ -1,7 +1,7 @@
-"""What is known of sites, their robots files, and the payloads seen before: one row each.
+"""Records of sites, their robots files, and the payloads seen before: one row each.
 
-Rows are the fields of a word in their order. A field that is added at the end of a word, with a default, is missing in
-older rows and takes the default.
+Rows are the fields of a struct in their order. A field that is added at the end, with a default, is missing in older
+rows and takes the default.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ R = TypeVar("R", bound=Struct)
 
 
 class DiskRows(Generic[R]):
-    """`Rows` in one table. `key` is the field by which a row is known: a name, or a number of 64 bits."""
+    """`Rows` in one table. `key` is the field that identifies a row: a name, or a 64-bit number."""
 
     def __init__(self, environment: Environment, name: str, kind: type[R], key: str) -> None:
         self._table = environment.table(name)
@@ -98,7 +98,7 @@ class DiskRobotsFiles:
         self._table = environment.table("robots")
 
     def get(self, site: Site) -> RobotsFile | None:
-        """The one kept, whether or not it has expired."""
+        """The stored one, whether or not it has expired."""
         row = self._table.get(name_key(site))
         return None if row is None else RobotsFile(*decode(row))
 
@@ -119,7 +119,7 @@ class DiskPayloads:
         return None if row is None else Payload(digest, *decode(row))
 
     def add_new(self, payload: Payload) -> Payload | None:
-        """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
+        """Store it and return `None` if its digest is new; otherwise return the first one."""
         first = self.get(payload.digest)
         if first is not None:
             return first

@@ -84,7 +84,7 @@ class DiskSketches:
             self._book.mark_listed(urls)
 
     def remove(self, urls: Sequence[Url]) -> None:
-        """Take out those that are no more."""
+        """Remove pages that no longer exist."""
         if len(self):
             self._book.remove(urls)
 
@@ -101,7 +101,7 @@ class DiskSketches:
             yield [Foreign(place, row, kept[row[:NUMBER]]) for place, row in rows if row[:NUMBER] in kept]
 
     def take_in(self, site: Site, pages: Sequence[Foreign], numbers: dict[bytes, bytes], comes: Comes) -> None:
-        """Keep pages of a site as another state kept them (see `SketchBook.take_in`)."""
+        """Store pages of a site that come from another state (see `SketchBook.take_in`)."""
         mine = self._names.number(site)
         own = [Foreign(mine + page.place[ID_LENGTH:], page.row, page.kept) for page in pages]
         self._book.take_in(own, numbers, comes)

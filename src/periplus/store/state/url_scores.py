@@ -1,4 +1,4 @@
-"""What an ordering that learns knows of each URL, on disk; and, where it wants them, all links.
+"""Scores of URLs on disk, for orderings that learn; and all links, for orderings that need them.
 
     standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `keys`)
     ranks            number // CHUNK -> the worth that CHUNK URLs were given by the last ranking
@@ -63,7 +63,7 @@ _IS_GONE = 255
 
 
 class _Kept(UrlScore, gc=False):
-    """A score with its number, where it lies, its URL as it is kept there, and whether it was counted as pooled."""
+    """A score with its number, its key, its URL as stored, and whether it was counted as pooled."""
 
     number: int = 0
     key: bytes = b""
@@ -167,7 +167,7 @@ class DiskUrlScores:
         self._changed[url] = kept
 
     def _adopt(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
-        """Add scores that were made elsewhere: a new URL gets a number, and a known one keeps its own."""
+        """Add scores from elsewhere: a new URL gets a number, a known one keeps its own."""
         urls = [url for url, _ in scores]
         known = self._get(urls)
         places = places_of(urls, self._names.number, self._digest)
@@ -178,7 +178,7 @@ class DiskUrlScores:
                 self._change(url, self._own(score, before, place, short.encode()))
 
     def _free(self, key: bytes, *, is_free: bool) -> bytes:
-        """The first free key from here on; `None` if too many keys are taken."""
+        """The first free key; `None` if too many keys are taken."""
         for _ in range(MAX_PROBES):
             if key not in self._new and (is_free or self._table.get(key) is None):
                 self._new.add(key)
@@ -187,7 +187,7 @@ class DiskUrlScores:
         return b""
 
     def _own(self, score: UrlScore, known: _Kept | None, key: bytes, short: bytes) -> _Kept:
-        """A copy that lies somewhere."""
+        """A copy with a key."""
         if known is None:
             number, is_pooled = self._count, False
             self._count += 1
@@ -211,7 +211,7 @@ class DiskUrlScores:
     # links
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
-        """Keep links; those whose end has no score are left out."""
+        """Store links; those with an end without a score are left out."""
         sources = self._get([source for source, _ in links])
         targets = self._get([target for _, target in links])
         for source, target in zip(sources, targets, strict=True):
@@ -265,7 +265,7 @@ class DiskUrlScores:
         return heads, keys.tobytes()
 
     def _worth(self, heads: NDArray[np.void]) -> NDArray[np.float64]:
-        """What the last ranking said, or what was written since."""
+        """The score by the last ranking, or by a later write."""
         worth: NDArray[np.float64] = heads["worth"].copy()
         if self._ranking:
             ranks = np.frombuffer(b"".join(row for _, row in self._ranks.walk()), "<f8")
@@ -274,7 +274,7 @@ class DiskUrlScores:
         return worth
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, UrlScore]]:
-        """Those that `known`, when last asked, gave these numbers."""
+        """The URLs to which the last call of `known` gave these numbers."""
         keys = [self._keys[number * KEY_LENGTH : (number + 1) * KEY_LENGTH] for number in numbers]
         found: list[tuple[Url, UrlScore]] = []
         for start in range(0, len(keys), AT_ONCE):
@@ -290,7 +290,7 @@ class DiskUrlScores:
         return url, known or self._unpacked(key, rows[key])
 
     def revalue(self, worth: NDArray[np.float64]) -> None:
-        """Give each that `known` numbered its new worth."""
+        """Set the new score of each URL that `known` numbered."""
         self.flush()
         self._recent = Recent(self._remembered)
         self._ranking += 1
@@ -393,7 +393,7 @@ class DiskUrlScores:
         )
 
     def _ranked(self, number: int, worth: float) -> float:
-        """What the last ranking said of a URL; of one that came later, what its row says."""
+        """The score of a URL by the last ranking; of a newer one, by its row."""
         chunk, place = divmod(number, CHUNK)
         ranks = self._ranks.get(chunk.to_bytes(8, "big")) or b""
         if len(ranks) < 8 * (place + 1):
@@ -402,7 +402,7 @@ class DiskUrlScores:
 
 
 def _short_of(row: bytes) -> bytes:
-    """The URL in a row, as it is kept."""
+    """The URL in a row, as stored."""
     if len(row) <= _HEAD.size:
         raise _damaged()
     return row[_HEAD.size + row[_HEAD.size - 1] :]

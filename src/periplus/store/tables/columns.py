@@ -38,7 +38,7 @@ def texts(values: Sequence[str | None]) -> pa.Array:
 
 
 def words(values: Sequence[str | None]) -> pa.DictionaryArray:
-    """A column of strings of which there are few."""
+    """A column of strings with few distinct values."""
     return texts(values).dictionary_encode()
 
 

@@ -106,7 +106,7 @@ def _coded(values: Sequence[str]) -> tuple[Iterable[str], Codes]:
 
 
 def _same(ours: Iterable[str], theirs: Iterable[str]) -> Codes:
-    """For each of ours the place of its equal among theirs, or -1."""
+    """The index of each value among theirs, or -1."""
     places = {value: place for place, value in enumerate(theirs)}
     return np.array([places.get(value, -1) for value in ours], dtype=np.int32)
 

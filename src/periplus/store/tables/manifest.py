@@ -44,7 +44,7 @@ class Manifest(Struct, frozen=True):
 
 
 def manifest_path(folder: Path, shard: int) -> Path:
-    """Where the list of a shard lies, in the folder of the tables."""
+    """The path of a shard's list, in the folder of the tables."""
     return folder / f"{_PREFIX}{shard:02d}.json"
 
 
@@ -55,7 +55,7 @@ def listing_shards(folder: Path) -> list[int]:
 
 
 def read_manifest(folder: Path, shard: int) -> Files | None:
-    """The finished files of a shard; `None` where there is no list."""
+    """The finished files of a shard; `None` if there is no list."""
     path = manifest_path(folder, shard)
     try:
         return msgspec.json.decode(path.read_bytes(), type=Manifest).files

@@ -27,7 +27,7 @@ from .writer import places_of
 
 
 class Spooled(Struct, frozen=True):
-    """Where a shard keeps its spools, and the mark that it committed last."""
+    """The folder of a shard's spools, and its last committed mark."""
 
     shard: int
     folder: Path
@@ -63,7 +63,7 @@ def scan_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def parquet_of(path: Path) -> Iterator[None]:
-    """Report what Arrow cannot read as damage. What the system says of a file (an errno) stays."""
+    """Report what Arrow cannot read as damage; errors of the system (with an errno) stay."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -129,7 +129,7 @@ def _listed(folder: Path, table: str, shard: int, listed: Files, end: int | None
 
 
 def damaged_files(folder: Path, tables: Iterable[str] = tuple(SCHEMAS)) -> list[Path]:
-    """The finished files of these tables whose bytes are not those that were written. Reads all of them."""
+    """The finished files of these tables whose bytes differ from what was written. Reads all of them."""
     wanted = set(tables)
     return [
         folder / path

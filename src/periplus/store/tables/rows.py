@@ -61,14 +61,14 @@ class Rows:
         }
 
     def add(self, events: Sequence[Event]) -> None:
-        """Keep what these say."""
+        """Record these events."""
         self._unread.extend(events)
         self._unread_weight += sum(map(_weight, events))
         if len(self._unread) >= _MOST_UNREAD or self._unread_weight >= _HEAVIEST_UNREAD:
             self._read()
 
     def take(self) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """A batch for each table that has rows. They are no longer here then."""
+        """A batch for each table that has rows, which are removed here."""
         self._read()
         for name, rows in self._rows.items():
             if rows:

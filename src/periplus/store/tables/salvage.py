@@ -1,4 +1,4 @@
-"""What can be saved of a damaged Parquet file: the row groups of which every page has its checksum."""
+"""Recovers the row groups of a damaged Parquet file in which every page matches its checksum."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS_PER_GROUP: Final = 100_000
 
 
 def whole_groups(path: Path, table: str) -> Iterator[pa.Table]:
-    """The whole row groups of a file, in order; none where it is missing, or its footer cannot be read."""
+    """The complete row groups of a file, in order; none if it is missing or its footer cannot be read."""
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError):

@@ -34,7 +34,7 @@ _LONGEST_TYPE = 256
 
 
 def fetch_row(event: FetchEnded) -> Row | None:
-    """The row of a task that came back; `None` where no server was asked."""
+    """The row of a finished task; `None` if no request was sent."""
     outcome = event.outcome
     if isinstance(outcome, Located):
         return None
@@ -97,7 +97,7 @@ def _content_type(headers: Headers) -> str | None:
 
 
 def page_row(event: PageRead) -> Row:
-    """The row of a page. Words are not counted: that would take longer than all else here."""
+    """The row of a page. Words are not counted, because that would take longer than everything else here."""
     page = event.page
     relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
     return (

@@ -1,6 +1,6 @@
-"""Rows of `sitemap_entries`: what sites say of their pages, and one row in the end on each sitemap as a whole.
+"""Rows of `sitemap_entries`: the entries of sitemaps, and one summary row for each reading.
 
-Made column by column from the events themselves: a sitemap has up to 50,000 entries.
+They are made column by column from the events: a sitemap has up to 50,000 entries.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _titles(told: Sequence[Sequence[SitemapEntry]]) -> pa.Array:
 
 
 def _sums(events: Sequence[SitemapEntriesRead | SitemapRead]) -> list[pa.Array]:
-    """What is known of a sitemap as a whole, for each event: entries, children, problems."""
+    """The summary of a reading, for each event: entries, children, problems."""
     ends = [event if isinstance(event, SitemapRead) else None for event in events]
     number = plain(SIZE)
     return [
@@ -80,6 +80,6 @@ def _sums(events: Sequence[SitemapEntriesRead | SitemapRead]) -> list[pa.Array]:
 
 
 def _coded(codes: Codes, names: Sequence[str]) -> pa.DictionaryArray:
-    """A column of words that are known beforehand."""
+    """A column of strings from a fixed set."""
     indices = pa.array(codes.astype(np.int32), mask=codes == _NO_CODE)
     return pa.DictionaryArray.from_arrays(indices, pa.array(names, TEXT))

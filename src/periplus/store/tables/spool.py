@@ -58,7 +58,7 @@ class Spool:
             self._synced = self.length
 
     def close(self) -> None:
-        """Let go of the file, whatever a full disk says to that: what was not synced may be lost."""
+        """Close the file and ignore errors of a full disk: data that was not synced may be lost."""
         with suppress(OSError):
             self._file.close()
 
@@ -104,5 +104,5 @@ def sync_folder(folder: Path) -> None:
 
 
 def damaged(path: Path) -> CollectionDamaged:
-    """What to say of a file that lacks what was committed."""
+    """The message about a file that lacks committed rows."""
     return CollectionDamaged(f"{path} has lost rows that were written", hint=repair_hint(path))

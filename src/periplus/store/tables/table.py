@@ -101,7 +101,7 @@ class Table:
         return self.place
 
     def take_finished(self) -> Files:
-        """The Parquet files finished since this was last asked."""
+        """The Parquet files finished since the last call."""
         finished, self._finished = self._finished, {}
         return finished
 
@@ -157,7 +157,7 @@ class Table:
         self._begin(Place(self._number + 1))
 
     def _remove_all_but(self, place: Place) -> None:
-        """What lies beyond the place has not happened; what lies before it in spools is in Parquet."""
+        """Remove what lies beyond the place; rows before it in spools are in Parquet."""
         for path in self._spool_folder.glob(f"{self._name}-*{_SPOOL}"):
             if number_of(path) != place.number:
                 path.unlink()
@@ -169,12 +169,12 @@ class Table:
 
 
 def spool_path(folder: Path, table: str, number: int) -> Path:
-    """Where the rows lie that will be Parquet file `number`."""
+    """The path of the spool that becomes Parquet file `number`."""
     return folder / f"{table}-{number:06d}{_SPOOL}"
 
 
 def parquet_path(folder: Path, shard: int, number: int) -> Path:
-    """Where they will lie then."""
+    """The path of that Parquet file."""
     return folder / f"{shard:02d}-{number:06d}.parquet"
 
 

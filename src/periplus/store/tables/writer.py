@@ -103,7 +103,7 @@ class Tables:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Turn errors of the disk into ours.
+        """Translate disk errors into our exceptions.
 
         After one the length of the files is unknown, and nothing more is written.
         """
@@ -149,7 +149,7 @@ def _table_of(path: str) -> str:
 
 
 def surviving_mark(folder: Path, spool: Path, shard: int) -> bytes:
-    """A mark made from the files alone, for a shard whose state is lost: every row that is there, once."""
+    """A mark made from the files alone, for a shard whose state is lost: every row, once."""
     listed = read_manifest(folder, shard) or {}
     places: Places = {}
     for name in SCHEMAS:
@@ -159,7 +159,7 @@ def surviving_mark(folder: Path, spool: Path, shard: int) -> bytes:
 
 
 def usable_mark(mark: bytes | None, spool: Path) -> bytes:
-    """A mark without the rows that are no longer whole in the spools."""
+    """A mark without the rows that are damaged in the spools."""
     places = places_of(mark)
     for name, place in places.items():
         length, rows = whole_batches(spool_path(spool, name, place.number))
@@ -169,7 +169,7 @@ def usable_mark(mark: bytes | None, spool: Path) -> bytes:
 
 
 def places_of(mark: bytes | None) -> Places:
-    """How far each table had come at a mark; all of them at their beginning where there is none."""
+    """The place of each table at a mark; the beginning if there is none."""
     if mark is None:
         return {name: Place() for name in SCHEMAS}
     try:

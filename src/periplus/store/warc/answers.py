@@ -50,7 +50,7 @@ from .stamps import sha1_base32
 log = logging.getLogger(__name__)
 
 MAX_BODY: Final = 128 << 20
-"""Bytes of a body that are read: more than any crawl keeps of one, by the largest setting that makes sense."""
+"""Maximum bytes of a body that are read: more than any sensible setting lets a crawl keep."""
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -63,7 +63,7 @@ class _Exchange(Struct):
 
 
 class ArchivedAnswer(NamedTuple):
-    """An answer, where it lies, and its payload if later answers may refer to it."""
+    """An answer, its location, and its payload if later answers may refer to it."""
 
     outcome: Answer
     stored: Stored
@@ -160,7 +160,7 @@ def _as_sent(message: HttpMessage) -> tuple[tuple[str, str], ...]:
 
 
 def _payload(folder: Path, revisit: WarcRecord) -> bytes | None:
-    """The body that a revisit refers to; `None` where it cannot be found."""
+    """The body that a revisit refers to; `None` if it cannot be found."""
     try:
         record = original(folder, revisit)
     except CollectionDamaged:

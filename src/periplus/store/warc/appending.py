@@ -1,4 +1,4 @@
-"""A file that grows at its end, and is cut back to a length that is known to be good."""
+"""An append-only file that can be truncated to a length known to be good."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class AppendedFile:
     """Appends whole pieces: one is there entirely, or the file is as long as before."""
 
     def __init__(self, path: Path, length: int = 0) -> None:
-        """A new file, or one that is opened where `length` says that it ends; what lies beyond is cut off."""
+        """A new file, or one opened at `length`; anything beyond is cut off."""
         self.path = path
         self.name = path.name
         self.length = length

@@ -236,7 +236,7 @@ class Archive:
 
 
 def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
-    """Whether a later answer with the same payload is told by a reference to this one."""
+    """Whether a later answer with the same payload is stored as a reference to this one."""
     return isinstance(answer, Fetched) and answer.status == 200 and bool(answer.body) and not answer.is_truncated
 
 

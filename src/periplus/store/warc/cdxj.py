@@ -43,7 +43,7 @@ class CdxLine(Struct, frozen=True):
 
     @property
     def is_revisit(self) -> bool:
-        """Whether only the header section lies there, and the payload elsewhere."""
+        """Whether the record holds only the header section, and the payload is elsewhere."""
         return self.mime == REVISIT
 
     def encode(self) -> bytes:
@@ -70,7 +70,7 @@ _DECODER: Final = msgspec.json.Decoder(_Told, strict=False)
 
 
 def read_line(line: bytes) -> CdxLine | None:
-    """A line of ours or of another indexer; `None` where it is not such a line."""
+    """Parse a line of ours or of another indexer; `None` if it is not one."""
     key, _, rest = line.partition(b" ")
     at, _, values = rest.partition(b" ")
     try:
@@ -85,7 +85,7 @@ def read_line(line: bytes) -> CdxLine | None:
 
 
 def line_of(record: WarcRecord, filename: str) -> CdxLine | None:
-    """The line of a record; `None` where records of its type are not listed."""
+    """The line of a record; `None` for types of records that are not listed."""
     if record.type not in _LISTED:
         return None
     message = record.message() if record.is_http else None

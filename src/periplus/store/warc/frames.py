@@ -18,7 +18,7 @@ _DICTIONARY: Final = b"\x5d" + _SKIPPED
 _LARGEST_DICTIONARY: Final = 16 << 20
 _WINDOW: Final = 64 << 20
 _SPOON: Final = 256
-"""Bytes that are fed at a time: a block of 4 can stand for 128 KiB."""
+"""Bytes that are fed at a time: a block of 4 bytes can expand to 128 KiB."""
 
 
 def is_frame(beginning: bytes) -> bool:
@@ -27,7 +27,7 @@ def is_frame(beginning: bytes) -> bool:
 
 
 def decompressor_of(file: BinaryIO) -> zstandard.ZstdDecompressor:
-    """What unpacks the frames of this file, wherever one begins. A dictionary that cannot be read is none."""
+    """The decompressor for the frames of this file. A dictionary that cannot be read is ignored."""
     file.seek(0)
     size = int.from_bytes(head[4:], "little") if (head := file.read(8)).startswith(_DICTIONARY) else 0
     data = file.read(min(size, _LARGEST_DICTIONARY))

@@ -107,7 +107,7 @@ class Members:
         return self._read_to - len(self._raw) - (0 if self.is_packed else len(self._ready) - self._at)
 
     def index(self, marker: bytes, limit: int) -> int:
-        """How far ahead the marker lies in this member, if it begins within the next `limit` bytes; else -1."""
+        """The distance to the marker in this member, if it begins within the next `limit` bytes; else -1."""
         searched = 0
         while True:
             found = self._ready.find(marker, self._at + searched, self._at + limit + len(marker) - 1)
@@ -131,7 +131,7 @@ class Members:
         return b"".join(parts)
 
     def skip(self, size: int) -> int:
-        """Pass over `size` bytes and say how many there were."""
+        """Skip `size` bytes and return how many there were."""
         passed = 0
         while passed < size:
             piece = len(self.read(min(size - passed, _PIECE)))
@@ -147,7 +147,7 @@ class Members:
         return self._ready[self._at : self._at + size]
 
     def finish(self) -> None:
-        """Pass over whatever is left of this member."""
+        """Skip the rest of this member."""
         while self.peek(1):
             self._ready, self._at = b"", 0
 
