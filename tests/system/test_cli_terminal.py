@@ -26,7 +26,7 @@ def typed(*args: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "args", [("info",), ("info", "--all"), ("info", "--json"), ("query", "select url from urls"), ("changes",)]
 )
-def test_reader_that_ends_early_is_no_error(collection: Path, args: tuple[str, ...]) -> None:
+def test_reader_that_ends_early_is_not_an_error(collection: Path, args: tuple[str, ...]) -> None:
     """`periplus info docs | head -0`: code 0 and nothing on stderr."""
     verb, *rest = args
     reading, writing = os.pipe()
