@@ -156,7 +156,7 @@ def _has_open(pid: int, folder: str) -> bool:
 
 
 def wait_until_gone(pids: Iterable[int]) -> None:
-    """Until processes that nobody told to end have ended by themselves."""
+    """Wait until processes that got no signal have ended by themselves."""
     until = time.monotonic() + PATIENCE
     left = list(pids)
     while left and time.monotonic() < until:
@@ -312,7 +312,7 @@ def _place(url: str) -> tuple[str, str]:
 
 
 def wait_for(count: int, lab: RunningLab, process: BaseProcess) -> None:
-    """Until the server has had so many requests in all, or the process is over."""
+    """Wait until the server has had `count` requests in all, or the process is over."""
     until = time.monotonic() + PATIENCE
     while lab.log.total < count and process.is_alive() and time.monotonic() < until:
         time.sleep(0.002)

@@ -36,7 +36,7 @@ NETWORK = "10.213.0"
 HEAD = f"{NETWORK}.1"
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_AUTH_MODE": "disabled",  # said, since Ray goes by what lies at home otherwise; nobody else is in this net
+    "RAY_AUTH_MODE": "disabled",  # said, since Ray goes by what lies at home otherwise; this network is private
     "PYTHONPATH": str(ROOT),
 }
 UNSHARE = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -128,7 +128,7 @@ class Machine:
         """The lab, as this machine sees it: its sockets are here, and its log is this machine's."""
         server = Server(world, SteppedClock(world.epoch), self.log, port=LAB_PORT, pace=0.01)
 
-        def start() -> RunningLab:  # threads are begun in the network of whoever begins them
+        def start() -> RunningLab:  # threads are begun in the network of the thread that begins them
             _enter_network(self.root)
             return RunningLab(server).__enter__()
 
@@ -166,7 +166,7 @@ class Machines(Struct, frozen=True):
         for machine in some:
             self.head.run("ip", "link", "set", f"to{machine.number}", "master", "island")
 
-    def mend(self) -> None:
+    def reconnect(self) -> None:
         """All are in one network again."""
         for machine in self.others:
             self.head.run("ip", "link", "set", f"to{machine.number}", "master", "bridge")
@@ -187,7 +187,7 @@ class Machines(Struct, frozen=True):
 
 @contextmanager
 def machines(count: int, processors: int, folder: Path, world: World, **environment: str) -> Iterator[Machines]:
-    """So many machines with processors, and the head; `folder` is where each has its disk."""
+    """Machines with processors, and the head; `folder` is where each has its disk."""
     with ExitStack() as stack:
         numbers = range(count + 1)
         folder.mkdir()
@@ -245,7 +245,7 @@ def main(number: int, processors: int, folder: str, own: str) -> None:
 
 
 def say(word: str) -> None:
-    """To whoever began us."""
+    """To the parent process."""
     sys.stdout.write(f"{word}\n")
     sys.stdout.flush()
 

@@ -50,7 +50,7 @@ def command_of(process: int) -> str:
 
 @contextmanager
 def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
-    """So many nodes with so many processors each."""
+    """`nodes` nodes with `processors` processors each."""
     sources = os.pathsep.join([str(ROOT), str(ROOT / "src")])
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": sources}
     arguments = [sys.executable, "-m", "tests.system.raylets", str(nodes), str(processors), str(folder)]
@@ -67,7 +67,7 @@ def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
 
 
 def main(nodes: int, processors: int, folder: str) -> None:
-    """Begin them, say where they are, and end them when nobody listens any more."""
+    """Begin them, say where they are, and end them when the reader has gone."""
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 0, "temp_dir": folder, "include_dashboard": False, "object_store_memory": STORE}

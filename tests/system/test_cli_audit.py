@@ -61,7 +61,7 @@ def test_a_clean_site_has_no_finding(run: Run, web: ScriptedWeb) -> None:
 
 
 def broken(web: ScriptedWeb) -> None:
-    """A dead page that is listed and linked, a redirect, a page that nobody lists, one that nobody links to."""
+    """A dead page that is listed and linked, a redirect, a page that is not listed, one without links to it."""
     said = web.said
     first = f"{HOME}/{NAMES[0]}"
     said[first] = page("All about apples", f"{HOME}/", f"{HOME}/dead", f"{HOME}/moved", f"{HOME}/secret")

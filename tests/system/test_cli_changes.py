@@ -60,7 +60,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     with ScriptedWeb(said) as web:
         into = ("crawl", "-o", str(folder), "--proxy", web.base, "--delay", "0", "--workers", "1", "--no-sitemaps")
         assert typed(*into, f"{HOME}/") == 0
-        settings = folder / "periplus.toml"  # what differs a second later is no noise here
+        settings = folder / "periplus.toml"  # what differs a second later is not noise here
         settings.write_text(settings.read_text().replace("# instant = 60.0", "instant = 0.0"))
         between = iso(time.time())
         web.said |= {
@@ -81,7 +81,7 @@ def lines(said: Said) -> list[dict[str, Any]]:
 
 
 def test_programs_are_told_everything(run: Run, crawled: Crawled) -> None:
-    """What appeared, changed and vanished since the first crawl, and what differs; a clock is no change."""
+    """What appeared, changed and vanished since the first crawl, and what differs; a clock is not a change."""
     told = lines(run("changes", str(crawled.folder), "--since", crawled.between, "--json"))
     by_url = {line["url"].removeprefix(HOME): line for line in told}
     assert {path: line["kind"] for path, line in by_url.items()} == {

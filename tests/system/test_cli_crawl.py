@@ -115,7 +115,7 @@ def test_the_same_command_continues_and_fetches_nothing_twice(web: RunningLab, t
 
 
 def test_a_collection_keeps_its_number_of_shards(web: RunningLab, tmp_path: Path, run: Run) -> None:
-    """Sites were dealt out among so many: another number is refused, and says which to use."""
+    """Sites were dealt out among this number of shards: another number is refused, and says which to use."""
     assert run(*into(web, tmp_path, seed(web), "--limit", "1", *QUICK)).returncode == 0
     other = run(*into(web, tmp_path, "--workers", "3"))
     assert other.returncode == 2
@@ -128,7 +128,7 @@ def test_a_crawl_that_is_stopped_keeps_everything(
 ) -> None:
     """Ctrl-C, or a service manager: it ends with 130 and says so; the next crawl finishes, no page is fetched twice.
 
-    Meanwhile nobody else may crawl into the folder (3), but everybody may look.
+    Meanwhile no other process may crawl into the folder (3), but all may read.
     """
     process = started(*into(web, tmp_path, seed(web), "--json", "--delay", "50ms", "--workers", workers))
     web.log.wait_for(6, timeout=600)
@@ -149,7 +149,7 @@ def test_a_crawl_that_is_stopped_keeps_everything(
 
 
 def test_a_second_ctrl_c_ends_at_once(web: RunningLab, tmp_path: Path) -> None:
-    """Whatever is under way: here a server that says nothing for as long as we would wait. Nobody is left behind."""
+    """Whatever is under way: here a server that does not answer for as long as we wait. No process is left behind."""
     slow = "http://slow-drip.hostile.lab.test/"
     process = started(*into(web, tmp_path, slow, "--workers", "2", "--delay", "0"))
     web.log.wait_for(1, timeout=600)

@@ -138,7 +138,7 @@ def test_elsewhere_than_on_a_terminal_a_line_is_a_url(run: Run, served: ServedDo
     assert "a polite crawl of them takes about" in said.stderr
 
 
-def test_whoever_reads_only_the_beginning_is_not_told_of_an_error(served: ServedDomains) -> None:
+def test_reading_only_the_beginning_is_not_an_error(served: ServedDomains) -> None:
     """`periplus map SITE | head -1`."""
     served.plan.answers[f"{HOME}/a.xml"] = Answer(200, "text/xml", urlset(*(f"{HOME}/{n}" for n in range(20_000))))
     process = subprocess.Popen(
@@ -160,7 +160,7 @@ def test_a_site_that_lists_nothing_is_told_by_the_exit_code(run: Run, served: Se
     assert "lists nothing that could be read; robots.txt: http-404" in said.stderr
 
 
-def test_a_crawl_of_pages_is_no_map(run: Run, served: ServedDomains, tmp_path: Path) -> None:
+def test_a_crawl_of_pages_is_not_a_map(run: Run, served: ServedDomains, tmp_path: Path) -> None:
     """Exit code 2, and nothing is changed."""
     (tmp_path / "periplus.toml").write_text('[crawl]\nseeds = ["http://a.test/"]\n')
     said = run(*typed_for(served, HOME, "-o", str(tmp_path)))

@@ -68,7 +68,7 @@ def test_chance_is_of_the_seed() -> None:
 
 
 def test_what_cannot_be_is_said_before_anything_is_done(run: Run, tmp_path: Path) -> None:
-    """A name that is not there, a setting that the ordering has not, an oracle that nobody asks or that is none."""
+    """A name that is not there, a setting that the ordering has not, an oracle that is not used or does not exist."""
     out = ("-o", str(tmp_path / "c"), "example.org")
     (tmp_path / "every.toml").write_text("[crawl]\nordering = 'opic'\n[ordering]\nevery = 5\n")
     for args, word in (

@@ -1,4 +1,4 @@
-"""`periplus query --cluster local`: a Ray of this machine reckons, and ends with the command."""
+"""`periplus query --cluster local`: a Ray of this machine computes, and ends with the command."""
 
 from __future__ import annotations
 

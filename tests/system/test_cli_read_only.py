@@ -1,4 +1,4 @@
-"""A collection that may only be read, on somebody else's disk: whoever reads can, and whoever would write says so."""
+"""A collection that may only be read, on another's disk: reading works, and commands that write report it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Nobody may write in it."""
+    """Without permission to write."""
     folder = small_collection(tmp_path_factory.mktemp("closed") / "kept")
     paths = [folder, *folder.rglob("*")]
     for path in paths:
@@ -63,7 +63,7 @@ def test_it_cannot_be_written(collection: Path) -> None:
     assert "bug" not in said.stderr
 
 
-def test_nobody_reads_what_is_being_written(tmp_path: Path) -> None:
+def test_what_is_being_written_is_not_read(tmp_path: Path) -> None:
     """A reader who cannot be noted would see pages change under its eyes; a writer waits for it likewise."""
     state = DiskState(tmp_path / "shard")
     (tmp_path / "shard" / "lock.mdb").chmod(0o444)

@@ -1,4 +1,4 @@
-"""`periplus cluster resize`: with nobody there, and in the middle of a crawl that runs."""
+"""`periplus cluster resize`: without a crawl, and in the middle of a crawl that runs."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
     assert truth_of(tmp_path, served) == []
     assert (summary["ended"], summary["domains"], summary["queued"]) == ("complete", count, 0)
     assert summary["survey"]["domains"] == count
-    assert 0 < summary["survey"]["sitemap files read"] <= summary["files"]  # one that others vouch for is read anew
+    assert 0 < summary["survey"]["sitemap files read"] <= summary["files"]  # one that others vouch for is read again
     assert not any(url.endswith("/sitemap.xml") or "/p/" in url for url in served.requests)
 
 
@@ -145,7 +145,7 @@ def test_only_a_sample_of_each_index_is_read_if_asked(run: Run, tmp_path: Path) 
     assert "not-fetched" in (tmp_path / "out" / "survey" / "tables" / "sitemap_outcomes.csv").read_text()
 
 
-def test_when_nobody_answers_it_says_so(run: Run, tmp_path: Path) -> None:
+def test_no_answer_at_all_is_reported(run: Run, tmp_path: Path) -> None:
     """Exit code 1, and tables that tell why."""
     (tmp_path / "quick.toml").write_text("[retries]\nmax_attempts = 1\nbackoff = 0.01\n")
     said = run(

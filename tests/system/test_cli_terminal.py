@@ -32,7 +32,7 @@ def typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
         *(pytest.param(each, marks=pytest.mark.slow) for each in (("info", "--all"), ("info", "--json"), ("changes",))),
     ],
 )
-def test_reader_that_ends_early_is_no_error(collection: Path, args: tuple[str, ...]) -> None:
+def test_reader_that_ends_early_is_not_an_error(collection: Path, args: tuple[str, ...]) -> None:
     """`periplus info docs | head -0`: code 0 and nothing on stderr."""
     verb, *rest = args
     reading, writing = os.pipe()

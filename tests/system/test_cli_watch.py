@@ -37,7 +37,7 @@ def web() -> Iterator[ScriptedWeb]:
 def begin(run: Run, web: ScriptedWeb, folder: Path, **settings: object) -> None:
     """A collection of all pages, whose settings let a watch come back at once."""
     folder.mkdir()
-    quick = {"refresh.shortest": 0.2, "churn.instant": 0.0}  # what differs a second later is no noise here
+    quick = {"refresh.shortest": 0.2, "churn.instant": 0.0}  # what differs a second later is not noise here
     asked = web.settings | quick | {"crawl.limit": PAGES + 1, "crawl.workers": 1} | settings
     (folder.parent / "asked.toml").write_text(Config().with_options(asked).dump())
     ended = run("crawl", f"{HOME}/", "-o", str(folder), "--config", str(folder.parent / "asked.toml"))
@@ -97,7 +97,7 @@ def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, t
         assert words in told
 
 
-def test_a_page_of_a_collection_that_nobody_watches(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+def test_a_page_of_a_collection_that_is_not_watched(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """`info` says what to type, and claims no visit."""
     folder = tmp_path / "site"
     begin(run, web, folder)

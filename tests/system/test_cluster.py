@@ -1,4 +1,4 @@
-"""A crawl on a cluster: the same pages as on one machine, whoever is killed, and no host is ever asked twice at once.
+"""A crawl on a cluster: the same pages as on one machine, whichever node is killed, and no host is asked twice at once.
 
 Several nodes of Ray run on this machine; the crawl is the real command, and its witness is the log of the lab's server.
 """

@@ -1,6 +1,6 @@
 """A cluster of machines that are cut off from each other, or stand still, while the web remains in reach of each.
 
-Whoever is not heard of must have let go of its sites before somebody else asks there: the witness is the lab's server,
+A worker that is cut off must have let go of its sites before another asks there: the witness is the lab's server,
 which stands in every machine. States lie on the machines' own disks, so that no lock of a file that all of them see
 keeps two processes apart: only leases do.
 """
@@ -131,7 +131,7 @@ def where(cluster: Machines, host: str) -> Machine:
 
 
 def check(cluster: Machines, crawl: Crawl, whole: Path) -> None:
-    """The same pages, each asked for once but for what was under way; and nobody was asked too soon."""
+    """The same pages, each asked for once but for what was under way; and no host was asked too soon."""
     log = cluster.seen()
     assert_polite(log, DELAY)
     assert crawled(crawl.folder).pages == crawled(whole).pages
@@ -177,15 +177,15 @@ def test_a_process_sleeps_and_then_machines_are_cut_off_with_the_coordinator(
     crawl.until(lambda: asked_elsewhere(cluster, crawl.host, island, cut_at))
     assert not any(map(is_alive, shards))
     last, first = last_and_first(cluster, crawl.host, island)
-    assert first - last > LEASE / 5  # nobody is waited for any less; a copy that was taken over stops them only then
-    cluster.mend()
+    assert first - last > LEASE / 5  # no lease is shortened; a copy that was taken over stops them only then
+    cluster.reconnect()
     crawl.finish()
     check(cluster, crawl, whole)
 
 
 @LONG
 def test_a_machine_stands_still_and_goes_on(cluster: Machines, crawl: Crawl, whole: Path) -> None:
-    """It was given up meanwhile, and others ask its hosts: its processes end when they wake, and have asked nobody."""
+    """It was given up meanwhile, and others ask its hosts: its processes end when they wake, without a request."""
     machine = where(cluster, crawl.host)
     asleep = [*machine.raylets(), *machine.shards(), *machine.coordinators()]
     stopped_at = time.time()
@@ -218,7 +218,7 @@ def killable(cluster: Machines, number: int) -> list[int]:
 
 
 def after(seconds: float) -> Callable[[], bool]:
-    """Whether so many seconds are over from now."""
+    """Whether `seconds` are over from now."""
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end
 

@@ -47,7 +47,7 @@ def worths(folder: Path) -> dict[str, float]:
 
 
 def test_in_degrees_are_what_they_would_have_been(lab: RunningLab, tmp_path: Path) -> None:
-    """Each link of each page counts once, whoever dies: the one ordering whose worths do not depend on the order."""
+    """Each link of each page counts once, whichever process dies: scores by in-degree do not depend on the order."""
     compare(lab, tmp_path, asked(lab, crawl__ordering="indegree", engine__checkpoint_interval=0.5), seed=5)
     assert worths(tmp_path / "killed") == worths(tmp_path / "whole")
 

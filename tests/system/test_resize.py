@@ -231,7 +231,7 @@ def test_killed_in_front_of_operations_on_the_disk(
 
 
 def test_killed_while_shards_come_to_rest(half: tuple[Path, Asked], tmp_path: Path) -> None:
-    """What was noted, and what was on its way between shards, is gone through once, whoever is killed at it."""
+    """What was noted, and what was on its way between shards, is processed once, whichever process is killed."""
     what, rest, folder = half[1], tmp_path / "rest", tmp_path / "killed"
     shutil.copytree(half[0], rest)
     known, counted = at_rest(rest, what), tallied(rest)

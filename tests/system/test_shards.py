@@ -86,11 +86,11 @@ def deadly(number: int, count: int) -> Shard:
 
 
 def broken(number: int, count: int) -> Shard:
-    raise CollectionDamaged("it is broken", hint="mend it")
+    raise CollectionDamaged("it is broken", hint="fix it")
 
 
 def test_a_shard_that_dies_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some tries, with an error; nobody is left behind."""
+    """After some tries, with an error; no process is left behind."""
     monkeypatch.setattr("periplus.crawl.sharding.coordinator.MAX_STARTS", 2)
     with pytest.raises(CollectionError, match="died 2 times in a row"):
         Crawl(deadly, 2).run()
@@ -101,7 +101,7 @@ def test_what_a_shard_says_is_wrong_is_what_the_crawl_says() -> None:
     """Message, hint and exit code come through."""
     with pytest.raises(CollectionError, match="it is broken") as caught:
         Crawl(broken, 2).run()
-    assert (caught.value.hint, caught.value.exit_code) == ("mend it", 3)
+    assert (caught.value.hint, caught.value.exit_code) == ("fix it", 3)
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -164,7 +164,7 @@ def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("moment", [0.3, 1.0])
 def test_ctrl_c_of_a_terminal_reaches_the_coordinator_alone(lab: RunningLab, tmp_path: Path, moment: float) -> None:
-    """The whole group gets the signal, also shards that have just begun: nobody complains, nobody is left."""
+    """The whole group gets the signal, also shards that have just begun: no error is printed, no process is left."""
     program = [sys.executable, "-c", "from periplus.cli import main; main()", "crawl", f"http://{lab.world.hosts[0]}/"]
     options = ["-o", str(tmp_path / "c"), "--proxy", lab.base, "--workers", "2", "--delay", "1", "--for", "60"]
     process = subprocess.Popen([*program, *options], stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -205,7 +205,7 @@ class UrlScore:
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 100, 5000])
 @pytest.mark.parametrize("waiting", [[50, 0], [0, 7, 500], [3000, 3000], [1, 1, 1, 1]])
 def test_all_pages_are_dealt_out_and_no_more(limit: int, waiting: list[int]) -> None:
-    """Whoever has work gets what others do not need; the sum is never passed."""
+    """A shard with work gets what others do not need; the sum is never passed."""
     budget = PageBudget(limit, len(waiting))
     shards = [UrlScore(0, number) for number in waiting]
     total = min(limit, sum(waiting))

@@ -138,7 +138,7 @@ def test_a_crawl_in_tables_is_crawled_again(tmp_path: Path, run: Run, rows: Rows
 
 
 def test_speed_ups_are_told_with_what_bounds_them(rows: Rows) -> None:
-    """Every number of connections on every line; nobody surpasses the bound."""
+    """Every number of connections on every line; none surpasses the bound."""
     found = rows("speedup", *QUICK, "--connections", "1,8", "--bandwidth", "1M,10k", "--delay", "1s")
     assert [(row["connections"], row["bandwidth"]) for row in found] == [(1, 1e6), (8, 1e6), (1, 1e4), (8, 1e4)]
     assert found[0]["speedup"] == 1.0

@@ -27,7 +27,7 @@ Run = Callable[..., Said]
 
 @contextmanager
 def running(*args: str) -> Iterator[subprocess.Popen[str]]:
-    """The program in a process of its own, with all its children; whoever is left when the block ends is killed."""
+    """The program in a process of its own, with all its children; those left when the block ends are killed."""
     with subprocess.Popen(
         [*PROGRAM, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:

@@ -35,7 +35,7 @@ from periplus.model import ConfigError, InvariantError, Site
 def evidence() -> Evidence:
     """Every case, on webs far too small to say anything of the paper."""
     webs = {
-        name: ranked(generate(WebSettings(pages=400, sites=20, largest_site=60, seed=1, **settings)))
+        name: ranked(generate(WebSettings(pages=200, sites=10, largest_site=40, seed=1, **settings)))
         for name, settings in WEBS.items()
     }
     todo = cases(20_000)
@@ -45,7 +45,7 @@ def evidence() -> Evidence:
     bounds = {
         (case.network.bandwidth, case.network.connections): (9.0, "line") for case in todo if case.part == "Table I"
     }
-    return Evidence(400, todo, crawls, batches, [depth_profile(web)], bounds)
+    return Evidence(200, todo, crawls, batches, [depth_profile(web)], bounds)
 
 
 def test_a_web_is_in_proportion() -> None:
@@ -134,7 +134,7 @@ def test_every_figure_can_be_drawn(evidence: Evidence) -> None:
     plots = plots_of(evidence)
     assert len(plots) == 9
     for plot in plots:
-        assert draw(plot).startswith("<?xml") or "<svg" in draw(plot)
+        assert "<svg" in draw(plot)
         assert all(isfinite(y) for curve in plot.curves for y in curve.y)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.unit.lab.worker_jobs import end_at_once, halve
 
 from periplus.graph import pagerank
 from periplus.lab.simulate.crawl import Trace
@@ -24,7 +25,7 @@ from periplus.lab.simulate.policy_choice import Value
 from periplus.lab.simulate.runs import CURVE_POINTS, mass_of, oracle_of, run_ordering
 from periplus.lab.simulate.stored_webs import ranked, store_web, stored_web
 from periplus.lab.simulate.web import Web, web_from_edges
-from periplus.lab.simulate.workers import Progress, run_jobs
+from periplus.lab.simulate.workers import run_jobs
 from periplus.model import ConfigError, Site, Url, UsageError
 from periplus.policy.ordering import RandomOrder
 
@@ -185,19 +186,6 @@ def test_workers_change_nothing(results: list[OrderingResult]) -> None:
     assert without_cpu(again) == without_cpu(results)
     assert told[-1] == (8000, 8000)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
-
-
-def halve(job: int, progress: Progress) -> int:
-    """A job for workers: even numbers only."""
-    progress(1, 2)
-    if job % 2:
-        raise ConfigError(f"{job} is odd", hint="even ones")
-    return job // 2
-
-
-def end_at_once(job: int, progress: Progress) -> int:
-    """A job that ends its process, as a system out of memory would."""
-    raise SystemExit(job)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -73,7 +73,7 @@ def test_workers_come_to_the_same_table(web: Web, table: dict[tuple[int, float],
     again = speedups(
         web,
         connections=(1, 8),
-        bandwidths=(2e7, 1e5),
+        bandwidths=(2e7,),
         network=NetworkSettings(delay=1.0),
         workers=2,
         progress=lambda *at: told.append(at),

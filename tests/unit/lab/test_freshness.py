@@ -97,10 +97,10 @@ def test_parts_of_a_page_are_saved_up() -> None:
 @pytest.mark.parametrize("policy", refresh_policies())
 def test_budget_and_seed_are_kept(policy: str) -> None:
     """No policy fetches more than it may, and a seed decides everything."""
-    span = window(generate_histories(HistorySettings(pages=500, days=40, is_poisson=True, seed=3)))
+    span = window(generate_histories(HistorySettings(pages=250, days=30, is_poisson=True, seed=3)))
     for budget in (0.013, 0.2, 1.0):
         told = simulate_freshness(span, policy, budget, seed=7)
-        assert told.fetches <= 500 * 40 * budget + 1e-6
+        assert told.fetches <= 250 * 30 * budget + 1e-6
         assert 0 <= told.needless <= 1
         assert 0 <= told.freshness <= 1
         assert told == simulate_freshness(span, policy, budget, seed=7)
@@ -134,7 +134,8 @@ def test_optimal_is_as_fresh_as_it_should_be() -> None:
     mix = HistorySettings(pages=3_000, days=400, is_poisson=True, seed=2, intervals=(2.0, 7.0, 30.0, 120.0, 365.0))
     span = window(generate_histories(mix))
     rates = 1 / np.array(mix.intervals)[bars(mix)]
-    by_policy = {name: simulate_freshness(span, name, 1 / 20, rates=rates).freshness for name in refresh_policies()}
+    names = ("proportional", "uniform", "conventional", "optimal", "oracle")
+    by_policy = {name: simulate_freshness(span, name, 1 / 20, rates=rates).freshness for name in names}
     share = frequencies_for_freshness(rates, len(rates) / 20)
     assert by_policy["optimal"] == pytest.approx(expected_freshness(rates, share).mean(), abs=0.015)
     assert by_policy["proportional"] < by_policy["uniform"] < by_policy["conventional"] < by_policy["optimal"]

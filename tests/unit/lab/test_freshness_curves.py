@@ -116,7 +116,7 @@ def test_a_wrong_name_is_refused_before_hours_of_runs() -> None:
 def test_pages_that_really_changed(corpus: Path) -> None:
     """On years of real changes: told beats guessing, knowing all beats being told, and more budget is fresher."""
     histories = read_histories(corpus / "change_histories" / "changes.tsv.gz")
-    results = run_freshness(histories, refresh_policies(), [0.01, 0.1], days=240, settings=RefreshSettings(archives=0))
+    results = run_freshness(histories, refresh_policies(), [0.01, 0.1], days=120, settings=RefreshSettings(archives=0))
     _, table = freshness_table(results, "freshness")
     low, high = np.array([table[name][0] for name in table]).T
     assert (low < high).all()

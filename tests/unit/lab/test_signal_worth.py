@@ -15,7 +15,7 @@ SMALL = NoisySettings(sites=4, pages=20, days=30)
 def test_every_quality_at_every_budget() -> None:
     """A row each, with its interval; the curves are those of the first policy, and of who hears nothing."""
     rows = run_signals(
-        replace(SMALL, days=10),
+        replace(SMALL, days=6),
         ("learned", "deaf"),
         qualities=("good", "useless"),
         budgets=(0.2, 0.5),

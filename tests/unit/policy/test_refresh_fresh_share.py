@@ -34,7 +34,7 @@ def test_the_interval_holds_the_share_of_each_site(visits: int) -> None:
     random = np.random.default_rng(visits)
     rates = np.concatenate((np.repeat((5.0, 0.01), 600), np.exp(random.uniform(np.log(0.01), np.log(3.0), 1200))))
     pages = [visited(rate, list(random.uniform(0.3, 3.0, visits)), random) for rate in rates]
-    for days, widest in ((0.2, 0.25), (1.0, 0.12), (5.0, 0.12)):
+    for days, widest in ((0.2, 0.25), (1.0, 0.12)):
         for first in (0, 1200):
             told = fresh_share(pages[first : first + 1200], [0] * 1200, [SiteEvidence()], NOW + days * DAY)
             true = float(np.exp(-rates[first : first + 1200] * days).mean())
