@@ -56,7 +56,7 @@ class ServedDomains:
         hurried: dict[str, object] = {
             "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "politeness.ip_delay": 0.0,
             "retries.max_attempts": 1, "retries.backoff": 0.01, "scope.kind": "host",
-            "wire.timeout": 2.0, "wire.sitemap_timeout": 2.0, "wire.low_speed_time": 60,
+            "wire.timeout": 5.0, "wire.sitemap_timeout": 5.0, "wire.low_speed_time": 60,
         }  # fmt: skip
         where: dict[str, object] = {"wire.proxy": self.proxy} if self._by_proxy else {"dns.hosts": self.addresses}
         return hurried | where

@@ -35,6 +35,7 @@ PORT, LAB_PORT = 6379, 8000
 NETWORK = "10.213.0"
 HEAD = f"{NETWORK}.1"
 ENVIRONMENT = {
+    "RAY_worker_niceness": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",  # said, since Ray goes by what lies at home otherwise; this network is private
     "PYTHONPATH": str(ROOT),

@@ -52,7 +52,8 @@ def command_of(process: int) -> str:
 def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
     """`nodes` nodes with `processors` processors each."""
     sources = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": sources}
+    # At Ray's own niceness of 15, actors hardly run beside other tests.
+    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "PYTHONPATH": sources}
     arguments = [sys.executable, "-m", "tests.system.raylets", str(nodes), str(processors), str(folder)]
     host = subprocess.Popen(
         arguments, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -68,7 +68,7 @@ def test_killed_at_thirty_moments(large_lab: RunningLab, tmp_path: Path) -> None
 
 def test_killed_in_front_of_operations_on_the_disk(lab: RunningLab, tmp_path: Path) -> None:
     """In commits, while a WARC file is full and the next begins, while rows become Parquet, and in recovery."""
-    strike_and_compare(lab, tmp_path, lives=10, seed=0)
+    strike_and_compare(lab, tmp_path, lives=6, seed=0)
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def test_machines_are_lost_in_front_of_operations_on_the_disk(lab: RunningLab, t
     what: Asked = asked(lab, engine__checkpoint_outcomes=7, cluster__local_state=str(tmp_path / "disk"))
     chance = random.Random(1)
     births = []
-    for _ in range(7):
+    for _ in range(5):
         process = begin(tmp_path / "killed", what, chance.choice((chance.randrange(60), chance.randrange(500))))
         process.join(600)
         births.append(time.time())

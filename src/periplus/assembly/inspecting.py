@@ -109,7 +109,8 @@ def _state_part(layout: Layout, number: int) -> Part:
 
 def _deep_problem(folder: Path) -> str:
     """Read every row of a state that has no seal, in a process that may die of it."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")  # it imports this once for all states
+    context.set_forkserver_preload([__name__])
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_read_all, args=(folder, sender))
     process.start()

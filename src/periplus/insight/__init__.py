@@ -10,6 +10,18 @@ These load DuckDB, so this package does not import them. Where links or sketches
 partitions of them in the folder of a `workplace`; `executors` run the jobs on this machine, `periplus.cluster` on many.
 """
 
-from . import changes, listed, survey, ulinks
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import changes, listed, survey, ulinks
 
 __all__ = ["changes", "listed", "survey", "ulinks"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a module of this package when it is first used: most commands need none of them."""
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
