@@ -114,6 +114,8 @@ class WebSubReceiver:
         subscription = None if subscriber is None else subscriber.subscriptions.get(token)
         if subscriber is None or subscription is None:
             return Result.UNKNOWN, Answer(404, "There is no such subscription.")
+        if not subscription.is_active(time.time()):
+            return Result.UNKNOWN, Answer(410, "This subscription has ended.")
         method = websub.check_signature(
             signature, body, subscription.secret.encode(), accepts_sha1=not subscription.is_strong
         )
