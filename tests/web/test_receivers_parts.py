@@ -139,6 +139,16 @@ def test_retries_of_a_key() -> None:
     assert keys.checked(claim(), answer(500), now) is KeyState.WRONG
 
 
+def test_check_that_was_not_completed() -> None:
+    """A fault on our side does not block the host: the key is checked again."""
+    keys = KeyChecks(0.0)
+    keys.add(claim(), 0.0)
+    keys.take_due(0.0)
+    keys.check_again(claim(), 0.0)
+    assert keys.take_due(RETRIES[-1] - 1) == []
+    assert keys.take_due(RETRIES[-1]) == [claim()]
+
+
 def test_hosts_are_asked_politely() -> None:
     """One request at a time to a host, with the delay in between; other hosts do not wait."""
     keys = KeyChecks(5.0)
@@ -251,7 +261,8 @@ def test_hubs_of_feeds() -> None:
 def test_counts() -> None:
     """In a fixed order, without what did not occur."""
     counts = MessageCounts()
-    counts.add(Kind.WEBSUB, Result.ACCEPTED, 2)
+    counts.add(Kind.WEBSUB, Result.ACCEPTED)
+    counts.add(Kind.WEBSUB, Result.ACCEPTED)
     counts.add(Kind.INDEXNOW, Result.HELD)
     assert counts.items() == [("indexnow", "held", 1), ("websub", "accepted", 2)]
     assert counts[Kind.CHANGED, Result.FULL] == 0

@@ -137,11 +137,15 @@ class NoCrawlRuns(UsageError):  # noqa: N818 - it is what is the case
     """No crawl of this collection runs, or it has no socket."""
 
 
+class CrawlRefused(CollectionError):  # noqa: N818 - it is what is the case
+    """The crawl did not do what was asked; the message and the hint are its own."""
+
+
 class ControlClient:
     """A connection to the crawl that runs in a folder. One thread may use it at a time.
 
     `ask(verb, **arguments)` returns the result as a dict: the verbs and their arguments are the structs above. It
-    raises `NoCrawlRuns` if no crawl runs there, and `CollectionError` with the crawl's own message if it refuses.
+    raises `NoCrawlRuns` if no crawl runs there, and `CrawlRefused`, with the crawl's own message, if it refuses.
     After `discover` and `submit` have returned, a crawl that is killed still knows the URLs.
 
         ControlClient(folder).ask("discover", urls=[...], dates=[1767225600.0, None])
@@ -173,7 +177,7 @@ class ControlClient:
         line = self.ask_raw(msgspec.json.encode({"verb": verb, **arguments}))
         answer = msgspec.json.decode(line, type=dict[str, Any])
         if "result" not in answer:
-            raise CollectionError(str(answer.get("error", "no answer")), hint=str(answer.get("hint", "")))
+            raise CrawlRefused(str(answer.get("error", "no answer")), hint=str(answer.get("hint", "")))
         return dict(answer["result"])
 
     def discover(self, urls: Sequence[str], dates: Sequence[float | None] = ()) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from periplus.model import UsageError
+from periplus.web.crawl_process import crawling
 from periplus.web.extra import check_installed
 from periplus.web.served import DEFAULT_PORT, served_with
 
@@ -41,12 +43,16 @@ def serve(
     receive: Annotated[
         bool, typer.Option("--receive", help="Receive messages of sites: IndexNow, WebSub, sitemap pings.")
     ] = False,
+    crawl: Annotated[bool, typer.Option("--crawl", help="Run the crawl of each collection beside the server.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Watch each collection beside the server.")] = False,
 ) -> None:
     """Serve collections in a browser: search, pages about a collection, an API. Ctrl-C stops.
 
     Example: periplus serve docs
     """
     check_installed()
+    if crawl and watch:
+        raise UsageError("--crawl and --watch exclude each other", hint="watch begins when the crawl is complete")
     from periplus.web.running import serve as run
 
     served, new_token = served_with(
@@ -67,7 +73,8 @@ def serve(
         console.print(Text(f"Serving {', '.join(served.collections)} at {url}", style="bold"), soft_wrap=True)
         console.print(Text("Ctrl-C stops.", style="dim"))
 
-    run(served, started, lambda: os._exit(INTERRUPTED))
+    with crawling(collections if crawl or watch else (), "watch" if watch else "crawl"):
+        run(served, started, lambda: os._exit(INTERRUPTED))
 
 
 def _show_requests() -> None:

@@ -153,6 +153,7 @@ class Engine:
         self.committed_rows = machine.meta.tables  # the mark of the tables as of the last commit (see `store.tables`)
         self._uncommitted = self._logged = 0
         now = clock.now()
+        self.committed_at, self.commit_seconds = now, 0.0  # up to when all is committed, and how long that took
         self._commit_at = now + settings.checkpoint_interval
         self._review_at = now + _REVIEW_EVERY * speed
         self.is_stopping = self.is_paused = False
@@ -323,9 +324,8 @@ class Engine:
 
     def next_visits(self) -> Sequence[NextVisit]:
         """The next revisits and their reasons, if the collection is watched."""
-        if not self._machine.revisits.is_watching:
-            return ()
-        return self._machine.revisits.upcoming(self._clock.now(), _UPCOMING)
+        revisits = self._machine.revisits
+        return revisits.upcoming(self._clock.now(), _UPCOMING) if revisits.is_watching else ()
 
     def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
         """What is to be sent to other shards: places, batches, receipts."""
@@ -400,7 +400,7 @@ class Engine:
         now = self._clock.now()
         are_many = max(self._uncommitted, self._logged // 4) >= self._settings.checkpoint_outcomes
         if self._uncommitted == 0 and not are_many:
-            self._commit_at = max(self._commit_at, now + self._settings.checkpoint_interval / 2)
+            self.committed_at, self._commit_at = now, max(self._commit_at, now + self._settings.checkpoint_interval / 2)
             return False
         return now >= self._commit_at or are_many or self._state.uncommitted >= self._settings.checkpoint_rows
 
@@ -420,7 +420,8 @@ class Engine:
         self._outbound.committed(meta.moved)
         self._uncommitted = self._logged = 0
         now = self._clock.now()
-        wait = (now - began_at) / self._settings.checkpoint_share
+        self.committed_at, self.commit_seconds = now, now - began_at
+        wait = self.commit_seconds / self._settings.checkpoint_share
         self._commit_at = now + max(self._settings.checkpoint_interval, wait)
 
     def finish_reading(self) -> None:

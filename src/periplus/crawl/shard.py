@@ -81,6 +81,7 @@ class Status(Struct, frozen=True):
     other shards is acknowledged. When it is both, `sent` and `taken` are the numbers of the last batches sent to and
     taken from each other shard. `bid` is for the visit market of a watch; `claims` are its address claims, if there are
     other shards. `tables` is the committed mark of its tables: rows up to there are stored and can be read.
+    The last commit was at `committed_at` and took `commit_seconds`.
     """
 
     shard: int
@@ -95,6 +96,8 @@ class Status(Struct, frozen=True):
     bid: Bid | None = None
     claims: ClaimsReport | None = None
     tables: bytes | None = None
+    committed_at: float = 0.0
+    commit_seconds: float = 0.0
 
     @property
     def wants_more(self) -> bool:
@@ -196,6 +199,8 @@ class Shard:
             engine.bid(),
             engine.claims_report(),
             engine.committed_rows,
+            engine.committed_at,
+            engine.commit_seconds,
         )
 
     def wake(self) -> None:

@@ -61,7 +61,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     """Bytes of a request body."""
     timeout: float = 30.0
     """Seconds for a request to arrive, for an answer to begin, and for a client that does not read."""
-    max_connections: int = 100
+    max_connections: int = 250
     """Connections at once; more are answered with 503."""
 
     @property

@@ -104,7 +104,7 @@ class Frontier:
         self.politeness = self._politeness = politeness or PolitenessSettings()
         self._retries = retries or RetrySettings()
         self.page_budget = saved.page_budget
-        self._leases = Leases(saved.leases)
+        self.leases = self._leases = Leases(saved.leases)
         self._pages_out = sum(lease.is_of_page for lease in saved.leases)
         self._refused = 0
         self._gate = RobotsGate(state.robots, agent)
