@@ -118,6 +118,17 @@ class Chromium:
         self("Emulation.setEmulatedMedia", features=[scheme])
         self._events.clear()
         self("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
+        self._wait_for_load()
+
+    visit = open
+
+    def act(self, script: str) -> None:
+        """Run an expression that leads to another page, and wait for that."""
+        self._events.clear()
+        self("Runtime.evaluate", expression=script)
+        self._wait_for_load()
+
+    def _wait_for_load(self) -> None:
         while "Page.loadEventFired" not in self._events:
             self._heard()
 
