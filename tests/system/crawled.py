@@ -235,6 +235,10 @@ def captures(folder: Path) -> Iterable[tuple[str, str]]:
                     yield record.rec_headers["WARC-Target-URI"], record.rec_type
 
 
+UNEQUAL = ("sources", "found_again", "durations", "seconds")
+"""What is counted and may differ between two crawls of one web: it depends on what came first, and on the clock."""
+
+
 def tallied(folder: Path) -> dict[str, object]:
     """What was counted, by all shards together. Who was met twice by a source, the later time first, counts twice."""
     total = CrawlStats()
@@ -243,7 +247,7 @@ def tallied(folder: Path) -> dict[str, object]:
         state = DiskState.read_only(layout.shard(number), shard=number)
         total += (state.meta(ShardMeta) or ShardMeta()).stats
         state.close()
-    return {name: getattr(total, name) for name in total.__struct_fields__ if name != "sources"}
+    return {name: getattr(total, name) for name in total.__struct_fields__ if name not in UNEQUAL}
 
 
 def unrecorded(visits: Iterable[Visit], folder: Path) -> Counter[str]:

@@ -34,7 +34,9 @@ MAX_SEEDS = 10_000_000
 
 _LOCK = "crawl.lock"
 _DRAFT = ".new"
-_INNOCENT = frozenset({_LOCK, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT})
+_INNOCENT = frozenset(
+    {_LOCK, "control.sock", ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT}
+)
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 
 

@@ -34,7 +34,8 @@ class Progress(Struct, frozen=True):
     request was made because every site with queued URLs had to rest. `elapsed` is the seconds since the crawl began,
     `at` the POSIX time of the reading. `setbacks` are the last failures of sites. `has_unread`: sitemaps list URLs that
     are not counted yet, so `left` is the least that can be. Of a watched collection: `freshness`, and `next_visits`,
-    the first one first.
+    the first one first. `leases` requests are out. The oldest of the last commits of all shards was at
+    `committed_at`; the longest took `commit_seconds`.
     """
 
     tally: CrawlStats
@@ -59,6 +60,9 @@ class Progress(Struct, frozen=True):
     has_unread: bool = False
     freshness: Freshness | None = None
     next_visits: tuple[NextVisit, ...] = ()
+    leases: int = 0
+    committed_at: float = 0.0
+    commit_seconds: float = 0.0
 
     @property
     def errors(self) -> int:
@@ -112,6 +116,9 @@ class Meter:
             has_unread=total.has_unread,
             freshness=_freshness(statuses),
             next_visits=_next_visits(statuses),
+            leases=total.leases,
+            committed_at=min((status.committed_at for status in statuses), default=0.0),
+            commit_seconds=max((status.commit_seconds for status in statuses), default=0.0),
         )
 
     def _rate(self) -> float:
@@ -170,4 +177,5 @@ def _together(parts: Sequence[FrontierStats]) -> FrontierStats:
         longest=max((part.longest for part in parts), default=0.0),
         setbacks=tuple(chain.from_iterable(part.setbacks for part in parts)),
         has_unread=any(part.has_unread for part in parts),
+        leases=sum(part.leases for part in parts),
     )

@@ -1,23 +1,31 @@
 """One run of a crawl, from its opening to its summary: what the command line and programs have in common.
 
 The caller holds the lock of the collection, iterates over `progress` of the crawl that `open` returns, gives each list
-of statuses to `read`, and calls `end` once. Between two crawls of one run the number of shards may change.
+of statuses to `read`, and calls `end` once. Between two crawls of one run the number of shards may change. In a `with`
+block the run answers on its control socket (`control`).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.shard import Status
+from periplus.crawl.shard import Controls, Status
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.crawl.stats import CrawlStats
 
 from .collection import Collection, tally_of
+from .control_server import ControlServer
 from .opening import open_crawl, settle
 from .parts import NO_PARTS, OwnParts
 from .progress import Meter, Progress
 from .summary import Summary, summary_of
+
+log = logging.getLogger(__name__)
 
 
 class CrawlRun:
@@ -45,10 +53,38 @@ class CrawlRun:
         self._parts = parts
         self._before = tally_of(collection.layout)
         self._clock = SystemClock()
-        self._began_at = self._clock.now()
-        self._meter = Meter(self._began_at, limit=collection.config.crawl.limit, work=work)
+        self.began_at = self._clock.now()
+        self._meter = Meter(self.began_at, limit=collection.config.crawl.limit, work=work)
         self._crawl: Crawl | None = None
+        self._server: ControlServer | None = None
+        self.controls = Controls()
+        """What clients of the control socket have asked for in this run."""
+        self.kind = "watch" if watches else "refresh" if revisits_only else "crawl"
         self.progress = Progress(self._before, shards=collection.workers, limit=collection.config.crawl.limit)
+
+    def __enter__(self) -> Self:
+        """Listen on the control socket; a file system without sockets only costs that."""
+        try:
+            self._server = ControlServer(self)
+        except OSError as error:
+            log.warning("no control socket in %s: %s", self.folder, error)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    @property
+    def folder(self) -> Path:
+        """The collection."""
+        return self.collection.folder
+
+    @property
+    def crawl(self) -> Crawl | None:
+        """The crawl that was opened last."""
+        return self._crawl
 
     def open(self, collection: Collection | None = None) -> Crawl:
         """The crawl, to be iterated over; of the same collection with another number of shards, if one is given."""
@@ -64,6 +100,8 @@ class CrawlRun:
             gather=self._gather,
             parts=self._parts,
         )
+        if self.controls != Controls():
+            self._crawl.control(self.controls)
         return self._crawl
 
     def read(self, statuses: Sequence[Status]) -> Progress:
@@ -75,7 +113,7 @@ class CrawlRun:
     @property
     def elapsed(self) -> float:
         """Seconds since the run began."""
-        return self._clock.now() - self._began_at
+        return self._clock.now() - self.began_at
 
     def end(self) -> Summary:
         """After the last shard has closed: index the archive, and return the summary."""

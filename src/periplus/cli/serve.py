@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from periplus.model import UsageError
+from periplus.web.crawl_process import crawling
 from periplus.web.extra import check_installed
 from periplus.web.served import DEFAULT_PORT, served_with
 
@@ -38,12 +40,16 @@ def serve(
     public_url: Annotated[
         str, typer.Option("--public-url", metavar="URL", help="Address behind a reverse proxy on this machine.")
     ] = "",
+    crawl: Annotated[bool, typer.Option("--crawl", help="Run the crawl of each collection beside the server.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Watch each collection beside the server.")] = False,
 ) -> None:
     """Serve collections in a browser: search, pages about a collection, an API. Ctrl-C stops.
 
     Example: periplus serve docs
     """
     check_installed()
+    if crawl and watch:
+        raise UsageError("--crawl and --watch exclude each other", hint="watch begins when the crawl is complete")
     from periplus.web.running import serve as run
 
     served, new_token = served_with(
@@ -63,7 +69,8 @@ def serve(
         console.print(Text(f"Serving {', '.join(served.collections)} at {url}", style="bold"), soft_wrap=True)
         console.print(Text("Ctrl-C stops.", style="dim"))
 
-    run(served, started, lambda: os._exit(INTERRUPTED))
+    with crawling(collections if crawl or watch else (), "watch" if watch else "crawl"):
+        run(served, started, lambda: os._exit(INTERRUPTED))
 
 
 def _show_requests() -> None:

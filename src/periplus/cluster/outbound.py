@@ -19,7 +19,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.crawl.shard import ShardOutput
-from periplus.crawl.sharding.messages import STATUS_INTERVAL, Posted, ShardFailure, ShardStopped, StatusReport, Stop
+from periplus.crawl.sharding.messages import (
+    STATUS_INTERVAL,
+    Posted,
+    Reply,
+    ShardFailure,
+    ShardStopped,
+    StatusReport,
+    Stop,
+)
 
 from .links import Inbox, Links, Transfer
 from .messages import Lease, Renewal
@@ -129,6 +137,8 @@ class Outbound:
                     self._links.add(post)
                 case StatusReport():
                     self._report = post
+                case Reply():  # questions are not sent to other machines
+                    pass
                 case _:
                     self._last = post
                     return

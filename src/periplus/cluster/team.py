@@ -16,10 +16,10 @@ from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
-from periplus.crawl.shard import MakeShard, Status
+from periplus.crawl.shard import Controls, MakeShard, Question, Status
 from periplus.crawl.sharding import Gather
-from periplus.crawl.sharding.messages import STATUS_INTERVAL, Announcements, by_owner
-from periplus.model import CollectionError, CollectionInUse, Discovery, UsageError
+from periplus.crawl.sharding.messages import STATUS_INTERVAL, Announcements, Reply, by_owner
+from periplus.model import CollectionError, CollectionInUse, Discovery, Url, UsageError
 
 from .actors import COORDINATOR, CoordinatorActor, Plan, ShardActor, shard_name
 from .connection import LOCAL, connected, processors
@@ -119,9 +119,32 @@ class RayTeam:
                     ) from error
                 time.sleep(1.0)
 
-    def announce(self, discoveries: Sequence[Discovery]) -> None:
+    def announce(self, discoveries: Sequence[Discovery]) -> int:
         """Send each to the shard that has its site; a shard that is started again gets it again."""
         self._announcements.add(discoveries)
+        return self._announcements.last
+
+    def has_kept(self, number: int) -> bool:
+        """Whether every shard has committed this announcement and all before it."""
+        return self._announcements.are_kept_to(number)
+
+    def extend_scope(self, places: Sequence[Url]) -> None:  # noqa: ARG002
+        """Not on a cluster."""
+        raise _not_here("widen the scope")
+
+    def control(self, controls: Controls) -> None:  # noqa: ARG002
+        """Not on a cluster."""
+        raise _not_here("pause, pace, exclude or prefer")
+
+    follows_controls = True
+
+    def ask(self, number: int, question: Question) -> int:  # noqa: ARG002
+        """Questions are not sent to other machines: no shard answers."""
+        return 0
+
+    def replies(self) -> list[Reply]:
+        """None."""
+        return []
 
     def poll(self, timeout: float) -> None:
         """Wait, then ask the coordinator how the crawl goes."""
@@ -210,3 +233,9 @@ class RayTeam:
         for actor in [*self._shards, self._coordinator]:
             if actor is not None:
                 self._ray.kill(actor, no_restart=True)
+
+
+def _not_here(what: str) -> UsageError:
+    return UsageError(
+        f"a crawl on a cluster cannot {what} while it runs", hint="stop it, change its settings, and continue"
+    )

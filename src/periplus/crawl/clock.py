@@ -95,6 +95,17 @@ class RateLimiter:
     counts_robots = True
 
     def __init__(self, rate: float, now: float, shard: int = 0, shards: int = 1) -> None:
+        self._shard, self._shards, self._first_rate = shard, shards, rate
+        self._limit(rate, now)
+
+    def change(self, rate: float | None, now: float) -> None:
+        """Set another rate from now on; `None`: the first one."""
+        rate = self._first_rate if rate is None else rate
+        if rate != self.rate:
+            self._limit(rate, now)
+
+    def _limit(self, rate: float, now: float) -> None:
+        self.rate, shard, shards = rate, self._shard, self._shards
         whole = math.floor(rate)
         interval = 1 / (whole or rate or 1.0)
         self._is_unlimited = not rate

@@ -53,6 +53,7 @@ from .inputs import (
     ScopeExtended,
     SharesSet,
     SitemapsSubmitted,
+    Steered,
     Tick,
     VisitBudgetSet,
 )
@@ -137,7 +138,7 @@ class Engine:
         speed: float = 1.0,
     ) -> None:
         self._settings = settings
-        self._machine = machine
+        self.machine = self._machine = machine
         self._wire = wire
         self._archive = archive
         self._tables = tables
@@ -152,9 +153,10 @@ class Engine:
         self.committed_rows = machine.meta.tables  # the mark of the tables as of the last commit (see `store.tables`)
         self._uncommitted = self._logged = 0
         now = clock.now()
+        self.committed_at, self.commit_seconds = now, 0.0  # up to when all is committed, and how long that took
         self._commit_at = now + settings.checkpoint_interval
         self._review_at = now + _REVIEW_EVERY * speed
-        self.is_stopping = False
+        self.is_stopping = self.is_paused = False
 
     # the loop
 
@@ -177,14 +179,14 @@ class Engine:
             self.checkpoint()
 
     def _slots(self, now: float) -> int:
-        if self.is_stopping or self._machine.is_full:
+        if self.is_stopping or self.is_paused or self._machine.is_full:
             return 0
         return min(self._wire.free_slots, self._limiter.room(now))
 
     def _time_to_wait(self, now: float, timeout: float) -> float:
         if self._machine.wants_tick(now):
             return 0.0
-        if self.is_stopping or not self._wire.free_slots or self._machine.is_full:
+        if self.is_stopping or self.is_paused or not self._wire.free_slots or self._machine.is_full:
             return timeout
         next_at = self._machine.frontier.next_at if self._limiter.room(now) else self._limiter.next_at(now)
         return timeout if next_at is None else min(max(next_at - now, 0.0) / self._speed, timeout)
@@ -285,6 +287,15 @@ class Engine:
         """Take places into the scope that seeds have moved to."""
         self._apply([ScopeExtended(tuple(places), self._clock.now())])
 
+    def steer(self, excluded: Sequence[str], preferred: Sequence[str], allowed: Sequence[str]) -> None:
+        """Patterns of URLs that people exclude or prefer, or allow again."""
+        self._apply([Steered(tuple(excluded), tuple(preferred), tuple(allowed), self._clock.now())])
+
+    def set_rate(self, rate: float | None) -> None:
+        """How many requests all shards together may start in a second; 0: any number; `None`: as at first."""
+        if isinstance(self._limiter, RateLimiter):
+            self._limiter.change(rate, self._clock.now())
+
     # what others see
 
     @property
@@ -313,9 +324,8 @@ class Engine:
 
     def next_visits(self) -> Sequence[NextVisit]:
         """The next revisits and their reasons, if the collection is watched."""
-        if not self._machine.revisits.is_watching:
-            return ()
-        return self._machine.revisits.upcoming(self._clock.now(), _UPCOMING)
+        revisits = self._machine.revisits
+        return revisits.upcoming(self._clock.now(), _UPCOMING) if revisits.is_watching else ()
 
     def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
         """What is to be sent to other shards: places, batches, receipts."""
@@ -390,7 +400,7 @@ class Engine:
         now = self._clock.now()
         are_many = max(self._uncommitted, self._logged // 4) >= self._settings.checkpoint_outcomes
         if self._uncommitted == 0 and not are_many:
-            self._commit_at = max(self._commit_at, now + self._settings.checkpoint_interval / 2)
+            self.committed_at, self._commit_at = now, max(self._commit_at, now + self._settings.checkpoint_interval / 2)
             return False
         return now >= self._commit_at or are_many or self._state.uncommitted >= self._settings.checkpoint_rows
 
@@ -410,7 +420,8 @@ class Engine:
         self._outbound.committed(meta.moved)
         self._uncommitted = self._logged = 0
         now = self._clock.now()
-        wait = (now - began_at) / self._settings.checkpoint_share
+        self.committed_at, self.commit_seconds = now, now - began_at
+        wait = self.commit_seconds / self._settings.checkpoint_share
         self._commit_at = now + max(self._settings.checkpoint_interval, wait)
 
     def finish_reading(self) -> None:

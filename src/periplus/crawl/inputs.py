@@ -158,6 +158,15 @@ class AdoptionEnded(Struct, frozen=True, array_like=True, tag=16):
     is_counted: bool = True
 
 
+class Steered(Struct, frozen=True, array_like=True, tag=17):
+    """Patterns of URLs that people exclude or prefer from now on, or allow again."""
+
+    excluded: tuple[str, ...]
+    preferred: tuple[str, ...]
+    allowed: tuple[str, ...]
+    at: float
+
+
 Input = (
     Discovered
     | Granted
@@ -175,6 +184,7 @@ Input = (
     | Restarted
     | Adopted
     | AdoptionEnded
+    | Steered
 )
 
 

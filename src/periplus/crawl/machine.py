@@ -36,7 +36,16 @@ from periplus.policy.sitemaps import RankOf
 from periplus.store import State, WarcEnd
 from periplus.urls import site_of
 
-from .frontier import Frontier, FrontierSettings, FrontierState, PolitenessSettings, RetrySettings, SiteRecords
+from .frontier import (
+    Frontier,
+    FrontierSettings,
+    FrontierState,
+    PolitenessSettings,
+    Preview,
+    RetrySettings,
+    SiteRecords,
+    preview,
+)
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -58,6 +67,7 @@ from .inputs import (
     ScopeExtended,
     SharesSet,
     SitemapsSubmitted,
+    Steered,
     Tick,
     VisitBudgetSet,
 )
@@ -243,6 +253,8 @@ class Machine:
                     self._forget_links(now)
             case SitemapsSubmitted():
                 self.sitemaps.discovery.submit(now)
+            case Steered():
+                self.frontier.steer(given.excluded, given.preferred, given.allowed, now)
             case AddressesReviewed():
                 self.frontier.schedule.addresses.review(now)
             case Flushed():
@@ -407,6 +419,10 @@ class Machine:
         if not self.frontier.is_idle:
             return False
         return self.frontier.is_satisfied or self._settings.revisits_only or self.sitemaps.is_idle(now)
+
+    def preview(self, pattern: str) -> Preview:
+        """Which waiting URLs a pattern matches."""
+        return preview(self._state.queues, pattern)
 
     def check_invariants(self) -> None:
         """What must hold between any two inputs."""

@@ -112,6 +112,10 @@ class ShardRouter:
         self.moved += news
         return bool(news)
 
+    def outside(self, urls: Sequence[Url]) -> list[Url]:
+        """Those that are not in the scope."""
+        return [url for url in urls if not self._scope.holds(url)]
+
     def receive(self, batch: Batch) -> Sequence[Discovery]:
         """The discoveries of a batch from another shard: none if it came before."""
         return batch.discoveries if self._exchange.is_new(batch) else ()

@@ -14,9 +14,9 @@ from periplus.model import Batch, Discovery, Url
 from periplus.policy.refresh import Bid
 
 from .engine import Engine
-from .frontier import AddressShares, ClaimsReport
+from .frontier import AddressShares, ClaimsReport, Preview
 from .revisit import Freshness, NextVisit
-from .stats import CrawlStats, FrontierStats
+from .stats import CrawlStats, FrontierStats, SiteNow, largest_sites
 
 
 class ShardOutput(Struct, frozen=True):
@@ -33,6 +33,47 @@ class ShardOutput(Struct, frozen=True):
         return bool(self.batches or self.receipts or self.places)
 
 
+class Controls(Struct, frozen=True):
+    """What people have asked of a running crawl, in all: each value replaces the one before.
+
+    `rate` is requests a second of all shards together; 0: any number, `None`: as the settings say. Of the patterns,
+    `excluded` and `preferred` are added to those that hold already, and `allowed` are dropped from these.
+    """
+
+    is_paused: bool = False
+    rate: float | None = None
+    excluded: tuple[str, ...] = ()
+    preferred: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def patterns(self) -> tuple[tuple[str, ...], ...]:
+        """All that steers URLs."""
+        return self.excluded, self.preferred, self.allowed
+
+
+class Question(Struct, frozen=True):
+    """What a client asks of a shard.
+
+    `sites`: its longest queues, at most this many; `pattern`: which waiting URLs match; `urls`: which of these are
+    outside the scope.
+    """
+
+    sites: int = 0
+    pattern: str = ""
+    urls: tuple[Url, ...] = ()
+
+
+class ShardView(Struct, frozen=True):
+    """The answer of one shard to a `Question`. `excluded` and `preferred` are the patterns that hold."""
+
+    sites: tuple[SiteNow, ...] = ()
+    preview: Preview | None = None
+    outside: tuple[Url, ...] = ()
+    excluded: tuple[str, ...] = ()
+    preferred: tuple[str, ...] = ()
+
+
 class Status(Struct, frozen=True):
     """The state of a shard at one moment.
 
@@ -40,6 +81,7 @@ class Status(Struct, frozen=True):
     other shards is acknowledged. When it is both, `sent` and `taken` are the numbers of the last batches sent to and
     taken from each other shard. `bid` is for the visit market of a watch; `claims` are its address claims, if there are
     other shards. `tables` is the committed mark of its tables: rows up to there are stored and can be read.
+    The last commit was at `committed_at` and took `commit_seconds`.
     """
 
     shard: int
@@ -54,6 +96,8 @@ class Status(Struct, frozen=True):
     bid: Bid | None = None
     claims: ClaimsReport | None = None
     tables: bytes | None = None
+    committed_at: float = 0.0
+    commit_seconds: float = 0.0
 
     @property
     def wants_more(self) -> bool:
@@ -72,6 +116,7 @@ class Shard:
     def __init__(self, number: int, engine: Engine) -> None:
         self.number = number
         self._engine = engine
+        self._controls = Controls()
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
         """Add seeds or pinged URLs, durably; those of other shards' sites are sent there."""
@@ -112,6 +157,26 @@ class Shard:
         """Add URLs that seeds have moved to."""
         self._engine.extend_scope(places)
 
+    def set_controls(self, controls: Controls) -> None:
+        """Follow what people ask for. While it is paused no request begins; those under way end."""
+        before, self._controls = self._controls, controls
+        self._engine.is_paused = controls.is_paused
+        self._engine.set_rate(controls.rate)
+        if controls.patterns != before.patterns:
+            self._engine.steer(*controls.patterns)
+
+    def view(self, question: Question) -> ShardView:
+        """Answer a question about the shard. It changes nothing."""
+        machine = self._engine.machine
+        steering = machine.frontier.steering.state
+        return ShardView(
+            largest_sites(machine.frontier, question.sites) if question.sites else (),
+            machine.preview(question.pattern) if question.pattern else None,
+            tuple(machine.router.outside(question.urls)),
+            steering.excluded,
+            steering.preferred,
+        )
+
     @property
     def is_idle(self) -> bool:
         """Whether nothing is queued and nothing is being fetched."""
@@ -134,6 +199,8 @@ class Shard:
             engine.bid(),
             engine.claims_report(),
             engine.committed_rows,
+            engine.committed_at,
+            engine.commit_seconds,
         )
 
     def wake(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from itertools import islice
 
 from msgspec import Struct, field
@@ -18,6 +20,7 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     Lane,
+    Located,
     NotModified,
     Purpose,
     Redirected,
@@ -28,12 +31,23 @@ from periplus.store import State
 
 from .frontier import Frontier, Setback, Stage, delay_after
 
+DURATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Seconds: the upper bounds of the classes in which durations of fetches are counted."""
+_BUCKETS = (*(f"{bound:g}" for bound in DURATIONS), "more")
+_MAX_TYPES = 32
+"""Media types that are counted one by one; servers may invent any number."""
+_OUTCOMES = {Fetched: "fetched", NotModified: "not-modified", Redirected: "redirected", Failed: "failed"}
+
 
 class CrawlStats(Struct):
     """Counts since the collection began. `errors`, `excluded` and `refused` are by reason, `sources` by source.
 
     Of the pages, `new` were fetched for the first time, `changed` and `same` again, and `copies` had a text that was
     known by another URL. `robots` and `files` were answered as well: robots.txt files, sitemaps and feeds.
+
+    For metrics: of `sources`, `found_again` were known from another source; `outcomes` are by outcome and purpose
+    (`fetched page`), `types` by media type of pages; `durations` counts fetches by the bound of their class in seconds
+    (`DURATIONS`; `more`: longer ones), which took `seconds` together.
     """
 
     fetches: int = 0
@@ -50,6 +64,11 @@ class CrawlStats(Struct):
     sources: dict[str, int] = field(default_factory=dict)
     robots: int = 0
     files: int = 0
+    found_again: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[str, int] = field(default_factory=dict)
+    types: dict[str, int] = field(default_factory=dict)
+    durations: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
 
     def __add__(self, other: CrawlStats) -> CrawlStats:
         total = CrawlStats()
@@ -65,8 +84,10 @@ class CrawlStats(Struct):
     def count(self, event: Event) -> None:
         """Count an event."""
         match event:
-            case Discovered(discovery=discovery):
+            case Discovered(discovery=discovery, is_new=is_new):
                 _add(self.sources, discovery.source.value)
+                if not is_new:
+                    _add(self.found_again, discovery.source.value)
             case Refused(reason=reason):
                 _add(self.refused, reason)
             case FetchEnded(outcome=outcome):
@@ -82,6 +103,8 @@ class CrawlStats(Struct):
             _add(self.excluded, outcome.reason)
             return
         self.fetches += 1
+        if not isinstance(outcome, Located):
+            self._count_duration(outcome)
         is_page = outcome.task.purpose is Purpose.PAGE
         if not is_page:
             self._count_file(outcome)
@@ -95,6 +118,7 @@ class CrawlStats(Struct):
                 elif is_page:
                     self.pages += 1
                     self.new += outcome.task.visited_at is None
+                    self._count_type(outcome)
             case Redirected(body=body):
                 self.downloaded += len(body)
                 self.redirects += is_page
@@ -102,6 +126,17 @@ class CrawlStats(Struct):
                 self.pages += 1
             case _:
                 pass
+
+    def _count_duration(self, outcome: Fetched | NotModified | Redirected | Failed) -> None:
+        _add(self.outcomes, f"{_OUTCOMES[type(outcome)]} {outcome.task.purpose.value}")
+        place = bisect_left(DURATIONS, outcome.duration)
+        _add(self.durations, _BUCKETS[place])
+        self.seconds += outcome.duration
+
+    def _count_type(self, outcome: Fetched) -> None:
+        kind = next((value for name, value in outcome.headers if name.lower() == "content-type"), "")
+        kind = kind.partition(";")[0].strip().lower()
+        _add(self.types, kind if kind in self.types or len(self.types) < _MAX_TYPES else "other")
 
     def _count_file(self, outcome: FetchOutcome) -> None:
         is_there = isinstance(outcome, NotModified) or (isinstance(outcome, Fetched) and outcome.status < 400)
@@ -147,6 +182,7 @@ class FrontierStats(Struct, frozen=True):
     `backing_off` counts resting sites that failed lately; `longest`: seconds that the longest queue takes at its site's
     own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
     read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
+    `leases` tasks are out.
     """
 
     known: int
@@ -162,6 +198,42 @@ class FrontierStats(Struct, frozen=True):
     longest: float = 0.0
     setbacks: tuple[Setback, ...] = ()
     has_unread: bool = False
+    leases: int = 0
+
+
+class SiteNow(Struct, frozen=True):
+    """An active site at a moment. `stage` is `resting`, `ready`, `busy` or `held`; `ready_at` is POSIX time.
+
+    `queued` URLs of it wait; `pages` were asked for and `bytes` fetched since the collection began; `failures` is the
+    number of failed requests since the last that succeeded; `retired` is why it was given up.
+    """
+
+    site: Site
+    stage: str
+    queued: int
+    pages: int
+    bytes: int
+    failures: int
+    ready_at: float
+    retired: str = ""
+
+
+def largest_sites(frontier: Frontier, most: int) -> tuple[SiteNow, ...]:
+    """The active sites with the longest queues."""
+    largest = nlargest(most, frontier.schedule, key=lambda active: (active.queue_length, active.site))
+    return tuple(
+        SiteNow(
+            active.site,
+            active.stage.name.lower(),
+            active.queue_length,
+            active.record.pages,
+            active.record.downloaded,
+            active.record.failures,
+            active.ready_at,
+            active.record.retired,
+        )
+        for active in largest
+    )
 
 
 _LOOKED_AT = 200
@@ -192,6 +264,7 @@ def frontier_stats(
         longest=_longest_queue(frontier),
         setbacks=tuple(setbacks),
         has_unread=has_unread or _has_files(frontier),
+        leases=len(frontier.leases),
     )
 
 

@@ -237,12 +237,13 @@ class Crawl:
     def _work(self, run: CrawlRun) -> None:
         """Run the crawl to its end, and wake the program whenever something was committed."""
         try:
-            self._crawl = run.open()
-            if self._is_stopping:
-                self._crawl.stop()
-            for statuses in self._crawl.progress():
-                run.read(statuses)
-                self._note(statuses)
+            with run:
+                self._crawl = run.open()
+                if self._is_stopping:
+                    self._crawl.stop()
+                for statuses in self._crawl.progress():
+                    run.read(statuses)
+                    self._note(statuses)
             self._summary = run.end()
         except BaseException as error:  # it is raised in the program's own thread
             self._error = error

@@ -23,7 +23,18 @@ from .middleware import Middleware
 from .rendering import HERE
 from .served import Served
 
-MODULES = ("login", "search_page", "search_api", "cached", "sites_api", "browse", "live", "receivers", "openapi")
+MODULES = (
+    "login",
+    "search_page",
+    "search_api",
+    "cached",
+    "sites_api",
+    "browse",
+    "live",
+    "metrics",
+    "receivers",
+    "openapi",
+)
 """The modules of this package with `routes()`, in the order of the navigation."""
 
 

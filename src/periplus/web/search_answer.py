@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from periplus.search import Hit, Query, Sitelink, parse_query
 
+from .counters import counters_of
 from .served import ServedCollection
 
 MAX_RESULTS = 50
@@ -111,6 +112,7 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
             asked.query, asked.count + 1, skip=(asked.page - 1) * asked.count, by_time=asked.sort == "newest"
         )
     took = (time.perf_counter() - began) * 1000
+    counters_of(collection).search(took / 1000)
     hits = _without_next(results.hits, asked.count)
     has_next = len(results.hits) > asked.count and (asked.page + 1) * asked.count <= MAX_DEPTH
     shows_copies = collection.shows_copies

@@ -129,7 +129,7 @@ def run(
     title = title or title_of("crawl", collection)
     failures = SeedFailures(collection.seeds)
     asked: Collection | None = collection
-    with Display(console, title, _aside(collection), view) as display:
+    with running, Display(console, title, _aside(collection), view) as display:
         display.show(running.progress)
         while asked is not None:
             collection = asked

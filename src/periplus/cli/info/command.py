@@ -34,6 +34,7 @@ from ..consoles import stdout_console
 from ..crawl.live import by_source, count, counted, size, top
 from .duplicates import duplicate_lines
 from .freshness import fresh_words, page_lines, site_lines
+from .live import say_live
 from .sources import balance_line, balance_table, source_lines
 
 
@@ -46,6 +47,9 @@ def info(
         bool,
         typer.Option("--all", help="Explain every reason, list more sites, and show each step of a site's budget."),
     ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the crawl that runs: rates, controls and the longest queues, as of now.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Show what is known of a collection, a site or a URL, and why. Works while a crawl runs.
@@ -53,6 +57,9 @@ def info(
     Example: periplus info docs docs.example.org
     """
     found = existing(collection)
+    if live:
+        say_live(collection, what, is_json=json)
+        return
     facts: CollectionFacts | SiteFacts | UrlFacts | None
     if what is None:
         facts = collection_facts(found)

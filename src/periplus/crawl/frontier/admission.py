@@ -30,6 +30,7 @@ from periplus.model import (
     Source,
     Url,
     UrlRecord,
+    Verdict,
 )
 from periplus.policy.filters import Guard
 from periplus.policy.ordering import level_of
@@ -41,6 +42,7 @@ from .politeness import PolitenessSettings, delay_after, is_temporary
 from .schedule import Schedule
 from .scores import Candidate, Scores
 from .site_records import SiteRecords
+from .steering import FIRST_LEVEL, Steering
 
 LANES = {
     Source.SEED: Lane.DISCOVERY,
@@ -72,6 +74,7 @@ class Admission:
         scores: Scores,
         revisits: Revisits,
         politeness: PolitenessSettings,
+        steering: Steering,
     ) -> None:
         self._state = state
         self._records = records
@@ -82,6 +85,7 @@ class Admission:
         self._scores = scores
         self._revisits = revisits
         self._politeness = politeness
+        self._steering = steering
 
     def admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         """Record discoveries, and queue those that are wanted and new: which those are."""
@@ -162,12 +166,13 @@ class Admission:
         """The place that a URL gets: listed ones by the score of their list, others by the ordering."""
         lane = LANES[discovery.source]
         score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
-        return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level_of(score))
+        level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
+        return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
 
     def _filter(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
         wanted = []
         for discovery in discoveries:
-            verdict = self._guard.judge(discovery)
+            verdict = self._judge(discovery)
             if isinstance(verdict, Reject):
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
@@ -176,6 +181,11 @@ class Admission:
             else:
                 wanted.append(discovery)
         return wanted
+
+    def _judge(self, discovery: Discovery) -> Verdict:
+        verdict = self._guard.judge(discovery)
+        pattern = self._steering.refusal(verdict.url if isinstance(verdict, Rewrite) else discovery.url)
+        return verdict if pattern is None or isinstance(verdict, Reject) else Reject("excluded", pattern)
 
     # seeds that are named again
 

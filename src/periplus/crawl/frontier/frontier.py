@@ -57,6 +57,7 @@ from .selection import CandidateSelector, file_name
 from .setbacks import Setbacks
 from .site import ActiveSite, Request
 from .site_records import SiteRecords
+from .steering import Steering, to_be_raised
 
 _RELEASED_TOGETHER = 1000
 """Postponed URLs that return to their queues in one `take`."""
@@ -103,7 +104,7 @@ class Frontier:
         self.politeness = self._politeness = politeness or PolitenessSettings()
         self._retries = retries or RetrySettings()
         self.page_budget = saved.page_budget
-        self._leases = Leases(saved.leases)
+        self.leases = self._leases = Leases(saved.leases)
         self._pages_out = sum(lease.is_of_page for lease in saved.leases)
         self._refused = 0
         self._gate = RobotsGate(state.robots, agent)
@@ -128,6 +129,7 @@ class Frontier:
             is_out = self._leases.holds
             self.scores = PriorityIndex(state, ordering, is_out=is_out, pages=saved.pages_done, saved=saved.scores)
         self.scores.queued_twice = saved.queued_twice
+        self.steering = self.scores.steering = Steering(saved.steering)
         self._admission = Admission(
             state,
             records,
@@ -138,6 +140,7 @@ class Frontier:
             scores=self.scores,
             revisits=revisits,
             politeness=self._politeness,
+            steering=self.steering,
         )
         self.setbacks = Setbacks(self._retries, random)
         self._preflight = SitePreflight(
@@ -154,6 +157,7 @@ class Frontier:
             politeness=self._politeness,
             retries=self._retries,
             balance=balance or BalanceSettings(),
+            steering=self.steering,
         )
         self._selector.revisits_waiting = saved.revisits_waiting
         self._reports = Reports(
@@ -200,6 +204,7 @@ class Frontier:
             self.schedule.rests_until,
             self.schedule.turn,
             self.scores.queued_twice,
+            self.steering.state,
         )
 
     # discover
@@ -233,6 +238,12 @@ class Frontier:
             self.schedule.raise_level(Site(site), level)
         if entries:
             self.schedule.queued(entries, now)
+
+    def steer(self, excluded: Sequence[str], preferred: Sequence[str], allowed: Sequence[str], now: float) -> None:
+        """Refuse URLs that match these patterns, fetch others first, and allow again what was refused."""
+        self.steering.change(excluded, preferred, allowed)
+        self.scores.raise_all(to_be_raised(self._state.queues, self.steering.prefers, self._leases.holds))
+        self._queued((), now)
 
     # take
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from .leases import Lease
 from .scores import ScoreState
+from .steering import SteeringState
 
 RandomState = tuple[int, tuple[int, ...], float | None]
 
@@ -13,7 +14,8 @@ RandomState = tuple[int, tuple[int, ...], float | None]
 class FrontierState(Struct, array_like=True):
     """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
 
-    `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores.
+    `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores; `steering` are
+    patterns that people gave while a crawl ran.
     """
 
     pages_done: int = 0
@@ -26,3 +28,4 @@ class FrontierState(Struct, array_like=True):
     rests_until: float = 0.0
     turn: int = 0
     queued_twice: int = 0
+    steering: SteeringState = SteeringState()

@@ -24,6 +24,8 @@ from periplus.policy.ordering import level_of, levels_of
 from periplus.store import State
 from periplus.urls import site_of
 
+from .steering import FIRST_LEVEL, Steering, SteeringState
+
 _CHUNK = 10_000
 """URLs moved together: enough to be fast, few enough to bound memory."""
 _VERY_OLD = 10**12
@@ -53,6 +55,8 @@ class FixedScores:
     def __init__(self, state: State) -> None:
         self._state = state
         self.pages = 0
+        self.steering = Steering(SteeringState())
+        self._raised: dict[str, int] = {}
 
     def unknown(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
         """Those that must be looked up: all."""
@@ -106,9 +110,16 @@ class FixedScores:
         """There is nothing to rank."""
         return []
 
+    def raise_all(self, tickets: Sequence[Ticket]) -> None:
+        """Move these URLs to the first level of their queues."""
+        self._state.queues.remove(tickets)
+        self._state.queues.push([replace(ticket.entry, level=FIRST_LEVEL) for ticket in tickets])
+        self._raised.update((ticket.entry.site, FIRST_LEVEL) for ticket in tickets)
+
     def raised(self) -> dict[str, int]:
-        """The sites of which a URL has moved up: none."""
-        return {}
+        """The sites of which a URL has moved up: because people prefer it, not by links."""
+        raised, self._raised = self._raised, {}
+        return raised
 
     def snapshot(self) -> ScoreState:
         """Nothing to remember."""
@@ -139,6 +150,7 @@ class PriorityIndex:
         self.pages = pages
         saved = saved or ScoreState(ranked_at=pages)
         self._ranked_at, self.pooled, self._left = saved.ranked_at, saved.pooled, saved.left
+        self.steering = Steering(SteeringState())
         self._raised: dict[str, int] = {}
 
     @property
@@ -178,7 +190,7 @@ class PriorityIndex:
     def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
         standing.worth += gain
         if self._learning is not None and standing.stage == Stage.WAITING:
-            level = level_of(self._score(standing))
+            level = self._level(url, standing)
             if level != standing.level and not self._is_out(url):
                 self._settle(url, standing, level)
 
@@ -186,6 +198,9 @@ class PriorityIndex:
         if self._learning is None:
             return standing.worth
         return self._learning.score_of(standing.worth, self.pages - standing.since)
+
+    def _level(self, url: Url, standing: UrlScore) -> int:
+        return FIRST_LEVEL if self.steering.prefers(url) else level_of(self._score(standing))
 
     def _settle(self, url: Url, standing: UrlScore, level: int) -> bool:
         """Move a URL to a level; whether that is another."""
@@ -196,6 +211,14 @@ class PriorityIndex:
         _wait(standing, self._state.queues.push([Queued(url, site, standing.lane, level)])[0])
         self._raised[site] = min(level, self._raised.get(site, level))
         return True
+
+    def raise_all(self, tickets: Sequence[Ticket]) -> None:
+        """Move these URLs to the first level of their queues."""
+        urls = [ticket.entry.url for ticket in tickets]
+        for ticket, standing in zip(tickets, self._state.standings.get(urls), strict=True):
+            if standing is not None and standing.place == ticket.place:
+                self._settle(ticket.entry.url, standing, FIRST_LEVEL)
+                self._state.standings.put([(ticket.entry.url, standing)])
 
     def raised(self) -> dict[str, int]:
         """The sites of which a URL has moved since this was last asked, with the best of the new levels."""
@@ -302,7 +325,7 @@ class PriorityIndex:
         standing = self._state.standings.get([url])[0]
         if standing is None or self._learning is None or standing.place != ticket.place:
             return False
-        level = level_of(self._score(standing))
+        level = self._level(url, standing)
         has_sunk = level > standing.level and self._settle(url, standing, level)
         if has_sunk:
             self._state.standings.put([(url, standing)])
@@ -339,7 +362,7 @@ class PriorityIndex:
         changed = self._state.standings.numbered(moved.tolist())
         for (url, standing), level in zip(changed, levels[moved].tolist(), strict=True):
             if not self._is_out(url):
-                self._settle(url, standing, level)
+                self._settle(url, standing, FIRST_LEVEL if self.steering.prefers(url) else level)
         self._state.standings.put(changed)
 
     def _form_batch(

@@ -44,6 +44,7 @@ from .robots import RobotsGate, robots_url
 from .schedule import Schedule
 from .scores import Scores
 from .site import ActiveSite
+from .steering import Steering
 
 _RESCORED = 8
 """Heads of a queue that are scored again before one is taken as it stands."""
@@ -79,6 +80,7 @@ class CandidateSelector:
         politeness: PolitenessSettings,
         retries: RetrySettings,
         balance: BalanceSettings,
+        steering: Steering,
     ) -> None:
         self._state = state
         self._schedule = schedule
@@ -89,6 +91,7 @@ class CandidateSelector:
         self._lease = politeness.lease
         self._retries = retries
         self._balance = balance
+        self._steering = steering
         self._events = events
         self.emptied: dict[Site, None] = {}
         """Sites whose queue of listed pages ran empty since this was last cleared."""
@@ -182,8 +185,11 @@ class CandidateSelector:
         )
 
     def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
-        """Why a URL is not fetched although it waited: a trap was recognised since, or robots.txt forbids it."""
+        """Why a URL is not fetched although it waited: it was excluded or is a trap, as known by now, or robots.txt."""
         if task.purpose is Purpose.PAGE:
+            pattern = self._steering.refusal(task.url)
+            if pattern is not None:
+                return "excluded", pattern
             discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
             verdict = self._guard.reconsider(discovery)
             if isinstance(verdict, Reject):

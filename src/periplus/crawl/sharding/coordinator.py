@@ -23,7 +23,7 @@ from msgspec import Struct
 from periplus.policy.refresh import Market
 
 from ..frontier import ClaimsReport
-from ..shard import Status
+from ..shard import Controls, Status
 from .claims import ClaimRegistry
 from .messages import Orders, ShardFailure, StatusReport
 
@@ -154,6 +154,7 @@ class Coordinator:
         for number in range(shards):
             if number not in running:
                 self._claims.reset(number)
+        self._controls = Controls()
         self.failure: ShardFailure | None = None
 
     def start(self, number: int) -> bool:
@@ -180,7 +181,19 @@ class Coordinator:
         """What a shard is to do now."""
         shard = self._shards[number]
         shares = None if claims is None else self._claims.receive(number, claims)
-        return Orders(shard.number, shard.pages, shard.visits_per_day, shares)
+        return Orders(shard.number, shard.pages, shard.visits_per_day, shares, self._controls)
+
+    def control(self, controls: Controls) -> None:
+        """Let every shard follow what people ask for."""
+        if controls != self._controls:
+            self._controls = controls
+            for shard in self._shards:
+                shard.number += 1
+
+    @property
+    def are_orders_followed(self) -> bool:
+        """Whether every shard follows its last orders."""
+        return all(shard.has_orders for shard in self._shards)
 
     def stopped(self, number: int, status: Status) -> None:
         """The worker of a shard has committed everything and ended."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from queue import SimpleQueue
+from concurrent.futures import Future
 from typing import Protocol
 
 from periplus.model import Discovery, Purpose, Source, Url
+from periplus.policy.filters.patterns import compiled
 
-from ..shard import MakeShard, Status
+from ..shard import Controls, MakeShard, Question, ShardView, Status
+from . import requests
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
+from .requests import Announce, Requests, TeamRequests, answer_alone
 
 
-class Team(Protocol):
+class Team(requests.Team, Protocol):
     """All shards of a crawl, wherever they run."""
 
     def start(self, seeds: Sequence[Discovery], /) -> None:
         """Start every shard with the seeds of its own sites."""
-
-    def announce(self, discoveries: Sequence[Discovery], /) -> None:
-        """Send each to the shard that has its site."""
 
     def poll(self, timeout: float, /) -> None:
         """Wait at most `timeout` seconds for messages, and handle them."""
@@ -70,15 +70,14 @@ class Crawl:
         self._limit = limit
         self._seconds = seconds
         self._until: float | None = None
-        self._wake: Callable[[], None] = lambda: None
-        self._pings: SimpleQueue[list[Discovery]] = SimpleQueue()
+        self._requests = Requests()
         self.is_stopping = False
         self.is_interrupted = False
 
     def stop(self) -> None:
         """Let the crawl end soon, with everything kept."""
         self.is_stopping = self.is_interrupted = True
-        self._wake()
+        self._requests.wake()
 
     def ping(self, pages: Sequence[Url] = (), sitemaps: Sequence[Url] = ()) -> None:
         """Report URLs as new or changed. Any thread may call this, before the crawl or during it.
@@ -88,14 +87,24 @@ class Crawl:
         """
         now = time.time()
         found = [Discovery(url, Source.PING, now, score=1.0) for url in pages]
-        self._pings.put(found + [Discovery(url, Source.PING, now, purpose=Purpose.SITEMAP) for url in sitemaps])
-        self._wake()
+        self.discover(found + [Discovery(url, Source.PING, now, purpose=Purpose.SITEMAP) for url in sitemaps])
 
-    def _pinged(self) -> list[Discovery]:
-        pinged: list[Discovery] = []
-        while not self._pings.empty():
-            pinged += self._pings.get()
-        return pinged
+    def discover(self, discoveries: Sequence[Discovery], places: Sequence[Url] = ()) -> Future[None]:
+        """Take URLs; the future is done when they are committed. `places` join the scope first.
+
+        Any thread may call this and the two below, before the crawl or during it.
+        """
+        return self._requests.put(Announce(tuple(discoveries), tuple(places)))
+
+    def control(self, controls: Controls) -> Future[None]:
+        """Follow what people ask for; the future is done when every shard does. A bad pattern raises `ConfigError`."""
+        for pattern in (*controls.excluded, *controls.preferred):
+            compiled(pattern)
+        return self._requests.put(controls)
+
+    def ask(self, question: Question) -> Future[list[ShardView]]:
+        """Ask every shard; the future has their answers."""
+        return self._requests.put(question)
 
     def run(self) -> list[Status]:
         """Crawl to the end; returns the last status of every shard."""
@@ -125,14 +134,13 @@ class Crawl:
 
     def _alone(self) -> Iterator[list[Status]]:
         shard = self._make(0, 1)
-        self._wake = shard.wake
+        self._requests.wake = shard.wake
         try:
             shard.set_page_budget(self._limit)
             shard.discover(self._seeds)
             shown_at = 0.0
-            while not self._is_over and not (shard.is_idle and self._pings.empty()):
-                if pinged := self._pinged():
-                    shard.discover(pinged)
+            while not self._is_over and not (shard.is_idle and self._requests.is_empty):
+                answer_alone(shard, self._requests.take())
                 shard.step(self._timeout)
                 if time.monotonic() >= shown_at + STATUS_INTERVAL:
                     shown_at = time.monotonic()
@@ -142,23 +150,27 @@ class Crawl:
             shard.stop(GRACE)
             yield [shard.status()]
         finally:
-            self._wake = lambda: None
+            self._requests.wake = lambda: None
+            self._requests.close()
             shard.close()
 
     def _together(self) -> Iterator[list[Status]]:
         team = self._gather(self._make, self._workers, self._limit)
+        asked = TeamRequests(team)
         try:
             team.start(self._seeds)
-            while not self._is_over and not (team.is_finished and self._pings.empty()):
-                if pinged := self._pinged():
-                    team.announce(pinged)
+            while not self._is_over and not (team.is_finished and self._requests.is_empty):
+                asked.begin(self._requests.take())
                 team.poll(self._timeout)
+                asked.settle()
                 statuses = team.statuses()
                 self._start_clock(statuses)
                 yield statuses
             team.stop(GRACE)
             yield team.statuses()
         finally:
+            self._requests.close()
+            asked.close()
             team.close()
 
 

@@ -1,7 +1,7 @@
 """The messages between shards, their coordinator and the program that runs the crawl, whatever carries them.
 
-A worker posts `ShardOutput` (for other shards), `StatusReport`, and at its end `ShardStopped` or `ShardFailure`. It
-receives `Orders`, `Delivery`, `Announcement` and `Stop`.
+A worker posts `ShardOutput` (for other shards), `StatusReport`, `Reply`, and at its end `ShardStopped` or
+`ShardFailure`. It receives `Orders`, `Delivery`, `Announcement`, `Asked` and `Stop`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from periplus.urls import site_of
 
 from ..frontier import AddressShares
 from ..placement import owner_of
-from ..shard import ShardOutput, Status
+from ..shard import Controls, Question, ShardOutput, ShardView, Status
 
 STATUS_INTERVAL = 0.25
 """Seconds between two reports of a shard: page budgets and address shares wait for one, so it must be short."""
@@ -41,13 +41,14 @@ class Orders(Struct, frozen=True):
     """The coordinator's decisions for one shard; the latest replace all before. A change gets a higher number.
 
     `pages`: how many it may fetch in total; `None`: any number. `visits_per_day`: its part of a watch's budget, once
-    there is one. `shares`: the shares of its addresses that it has not confirmed.
+    there is one. `shares`: the shares of its addresses that it has not confirmed. `controls`: what people ask for.
     """
 
     number: int
     pages: int | None
     visits_per_day: float | None = None
     shares: AddressShares | None = None
+    controls: Controls = Controls()
 
 
 class Delivery(Struct, frozen=True):
@@ -63,6 +64,20 @@ class Announcement(Struct, frozen=True):
 
     number: int
     discoveries: tuple[Discovery, ...]
+
+
+class Asked(Struct, frozen=True):
+    """A question for a shard; its `Reply` has the same number. A worker that dies does not answer."""
+
+    number: int
+    question: Question
+
+
+class Reply(Struct, frozen=True):
+    """The answer of a shard to a question."""
+
+    number: int
+    view: ShardView
 
 
 class Stop(Struct, frozen=True):
@@ -96,8 +111,8 @@ class ShardFailure(Struct, frozen=True):
         return error
 
 
-Received = Orders | Delivery | Announcement | Stop
-Posted = ShardOutput | StatusReport | ShardStopped | ShardFailure
+Received = Orders | Delivery | Announcement | Asked | Stop
+Posted = ShardOutput | StatusReport | Reply | ShardStopped | ShardFailure
 
 
 def by_owner(discoveries: Iterable[Discovery], shards: int) -> list[tuple[Discovery, ...]]:
@@ -113,13 +128,14 @@ class Announcements:
 
     def __init__(self, shards: int) -> None:
         self._waiting: list[deque[Announcement]] = [deque() for _ in range(shards)]
-        self._last = 0
+        self.last = 0
+        """The number of the last announcement."""
 
     def add(self, discoveries: Sequence[Discovery]) -> list[tuple[int, Announcement]]:
         """Announce each to the shard that has its site; the new announcements by shard."""
-        self._last += 1
+        self.last += 1
         added = [
-            (shard, Announcement(self._last, own))
+            (shard, Announcement(self.last, own))
             for shard, own in enumerate(by_owner(discoveries, len(self._waiting)))
             if own
         ]
@@ -136,6 +152,10 @@ class Announcements:
     def waiting(self, shard: int) -> tuple[Announcement, ...]:
         """What a shard has not kept, in order."""
         return tuple(self._waiting[shard])
+
+    def are_kept_to(self, number: int) -> bool:
+        """Whether every shard has kept this one and all before it."""
+        return all(not waiting or waiting[0].number > number for waiting in self._waiting)
 
     @property
     def are_kept(self) -> bool:

@@ -26,16 +26,18 @@ from msgspec.structs import replace
 
 from periplus.model import Batch, Discovery, Url
 
-from ..shard import MakeShard, ShardOutput, Status
+from ..shard import Controls, MakeShard, Question, ShardOutput, Status
 from .coordinator import Coordinator
 from .messages import (
     GRACE,
     STATUS_INTERVAL,
     Announcements,
+    Asked,
     Delivery,
     Orders,
     Posted,
     Received,
+    Reply,
     ShardFailure,
     ShardStopped,
     StatusReport,
@@ -159,6 +161,7 @@ class ProcessTeam:
         self._seeds = by_owner((), workers)
         self._announcements = Announcements(workers)
         self._places: dict[Url, None] = {}
+        self._replies: list[Reply] = []
         self._stop: Stop | None = None
 
     def start(self, seeds: Sequence[Discovery]) -> None:
@@ -168,10 +171,43 @@ class ProcessTeam:
         for worker in self._workers:
             self._start(worker)
 
-    def announce(self, discoveries: Sequence[Discovery]) -> None:
+    def announce(self, discoveries: Sequence[Discovery]) -> int:
         """Send each to the shard that has its site; a shard that is started again gets it again."""
         for number, announcement in self._announcements.add(discoveries):
             self._workers[number].send(announcement)
+        return self._announcements.last
+
+    def has_kept(self, number: int) -> bool:
+        """Whether every shard has committed this announcement and all before it."""
+        return self._announcements.are_kept_to(number)
+
+    def extend_scope(self, places: Sequence[Url]) -> None:
+        """Take these places into the scope of every shard, also of one that is started again."""
+        self._places.update(dict.fromkeys(places))
+        for worker in self._workers:
+            worker.deliver(Delivery(tuple(places)))
+
+    def control(self, controls: Controls) -> None:
+        """Let every shard follow these."""
+        self._coordinator.control(controls)
+        for worker in self._workers:
+            worker.send_orders(self._coordinator.orders(worker.number))
+
+    @property
+    def follows_controls(self) -> bool:
+        """Whether every shard follows the last controls."""
+        return self._coordinator.are_orders_followed
+
+    def ask(self, number: int, question: Question) -> int:
+        """Send a question to all shards; how many will answer."""
+        for worker in self._workers:
+            worker.send(Asked(number, question))
+        return len(self._workers)
+
+    def replies(self) -> list[Reply]:
+        """The replies since this was last called."""
+        replies, self._replies = self._replies, []
+        return replies
 
     def _start(self, worker: WorkerProcess) -> None:
         """Start a worker. It gets its orders first, then what its predecessor may not have committed."""
@@ -225,6 +261,8 @@ class ProcessTeam:
             case StatusReport(announcement=kept):
                 self._announcements.kept(worker.number, kept)
                 worker.send_orders(self._coordinator.report(worker.number, message))
+            case Reply():
+                self._replies.append(message)
             case ShardStopped(status=status):
                 worker.is_stopped = True
                 self._coordinator.stopped(worker.number, status)

@@ -13,14 +13,16 @@ from typing import Protocol
 
 from periplus.model import Discovery, PeriplusError
 
-from ..shard import Shard
+from ..shard import Controls, Shard
 from .messages import (
     STATUS_INTERVAL,
     Announcement,
+    Asked,
     Delivery,
     Orders,
     Posted,
     Received,
+    Reply,
     ShardFailure,
     ShardStopped,
     StatusReport,
@@ -48,6 +50,7 @@ class ShardWorker:
         self._post = post
         self._orders = self._announcement = 0
         self._visits_per_day: float | None = None
+        self._controls = Controls()
         self._receipts: dict[int, int] = {}
         self.grace: float | None = None
         shard.set_page_budget(0)
@@ -65,6 +68,8 @@ class ShardWorker:
                 if number > self._announcement:
                     self._shard.discover(discoveries)
                     self._announcement = number
+            case Asked(number=number, question=question):
+                self._post(Reply(number, self._shard.view(question)))
             case Stop(grace=grace):
                 self.grace = grace
 
@@ -75,6 +80,9 @@ class ShardWorker:
         if orders.visits_per_day is not None and orders.visits_per_day != self._visits_per_day:
             self._visits_per_day = orders.visits_per_day
             self._shard.set_visit_budget(orders.visits_per_day)
+        if orders.controls != self._controls:
+            self._controls = orders.controls
+            self._shard.set_controls(orders.controls)
         self._orders = orders.number
 
     def _receive(self, delivery: Delivery) -> None:

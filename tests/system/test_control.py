@@ -1,0 +1,278 @@
+"""The control socket of a crawl that runs: every verb does what it says, as the server that is crawled sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.crawling import rows
+from tests.system.typed import Run, running, wait_until
+
+from periplus.assembly.control import MAX_LINE, SOCKET, ControlClient, LiveStatus, NoCrawlRuns, is_running
+from periplus.assembly.control_server import MAX_CLIENTS
+from periplus.lab.web import World
+from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+from periplus.model import CollectionError
+
+pytest_plugins = ["periplus.lab.pytest_plugin"]
+
+SECONDS = 2.0
+"""How long nothing may arrive while a crawl is paused: many times what it takes between two requests."""
+
+
+@pytest.fixture
+def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    """Four sites of hundreds of pages each, whose time stands still."""
+    world = World(11, 4, pages=1500)
+    return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
+
+
+def hosts(web: RunningLab) -> list[str]:
+    return [site.host for site in web.world.sites()]
+
+
+def asked(web: RunningLab, *args: str, delay: str = "0.05", seeds: int = 4) -> tuple[str, ...]:
+    given = [f"http://{host}/" for host in hosts(web)[:seeds]]
+    return ("crawl", *given, "--proxy", web.base, "--delay", delay, "--scope", "host", "--no-sitemaps", *args)
+
+
+@contextmanager
+def crawling(web: RunningLab, out: Path, *args: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
+    """A crawl in a process of its own that has fetched a few pages, and whose socket is there."""
+    before = web.log.total
+    with running(*asked(web, "-o", str(out), *args, **more)) as process:
+        wait_until(lambda: web.log.total > before + 20 and is_running(out), process)
+        yield process
+
+
+def pages_of(client: ControlClient) -> int:
+    found: int = client.ask("status")["progress"]["tally"]["pages"]
+    return found
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_paused_crawl_asks_for_nothing_until_it_is_resumed(web: RunningLab, tmp_path: Path, workers: str) -> None:
+    out = tmp_path / "c"
+    with crawling(web, out, "--workers", workers) as process, ControlClient(out) as crawl:
+        assert crawl.ask("pause")["is_paused"]
+        time.sleep(0.3)  # requests under way end
+        before = web.log.total
+        time.sleep(SECONDS)
+        assert web.log.total == before
+        status = crawl.ask("status")
+        assert status["controls"]["is_paused"]
+        assert not crawl.ask("resume")["is_paused"]
+        wait_until(lambda: web.log.total > before + 20, process)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_excluded_urls_are_shown_first_and_never_asked_for_again(web: RunningLab, tmp_path: Path, workers: str) -> None:
+    """The preview counts what then is refused; the exclusion holds in the next run, until it is allowed again."""
+    out, host = tmp_path / "c", hosts(web)[0]
+    pattern = f"{host}/*"
+    with crawling(web, out, "--workers", workers) as process, ControlClient(out) as crawl:
+        crawl.ask("pause")
+        time.sleep(0.3)
+        shown = crawl.ask("exclude", pattern=pattern, preview=True)
+        assert shown["is_preview"]
+        assert shown["matching"] >= len(shown["sample"]) > 0
+        assert all(url.startswith(f"http://{host}/") for url in shown["sample"])
+        assert shown["is_complete"]
+        assert crawl.ask("status")["excluded"] == []
+        done = crawl.ask("exclude", pattern=pattern)
+        assert done["matching"] == shown["matching"]
+        assert crawl.ask("status")["excluded"] == [pattern]
+        web.log.clear()
+        crawl.ask("resume")
+        wait_until(lambda: web.log.total > 40, process)
+        assert [visit.target for visit in web.log.visits(host) if visit.target != "/robots.txt"] == []
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    web.log.clear()
+    with crawling(web, out), ControlClient(out) as crawl:
+        assert [visit.target for visit in web.log.visits(host) if visit.target != "/robots.txt"] == []
+        assert crawl.ask("status")["excluded"] == [pattern]
+        crawl.ask("allow", pattern=pattern)
+        time.sleep(1.0)
+        assert crawl.ask("status")["excluded"] == []
+
+
+def test_refused_urls_are_rows_with_the_pattern(web: RunningLab, tmp_path: Path) -> None:
+    out = tmp_path / "c"
+    pattern = f"{hosts(web)[0]}/*"
+    with crawling(web, out, "--workers", "1") as process, ControlClient(out) as crawl:
+        matching = crawl.ask("exclude", pattern=pattern)["matching"]
+        wait_until(lambda: crawl.ask("status")["progress"]["tally"]["excluded"].get("excluded", 0) >= matching, process)
+        crawl.ask("stop")
+        process.wait(60)
+    found = rows(out, "select count(*) as n from fetches where outcome = 'excluded'")
+    assert found[0]["n"] >= matching > 0
+
+
+@pytest.mark.parametrize("order", ["breadth_first", "indegree"])
+def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, order: str) -> None:
+    """Of the pages that wait at a site, those of the pattern come before all others."""
+    out = tmp_path / "c"
+    with crawling(web, out, "--workers", "1", "--order", order, seeds=1) as process, ControlClient(out) as crawl:
+        wait_until(lambda: crawl.ask("status")["progress"]["queued"] > 60, process)
+        crawl.ask("pause")
+        time.sleep(0.3)
+        waiting = crawl.ask("exclude", pattern="*", preview=True)
+        digit = max("0123456789", key=lambda each: sum(url.endswith(each) for url in waiting["sample"]))
+        shown = crawl.ask("prefer", pattern=f"*{digit}", preview=True)
+        assert 0 < shown["matching"] < waiting["matching"]
+        web.log.clear()
+        crawl.ask("prefer", pattern=f"*{digit}")
+        crawl.ask("resume")
+        count = min(shown["matching"], 10)
+        wait_until(lambda: web.log.total >= count, process)
+    first = [visit.target for visit in web.log.visits()][:count]
+    assert [target for target in first if not target.endswith(digit)] == []
+
+
+def test_the_pace_holds_for_all_sites_together(web: RunningLab, tmp_path: Path) -> None:
+    out = tmp_path / "c"
+    with crawling(web, out, "--workers", "1", delay="0.01") as process, ControlClient(out) as crawl:
+        assert crawl.ask("pace", rate=5)["rate"] == 5
+        time.sleep(0.5)
+        web.log.clear()
+        time.sleep(SECONDS)
+        assert 0 < web.log.total <= 5 * (SECONDS + 1)
+        crawl.ask("pace")
+        before = web.log.total
+        wait_until(lambda: web.log.total > before + 100, process)
+        with pytest.raises(CollectionError, match="rate must be at least 0"):
+            crawl.ask("pace", rate=-1)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_crawl_that_is_killed_after_its_answer_knows_what_it_was_told(
+    web: RunningLab, tmp_path: Path, workers: str
+) -> None:
+    """Killed at the moment of the answer, with all its processes; the next run asks for every URL that was pinged."""
+    out = tmp_path / "c"
+    told = [f"http://{host}/told/{number}" for host in hosts(web) for number in range(5)]
+    with crawling(web, out, "--workers", workers) as process, ControlClient(out) as crawl:
+        crawl.ask("pause")
+        answer = crawl.ask(
+            "discover", urls=[*told, "http://elsewhere.test/", "no url"], dates=[1.7e9, *[None] * (len(told) + 1)]
+        )
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert answer == {"taken": len(told), "outside": ["http://elsewhere.test/"], "invalid": ["no url"]}
+    assert (out / SOCKET).exists()
+    assert not is_running(out)
+    web.log.clear()
+    with running(*asked(web, "-o", str(out))) as process:
+        wait_until(lambda: set(told) <= {visit.url for visit in web.log.visits()}, process)
+    assert "http://elsewhere.test/" not in {visit.url for visit in web.log.visits()}
+
+
+def test_a_submitted_sitemap_is_fetched(web: RunningLab, tmp_path: Path) -> None:
+    out = tmp_path / "c"
+    named = f"http://{hosts(web)[0]}/submitted.xml"
+    with crawling(web, out, "--workers", "1") as process, ControlClient(out) as crawl:
+        assert crawl.ask("submit", sitemaps=[named])["taken"] == 1
+        wait_until(lambda: named in {visit.url for visit in web.log.visits()}, process)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_widened_scope_holds(web: RunningLab, tmp_path: Path, workers: str) -> None:
+    out, other = tmp_path / "c", hosts(web)[2]
+    with crawling(web, out, "--workers", workers, seeds=2) as process, ControlClient(out) as crawl:
+        assert crawl.ask("discover", urls=[f"http://{other}/"])["outside"] == [f"http://{other}/"]
+        assert crawl.ask("widen", urls=[f"http://{other}/"])["taken"] == 1
+        wait_until(lambda: len(web.log.visits(other)) > 10, process)
+        assert crawl.ask("discover", urls=[f"http://{other}/told"])["outside"] == []
+
+
+def test_status_is_one_value_that_grows(web: RunningLab, tmp_path: Path, run: Run) -> None:
+    out = tmp_path / "c"
+    with crawling(web, out, "--workers", "2") as process, ControlClient(out) as crawl:
+        first = crawl.ask("status")
+        assert first.keys() == set(LiveStatus.__struct_fields__)
+        assert (first["kind"], first["pid"], first["collection"]) == ("crawl", process.pid, str(out))
+        assert crawl.ask("status")["at"] == first["at"], "made at most once a second"
+        wait_until(lambda: pages_of(crawl) > first["progress"]["tally"]["pages"], process)
+        assert {site["site"] for site in crawl.ask("status")["sites"]} <= set(hosts(web))
+        assert crawl.ask("status")["sites"]
+        said = run("info", str(out), "--live", "--json")
+        assert json.loads(said.stdout)["pid"] == process.pid
+        shown = run("info", str(out), "--live")
+        assert "pages" in shown.stdout
+        assert shown.returncode == 0
+    assert run("info", str(out), "--live").returncode == 2
+
+
+def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Path, run: Run) -> None:
+    out = tmp_path / "c"
+    with crawling(web, out, "--workers", "1", "--json") as process, ControlClient(out) as crawl:
+        assert crawl.ask("stop")["is_stopping"]
+        stdout, _ = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert json.loads(stdout)["ended"] == "interrupted"
+    assert not (out / SOCKET).exists()
+    with pytest.raises(NoCrawlRuns):
+        crawl.ask("status")
+    assert json.loads(run("info", str(out), "--json").stdout)["tally"]["pages"] == json.loads(stdout)["pages"]
+
+
+def test_only_the_owner_may_open_the_socket_and_bad_requests_are_answered(web: RunningLab, tmp_path: Path) -> None:
+    """Bounded: lines, clients, URLs, patterns."""
+    out = tmp_path / "c"
+    with crawling(web, out, "--workers", "1"):
+        assert stat.S_IMODE((out / SOCKET).stat().st_mode) == 0o600
+        with ControlClient(out) as crawl:
+            for line in (b"", b"{", b"[1]", b'{"verb": "fly"}', b'{"verb": "exclude"}', b'{"verb": "status", "x": 1}'):
+                assert b'"error":"not a request' in crawl.ask_raw(line)
+            for pattern in ("", "re:(a+)+", "x" * 3000):
+                with pytest.raises(CollectionError):
+                    crawl.ask("exclude", pattern=pattern)
+            with pytest.raises(CollectionError, match="10001 URLs"):
+                crawl.ask("discover", urls=["http://a.test/"] * 10_001)
+            with pytest.raises(CollectionError, match="1 dates for 2 URLs"):
+                crawl.ask("discover", urls=["http://a.test/", "http://b.test/"], dates=[1.0])
+            assert pages_of(crawl) > 0
+        _check_bounds(out)
+
+
+def _check_bounds(out: Path) -> None:
+    """One client too many is told so; so is one that sends an endless line, and both are disconnected."""
+    with ExitStack() as opened:
+        clients = [
+            opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) for _ in range(MAX_CLIENTS + 1)
+        ]
+        for client in clients:
+            client.settimeout(30)
+            client.connect(str(out / SOCKET))
+        assert b"too many clients" in clients[-1].recv(1000)
+        with suppress(OSError):
+            for _ in range(2 * MAX_LINE // 65_536):
+                clients[0].sendall(b"x" * 65_536)
+        assert b"a line of more than" in clients[0].recv(1000)
+
+
+def test_a_long_path_has_a_socket_too(web: RunningLab, tmp_path: Path) -> None:
+    out = tmp_path / ("long" * 30) / "c"
+    out.parent.mkdir()
+    with crawling(web, out, "--workers", "1") as process, ControlClient(out) as crawl:
+        assert (out / SOCKET).is_symlink()
+        place = (out / SOCKET).readlink()
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+        assert pages_of(crawl) > 0
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+    assert not os.path.lexists(out / SOCKET)
+    assert not place.parent.exists()

@@ -1,0 +1,250 @@
+"""The live pages of a crawl that runs, and of one that does not: figures, events, queues and controls."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.system.typed import wait_until
+from tests.web.asking import Site
+from tests.web.conftest import Serving
+from tests.web.crawled_live import crawling, hosts, small_lab
+
+from periplus.assembly.control import ControlClient
+from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import Server
+from periplus.web.live_feed import MAX_LISTENERS
+from periplus.web.live_view import changed_fields, view_of_facts
+from periplus.web.running import running
+from periplus.web.served import Served, ServeSettings
+
+pytest_plugins = ["periplus.lab.pytest_plugin"]
+
+
+@pytest.fixture
+def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
+    return small_lab(start_lab)
+
+
+class Listener:
+    """Reads server-sent events from a bare connection."""
+
+    def __init__(self, site: Site, path: str = "/live/events") -> None:
+        self._connection = site.connect()
+        request = f"GET {path} HTTP/1.1\r\nHost: {site.host}:{site.port}\r\nAccept: text/event-stream\r\n\r\n"
+        self._connection.sendall(request.encode())
+        self._read = b""
+        self.head = self._until(b"\r\n\r\n").decode()
+
+    @property
+    def status(self) -> int:
+        return int(self.head.split()[1])
+
+    def _until(self, end: bytes) -> bytes:
+        while end not in self._read:
+            part = self._connection.recv(65_536)
+            if not part:
+                raise EOFError
+            self._read += part
+        found, _, self._read = self._read.partition(end)
+        return found
+
+    def event(self) -> tuple[str, Any]:
+        """The next event, without the lengths of HTTP's chunks."""
+        block = self._until(b"\n\n").decode()
+        kind = next(line for line in block.splitlines() if line.startswith(("event:", ":")))
+        data = next((line[6:] for line in block.splitlines() if line.startswith("data: ")), "null")
+        return kind.removeprefix("event: "), json.loads(data)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture
+def listen() -> Iterator[Callable[..., Listener]]:
+    """Makes listeners, which are closed with the test."""
+    opened: list[Listener] = []
+
+    def start(site: Site, path: str = "/live/events") -> Listener:
+        opened.append(Listener(site, path))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+def csrf(site: Site, path: str = "/live") -> str:
+    text = site.get(path).text
+    return text.partition('name="csrf" value="')[2].partition('"')[0]
+
+
+def test_events_have_the_whole_view_first_and_then_what_changed(
+    web: RunningLab, tmp_path: Path, serving: Serving, listen: Callable[..., Listener]
+) -> None:
+    out = tmp_path / "c"
+    with crawling(web, out):
+        site = serving(out)
+        listener = listen(site)
+        assert listener.status == 200
+        assert "text/event-stream" in listener.head
+        assert "x-accel-buffering: no" in listener.head.lower()
+        kind, view = listener.event()
+        assert (kind, view["state"]) == ("status", "running")
+        whole, seen = set(view), dict(view)
+        for _ in range(3):
+            kind, fields = listener.event()
+            if kind == "status":
+                assert 0 < len(fields) < len(whole)
+                assert changed_fields(seen, seen | fields) == fields
+                seen |= fields
+        assert seen["pages"] > view["pages"]
+        with ControlClient(out) as crawl:
+            assert crawl.ask("status")["progress"]["tally"]["pages"] >= seen["pages"]
+
+
+def test_a_hundred_pages_listen_and_one_more_is_refused(
+    web: RunningLab, tmp_path: Path, serving: Serving, listen: Callable[..., Listener]
+) -> None:
+    """A place is free again when a page is closed; pages and controls work all the time."""
+    out = tmp_path / "c"
+    with crawling(web, out) as process:
+        site = serving(out)
+        listeners = [listen(site) for _ in range(MAX_LISTENERS)]
+        assert {each.status for each in listeners} == {200}
+        refused = listen(site)
+        assert refused.status == 503
+        assert "retry-after" in refused.head.lower()
+        assert site.get("/live").status == 200
+        assert [each.event()[0] for each in listeners] == ["status"] * MAX_LISTENERS
+        assert [each.event()[0] for each in listeners] == ["status"] * MAX_LISTENERS
+        listeners[0].close()
+        wait_until(lambda: listen(site).status == 200, process)
+
+
+def test_a_slow_listener_gets_the_newest(
+    web: RunningLab, tmp_path: Path, serving: Serving, listen: Callable[..., Listener]
+) -> None:
+    """Whatever it missed, what it has when it has read everything is what the crawl says."""
+    out = tmp_path / "c"
+    with crawling(web, out):
+        site = serving(out)
+        slow = listen(site)
+        slow._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        time.sleep(4)
+        seen: dict[str, Any] = {}
+        with ControlClient(out) as crawl:
+            crawl.ask("pause")
+            time.sleep(2.5)
+            pages = crawl.ask("status")["progress"]["tally"]["pages"]
+        while seen.get("pages") != pages or seen.get("state") != "paused":
+            kind, fields = slow.event()
+            seen |= fields if kind == "status" else {}
+
+
+def test_controls_of_the_page_take_effect(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
+    """Pause, exclude with a preview, resume, stop: as the crawled server sees them. Only by POST, with a token."""
+    out, host = tmp_path / "c", hosts(web)[0]
+    with crawling(web, out) as process:
+        site = serving(out)
+        token = csrf(site)
+        assert token
+        assert site.get("/live/control").status == 405
+        assert site.post("/live/control", {"verb": "pause"}).status == 403
+        assert site.post("/live/control", {"verb": "pause"}, {"Origin": "http://elsewhere.test"}).status == 403
+        assert site.post("/live/control", {"verb": "pause", "csrf": token}).status == 303
+        time.sleep(0.5)
+        before = web.log.total
+        time.sleep(1.5)
+        assert web.log.total == before
+        assert "paused" in site.get("/live").text
+        shown = site.post("/live/control", {"verb": "exclude", "pattern": f"{host}/*", "preview": "1", "csrf": token})
+        assert shown.status == 200
+        assert f"http://{host}/" in shown.text
+        assert web.log.total == before
+        assert site.post("/live/control", {"verb": "exclude", "pattern": f"{host}/*", "csrf": token}).status == 303
+        assert f"{host}/*" in site.get("/live").text
+        web.log.clear()
+        assert site.post("/live/control", {"verb": "resume", "csrf": token}).status == 303
+        wait_until(lambda: web.log.total > 20, process)
+        assert [visit.target for visit in web.log.visits(host) if visit.target != "/robots.txt"] == []
+        assert site.post("/live/control", {"verb": "exclude", "pattern": "re:(", "csrf": token}).status == 400
+        assert site.post("/live/control", {"verb": "fly", "csrf": token}).status == 400
+        assert site.post("/live/control", {"verb": "pace", "rate": "x", "csrf": token}).status == 400
+        assert site.post("/live/control", {"verb": "stop", "csrf": token}).status == 303
+        process.wait(60)
+        assert site.post("/live/control", {"verb": "pause", "csrf": token}).status == 409
+
+
+def test_viewers_see_and_only_operators_control(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
+    out = tmp_path / "c"
+    with crawling(web, out):
+        site = serving(out, token="o" * 20, viewer_token="v" * 20)
+        viewer, operator = {"Authorization": f"Bearer {'v' * 20}"}, {"Authorization": f"Bearer {'o' * 20}"}
+        assert site.get("/live").status == 303
+        page = site.get("/live", headers=viewer)
+        assert page.status == 200
+        assert "/live/control" not in page.text
+        assert site.post("/live/control", {"verb": "pause"}, viewer).status == 403
+        body = b'{"verb": "pause"}'
+        assert site.ask("POST", "/api/live/control", viewer, body).status == 403
+        answer = site.ask("POST", "/api/live/control", operator, body)
+        assert answer.json == {"verb": "pause", "result": {"is_paused": True, "rate": None}}
+        assert site.ask("GET", "/api/live", viewer).json["controls"]["is_paused"]
+        assert site.ask("POST", "/api/live/control", operator, b"[]").status == 400
+
+
+def test_the_queue_is_shown_by_site_and_as_text(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
+    """The download has every URL that waits, each once; of one site, in its order."""
+    out = tmp_path / "c"
+    with crawling(web, out), ControlClient(out) as crawl:
+        crawl.ask("pause")
+        time.sleep(2.5)  # until what was under way has ended and everything is committed
+        waiting = crawl.ask("exclude", pattern="*", preview=True)
+        site = serving(out)
+        longest = crawl.ask("status")["sites"][0]
+        assert longest["site"] in site.get("/live/queue").text
+        text = site.get("/live/queue.txt")
+        lines = text.text.splitlines()
+        assert len(lines) == len(set(lines)) == waiting["matching"]
+        assert set(waiting["sample"]) <= set(lines)
+        assert "attachment" in text.headers["content-disposition"]
+        own = site.get("/live/queue.txt", site=longest["site"]).text.splitlines()
+        assert len(own) == longest["queued"]
+        assert all(line.startswith(f"http://{longest['site']}/") for line in own)
+        assert own[0] in site.get("/live/queue", site=longest["site"]).text
+
+
+def test_without_a_crawl_the_pages_read_the_files(
+    folder: Path, serving: Serving, listen: Callable[..., Listener]
+) -> None:
+    site = serving(folder)
+    text = site.get("/live").text
+    assert "no crawl runs" in text
+    assert '<meta http-equiv="refresh" content="10">' in text
+    kind, view = listen(site).event()
+    assert (kind, view["state"]) == ("status", "no crawl runs")
+    assert view["pages"] > 15
+    assert view["types"]["text/html"] > 15
+    assert site.get("/live/queue").status == 200
+    assert site.ask("GET", "/api/live", {}).status == 409
+
+
+def test_texts_from_the_web_are_escaped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site that is named like markup stays a name."""
+
+    def hostile(facts: Any) -> dict[str, Any]:
+        view = view_of_facts(facts)
+        name = "<script>x</script>.test"
+        return view | {"sites": [{**view["sites"][0], "site": name}], "errors": {name: 1}}
+
+    monkeypatch.setattr("periplus.web.live_feed.view_of_facts", hostile)
+    with running(Served((folder,), ServeSettings(port=0))) as url:
+        text = Site(url).get("/live").text
+    assert "<script>x" not in text
+    assert "&lt;script&gt;x" in text
