@@ -154,7 +154,7 @@ def _times(ask: Ask, queries: Sequence[str]) -> str:
 
 def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Judged]]) -> list[Group]:
     """D6's table: plain BM25, a boosted title and ours, for both books and the classical collections."""
-    bare = [Document(url=one.url, title=one.title, text=one.text, language=one.language) for one in documents]
+    bare = list(map(_bare, documents))
     groups = []
     with _made(folder / "plain", bare, PLAIN) as plain, _made(folder / "whole", documents, Weights()) as whole:
         for book, queries in judged.items():
@@ -167,6 +167,11 @@ def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Ju
         with _made(folder / f"{name}-plain", pages, PLAIN) as plain, _made(folder / name, pages, wide) as whole:
             groups.append(_compared(f"Search: {name}", queries, plain, whole, is_known_item=False))
     return groups
+
+
+def _bare(document: Document) -> Document:
+    """A document without what others say of it."""
+    return Document(url=document.url, title=document.title, text=document.text, language=document.language)
 
 
 def _compared(title: str, judged: Sequence[Judged], plain: Index, whole: Index, *, is_known_item: bool) -> Group:
