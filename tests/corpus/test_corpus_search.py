@@ -14,7 +14,7 @@ from periplus.search import Document, Index, Judged, Weights, evaluate
 
 pytestmark = pytest.mark.corpus
 
-ADDITIONS = {"title": 0.0, "anchor": 0.0, "phrase": 0.0, "joined": 0.0, "all_words": 0.0, "rank": 0.0}
+ADDITIONS = {"title": 0.0, "anchor": 0.0, "phrase": 0.0, "names": 0.0, "all_words": 0.0, "rank": 0.0}
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "tantivy"])
