@@ -100,7 +100,7 @@ def take(browser: Chromium, address: str, name: Path) -> None:
     assert Site(address).get(target).status == 200, address
     for suffix, (width, height) in WINDOWS.items():
         for shade in ("", "-dark"):
-            browser.open(address, width, is_dark=bool(shade))
+            browser.visit(address, width, is_dark=bool(shade))
             time.sleep(1.5)  # what a script adds
             path = name.with_name(f"{name.name}{suffix}{shade}.png")
             picture = browser.picture(height)

@@ -12,6 +12,7 @@ from tests.library.small_web import SEED, attentive, quick, shop
 from tests.web.asking import Site
 
 import periplus
+from periplus.web import browse_tables
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 
@@ -25,11 +26,12 @@ def _web() -> Any:
     """The shop, and a site whose texts try to be markup."""
     web = shop(14)
     web.said[SEED] = str(web.said[SEED]) + (
-        "<a href='/hidden'>hidden</a><a href='/secret'>secret</a><a href='/letter'>letter</a>"
+        "<a href='/big'>big</a><a href='/hidden'>hidden</a><a href='/secret'>secret</a><a href='/letter'>letter</a>"
         f"<a href='{EVIL}'>other</a>"
     )
     web.said[f"{SEED}hidden"] = "<title>Hidden</title><meta name=robots content=noindex><p>Unlisted parts."
     web.said[f"{SEED}secret"] = "<title>Private tulips</title><meta name=robots content=noarchive><p>Tulips and parts."
+    web.said[f"{SEED}big"] = "<title>Big</title><meta name=robots content=noindex>" + "<!-- sixteen char -->" * 300_000
     web.said[f"{SEED}letter"] = f"<!doctype html><html lang=en><title>A letter</title><p>{LONG}</p>"
     web.said[EVIL] = (
         f"<!doctype html><html lang=en><title>{TITLE}</title><p>{TEXT}</p>"
@@ -63,7 +65,8 @@ def serving(folder: Path) -> Iterator[Serving]:
 
         def start(*folders: Path, **settings: Any) -> Site:
             served = Served(folders or (folder,), ServeSettings(port=0, **settings))
-            return Site(stack.enter_context(running(served)))
+            url = stack.enter_context(running(served))
+            return Site(f"http://127.0.0.1:{served.settings.port}/" if served.settings.public_url else url)
 
         yield start
 
@@ -73,3 +76,12 @@ def site(folder: Path) -> Iterator[Site]:
     """A server on loopback without a token."""
     with running(Served((folder,), ServeSettings(port=0))) as url:
         yield Site(url)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience() -> Iterator[None]:
+    """Queries of our own pages take longer on a busy machine than the server would wait for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(browse_tables, "MAX_SECONDS", 120.0)
+        patch.setattr(browse_tables, "_PATIENCE", 120.0)
+        yield

@@ -39,7 +39,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(lab: Path) -> Iterator[Site]:
-    with running(Served((lab,), ServeSettings(port=0))) as url:
+    with running(Served((lab,), ServeSettings(port=0, timeout=120.0))) as url:
         yield Site(url)
 
 
@@ -212,7 +212,7 @@ def test_settings_hide_passwords(tmp_path: Path) -> None:
     planned(
         tmp_path / "c", seeds=["http://a.test/"], options={"wire.proxy": "http://me:s3cret@proxy.test:3128/"}
     ).save()
-    with running(Served((tmp_path / "c",), ServeSettings(port=0))) as url:
+    with running(Served((tmp_path / "c",), ServeSettings(port=0, timeout=120.0))) as url:
         site = Site(url)
         page = site.get("/collection/settings")
         assert "proxy.test:3128" in page.text
