@@ -59,8 +59,6 @@ def main() -> None:
             }
             for name, address in pages.items():
                 take(browser, address, out / f"serve-{name}")
-            if not (Path(periplus.__file__).parent / "web" / "live.py").exists():
-                return
             with crawling(folder):
                 time.sleep(10)  # the figures of the dashboard have a history then
                 take(browser, f"{url}live", out / "serve-live")
@@ -98,11 +96,11 @@ def crawling(folder: Path) -> Iterator[None]:
 
 def take(browser: Chromium, address: str, name: Path) -> None:
     """Take four pictures of a page."""
-    path = "/" + address.split("/", 3)[3]
-    assert Site(address).get(path).status == 200, address
+    target = "/" + address.split("/", 3)[3]
+    assert Site(address).get(target).status == 200, address
     for suffix, (width, height) in WINDOWS.items():
         for shade in ("", "-dark"):
-            browser.open(address, width, is_dark=bool(shade))
+            browser.visit(address, width, is_dark=bool(shade))
             time.sleep(1.5)  # what a script adds
             path = name.with_name(f"{name.name}{suffix}{shade}.png")
             picture = browser.picture(height)

@@ -12,6 +12,7 @@ from tests.library.small_web import SEED, attentive, quick, shop
 from tests.web.asking import Site
 
 import periplus
+from periplus.web import browse_tables
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 
@@ -75,3 +76,12 @@ def site(folder: Path) -> Iterator[Site]:
     """A server on loopback without a token."""
     with running(Served((folder,), ServeSettings(port=0))) as url:
         yield Site(url)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience() -> Iterator[None]:
+    """Queries of our own pages take longer on a busy machine than the server would wait for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(browse_tables, "MAX_SECONDS", 120.0)
+        patch.setattr(browse_tables, "_PATIENCE", 120.0)
+        yield

@@ -61,7 +61,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(evil: Path) -> Iterator[Site]:
-    with running(Served((evil,), ServeSettings(port=0))) as url:
+    with running(Served((evil,), ServeSettings(port=0, timeout=120.0))) as url:
         yield Site(url)
 
 
@@ -101,7 +101,7 @@ def test_quotation_marks_do_not_end_our_sql(server: Site) -> None:
 
 def test_viewers_only(evil: Path) -> None:
     """Without the token nothing about a collection is seen, also where search is public."""
-    settings = ServeSettings(port=0, token=TOKEN, public_search=True)
+    settings = ServeSettings(port=0, timeout=120.0, token=TOKEN, public_search=True)
     with running(Served((evil,), settings)) as url:
         site = Site(url)
         for path in ("/collection", "/collection/sql?q=select+1", "/collection/report.html", "/collection/sites"):
@@ -114,7 +114,7 @@ def test_several_collections_keep_apart(evil: Path, tmp_path: Path) -> None:
     """Links of a page stay in its collection."""
     with ScriptedWeb({"http://good.test/": "<title>good</title><p>good words of a good page"}) as web:
         good = collect(tmp_path / "good", ["http://good.test/"], web.settings | {"crawl.workers": 1})
-    with running(Served((evil, good), ServeSettings(port=0))) as url:
+    with running(Served((evil, good), ServeSettings(port=0, timeout=120.0))) as url:
         site = Site(url)
         page = site.get("/collection", collection="good")
         assert "good.test" in page.text

@@ -19,7 +19,7 @@ from tests.markup import elements
 from tests.web.asking import Site
 from tests.web.browsed import crawled
 
-from periplus.assembly.collection import existing
+from periplus.assembly.collection import existing, planned
 from periplus.assembly.facts import collection_facts, site_facts, url_facts
 from periplus.assembly.facts.lines import collection_lines, site_lines
 from periplus.insight.views import VIEWS
@@ -39,7 +39,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(lab: Path) -> Iterator[Site]:
-    with running(Served((lab,), ServeSettings(port=0))) as url:
+    with running(Served((lab,), ServeSettings(port=0, timeout=120.0))) as url:
         yield Site(url)
 
 
@@ -205,6 +205,19 @@ def test_settings_say_where_each_came_from(server: Site) -> None:
     assert table["scope.kind"]["from"] == "default"
     shown = server.get("/api/collection/settings").json["tables"][0]["rows"]
     assert all(row["from"] == "periplus.toml" for row in shown)
+
+
+def test_settings_hide_passwords(tmp_path: Path) -> None:
+    """A viewer sees the proxy of a collection, not its password."""
+    planned(
+        tmp_path / "c", seeds=["http://a.test/"], options={"wire.proxy": "http://me:s3cret@proxy.test:3128/"}
+    ).save()
+    with running(Served((tmp_path / "c",), ServeSettings(port=0, timeout=120.0))) as url:
+        site = Site(url)
+        page = site.get("/collection/settings")
+        assert "proxy.test:3128" in page.text
+        assert "s3cret" not in page.text + site.get("/api/collection/settings?table=settings").text
+        assert [site.get(f"/collection{spec.path}").status for spec in PAGES if "{" not in spec.path] == [200] * 12
 
 
 def test_runs_are_listed(server: Site, lab: Path) -> None:

@@ -25,7 +25,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(lab: Path) -> Iterator[Site]:
-    with running(Served((lab,), ServeSettings(port=0))) as url:
+    with running(Served((lab,), ServeSettings(port=0, timeout=120.0))) as url:
         yield Site(url)
 
 

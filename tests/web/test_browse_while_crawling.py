@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from tests.lab.crawling import by_proxy, standing
-from tests.web.asking import Site
+from tests.web.asking import Reply, Site
 from tests.web.browsed import HURRIED, PROFILES
 
 from periplus.assembly import open_crawl, settle
@@ -24,12 +24,12 @@ def test_pages_of_a_collection_that_this_process_writes(tmp_path: Path) -> None:
     """LMDB does not open a file twice in a process: another process reads it."""
     folder = crawled_a_little(tmp_path / "lab")
     known = collection_facts(existing(folder)).known
-    with running(Served((folder,), ServeSettings(port=0))) as url:
+    with running(Served((folder,), ServeSettings(port=0, timeout=120.0))) as url:
         site = Site(url)
         writer = DiskState(existing(folder).layout.shard(0), shard=0)
         try:
             for path in PATHS:
-                page = site.get(path)
+                page = patient(site, path)
                 assert page.status == 200, page.text
                 assert "problem" not in page.text
             assert site.get("/api/collection").json["facts"]["known"] == known
@@ -54,8 +54,8 @@ def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
             while not has_ended.is_set():
                 statuses.extend(site.get(path).status for path in PATHS)
 
-        with running(Served((folder,), ServeSettings(port=0))) as url:
-            readers = [threading.Thread(target=browse, args=(url,)) for _ in range(3)]
+        with running(Served((folder,), ServeSettings(port=0, timeout=120.0))) as url:
+            readers = [threading.Thread(target=browse, args=(url,)) for _ in range(2)]
             for reader in readers:
                 reader.start()
             open_crawl(found.config, folder, found.seeds, found.workers).run()
@@ -68,6 +68,15 @@ def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
     assert len(statuses) >= len(PATHS)
     assert set(statuses) == {200}
     assert facts["tally"]["pages"] == collection_facts(existing(folder)).tally.pages > 20
+
+
+def patient(site: Site, path: str) -> Reply:
+    """Ask again while the process that reads for the server is starting, which takes long on a busy machine."""
+    for _ in range(10):
+        page = site.get(path)
+        if page.status != 503:
+            break
+    return page
 
 
 def crawled_a_little(folder: Path) -> Path:

@@ -17,7 +17,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
-from periplus.assembly.layout import reading
 from periplus.assembly.seeds import seeds_and_credentials, split_userinfo
 from periplus.config import Config
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
@@ -147,19 +146,18 @@ def held(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
-    """Open what every shard has committed, without disturbing a running crawl. Other threads wait."""
+    """Open what every shard has committed, without disturbing a running crawl."""
     opened: dict[int, DiskState] = {}
-    with reading(layout.folder):
-        try:
-            for number in range(layout.shards):
-                folder = layout.shard(number)
-                layout.check_begun(number)
-                if is_begun(folder):
-                    opened[number] = DiskState.read_only(folder, shard=number)
-            yield opened
-        finally:
-            for state in opened.values():
-                state.close()
+    try:
+        for number in range(layout.shards):
+            folder = layout.shard(number)
+            layout.check_begun(number)
+            if is_begun(folder):
+                opened[number] = DiskState.read_only(folder, shard=number)
+        yield opened
+    finally:
+        for state in opened.values():
+            state.close()
 
 
 def tally_of(layout: Layout) -> CrawlStats:

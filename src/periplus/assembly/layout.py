@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections import defaultdict
 from pathlib import Path
 
 from msgspec import Struct
@@ -162,20 +160,8 @@ class Layout(Struct, frozen=True):
 
 def meta_of(folder: Path) -> ShardMeta | None:
     """What a shard that may be open elsewhere has committed of itself."""
-    with reading(folder.parent.parent):
-        state = DiskState.read_only(folder)
-        try:
-            return state.meta(ShardMeta)
-        finally:
-            state.close()
-
-
-def reading(folder: Path) -> threading.RLock:
-    """The lock of this process for reading the states of a collection: a state can be open once in a process.
-
-    Threads wait for each other; other processes do not.
-    """
-    return _READING[folder.resolve()]
-
-
-_READING: defaultdict[Path, threading.RLock] = defaultdict(threading.RLock)
+    state = DiskState.read_only(folder)
+    try:
+        return state.meta(ShardMeta)
+    finally:
+        state.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import tomllib
@@ -28,6 +29,8 @@ REPORT_POLICY_MORE: Final = (
     "; frame-ancestors 'none'; sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox"
 )
 """What is added to the policy that a report names itself: it runs one script by its digest, in an origin of its own."""
+_USERINFO: Final = re.compile(r"(?<=://)[^/@\s\"]+@")
+"""The user and password of a URL."""
 _FRESH: Final = 600.0
 """Seconds for which a report is shown again."""
 _PATIENCE: Final = 20.0
@@ -85,10 +88,12 @@ def _named(text: str) -> dict[str, dict[str, Any]]:
 
 
 def _shown(value: object, field: Any) -> str:
+    """A value as the file has it, without the password of a proxy."""
     try:
-        return written(value, field)
+        text = written(value, field)
     except TypeError:
-        return str(value)
+        text = str(value)
+    return _USERINFO.sub("…@", text)
 
 
 # the report

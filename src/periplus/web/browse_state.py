@@ -23,6 +23,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _PATIENCE = 25.0
 """Seconds to wait for the other process, whose first answer needs a new interpreter."""
+_AGAIN = "Reload the page in a moment."
 _HERE = "open in this process"
 """What `store.state` says of a state that a crawl of this process writes."""
 
@@ -53,9 +54,11 @@ class _ReaderProcess:
         """Call a function there."""
         try:
             return self._started().submit(read, *arguments, **options).result(_PATIENCE)
-        except BrokenProcessPool:
+        except BrokenProcessPool as error:
             self.close()
-            return self._started().submit(read, *arguments, **options).result(_PATIENCE)
+            raise CollectionInUse("The process that reads this collection has ended.", hint=_AGAIN) from error
+        except TimeoutError as error:
+            raise CollectionInUse("The process that reads this collection is starting.", hint=_AGAIN) from error
 
     def _started(self) -> ProcessPoolExecutor:
         with self._lock:
