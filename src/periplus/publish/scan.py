@@ -9,6 +9,7 @@ site is not believed. Then the ledger takes all of it in one transaction.
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -98,10 +99,11 @@ class _Scan:
         self.problems: Counter[str] = Counter()
         self.examples: list[Problem] = []
         self.unread = 0
+        self.same = array("q")
+        """Ids of resources that stay as they are."""
         self.db: sqlite3.Connection = ledger.db
         self.db.executescript("""
             drop table if exists temp.same; drop table if exists temp.found;
-            create table temp.same(id integer primary key);
             create table temp.found(
                 url text primary key, id integer, mime text, size integer, stamp integer, digest text, content blob,
                 title text, details blob, hidden text, source_date real, judged blob)
@@ -112,15 +114,14 @@ class _Scan:
         """Compare resources with the ledger."""
         batch = {resource.url: resource for resource in resources}
         known = self._ledger.stamps(list(batch))
-        same, closer = [], []
+        closer = []
         for url, resource in batch.items():
             row = known.get(url)
             if row is not None and not self._is_deep and _is_same(resource, row):
-                same.append((row[0],))
+                self.same.append(row[0])
+                self.unread += 1
             else:
                 closer.append(resource)
-        self.db.executemany("insert or ignore into temp.same values(?)", same)
-        self.unread += len(same)
         if closer:
             self._look_closer(closer)
 
@@ -152,7 +153,7 @@ class _Scan:
 
     def _keep_old(self, row: Row | None) -> None:
         if row is not None and row.gone is None:
-            self.db.execute("insert or ignore into temp.same values(?)", (row.id,))
+            self.same.append(row.id)
 
     def _compared(
         self, resource: Resource, row: Row | None, body: bytes | None, page: Page | None
@@ -275,6 +276,8 @@ def _hidden(url: str, page: Page | None, robots: Robots | None) -> str:
 
 def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, allows_removals: bool) -> ScanResult:
     db = ledger.db
+    db.execute("create table temp.same(id integer primary key)")
+    db.executemany("insert or ignore into temp.same values(?)", ((number,) for number in sorted(running.same)))
     gone = _gone(db, allows_removals=allows_removals) if is_complete else []
     new_dates = [
         date

@@ -227,8 +227,17 @@ def test_files_are_made_durable_before_they_are_named(tmp_path: Path, monkeypatc
     """Record the order of syncs and renames: no rename of a file that was not synced."""
     order: list[str] = []
     fsync, replace = os.fsync, Path.replace
-    monkeypatch.setattr(os, "fsync", lambda number: (order.append("sync"), fsync(number))[1])
-    monkeypatch.setattr(Path, "replace", lambda self, target: (order.append("rename"), replace(self, target))[1])
+
+    def recorded_sync(number: int) -> None:
+        order.append("sync")
+        fsync(number)
+
+    def recorded_rename(path: Path, target: Path) -> Path:
+        order.append("rename")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", recorded_sync)
+    monkeypatch.setattr(Path, "replace", recorded_rename)
     Rows(tmp_path, 300).scan()
     assert order[:2] == ["sync", "rename"]
     assert "rename rename" not in " ".join(order)

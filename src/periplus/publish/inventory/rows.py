@@ -45,7 +45,7 @@ class RowInventory:
 
     def _resource(self, row: Mapping[str, Any]) -> Resource | Problem:
         written = str(row.get("url") or "")
-        joined = whatwg(written, self._base) if written else None
+        joined = written if "://" in written else whatwg(written, self._base) if written else None
         url = canonical(joined) if joined is not None else None
         if url is None:
             return Problem("not-a-url", written[:200])
@@ -55,19 +55,14 @@ class RowInventory:
         at = _moment(told)
         if at is None and told not in (None, ""):
             return Problem("bad-date", f"{written[:200]}: {str(told)[:50]}")
-        images = row.get("images") or ()
-        if isinstance(images, str):
-            images = images.split()
         return Resource(
             url,
             str(row.get("mime") or "text/html"),
             _number(row.get("size")),
-            0,
-            at,
-            None,
-            str(row.get("digest") or ""),
-            str(row.get("title") or ""),
-            tuple(urljoin(url, str(image)) for image in images),
+            source_date=at,
+            digest=str(row.get("digest") or ""),
+            title=str(row.get("title") or ""),
+            images=_images(row.get("images"), url),
         )
 
 
@@ -102,10 +97,17 @@ def _json_rows(first: str, file: TextIO) -> Iterator[dict[str, Any] | Problem]:
         line = file.readline(LONGEST_LINE)
 
 
+def _images(told: object, url: str) -> tuple[str, ...]:
+    if not told:
+        return ()
+    named = told.split() if isinstance(told, str) else told if isinstance(told, list | tuple) else ()
+    return tuple(urljoin(url, str(image)) for image in named)
+
+
 def _moment(told: object) -> float | None:
-    if isinstance(told, bool) or told is None:
+    if told is None or isinstance(told, bool):
         return None
-    if isinstance(told, int | float):
+    if isinstance(told, float | int):
         return float(told)
     if isinstance(told, datetime):
         return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
@@ -120,6 +122,8 @@ def _moment(told: object) -> float | None:
 
 
 def _number(told: object) -> int:
+    if told is None:
+        return 0
     try:
         return max(int(str(told)), 0)
     except ValueError:
