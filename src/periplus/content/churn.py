@@ -42,7 +42,7 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """From when on a part of a page counts as churn."""
 
     share: float = 0.8
-    """Nothing of it had lasted in so large a share of comparisons..."""
+    """Minimum share of comparisons in which nothing of a block lasted..."""
     least: int = 5
     """...in at least this number of comparisons."""
     most: float = 0.5

@@ -40,9 +40,9 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages are read and which of their links are followed."""
 
     max_decoded_bytes: int = 32 * 2**20
-    """Of a page after its content codings are taken off; the rest is cut off."""
+    """Maximum bytes of a page after decompression; the rest is cut off."""
     follow_links: bool = True
-    """Whether links are followed at all; without, only what is named: seeds, redirects, and what sitemaps list."""
+    """Follow links. Otherwise only seeds, redirects and URLs listed in sitemaps are fetched."""
     follow_nofollow: bool = False
     """Follow links also where a page asks crawlers not to (`nofollow`)."""
     remembered_links: int = 200_000
