@@ -4,7 +4,7 @@ Which links are followed is decided here as far as the page decides it: what it 
 (`nofollow`, on the page or on a link), and so are links within a page (`Links.own`). Whether we want a URL is decided
 by filters.
 
-Links that were seen lately are not reported again: navigation repeats on every page of a site. Where the ordering
+Recently seen links are not reported again: navigation repeats on every page of a site. Where the ordering
 learns from every link, what those pass on is added up by URL, so that navigation costs a few rows from time to time
 instead of a hundred a page; `gains` returns it. Where the ordering needs every single link (`keeps_links`), each is
 reported.

@@ -48,7 +48,7 @@ class UrlScore(Struct, gc=False):
     """What an ordering that learns knows of a URL. Mutable: the frontier works on it, and puts it back.
 
     `worth` is cash, rank, mass or a number of links; `level` and `place` are those of its ticket while it waits;
-    `since` is how many pages had been fetched when it was found; `sources` has a bit for each that told of it.
+    `since` is how many pages had been fetched when it was found; `sources` has a bit for each source.
     """
 
     worth: float = 0.0
